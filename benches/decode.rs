@@ -1,0 +1,2 @@
+//! Wall-clock cost of the decoder.
+fn main() {}

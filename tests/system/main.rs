@@ -1,0 +1,1 @@
+//! System tests: kernels on the simulator, read back by the host reader.
