@@ -1,1 +1,68 @@
-//! Placeholder.
+//! The profiler's memory format, spoken once.
+//!
+//! Everything that a RISC writes into L1 and DRAM and that a host reads back is
+//! defined here and nowhere else: no other crate knows a bit position. The crate
+//! has no dependencies, needs no allocator and cannot fail: unknown values are
+//! values.
+//!
+//! # Map
+//!
+//! | question | module |
+//! |---|---|
+//! | How do two words say "zone 0xB765 began at cycle t"? | [`marker`] |
+//! | Which packet types exist, how long is each? | [`packet`] |
+//! | Where do runs begin, and which core, RISC and program do they belong to? | [`run`] |
+//! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
+//! | What lies in a core's control vector? | [`control`] |
+//! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
+//! | How are dropped markers counted? | [`loss`] |
+//! | How does a zone's name become a 16-bit id? | [`zone`] |
+//! | Which processors does a core have? | [`risc`] |
+//! | How do time stamps wrap? | [`cycles`] |
+//! | What differs between upstream's versions? | [`generation`] |
+//!
+//! # One run in a lane
+//!
+//! A lane is the part of DRAM that belongs to one RISC of one core. It holds runs
+//! back to back; a run is what one launch (or one push within a launch) left behind:
+//!
+//! ```text
+//! word  0   1     2        3         4 .. 5    6 .. 7    8 .. 9       10 .. 11    12 ..
+//!      +---+---+--------+---------+---------+---------+------------+-----------+---------
+//!      | 0 | 0 | ID_LH  | host id | FW start| FW end  | KERNEL st. | KERNEL end| optional
+//!      +---+---+--------+---------+---------+---------+------------+-----------+---------
+//! ```
+//!
+//! Every run is a multiple of four words long. It has no length field: the next run
+//! begins at the next pair of zero words in marker position.
+//!
+//! # Compatibility
+//!
+//! The generation written is that of `tt_metal/hw/inc/hostdev/profiler_common.h` and
+//! `tt_metal/hw/inc/api/debug/kernel_profiler.hpp` of 2026 ([`generation::CURRENT`]).
+//! The 32-word control vector that came before it can be read ([`generation::LEGACY`]).
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod control;
+pub mod cycles;
+pub mod dram;
+pub mod generation;
+pub mod host_id;
+pub mod loss;
+pub mod marker;
+pub mod packet;
+pub mod risc;
+pub mod run;
+pub mod vector;
+pub mod zone;
+
+pub use cycles::Cycles;
+pub use generation::Generation;
+pub use host_id::RunHostId;
+pub use marker::Header;
+pub use packet::{PacketKind, PacketType};
+pub use risc::{CoreKind, Risc};
+pub use run::RunHeader;
+pub use zone::ZoneId;

@@ -1,0 +1,85 @@
+//! Time stamps: 44 bits of a 64-bit wall clock, and the arithmetic of their wraps.
+//!
+//! Converting cycles into seconds is not done here; that needs a frequency.
+
+/// Bits of a time stamp that a marker keeps in the current generation.
+///
+/// # Compatibility
+/// `kernel_profiler.hpp`: 12 bits of the high word, all 32 of the low word.
+pub const TIMESTAMP_BITS: u32 = 44;
+
+/// A count of clock cycles since the tile was reset.
+///
+/// ```
+/// use wire::Cycles;
+/// let t = Cycles::from_words(0x1, 0x1000);
+/// assert_eq!(t, Cycles(0x1_0000_1000));
+/// assert_eq!((t.high_word(), t.low_word()), (0x1, 0x1000));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cycles(pub u64);
+
+impl Cycles {
+    /// Joins the high and the low word of a clock or of a marker.
+    #[must_use]
+    pub const fn from_words(high: u32, low: u32) -> Self {
+        Self(((high as u64) << 32) | low as u64)
+    }
+
+    /// Bits 32 to 63.
+    #[must_use]
+    pub const fn high_word(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Bits 0 to 31.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
+    pub const fn low_word(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The part of this time that a marker with `bits` bits of time can carry.
+    ///
+    /// ```
+    /// use wire::Cycles;
+    /// assert_eq!(Cycles(0x1234_5678_9ABC_DEF0).truncated(44), Cycles(0x678_9ABC_DEF0));
+    /// ```
+    #[must_use]
+    pub const fn truncated(self, bits: u32) -> Self {
+        if bits >= 64 { self } else { Self(self.0 & ((1 << bits) - 1)) }
+    }
+
+    /// Cycles from `earlier` to `self` on a clock of `bits` bits that may have wrapped once.
+    ///
+    /// ```
+    /// use wire::{Cycles, cycles::TIMESTAMP_BITS};
+    /// let before = Cycles((1 << 44) - 10);
+    /// assert_eq!(Cycles(5).wrapping_since(before, TIMESTAMP_BITS), 15);
+    /// ```
+    #[must_use]
+    pub const fn wrapping_since(self, earlier: Self, bits: u32) -> u64 {
+        Self(self.0.wrapping_sub(earlier.0)).truncated(bits).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_split_and_join_without_loss() {
+        let t = Cycles(0xFEDC_BA98_7654_3210);
+        assert_eq!(Cycles::from_words(t.high_word(), t.low_word()), t);
+    }
+
+    #[test]
+    fn a_clock_of_64_bits_is_kept_whole() {
+        assert_eq!(Cycles(u64::MAX).truncated(64), Cycles(u64::MAX));
+    }
+
+    #[test]
+    fn a_difference_across_the_wrap_is_small() {
+        assert_eq!(Cycles(3).wrapping_since(Cycles((1 << 42) - 1), 42), 4);
+    }
+}

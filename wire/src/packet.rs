@@ -1,0 +1,132 @@
+//! Packet types: what a marker means and how many words it takes.
+
+/// The three-bit packet type of a marker, known or not.
+///
+/// ```
+/// use wire::{PacketKind, PacketType};
+/// assert_eq!(PacketType(3).kind(), Some(PacketKind::TimestampedData));
+/// assert_eq!(PacketType(6).kind(), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketType(pub u8);
+
+impl PacketType {
+    /// The kind this number stands for, `None` for a number that no known producer writes.
+    #[must_use]
+    pub const fn kind(self) -> Option<PacketKind> {
+        match self.0 {
+            0 => Some(PacketKind::ZoneStart),
+            1 => Some(PacketKind::ZoneEnd),
+            2 => Some(PacketKind::ZoneTotal),
+            3 => Some(PacketKind::TimestampedData),
+            4 => Some(PacketKind::TimestampedEvent),
+            5 => Some(PacketKind::TimestampedData16B),
+            _ => None,
+        }
+    }
+}
+
+/// The packet types that upstream's producers write.
+///
+/// # Compatibility
+/// `profiler_common.h`, enum of packet types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// A zone opens.
+    ZoneStart = 0,
+    /// A zone closes.
+    ZoneEnd = 1,
+    /// The cycles that a sum zone collected in one launch; carries no time.
+    ZoneTotal = 2,
+    /// A time stamp with 64 bits of data.
+    TimestampedData = 3,
+    /// A time stamp whose id is the event.
+    TimestampedEvent = 4,
+    /// A time stamp with 128 bits of data.
+    TimestampedData16B = 5,
+}
+
+impl PacketKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::ZoneStart,
+        Self::ZoneEnd,
+        Self::ZoneTotal,
+        Self::TimestampedData,
+        Self::TimestampedEvent,
+        Self::TimestampedData16B,
+    ];
+
+    /// The number that stands in a marker's header.
+    #[must_use]
+    pub const fn packet_type(self) -> PacketType {
+        PacketType(self as u8)
+    }
+
+    /// Words after the two of the marker itself. Data goes high word first.
+    #[must_use]
+    pub const fn payload_words(self) -> usize {
+        match self {
+            Self::ZoneStart | Self::ZoneEnd | Self::ZoneTotal | Self::TimestampedEvent => 0,
+            Self::TimestampedData => 2,
+            Self::TimestampedData16B => 4,
+        }
+    }
+
+    /// Words of the whole record.
+    #[must_use]
+    pub const fn record_words(self) -> usize {
+        crate::marker::MARKER_WORDS + self.payload_words()
+    }
+
+    /// The name that stands in the `type` column of a device log.
+    ///
+    /// Both sizes of data have one name there: a log line holds 64 bits of data at most.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ZoneStart => "ZONE_START",
+            Self::ZoneEnd => "ZONE_END",
+            Self::ZoneTotal => "ZONE_TOTAL",
+            Self::TimestampedData | Self::TimestampedData16B => "TS_DATA",
+            Self::TimestampedEvent => "TS_EVENT",
+        }
+    }
+
+    /// The kind that a device log calls `label`.
+    ///
+    /// ```
+    /// use wire::PacketKind;
+    /// assert_eq!(PacketKind::from_label("ZONE_TOTAL"), Some(PacketKind::ZoneTotal));
+    /// assert_eq!(PacketKind::from_label("TS_DATA_16B"), Some(PacketKind::TimestampedData16B));
+    /// assert_eq!(PacketKind::from_label("begin"), None);
+    /// ```
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        match label {
+            "TS_DATA_16B" => Some(Self::TimestampedData16B),
+            _ => Self::ALL.into_iter().find(|kind| kind.label() == label),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_lengths_are_those_of_the_device_header() {
+        let words: [usize; 6] = PacketKind::ALL.map(PacketKind::record_words);
+        assert_eq!(words, [2, 2, 2, 4, 2, 6]);
+    }
+
+    #[test]
+    fn numbers_beyond_the_known_ones_have_no_kind() {
+        for number in 0..=u8::MAX {
+            let known = PacketType(number).kind();
+            assert_eq!(known.is_some(), number < 6);
+            assert_eq!(known.map_or(number, |kind| kind.packet_type().0), number);
+        }
+    }
+}

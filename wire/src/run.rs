@@ -1,0 +1,138 @@
+//! The four words that begin a run: whose markers follow, and of which program.
+//!
+//! ```text
+//! word 0  ID_HH  0                                      31 bits clear: no marker looks so
+//! word 1  ID_HL  0
+//! word 2  ID_LH  28 .. 13 trace counter | 12 .. 5 flat core id | 4 .. 0 RISC index
+//! word 3  ID_LL  program id as launched
+//! ```
+
+/// Words of a run header.
+pub const RUN_HEADER_WORDS: usize = 4;
+
+/// Index of the word that packs RISC, core and trace counter.
+pub const ID_LH: usize = 2;
+/// Index of the word that holds the program id.
+pub const ID_LL: usize = 3;
+
+/// Where the fields of word 2 lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IdPacking {
+    /// Bits of the RISC index, from bit 0.
+    pub risc_bits: u32,
+}
+
+impl IdPacking {
+    /// 5 bits of RISC, 8 of core, 16 of trace counter.
+    pub const RISC5: Self = Self { risc_bits: 5 };
+    /// 3 bits of RISC, 8 of core, 16 of trace counter: before 2026.
+    pub const RISC3: Self = Self { risc_bits: 3 };
+
+    /// Packs the three fields; what does not fit its field is cut off.
+    #[must_use]
+    pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
+        (risc_index & self.risc_mask())
+            | ((flat_id & FLAT_ID_MASK) << self.risc_bits)
+            | ((trace_counter & TRACE_MASK) << self.trace_shift())
+    }
+
+    /// The RISC index in word 2.
+    #[must_use]
+    pub const fn risc_index(self, id_lh: u32) -> u32 {
+        id_lh & self.risc_mask()
+    }
+
+    /// The flat core id in word 2.
+    #[must_use]
+    pub const fn flat_id(self, id_lh: u32) -> u32 {
+        (id_lh >> self.risc_bits) & FLAT_ID_MASK
+    }
+
+    /// The trace-replay counter in word 2, 0 outside of replays.
+    #[must_use]
+    pub const fn trace_counter(self, id_lh: u32) -> u32 {
+        (id_lh >> self.trace_shift()) & TRACE_MASK
+    }
+
+    /// The bits of word 2 that hold the trace counter, in place.
+    #[must_use]
+    pub const fn trace_field(self) -> u32 {
+        TRACE_MASK << self.trace_shift()
+    }
+
+    const fn risc_mask(self) -> u32 {
+        (1 << self.risc_bits) - 1
+    }
+
+    const fn trace_shift(self) -> u32 {
+        self.risc_bits + FLAT_ID_BITS
+    }
+}
+
+/// A decoded run header.
+///
+/// ```
+/// use wire::{RunHeader, run::IdPacking};
+/// let header = RunHeader { risc_index: 0, flat_id: 7, trace_counter: 0, program_id: 0x400 };
+/// assert_eq!(header.to_words(IdPacking::RISC5), [0, 0, 0xE0, 0x400]);
+/// assert_eq!(header.to_words(IdPacking::RISC3), [0, 0, 0x38, 0x400]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunHeader {
+    /// Index of the RISC in its core.
+    pub risc_index: u32,
+    /// Number of the core on its chip, 8 bits.
+    pub flat_id: u32,
+    /// How many trace replays the core had seen, 0 outside of replays.
+    pub trace_counter: u32,
+    /// Program id as the launch carried it.
+    pub program_id: u32,
+}
+
+impl RunHeader {
+    /// The four words of this header.
+    #[must_use]
+    pub const fn to_words(self, packing: IdPacking) -> [u32; RUN_HEADER_WORDS] {
+        let id_lh = packing.pack(self.risc_index, self.flat_id, self.trace_counter);
+        [0, 0, id_lh, self.program_id]
+    }
+
+    /// Reads the header whose last two words are given; the first two must be zero.
+    #[must_use]
+    pub const fn from_id_words(packing: IdPacking, id_lh: u32, id_ll: u32) -> Self {
+        Self {
+            risc_index: packing.risc_index(id_lh),
+            flat_id: packing.flat_id(id_lh),
+            trace_counter: packing.trace_counter(id_lh),
+            program_id: id_ll,
+        }
+    }
+}
+
+const FLAT_ID_BITS: u32 = 8;
+const FLAT_ID_MASK: u32 = (1 << FLAT_ID_BITS) - 1;
+const TRACE_MASK: u32 = 0xFFFF;
+
+const _: () = assert!(IdPacking::RISC5.trace_field() == 0x1FFF_E000);
+const _: () = assert!(IdPacking::RISC3.trace_field() == 0x07FF_F800);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn headers_survive_both_packings(
+            risc_index in 0_u32..8, flat_id in 0_u32..256, trace_counter in 0_u32..65536,
+            program_id in any::<u32>(),
+        ) {
+            let header = RunHeader { risc_index, flat_id, trace_counter, program_id };
+            for packing in [IdPacking::RISC5, IdPacking::RISC3] {
+                let [zero, also_zero, id_lh, id_ll] = header.to_words(packing);
+                prop_assert_eq!((zero, also_zero), (0, 0));
+                prop_assert_eq!(RunHeader::from_id_words(packing, id_lh, id_ll), header);
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The L1 vector: the 512 words into which one RISC writes during a launch.
+//!
+//! # Compatibility
+//! `BufferIndex` and the marker counts of `profiler_common.h`.
+
+use crate::{marker::MARKER_WORDS, run::RUN_HEADER_WORDS};
+
+/// Markers with a fixed slot: FW start and end, KERNEL start and end.
+pub const GUARANTEED_MARKER_COUNT: usize = 4;
+/// Markers for everything else.
+pub const OPTIONAL_MARKER_COUNT: usize = 250;
+
+/// First word of the FW start marker.
+pub const MAIN_START: usize = 4;
+/// First word of the FW end marker.
+pub const MAIN_END: usize = 6;
+/// First word of the KERNEL start marker.
+pub const CHILD_START: usize = 8;
+/// First word of the KERNEL end marker.
+pub const CHILD_END: usize = 10;
+/// First word after the guaranteed slots.
+pub const FIRST_OPTIONAL: usize = 12;
+
+/// Words of one RISC's vector.
+pub const VECTOR_WORDS: usize = FIRST_OPTIONAL + OPTIONAL_MARKER_COUNT * MARKER_WORDS;
+/// Bytes of one RISC's vector.
+pub const VECTOR_BYTES: usize = VECTOR_WORDS * 4;
+
+/// Every push is a multiple of this many words, so that NoC writes stay 16-byte aligned.
+pub const PUSH_ALIGN_WORDS: usize = 4;
+
+const _: () = assert!(FIRST_OPTIONAL == RUN_HEADER_WORDS + GUARANTEED_MARKER_COUNT * MARKER_WORDS);
+const _: () = assert!(VECTOR_WORDS == 512 && VECTOR_BYTES == 2048);
+const _: () = assert!(MAIN_START == RUN_HEADER_WORDS && CHILD_END + MARKER_WORDS == FIRST_OPTIONAL);
+const _: () = assert!(FIRST_OPTIONAL.is_multiple_of(PUSH_ALIGN_WORDS));
+const _: () = assert!(VECTOR_WORDS.is_multiple_of(PUSH_ALIGN_WORDS));
