@@ -1,1 +1,5 @@
-//! Placeholder.
+//! The device-side profiler runtime.
+
+#![no_std]
+
+pub mod port;
