@@ -1,0 +1,199 @@
+//! What a hart sees of the world: plain memory, mapped registers, and the kind of region behind an
+//! address.
+//!
+//! The tile model implements [`Bus`]; nothing here holds state. Plain memory is handed out as byte
+//! slices so that the interpreter reads and writes it without a call per access; everything else
+//! goes through the two MMIO hooks.
+
+/// First address of the private data RAM of every baby RISC.
+///
+/// # Compatibility
+/// `MEM_LOCAL_BASE`, tt-isa-documentation `TensixTile/BabyRISCV/README.md`, memory map.
+pub const LOCAL_RAM_BASE: u32 = 0xFFB0_0000;
+
+/// First address of the instruction RAM that only Wormhole's RISC NC has.
+///
+/// # Compatibility
+/// `MEM_NCRISC_IRAM_BASE`, tt-isa-documentation `WormholeB0/TensixTile/BabyRISCV/README.md`.
+pub const INSTRUCTION_RAM_BASE: u32 = 0xFFC0_0000;
+
+/// Everything outside a hart that its loads, stores and fetches can reach.
+///
+/// L1 starts at address 0 and the private RAM at [`LOCAL_RAM_BASE`]; both are little-endian bytes.
+/// An access that fits neither slice is asked of [`region`](Self::region) and then of an MMIO hook.
+///
+/// # Examples
+///
+/// ```
+/// use sim::riscv::{Bus, Flow, Refusal, Region, Width};
+///
+/// /// A tile with memory, a clock, and nothing else.
+/// struct Tile {
+///     l1: Vec<u8>,
+///     local: Vec<u8>,
+/// }
+///
+/// impl Bus for Tile {
+///     fn l1(&self) -> &[u8] {
+///         &self.l1
+///     }
+///     fn l1_mut(&mut self) -> &mut [u8] {
+///         &mut self.l1
+///     }
+///     fn local_ram(&self) -> &[u8] {
+///         &self.local
+///     }
+///     fn local_ram_mut(&mut self) -> &mut [u8] {
+///         &mut self.local
+///     }
+///     fn region(&self, address: u32) -> Option<Region> {
+///         Region::in_tensix_tile(address)
+///     }
+///     fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+///         match address {
+///             0xFFB1_21F0 => Ok((cycle & 0xFFFF_FFFF) as u32),
+///             _ => Err(Refusal::Unmapped),
+///         }
+///     }
+///     fn mmio_store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<Flow, Refusal> {
+///         Err(Refusal::Unmapped)
+///     }
+/// }
+/// ```
+pub trait Bus {
+    /// The tile's L1, from address 0.
+    fn l1(&self) -> &[u8];
+
+    /// The tile's L1, from address 0, for writing.
+    fn l1_mut(&mut self) -> &mut [u8];
+
+    /// This hart's private data RAM, from [`LOCAL_RAM_BASE`].
+    fn local_ram(&self) -> &[u8];
+
+    /// This hart's private data RAM, from [`LOCAL_RAM_BASE`], for writing.
+    fn local_ram_mut(&mut self) -> &mut [u8];
+
+    /// This hart's instruction RAM, from [`INSTRUCTION_RAM_BASE`]; empty where there is none.
+    ///
+    /// It can only be fetched from: loads and stores do not reach it.
+    fn instruction_ram(&self) -> &[u8] {
+        &[]
+    }
+
+    /// The kind of region behind an address outside L1 and the private RAM, or `None` if no
+    /// region answers there.
+    fn region(&self, address: u32) -> Option<Region>;
+
+    /// Reads a mapped register.
+    ///
+    /// `cycle` is the modelled cycle at which the device processes the request; the value is taken
+    /// from the low bits and sign-extended by the hart where the instruction asks for it.
+    ///
+    /// # Errors
+    /// [`Refusal::Busy`] makes the hart stall and try again in its next run; anything else becomes
+    /// a trap.
+    fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal>;
+
+    /// Writes a mapped register; bits of `value` above `width` are zero.
+    ///
+    /// `cycle` is the modelled cycle at which the device processes the request, which is later
+    /// than the instruction's own when the store waits in the store queue.
+    ///
+    /// # Errors
+    /// As [`mmio_load`](Self::mmio_load).
+    fn mmio_store(
+        &mut self,
+        address: u32,
+        width: Width,
+        value: u32,
+        cycle: u64,
+    ) -> Result<Flow, Refusal>;
+}
+
+/// What the hart does after a store that a device accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Goes on.
+    Continue,
+    /// Hands control back to the caller of the run after this instruction, for example because
+    /// the store put a hart into reset.
+    Yield,
+}
+
+/// Why a device did not perform an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// Not yet: a FIFO is empty or full. The hart stalls on this instruction.
+    Busy,
+    /// No register answers at this address.
+    Unmapped,
+    /// The register exists, but not for this width or direction, or is not modelled.
+    Unsupported,
+}
+
+/// Number of bytes that an access moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Width {
+    /// One byte.
+    Byte,
+    /// Two bytes.
+    Half,
+    /// Four bytes.
+    Word,
+}
+
+impl Width {
+    /// The width in bytes.
+    #[inline(always)]
+    pub const fn byte_count(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+/// Kind of memory region, as far as its latency differs.
+///
+/// # Compatibility
+/// Rows of the load latency table of tt-isa-documentation `TensixTile/BabyRISCV/README.md`
+/// (both architectures).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Region {
+    /// The hart's private data RAM.
+    LocalRam,
+    /// Mailboxes, PC buffers, TTSync and Tensix semaphores.
+    Mailbox,
+    /// Tensix GPRs and backend configuration; also where Tensix instructions are pushed.
+    Tensix,
+    /// Registers of the TDMA-RISC.
+    Tdma,
+    /// Tile control, debug and status (the wall clock), PIC, NoC interfaces and overlay.
+    TileControl,
+    /// L1.
+    L1,
+    /// Private data RAM of any hart through the shared path that Blackhole has.
+    LocalRamAlias,
+}
+
+impl Region {
+    pub(super) const COUNT: usize = 7;
+
+    /// The region of an address in a Tensix tile outside L1 and the private RAM.
+    ///
+    /// Whether the RISC at hand may use the region, and whether a register is there, is for the
+    /// tile model to say.
+    ///
+    /// # Compatibility
+    /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
+    pub const fn in_tensix_tile(address: u32) -> Option<Self> {
+        Some(match address {
+            0xFFB1_1000..=0xFFB1_1FFF => Self::Tdma,
+            0xFFB1_2000..=0xFFB1_3FFF | 0xFFB2_0000..=0xFFB7_FFFF => Self::TileControl,
+            0xFFB1_4000..=0xFFB1_DFFF => Self::LocalRamAlias,
+            0xFFE0_0000..=0xFFE0_0FFF | 0xFFE4_0000..=0xFFE6_FFFF | 0xFFEF_0000..=0xFFEF_FFFF => {
+                Self::Tensix
+            }
+            0xFFB8_0000..=0xFFB8_0023 => Self::Tensix,
+            0xFFE8_0000..=0xFFEA_FFFF | 0xFFEC_0000..=0xFFEC_3FFF => Self::Mailbox,
+            _ => return None,
+        })
+    }
+}

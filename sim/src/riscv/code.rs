@@ -1,0 +1,119 @@
+//! Decoded code of one hart, kept by lines of L1 or instruction RAM.
+//!
+//! Lines are filled lazily, one straight run at a time, and thrown away together whenever the
+//! tile's [`CodeWatch`] reports that decoded code was overwritten.
+
+use super::bus::{Bus, INSTRUCTION_RAM_BASE};
+use super::decode::{Code, Op, decode};
+use super::front::CodeWatch;
+use super::trap::TrapKind;
+
+/// Bytes of code that one line holds.
+pub(super) const LINE_BYTE_COUNT: u32 = 1 << LINE_SHIFT;
+const LINE_SHIFT: u32 = 10;
+const LINE_OP_COUNT: usize = LINE_BYTE_COUNT as usize / 4;
+
+/// L1 addresses that can hold code; both architectures' L1 is smaller.
+const L1_LIMIT: u32 = 1 << 21;
+/// Size of the window at [`INSTRUCTION_RAM_BASE`].
+const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
+
+/// One line of decoded code; places not met yet are [`Code::Undecoded`].
+#[derive(Clone, Debug)]
+pub(super) struct Line([Op; LINE_OP_COUNT]);
+
+impl Line {
+    /// The instruction at a byte offset below [`LINE_BYTE_COUNT`].
+    #[inline(always)]
+    pub(super) fn at(&self, offset: u32) -> Op {
+        self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
+    }
+}
+
+/// Lines by address.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CodeCache {
+    lines: Vec<Line>,
+    /// Index into `lines` plus one, by line number; 0 where there is none.
+    index: Vec<u16>,
+    epoch: u64,
+}
+
+impl CodeCache {
+    /// Drops every line if decoded code was overwritten since the last call.
+    pub(super) fn follow(&mut self, watch: &CodeWatch) {
+        if self.epoch != watch.epoch() {
+            self.lines.clear();
+            self.index.clear();
+            self.epoch = watch.epoch();
+        }
+    }
+
+    /// The line that holds `pc`, created empty if need be, and its index.
+    pub(super) fn open(&mut self, pc: u32) -> Result<usize, TrapKind> {
+        let number = line_number(pc).ok_or(TrapKind::FetchOutside)?;
+        if number >= self.index.len() {
+            self.index.resize(number + 1, 0);
+        }
+        if self.index[number] == 0 {
+            self.lines.push(Line([Op::default(); LINE_OP_COUNT]));
+            // There are fewer line numbers than values of u16.
+            self.index[number] = u16::try_from(self.lines.len()).unwrap_or(u16::MAX);
+        }
+        Ok(usize::from(self.index[number]) - 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn line(&self, index: usize) -> &Line {
+        &self.lines[index]
+    }
+
+    /// Decodes from `pc` to the end of the straight run or of the line.
+    pub(super) fn fill<B: Bus>(
+        &mut self,
+        pc: u32,
+        bus: &B,
+        watch: &mut CodeWatch,
+    ) -> Result<(), TrapKind> {
+        let index = self.open(pc)?;
+        let line = &mut self.lines[index].0;
+        let first = (pc % LINE_BYTE_COUNT / 4) as usize;
+        let mut at = pc;
+        for op in &mut line[first..] {
+            let Some(word) = fetch(bus, at) else { break };
+            if op.code != Code::Undecoded {
+                break;
+            }
+            *op = decode(word, at);
+            watch.cover(at);
+            if op.ends_run() {
+                return Ok(());
+            }
+            at = at.wrapping_add(4);
+        }
+        if at == pc { Err(TrapKind::FetchOutside) } else { Ok(()) }
+    }
+}
+
+/// The instruction word at an aligned address, if code can live there.
+pub(super) fn fetch<B: Bus>(bus: &B, address: u32) -> Option<u32> {
+    let (memory, offset) = match address.checked_sub(INSTRUCTION_RAM_BASE) {
+        Some(offset) => (bus.instruction_ram(), offset),
+        None => (bus.l1(), address),
+    };
+    let bytes = memory.get(offset as usize..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+fn line_number(pc: u32) -> Option<usize> {
+    let number = if pc < L1_LIMIT {
+        pc >> LINE_SHIFT
+    } else {
+        let offset = pc.checked_sub(INSTRUCTION_RAM_BASE)?;
+        if offset >= INSTRUCTION_RAM_LIMIT {
+            return None;
+        }
+        (L1_LIMIT + offset) >> LINE_SHIFT
+    };
+    Some(number as usize)
+}

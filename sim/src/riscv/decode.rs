@@ -1,0 +1,308 @@
+//! RV32IM instruction words to the compact form that the interpreter runs.
+//!
+//! Decoding happens once per word and place; what depends on the place (branch targets, `auipc`)
+//! is computed here. Executing and timing are not this module's job.
+
+/// What an [`Op`] does. `Undecoded` must be the all-zero value: a fresh line consists of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub(super) enum Code {
+    #[default]
+    Undecoded,
+    Illegal,
+    Constant,
+    AddImmediate,
+    SetLessImmediate,
+    SetLessUnsignedImmediate,
+    XorImmediate,
+    OrImmediate,
+    AndImmediate,
+    ShiftLeftImmediate,
+    ShiftRightImmediate,
+    ShiftArithmeticImmediate,
+    Add,
+    Subtract,
+    ShiftLeft,
+    SetLess,
+    SetLessUnsigned,
+    Xor,
+    ShiftRight,
+    ShiftArithmetic,
+    Or,
+    And,
+    Multiply,
+    MultiplyHigh,
+    MultiplyHighSignedUnsigned,
+    MultiplyHighUnsigned,
+    Divide,
+    DivideUnsigned,
+    Remainder,
+    RemainderUnsigned,
+    LoadByte,
+    LoadHalf,
+    LoadWord,
+    LoadByteUnsigned,
+    LoadHalfUnsigned,
+    StoreByte,
+    StoreHalf,
+    StoreWord,
+    BranchEqual,
+    BranchNotEqual,
+    BranchLess,
+    BranchNotLess,
+    BranchLessUnsigned,
+    BranchNotLessUnsigned,
+    Jump,
+    JumpRegister,
+    Fence,
+    EnvironmentCall,
+    Breakpoint,
+}
+
+/// One decoded instruction, eight bytes.
+///
+/// `rd` is [`SINK`] instead of `x0`, so that executing never has to protect the zero register;
+/// a register field that the instruction does not have is 0 (or [`SINK`] for `rd`), so that timing
+/// need not ask which fields exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Op {
+    pub(super) code: Code,
+    pub(super) rd: u8,
+    pub(super) rs1: u8,
+    pub(super) rs2: u8,
+    /// Immediate, absolute target of a branch or `jal`, or constant of `lui` and `auipc`.
+    pub(super) immediate: u32,
+}
+
+const _: () = assert!(size_of::<Op>() == 8);
+
+impl Op {
+    /// Whether straight-line execution cannot pass this instruction.
+    pub(super) fn ends_run(self) -> bool {
+        matches!(
+            self.code,
+            Code::Illegal
+                | Code::Jump
+                | Code::JumpRegister
+                | Code::EnvironmentCall
+                | Code::Breakpoint
+        )
+    }
+}
+
+/// Slot of the register file that takes what is written to `x0`.
+pub(super) const SINK: u8 = 32;
+
+/// Number of slots of the register file: the registers, the sink, and room up to a power of two,
+/// so that a masked index needs no bounds check.
+pub(super) const SLOT_COUNT: usize = 64;
+
+/// Decodes the word at `pc`; total, what RV32IM does not define is [`Code::Illegal`].
+pub(super) fn decode(word: u32, pc: u32) -> Op {
+    let funct3 = word >> 12 & 7;
+    match word & 0x7F {
+        0x37 => writes(Code::Constant, word, word & 0xFFFF_F000),
+        0x17 => writes(Code::Constant, word, pc.wrapping_add(word & 0xFFFF_F000)),
+        0x6F => writes(Code::Jump, word, pc.wrapping_add(jump_offset(word))),
+        0x67 if funct3 == 0 => register_immediate(Code::JumpRegister, word),
+        0x63 => branch(word, pc),
+        0x03 => register_immediate(pick(&LOADS, funct3), word),
+        0x23 => store(word),
+        0x13 => immediate_arithmetic(word),
+        0x33 => register_arithmetic(word),
+        0x0F if funct3 == 0 => plain(Code::Fence),
+        0x73 if word == 0x0000_0073 => plain(Code::EnvironmentCall),
+        0x73 if word == 0x0010_0073 => plain(Code::Breakpoint),
+        _ => plain(Code::Illegal),
+    }
+}
+
+const ILL: Code = Code::Illegal;
+
+const LOADS: [Code; 8] = [
+    Code::LoadByte,
+    Code::LoadHalf,
+    Code::LoadWord,
+    ILL,
+    Code::LoadByteUnsigned,
+    Code::LoadHalfUnsigned,
+    ILL,
+    ILL,
+];
+
+const STORES: [Code; 8] =
+    [Code::StoreByte, Code::StoreHalf, Code::StoreWord, ILL, ILL, ILL, ILL, ILL];
+
+const BRANCHES: [Code; 8] = [
+    Code::BranchEqual,
+    Code::BranchNotEqual,
+    ILL,
+    ILL,
+    Code::BranchLess,
+    Code::BranchNotLess,
+    Code::BranchLessUnsigned,
+    Code::BranchNotLessUnsigned,
+];
+
+/// Immediate arithmetic by `funct3`; the two shifts (1 and 5) are told apart by `funct7`.
+const IMMEDIATES: [Code; 8] = [
+    Code::AddImmediate,
+    ILL,
+    Code::SetLessImmediate,
+    Code::SetLessUnsignedImmediate,
+    Code::XorImmediate,
+    ILL,
+    Code::OrImmediate,
+    Code::AndImmediate,
+];
+
+const REGISTERS: [Code; 8] = [
+    Code::Add,
+    Code::ShiftLeft,
+    Code::SetLess,
+    Code::SetLessUnsigned,
+    Code::Xor,
+    Code::ShiftRight,
+    Code::Or,
+    Code::And,
+];
+
+const MULTIPLIES: [Code; 8] = [
+    Code::Multiply,
+    Code::MultiplyHigh,
+    Code::MultiplyHighSignedUnsigned,
+    Code::MultiplyHighUnsigned,
+    Code::Divide,
+    Code::DivideUnsigned,
+    Code::Remainder,
+    Code::RemainderUnsigned,
+];
+
+fn pick(codes: &[Code; 8], funct3: u32) -> Code {
+    codes[(funct3 & 7) as usize]
+}
+
+/// Keeps the five bits of a register field.
+fn field(word: u32, shift: u32) -> u8 {
+    (word >> shift & 0x1F) as u8
+}
+
+fn destination(word: u32) -> u8 {
+    match field(word, 7) {
+        0 => SINK,
+        rd => rd,
+    }
+}
+
+fn plain(code: Code) -> Op {
+    Op { code, rd: SINK, ..Op::default() }
+}
+
+fn writes(code: Code, word: u32, immediate: u32) -> Op {
+    Op { code, rd: destination(word), rs1: 0, rs2: 0, immediate }
+}
+
+fn register_immediate(code: Code, word: u32) -> Op {
+    match code {
+        Code::Illegal => plain(code),
+        _ => Op { rs1: field(word, 15), ..writes(code, word, signed_shift(word, 20)) },
+    }
+}
+
+fn immediate_arithmetic(word: u32) -> Op {
+    let code = match (word >> 12 & 7, word >> 25) {
+        (1, 0x00) => Code::ShiftLeftImmediate,
+        (5, 0x00) => Code::ShiftRightImmediate,
+        (5, 0x20) => Code::ShiftArithmeticImmediate,
+        (funct3, _) => pick(&IMMEDIATES, funct3),
+    };
+    let op = register_immediate(code, word);
+    match word >> 12 & 3 {
+        1 => Op { immediate: op.immediate & 0x1F, ..op },
+        _ => op,
+    }
+}
+
+fn register_arithmetic(word: u32) -> Op {
+    let code = match (word >> 25, word >> 12 & 7) {
+        (0x00, funct3) => pick(&REGISTERS, funct3),
+        (0x01, funct3) => pick(&MULTIPLIES, funct3),
+        (0x20, 0) => Code::Subtract,
+        (0x20, 5) => Code::ShiftArithmetic,
+        _ => return plain(Code::Illegal),
+    };
+    Op { code, rd: destination(word), rs1: field(word, 15), rs2: field(word, 20), immediate: 0 }
+}
+
+fn store(word: u32) -> Op {
+    let immediate = signed_shift(word, 25) << 5 | word >> 7 & 0x1F;
+    reads_two(pick(&STORES, word >> 12 & 7), word, immediate)
+}
+
+fn branch(word: u32, pc: u32) -> Op {
+    let offset = signed_shift(word, 31) << 12
+        | (word >> 7 & 1) << 11
+        | (word >> 25 & 0x3F) << 5
+        | (word >> 8 & 0xF) << 1;
+    reads_two(pick(&BRANCHES, word >> 12 & 7), word, pc.wrapping_add(offset))
+}
+
+fn reads_two(code: Code, word: u32, immediate: u32) -> Op {
+    match code {
+        Code::Illegal => plain(code),
+        _ => Op { code, rd: SINK, rs1: field(word, 15), rs2: field(word, 20), immediate },
+    }
+}
+
+fn jump_offset(word: u32) -> u32 {
+    signed_shift(word, 31) << 20
+        | word & 0x000F_F000
+        | (word >> 20 & 1) << 11
+        | (word >> 21 & 0x3FF) << 1
+}
+
+/// Shifts right and fills with the sign.
+fn signed_shift(word: u32, shift: u32) -> u32 {
+    (word.cast_signed() >> shift).cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_specification_decode_to_their_fields() {
+        let op = decode(0xFFC1_0113, 0);
+        assert_eq!(
+            (op.code, op.rd, op.rs1, op.immediate.cast_signed()),
+            (Code::AddImmediate, 2, 2, -4)
+        );
+        let op = decode(0x0081_2623, 0);
+        assert_eq!((op.code, op.rs1, op.rs2, op.immediate), (Code::StoreWord, 2, 8, 12));
+        let op = decode(0xFE52_9EE3, 0x100);
+        assert_eq!((op.code, op.rs1, op.rs2, op.immediate), (Code::BranchNotEqual, 5, 5, 0xFC));
+        let op = decode(0x0080_00EF, 0x100);
+        assert_eq!((op.code, op.rd, op.immediate), (Code::Jump, 1, 0x108));
+        let op = decode(0x4020_D093, 0);
+        assert_eq!(
+            (op.code, op.rd, op.rs1, op.immediate),
+            (Code::ShiftArithmeticImmediate, 1, 1, 2)
+        );
+    }
+
+    #[test]
+    fn writes_to_the_zero_register_go_to_the_sink() {
+        assert_eq!(decode(0x0000_0013, 0).rd, SINK);
+        assert_eq!(decode(0x0000_006F, 0).rd, SINK);
+    }
+
+    #[test]
+    fn what_the_base_set_and_m_do_not_define_is_illegal() {
+        // Zero, all ones, compressed, fence.i, csrrw, lr.w, sll with a wrong funct7, zba's sh1add.
+        for word in
+            [0, u32::MAX, 0x4501, 0x0000_100F, 0x3000_1073, 0x1005_22AF, 0x4000_1033, 0x2020_A033]
+        {
+            assert_eq!(decode(word, 0).code, Code::Illegal, "{word:#010x}");
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! Executes decoded instructions: the inner loop of a run.
+//!
+//! The loop stays inside one line of decoded code until the pc leaves it. An instruction that
+//! must end the run leaves a [`Stop`] behind and returns [`STOP`] as its next pc; no line contains
+//! that address, so the ordinary check for leaving the line is the only one needed per
+//! instruction.
+
+use super::bus::{Bus, Flow, LOCAL_RAM_BASE, Refusal, Region, Width};
+use super::code::{CodeCache, LINE_BYTE_COUNT, Line, fetch};
+use super::decode::{Code, Op, SLOT_COUNT};
+use super::front::{L1Front, L1Port};
+use super::hart::Counters;
+use super::timing::{Access, Division, Meter};
+use super::trace::Recorder;
+use super::trap::{Pause, Trap, TrapKind};
+
+/// Architectural state of a hart and its decoded code.
+#[derive(Clone, Debug)]
+pub(super) struct Core {
+    pub(super) registers: [u32; SLOT_COUNT],
+    pub(super) pc: u32,
+    pub(super) port: L1Port,
+    pub(super) code: CodeCache,
+    pub(super) counters: Counters,
+}
+
+/// What a run touches besides the hart itself.
+pub(super) struct Surroundings<'a, B, T> {
+    pub(super) bus: &'a mut B,
+    pub(super) front: &'a mut L1Front,
+    pub(super) trace: &'a mut T,
+}
+
+/// Runs until the next instruction would start at or after `until`, or something else ends the
+/// run.
+pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
+    core: &mut Core,
+    meter: &mut M,
+    mut around: Surroundings<'_, B, T>,
+    until: u64,
+) -> Result<Pause, Trap> {
+    while meter.now() < until {
+        core.code.follow(&around.front.watch);
+        let stop = run_line(core, meter, &mut around, until);
+        core.pc = stop.pc;
+        match stop.reason {
+            Reason::Line => {}
+            Reason::Undecoded => decode_more(core, &mut around)?,
+            Reason::Pause(pause) => return Ok(pause),
+            Reason::Trap(kind, address) => return Err(trap(kind, address, stop.pc, around.bus)),
+        }
+    }
+    Ok(Pause::Cycle)
+}
+
+/// Runs one instruction after the other while they lie in the line of the pc.
+#[inline(always)]
+fn run_line<B: Bus, M: Meter, T: Recorder>(
+    core: &mut Core,
+    meter: &mut M,
+    around: &mut Surroundings<'_, B, T>,
+    until: u64,
+) -> Stop {
+    let Core { registers, code, counters, port, .. } = core;
+    let mut pc = core.pc;
+    let line: &Line = match code.open(pc) {
+        Ok(index) => code.line(index),
+        Err(kind) => return Stop { reason: Reason::Trap(kind, pc), pc },
+    };
+    let base = pc - pc % LINE_BYTE_COUNT;
+    let mut engine = Engine { registers, meter, around, counters, port: *port, stop: None };
+    let mut count: u64 = 0;
+    while engine.meter.now() < until {
+        let offset = pc.wrapping_sub(base);
+        if offset >= LINE_BYTE_COUNT {
+            break;
+        }
+        let next = engine.execute(line.at(offset), pc);
+        if T::IS_ON && (next != STOP || engine.has_completed()) {
+            engine.record(pc);
+        }
+        pc = next;
+        count += 1;
+    }
+    count -= u64::from(pc == STOP && !engine.has_completed());
+    let stop = engine.stop.unwrap_or(Stop { reason: Reason::Line, pc });
+    counters.instruction_count += count;
+    stop
+}
+
+#[cold]
+fn decode_more<B: Bus, T>(
+    core: &mut Core,
+    around: &mut Surroundings<'_, B, T>,
+) -> Result<(), Trap> {
+    let filled = core.code.fill(core.pc, &*around.bus, &mut around.front.watch);
+    filled.map_err(|kind| trap(kind, core.pc, core.pc, around.bus))
+}
+
+fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
+    Trap { kind, pc, address, instruction: fetch(bus, pc).unwrap_or(0) }
+}
+
+/// Next pc of an instruction that ends the run.
+const STOP: u32 = u32::MAX;
+
+/// Why execution left a line, and the pc to go on at.
+#[derive(Clone, Copy)]
+struct Stop {
+    reason: Reason,
+    pc: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Reason {
+    /// The pc left the line, time is up, or decoded code was overwritten.
+    Line,
+    /// The instruction at the pc has not been decoded yet.
+    Undecoded,
+    Pause(Pause),
+    Trap(TrapKind, u32),
+}
+
+struct Engine<'e, 'a, B, M, T> {
+    registers: &'e mut [u32; SLOT_COUNT],
+    meter: &'e mut M,
+    around: &'e mut Surroundings<'a, B, T>,
+    counters: &'e mut Counters,
+    port: L1Port,
+    stop: Option<Stop>,
+}
+
+impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, B, M, T> {
+    /// Executes one instruction and returns the next pc, or [`STOP`].
+    #[inline(always)]
+    fn execute(&mut self, op: Op, pc: u32) -> u32 {
+        let (a, b) = (self.register(op.rs1), self.register(op.rs2));
+        let i = op.immediate;
+        match op.code {
+            Code::Constant => self.write(op, pc, i),
+            Code::AddImmediate => self.write(op, pc, a.wrapping_add(i)),
+            Code::SetLessImmediate => self.write(op, pc, is_less(a, i)),
+            Code::SetLessUnsignedImmediate => self.write(op, pc, u32::from(a < i)),
+            Code::XorImmediate => self.write(op, pc, a ^ i),
+            Code::OrImmediate => self.write(op, pc, a | i),
+            Code::AndImmediate => self.write(op, pc, a & i),
+            Code::ShiftLeftImmediate => self.write(op, pc, a << (i & 31)),
+            Code::ShiftRightImmediate => self.write(op, pc, a >> (i & 31)),
+            Code::ShiftArithmeticImmediate => self.write(op, pc, shift_signed(a, i)),
+            Code::Add => self.write(op, pc, a.wrapping_add(b)),
+            Code::Subtract => self.write(op, pc, a.wrapping_sub(b)),
+            Code::ShiftLeft => self.write(op, pc, a << (b & 31)),
+            Code::SetLess => self.write(op, pc, is_less(a, b)),
+            Code::SetLessUnsigned => self.write(op, pc, u32::from(a < b)),
+            Code::Xor => self.write(op, pc, a ^ b),
+            Code::ShiftRight => self.write(op, pc, a >> (b & 31)),
+            Code::ShiftArithmetic => self.write(op, pc, shift_signed(a, b)),
+            Code::Or => self.write(op, pc, a | b),
+            Code::And => self.write(op, pc, a & b),
+            Code::Multiply => self.multiply(op, pc, a.wrapping_mul(b)),
+            Code::MultiplyHigh => self.multiply(op, pc, high(signed(a) * signed(b))),
+            Code::MultiplyHighSignedUnsigned => {
+                self.multiply(op, pc, high(signed(a) * i64::from(b)))
+            }
+            Code::MultiplyHighUnsigned => self.multiply(op, pc, high_unsigned(a, b)),
+            Code::Divide => self.divide(op, pc, true, divide(a, b)),
+            Code::DivideUnsigned => {
+                self.divide(op, pc, false, a.checked_div(b).unwrap_or(u32::MAX))
+            }
+            Code::Remainder => self.divide(op, pc, true, remainder(a, b)),
+            Code::RemainderUnsigned => self.divide(op, pc, false, a.checked_rem(b).unwrap_or(a)),
+            Code::LoadByte => self.load(op, pc, |bytes| extend(i8::from_le_bytes(bytes).into())),
+            Code::LoadHalf => self.load(op, pc, |bytes| extend(i16::from_le_bytes(bytes).into())),
+            Code::LoadWord => self.load(op, pc, u32::from_le_bytes),
+            Code::LoadByteUnsigned => self.load(op, pc, |bytes: [u8; 1]| bytes[0].into()),
+            Code::LoadHalfUnsigned => self.load(op, pc, |bytes| u16::from_le_bytes(bytes).into()),
+            Code::StoreByte => self.store::<1>(op, pc),
+            Code::StoreHalf => self.store::<2>(op, pc),
+            Code::StoreWord => self.store::<4>(op, pc),
+            Code::BranchEqual => self.branch(op, pc, a == b),
+            Code::BranchNotEqual => self.branch(op, pc, a != b),
+            Code::BranchLess => self.branch(op, pc, is_less(a, b) != 0),
+            Code::BranchNotLess => self.branch(op, pc, is_less(a, b) == 0),
+            Code::BranchLessUnsigned => self.branch(op, pc, a < b),
+            Code::BranchNotLessUnsigned => self.branch(op, pc, a >= b),
+            Code::Jump => self.jump(op, pc),
+            Code::JumpRegister => self.jump_register(op, pc, a.wrapping_add(i) & !1),
+            Code::Fence => self.write(op, pc, 0),
+            Code::EnvironmentCall => self.end(pc, Reason::Pause(Pause::EnvironmentCall)),
+            Code::Breakpoint => self.end(pc, Reason::Pause(Pause::Breakpoint)),
+            Code::Undecoded => self.end(pc, Reason::Undecoded),
+            Code::Illegal => self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc)),
+        }
+    }
+
+    #[inline(always)]
+    fn register(&self, slot: u8) -> u32 {
+        self.registers[usize::from(slot) % SLOT_COUNT]
+    }
+
+    #[inline(always)]
+    fn put(&mut self, op: Op, value: u32) {
+        self.registers[usize::from(op.rd) % SLOT_COUNT] = value;
+    }
+
+    #[inline(always)]
+    fn write(&mut self, op: Op, pc: u32, value: u32) -> u32 {
+        self.meter.arithmetic(op);
+        self.put(op, value);
+        pc.wrapping_add(4)
+    }
+
+    #[inline(always)]
+    fn multiply(&mut self, op: Op, pc: u32, value: u32) -> u32 {
+        self.meter.multiply(op);
+        self.put(op, value);
+        pc.wrapping_add(4)
+    }
+
+    #[inline(always)]
+    fn divide(&mut self, op: Op, pc: u32, is_signed: bool, value: u32) -> u32 {
+        let (dividend, divisor) = (self.register(op.rs1), self.register(op.rs2));
+        self.meter.divide(op, Division { dividend, divisor, is_signed });
+        self.put(op, value);
+        pc.wrapping_add(4)
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, op: Op, pc: u32, is_taken: bool) -> u32 {
+        self.meter.branch(op, pc, is_taken);
+        match is_taken {
+            true if !op.immediate.is_multiple_of(4) => self.misaligned_jump(pc, op.immediate),
+            true => op.immediate,
+            false => pc.wrapping_add(4),
+        }
+    }
+
+    #[inline(always)]
+    fn jump(&mut self, op: Op, pc: u32) -> u32 {
+        if !op.immediate.is_multiple_of(4) {
+            return self.misaligned_jump(pc, op.immediate);
+        }
+        // The front end knows the target from the word itself, so this is never mispredicted.
+        self.meter.arithmetic(op);
+        self.put(op, pc.wrapping_add(4));
+        op.immediate
+    }
+
+    #[inline(always)]
+    fn jump_register(&mut self, op: Op, pc: u32, target: u32) -> u32 {
+        if !target.is_multiple_of(4) {
+            return self.misaligned_jump(pc, target);
+        }
+        self.meter.jump_register(op, pc, target);
+        self.put(op, pc.wrapping_add(4));
+        target
+    }
+
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, op: Op, pc: u32, widen: impl FnOnce([u8; N]) -> u32) -> u32 {
+        let address = self.register(op.rs1).wrapping_add(op.immediate);
+        if !address.is_multiple_of(byte_count::<N>()) {
+            return self.end(pc, Reason::Trap(TrapKind::LoadMisaligned, address));
+        }
+        let bus = &*self.around.bus;
+        let (bytes, region) = if let Some(bytes) = bytes_at(bus.local_ram(), local(address)) {
+            (bytes, Region::LocalRam)
+        } else if let Some(bytes) = bytes_at(bus.l1(), address as usize) {
+            (bytes, Region::L1)
+        } else {
+            let Some(bytes) = self.load_mapped(op, pc, address, width::<N>()) else {
+                return STOP;
+            };
+            let [a, b, c, d] = bytes.to_le_bytes();
+            let mut narrow = [0; N];
+            narrow.copy_from_slice(&[a, b, c, d][..N]);
+            self.put(op, widen(narrow));
+            return pc.wrapping_add(4);
+        };
+        let access = Access { address, width: width::<N>(), region };
+        let slot = self.meter.plan_load(op, access);
+        self.meter.commit_load(op, access, slot, self.around.front.port(self.port));
+        self.put(op, widen(bytes));
+        pc.wrapping_add(4)
+    }
+
+    #[inline(never)]
+    fn load_mapped(&mut self, op: Op, pc: u32, address: u32, width: Width) -> Option<u32> {
+        let Some(region) = self.around.bus.region(address) else {
+            self.end(pc, Reason::Trap(TrapKind::LoadOutside, address));
+            return None;
+        };
+        let access = Access { address, width, region };
+        let slot = self.meter.plan_load(op, access);
+        match self.around.bus.mmio_load(address, width, slot.access) {
+            Ok(value) => {
+                self.counters.mmio_load_count += 1;
+                let port = self.around.front.port(self.port);
+                self.meter.commit_load(op, access, slot, port);
+                Some(value)
+            }
+            Err(refusal) => {
+                let kinds = (TrapKind::LoadOutside, TrapKind::LoadUnsupported);
+                self.refuse(pc, address, refusal, kinds);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn store<const N: usize>(&mut self, op: Op, pc: u32) -> u32 {
+        let address = self.register(op.rs1).wrapping_add(op.immediate);
+        if !address.is_multiple_of(byte_count::<N>()) {
+            return self.end(pc, Reason::Trap(TrapKind::StoreMisaligned, address));
+        }
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.register(op.rs2).to_le_bytes()[..N]);
+        let bus = &mut *self.around.bus;
+        let region = if let Some(place) = place_at(bus.local_ram_mut(), local(address)) {
+            *place = bytes;
+            Region::LocalRam
+        } else if let Some(place) = place_at(bus.l1_mut(), address as usize) {
+            *place = bytes;
+            Region::L1
+        } else {
+            return self.store_mapped(op, pc, address, width::<N>());
+        };
+        let access = Access { address, width: width::<N>(), region };
+        let port = self.around.front.port(self.port);
+        let slot = self.meter.plan_store(op, access, port);
+        self.meter.commit_store(op, access, slot, port);
+        let next = pc.wrapping_add(4);
+        if region == Region::L1 && self.around.front.watch.stored(address) {
+            return self.end(next, Reason::Line);
+        }
+        next
+    }
+
+    #[inline(never)]
+    fn store_mapped(&mut self, op: Op, pc: u32, address: u32, width: Width) -> u32 {
+        let Some(region) = self.around.bus.region(address) else {
+            return self.end(pc, Reason::Trap(TrapKind::StoreOutside, address));
+        };
+        let value = self.register(op.rs2) & (u32::MAX >> (32 - 8 * width.byte_count()));
+        let access = Access { address, width, region };
+        let port = self.around.front.port(self.port);
+        let slot = self.meter.plan_store(op, access, port);
+        let next = pc.wrapping_add(4);
+        let flow = match self.around.bus.mmio_store(address, width, value, slot.access) {
+            Ok(flow) => flow,
+            Err(refusal) => {
+                let kinds = (TrapKind::StoreOutside, TrapKind::StoreUnsupported);
+                return self.refuse(pc, address, refusal, kinds);
+            }
+        };
+        self.counters.mmio_store_count += 1;
+        self.meter.commit_store(op, access, slot, port);
+        match flow {
+            Flow::Continue => next,
+            Flow::Yield => self.end(next, Reason::Pause(Pause::Yielded)),
+        }
+    }
+
+    #[cold]
+    fn refuse(
+        &mut self,
+        pc: u32,
+        address: u32,
+        refusal: Refusal,
+        (outside, unsupported): (TrapKind, TrapKind),
+    ) -> u32 {
+        let reason = match refusal {
+            Refusal::Busy => Reason::Pause(Pause::Blocked { address }),
+            Refusal::Unmapped => Reason::Trap(outside, address),
+            Refusal::Unsupported => Reason::Trap(unsupported, address),
+        };
+        self.end(pc, reason)
+    }
+
+    #[cold]
+    fn misaligned_jump(&mut self, pc: u32, target: u32) -> u32 {
+        self.end(pc, Reason::Trap(TrapKind::FetchMisaligned, target))
+    }
+
+    #[cold]
+    fn end(&mut self, pc: u32, reason: Reason) -> u32 {
+        self.stop = Some(Stop { reason, pc });
+        STOP
+    }
+
+    /// Whether the instruction that ended the run, if any, was executed.
+    fn has_completed(&self) -> bool {
+        matches!(self.stop, Some(Stop { reason: Reason::Line | Reason::Pause(Pause::Yielded), .. }))
+    }
+
+    #[cold]
+    fn record(&mut self, pc: u32) {
+        let instruction = fetch(&*self.around.bus, pc).unwrap_or(0);
+        self.around.trace.record(pc, instruction, self.meter.started());
+    }
+}
+
+#[inline(always)]
+fn local(address: u32) -> usize {
+    address.wrapping_sub(LOCAL_RAM_BASE) as usize
+}
+
+#[inline(always)]
+fn bytes_at<const N: usize>(memory: &[u8], offset: usize) -> Option<[u8; N]> {
+    memory.get(offset..)?.first_chunk().copied()
+}
+
+#[inline(always)]
+fn place_at<const N: usize>(memory: &mut [u8], offset: usize) -> Option<&mut [u8; N]> {
+    memory.get_mut(offset..)?.first_chunk_mut()
+}
+
+#[inline(always)]
+const fn width<const N: usize>() -> Width {
+    match N {
+        1 => Width::Byte,
+        2 => Width::Half,
+        _ => Width::Word,
+    }
+}
+
+#[inline(always)]
+const fn byte_count<const N: usize>() -> u32 {
+    width::<N>().byte_count()
+}
+
+#[inline(always)]
+fn is_less(a: u32, b: u32) -> u32 {
+    u32::from(a.cast_signed() < b.cast_signed())
+}
+
+#[inline(always)]
+fn shift_signed(a: u32, b: u32) -> u32 {
+    (a.cast_signed() >> (b & 31)).cast_unsigned()
+}
+
+#[inline(always)]
+fn extend(value: i32) -> u32 {
+    value.cast_unsigned()
+}
+
+#[inline(always)]
+fn signed(a: u32) -> i64 {
+    i64::from(a.cast_signed())
+}
+
+/// Bits 63:32 of a product.
+#[inline(always)]
+fn high(product: i64) -> u32 {
+    (product.cast_unsigned() >> 32) as u32
+}
+
+#[inline(always)]
+fn high_unsigned(a: u32, b: u32) -> u32 {
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
+}
+
+/// Signed quotient; -1 when dividing by zero, the dividend on overflow, as the M extension says.
+#[inline(always)]
+fn divide(a: u32, b: u32) -> u32 {
+    match b {
+        0 => u32::MAX,
+        _ => a.cast_signed().wrapping_div(b.cast_signed()).cast_unsigned(),
+    }
+}
+
+/// Signed remainder; the dividend when dividing by zero, 0 on overflow, as the M extension says.
+#[inline(always)]
+fn remainder(a: u32, b: u32) -> u32 {
+    match b {
+        0 => a,
+        _ => a.cast_signed().wrapping_rem(b.cast_signed()).cast_unsigned(),
+    }
+}

@@ -1,0 +1,178 @@
+//! What the five RISCs of a tile share in front of L1: access ports and the watch on decoded code.
+
+use std::ops::Range;
+
+use super::bus::INSTRUCTION_RAM_BASE;
+use super::timing::calendar::Calendar;
+
+/// The shared part of a tile's L1 interface; one per tile, passed to every run of its harts.
+#[derive(Clone, Debug, Default)]
+pub struct L1Front {
+    ports: [Calendar; 2],
+    pub(super) watch: CodeWatch,
+}
+
+/// Access port of L1 that a RISC's loads and stores go through.
+///
+/// Two RISCs on one port delay each other; on Blackhole silicon, stores of T0 alone take 5.97
+/// cycles while T1 and T2, running beside it, take 10.4 each.
+///
+/// # Compatibility
+/// Port assignment of tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram); the figures
+/// are mesham/tt-sim's `docs/bh_arch.md` 3.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum L1Port {
+    /// RISC B, RISC NC and RISC T0.
+    Port2,
+    /// RISC T1 and RISC T2.
+    Port3,
+}
+
+impl L1Front {
+    /// A front with idle ports, before any code was decoded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says that something other than a hart wrote these addresses of L1 (or of the instruction
+    /// RAM), so that harts decode again what they had decoded there.
+    ///
+    /// Stores of the tile's own harts need no such call. Cheap when no code was decoded there.
+    pub fn invalidate(&mut self, written: Range<u32>) {
+        self.watch.overwrite(written);
+    }
+
+    #[inline(always)]
+    pub(super) fn port(&mut self, port: L1Port) -> &mut Calendar {
+        &mut self.ports[port as usize & 1]
+    }
+}
+
+/// Which words some hart has decoded, so that overwriting them is noticed.
+///
+/// One bit per word, because probes keep their data close behind their code. A hit forgets
+/// everything: self-modification is rare, and a second hit in the same place then costs nothing
+/// until the code runs again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CodeWatch {
+    l1: WatchedWords,
+    instruction_ram: WatchedWords,
+    epoch: u64,
+}
+
+impl CodeWatch {
+    /// Changes whenever decoded code was overwritten.
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Notes that the word at `pc` was decoded.
+    pub(super) fn cover(&mut self, pc: u32) {
+        match pc.checked_sub(INSTRUCTION_RAM_BASE) {
+            Some(offset) => self.instruction_ram.insert(offset),
+            None => self.l1.insert(pc),
+        }
+    }
+
+    /// Whether a store to L1 hit decoded code; if so, the epoch has changed.
+    #[inline(always)]
+    pub(super) fn stored(&mut self, address: u32) -> bool {
+        self.l1.spans(address) && self.strike(address)
+    }
+
+    #[cold]
+    fn strike(&mut self, address: u32) -> bool {
+        let epoch = self.epoch;
+        self.overwrite(address..address.saturating_add(1));
+        self.epoch != epoch
+    }
+
+    fn overwrite(&mut self, written: Range<u32>) {
+        let base = INSTRUCTION_RAM_BASE;
+        let in_ram = written.start.saturating_sub(base)..written.end.saturating_sub(base);
+        if self.l1.intersects(&written) || self.instruction_ram.intersects(&in_ram) {
+            self.l1.clear();
+            self.instruction_ram.clear();
+            self.epoch += 1;
+        }
+    }
+}
+
+/// A set of words with its bounds.
+#[derive(Clone, Debug, Default)]
+struct WatchedWords {
+    bits: Vec<u64>,
+    /// Lowest byte address covered.
+    low: u32,
+    /// Bytes from `low` to the end of the highest word covered; 0 if there is none.
+    length: u32,
+}
+
+impl WatchedWords {
+    #[inline(always)]
+    fn spans(&self, address: u32) -> bool {
+        address.wrapping_sub(self.low) < self.length
+    }
+
+    fn insert(&mut self, address: u32) {
+        let word = address as usize / 4;
+        if word / 64 >= self.bits.len() {
+            self.bits.resize(word / 64 + 1, 0);
+        }
+        self.bits[word / 64] |= 1 << (word % 64);
+        let end = if self.length == 0 { 0 } else { self.low + self.length };
+        self.low = if self.length == 0 { address } else { self.low.min(address) };
+        self.length = end.max((address | 3) + 1) - self.low;
+    }
+
+    fn intersects(&self, range: &Range<u32>) -> bool {
+        let start = range.start.max(self.low);
+        let end = range.end.min(self.low + self.length);
+        start < end && (start / 4..end.div_ceil(4)).any(|word| self.contains(word))
+    }
+
+    fn contains(&self, word: u32) -> bool {
+        let bits = self.bits.get(word as usize / 64).copied().unwrap_or(0);
+        bits >> (word % 64) & 1 != 0
+    }
+
+    fn clear(&mut self) {
+        self.bits.clear();
+        self.length = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_words_that_were_decoded_count_as_code() {
+        let mut watch = CodeWatch::default();
+        watch.cover(0x100);
+        watch.cover(0x200);
+        assert!(!watch.stored(0x104));
+        assert!(!watch.stored(0x0FF));
+        assert!(!watch.stored(0x204));
+        assert!(watch.stored(0x203));
+        assert!(!watch.stored(0x203), "a hit forgets what was decoded");
+        assert_eq!(watch.epoch(), 1);
+    }
+
+    #[test]
+    fn a_write_from_outside_counts_if_it_overlaps_decoded_code() {
+        let mut front = L1Front::new();
+        front.watch.cover(0x100);
+        front.invalidate(0..0x100);
+        front.invalidate(0x104..u32::MAX);
+        assert_eq!(front.watch.epoch(), 0);
+        front.invalidate(0x101..0x102);
+        assert_eq!(front.watch.epoch(), 1);
+        front.watch.cover(INSTRUCTION_RAM_BASE + 8);
+        front.invalidate(8..12);
+        assert_eq!(front.watch.epoch(), 1);
+        front.invalidate(INSTRUCTION_RAM_BASE..INSTRUCTION_RAM_BASE + 0x4000);
+        assert_eq!(front.watch.epoch(), 2);
+    }
+}

@@ -1,0 +1,245 @@
+//! One hardware thread: registers, pc, decoded code, clock.
+
+use super::bus::Bus;
+use super::code::CodeCache;
+use super::decode::SLOT_COUNT;
+use super::execute::{Core, Surroundings, run};
+use super::front::{L1Front, L1Port};
+use super::timing::pipeline::Pipeline;
+use super::timing::rules::{Blackhole, Wormhole};
+use super::timing::{Arch, Meter, OneEach, Timing};
+use super::trace::{Recorder, Trace, Untraced};
+use super::trap::{Pause, Trap};
+
+/// A baby RISC: RV32IM state and, if wanted, the timing of its pipeline.
+///
+/// A hart owns neither memory nor devices; each run borrows a [`Bus`] and the tile's [`L1Front`].
+/// The harts of a tile take turns: run the one whose [`cycle`](Self::cycle) is smallest for a few
+/// cycles, then look again. The shorter the turns, the more exactly harts meet in shared memory and
+/// at the L1 ports; harts that do not touch each other can take long ones.
+///
+/// # Examples
+///
+/// ```
+/// # use sim::riscv::{Bus, Flow, Refusal, Region, Width};
+/// # struct Tile { l1: Vec<u8> }
+/// # impl Bus for Tile {
+/// #     fn l1(&self) -> &[u8] { &self.l1 }
+/// #     fn l1_mut(&mut self) -> &mut [u8] { &mut self.l1 }
+/// #     fn local_ram(&self) -> &[u8] { &[] }
+/// #     fn local_ram_mut(&mut self) -> &mut [u8] { &mut [] }
+/// #     fn region(&self, _: u32) -> Option<Region> { None }
+/// #     fn mmio_load(&mut self, _: u32, _: Width, _: u64) -> Result<u32, Refusal> { Err(Refusal::Unmapped) }
+/// #     fn mmio_store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<Flow, Refusal> { Err(Refusal::Unmapped) }
+/// # }
+/// use sim::riscv::{Arch, Hart, L1Front, L1Port, Pause, Timing};
+///
+/// // mul a0, a0, a0; addi a0, a0, 1; ebreak
+/// let words = [0x02A5_0533_u32, 0x0015_0513, 0x0010_0073];
+/// let mut tile = Tile { l1: words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+/// let mut front = L1Front::new();
+/// let mut hart = Hart::new(Timing::On(Arch::Wormhole), L1Port::Port2);
+/// hart.set_register(10, 6);
+///
+/// assert_eq!(hart.run_until(&mut tile, &mut front, 1000), Ok(Pause::Breakpoint));
+/// assert_eq!(hart.register(10), 37);
+/// assert_eq!(hart.cycle(), 3);
+/// # Ok::<(), sim::riscv::Trap>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Hart {
+    core: Core,
+    clock: Clock,
+}
+
+/// What a hart has done since it was made or its counters were last cleared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counters {
+    /// Instructions executed; one that traps or ends a run is not.
+    pub instruction_count: u64,
+    /// Cycles passed in runs; time that passed by [`Hart::advance_to`] is not.
+    pub cycle_count: u64,
+    /// Branches and register jumps that went another way than predicted; 0 without timing.
+    pub mispredict_count: u64,
+    /// Loads from mapped registers.
+    pub mmio_load_count: u64,
+    /// Stores to mapped registers.
+    pub mmio_store_count: u64,
+}
+
+impl Hart {
+    /// A hart in reset state at cycle 0, with its pc at 0, that reaches L1 through `port`.
+    pub fn new(timing: Timing, port: L1Port) -> Self {
+        let core = Core {
+            registers: [0; SLOT_COUNT],
+            pc: 0,
+            port,
+            code: CodeCache::default(),
+            counters: Counters::default(),
+        };
+        Self { core, clock: Clock::new(timing) }
+    }
+
+    /// Runs until the next instruction would start at or after `cycle`.
+    ///
+    /// The last instruction may reach beyond `cycle`; [`cycle`](Self::cycle) says how far.
+    ///
+    /// # Errors
+    /// A [`Trap`] if an instruction is not one that a correct program executes. The pc stays at it.
+    pub fn run_until<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        front: &mut L1Front,
+        cycle: u64,
+    ) -> Result<Pause, Trap> {
+        self.run(Surroundings { bus, front, trace: &mut Untraced }, cycle)
+    }
+
+    /// As [`run_until`](Self::run_until), and records the instructions executed.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    pub fn run_traced<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        front: &mut L1Front,
+        cycle: u64,
+        trace: &mut Trace,
+    ) -> Result<Pause, Trap> {
+        self.run(Surroundings { bus, front, trace }, cycle)
+    }
+
+    /// Executes one instruction.
+    ///
+    /// # Errors
+    /// As [`run_until`](Self::run_until).
+    pub fn step<B: Bus>(&mut self, bus: &mut B, front: &mut L1Front) -> Result<Pause, Trap> {
+        let next = self.cycle() + 1;
+        self.run_until(bus, front, next)
+    }
+
+    fn run<B: Bus, T: Recorder>(
+        &mut self,
+        around: Surroundings<'_, B, T>,
+        until: u64,
+    ) -> Result<Pause, Trap> {
+        let (from, mispredicts) = self.clock.position();
+        let core = &mut self.core;
+        let result = match &mut self.clock {
+            Clock::Off(meter) => run(core, meter, around, until),
+            Clock::Wormhole(meter) => run(core, &mut **meter, around, until),
+            Clock::Blackhole(meter) => run(core, &mut **meter, around, until),
+        };
+        let (to, more_mispredicts) = self.clock.position();
+        self.core.counters.cycle_count += to - from;
+        self.core.counters.mispredict_count += more_mispredicts - mispredicts;
+        result
+    }
+
+    /// Earliest cycle in which the next instruction can start.
+    pub fn cycle(&self) -> u64 {
+        self.clock.position().0
+    }
+
+    /// Lets time pass without executing, for example while the hart is in reset or blocked.
+    ///
+    /// Does nothing if the hart is already at or after `cycle`.
+    pub fn advance_to(&mut self, cycle: u64) {
+        self.clock.advance_to(cycle);
+    }
+
+    /// Address of the next instruction.
+    pub fn pc(&self) -> u32 {
+        self.core.pc
+    }
+
+    /// Moves to another instruction; an address that is no multiple of four is rounded down.
+    pub fn set_pc(&mut self, pc: u32) {
+        self.core.pc = pc & !3;
+    }
+
+    /// Value of register `x0` to `x31`; 0 for an index beyond.
+    pub fn register(&self, index: usize) -> u32 {
+        self.registers().get(index).copied().unwrap_or(0)
+    }
+
+    /// Values of all registers.
+    pub fn registers(&self) -> &[u32; 32] {
+        self.core.registers.first_chunk().unwrap_or(&[0; 32])
+    }
+
+    /// Writes register `x1` to `x31`; other indices are ignored.
+    pub fn set_register(&mut self, index: usize, value: u32) {
+        if (1..32).contains(&index) {
+            self.core.registers[index] = value;
+        }
+    }
+
+    /// Takes the hart through reset: registers 0, an idle pipeline with nothing predicted, and the
+    /// pc at `pc`. Its clock and counters go on.
+    pub fn reset(&mut self, pc: u32) {
+        let mut fresh = Self::new(self.timing(), self.core.port);
+        fresh.core.counters = self.core.counters;
+        fresh.set_pc(pc);
+        fresh.advance_to(self.cycle());
+        *self = fresh;
+    }
+
+    /// What the hart has done so far.
+    pub fn counters(&self) -> Counters {
+        self.core.counters
+    }
+
+    /// Sets all counters to 0.
+    pub fn clear_counters(&mut self) {
+        self.core.counters = Counters::default();
+    }
+
+    /// The timing chosen at the start.
+    pub fn timing(&self) -> Timing {
+        self.clock.timing()
+    }
+}
+
+/// The meter behind a [`Timing`].
+#[derive(Clone, Debug)]
+enum Clock {
+    Off(OneEach),
+    Wormhole(Box<Pipeline<Wormhole>>),
+    Blackhole(Box<Pipeline<Blackhole>>),
+}
+
+impl Clock {
+    fn new(timing: Timing) -> Self {
+        match timing {
+            Timing::Off => Self::Off(OneEach::default()),
+            Timing::On(Arch::Wormhole) => Self::Wormhole(Box::default()),
+            Timing::On(Arch::Blackhole) => Self::Blackhole(Box::default()),
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        match self {
+            Self::Off(_) => Timing::Off,
+            Self::Wormhole(_) => Timing::On(Arch::Wormhole),
+            Self::Blackhole(_) => Timing::On(Arch::Blackhole),
+        }
+    }
+
+    /// The next cycle and the mispredictions so far.
+    fn position(&self) -> (u64, u64) {
+        match self {
+            Self::Off(meter) => (meter.now(), meter.mispredict_count()),
+            Self::Wormhole(meter) => (meter.now(), meter.mispredict_count()),
+            Self::Blackhole(meter) => (meter.now(), meter.mispredict_count()),
+        }
+    }
+
+    fn advance_to(&mut self, cycle: u64) {
+        match self {
+            Self::Off(meter) => meter.advance_to(cycle),
+            Self::Wormhole(meter) => meter.advance_to(cycle),
+            Self::Blackhole(meter) => meter.advance_to(cycle),
+        }
+    }
+}

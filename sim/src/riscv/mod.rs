@@ -1,0 +1,50 @@
+//! The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
+//!
+//! A [`Hart`] executes object code against a [`Bus`] that a tile model implements. It is
+//! deterministic, allocates only when it meets new code, and knows nothing of tiles, NoCs or
+//! markers. A correct program's results never depend on the [`Timing`]; what it reads from a clock
+//! does.
+//!
+//! | question | module item |
+//! |---|---|
+//! | what must a tile offer to a hart | [`Bus`], [`Region`], [`Refusal`] |
+//! | what do the RISCs of a tile share | [`L1Front`], [`L1Port`] |
+//! | how do I run, step, reset, count | [`Hart`], [`Counters`] |
+//! | why did a run end | [`Pause`], [`Trap`] |
+//! | which instruction cost how much | [`Trace`] |
+//!
+//! # Order of accesses
+//!
+//! Loads and stores take effect in program order, in the order in which the caller runs the harts.
+//! The hardware lets loads overtake stores to other addresses and lets different regions complete
+//! out of order; the model charges the time of that but does not show its effects. Code that needs
+//! a read-back to be correct on a chip is not caught by running here.
+//!
+//! # Compatibility
+//!
+//! RV32IM as in tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
+//! `fence` does nothing, as on Wormhole; `fence.i`, CSRs, atomics, Zba, Zbb and `.ttinsn` trap as
+//! illegal.
+
+#[cfg(test)]
+mod asm;
+mod bus;
+mod code;
+mod decode;
+#[cfg(test)]
+mod differential;
+mod execute;
+mod front;
+mod hart;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod trace;
+mod trap;
+
+pub use bus::{Bus, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal, Region, Width};
+pub use front::{L1Front, L1Port};
+pub use hart::{Counters, Hart};
+pub use timing::{Arch, Timing};
+pub use trace::{Trace, TraceEntry};
+pub use trap::{Pause, Trap, TrapKind};

@@ -1,0 +1,164 @@
+//! The numbers of the timing model and where each comes from.
+//!
+//! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md`
+//! and `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages of the same names under
+//! `BlackholeA0`. "Silicon" is one Blackhole card as measured in mesham/tt-sim,
+//! `docs/bh_arch.md` 1.1-1.8 and `perfbench/card-sessions/2026-08-18-bh-retirebench`. Where a
+//! document gives a bound, the model charges its low end.
+
+use super::super::bus::Region;
+use super::{Arch, Division};
+
+/// Instructions between leaving the integer unit and retiring (ISA: eight-entry retire-order
+/// queue, both architectures).
+pub(super) const RETIRE_QUEUE_LENGTH: usize = 8;
+
+/// Stores that wait for the memory subsystem (ISA Wormhole `MemoryOrdering.md`: four-entry store
+/// queue; Blackhole's is not documented and taken to be the same).
+pub(super) const STORE_QUEUE_LENGTH: usize = 4;
+
+/// Loads in flight outside the private RAM (ISA Wormhole load table: 4 in aggregate; Blackhole
+/// silicon shows the same rate, 1.742-1.87 cycles per L1 load for 7 / 4).
+pub(super) const REMOTE_LOADS_IN_FLIGHT: usize = 4;
+
+/// Cycles for which a write of less than 16 bytes blocks its L1 port (ISA `L1.md`; silicon
+/// 5.2-5.4 per store).
+pub(super) const NARROW_WRITE_CYCLES: u32 = 5;
+
+/// Cycles for which a read or a whole 16-byte write blocks its L1 port (ISA `L1.md`; silicon
+/// 0.999 per store for stores that fill blocks).
+pub(super) const WIDE_ACCESS_CYCLES: u32 = 1;
+
+/// Cycles for which Blackhole's store queue holds a block back for further stores to merge (the
+/// store merge timer in CSR cfg0 as TT-Metal leaves it).
+pub(super) const MERGE_CYCLES: u64 = 16;
+
+/// Furthest that the addresses of two stores that merge may lie apart (ISA Blackhole README).
+pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
+
+/// Cycles for which a mapped register sees a request before half of the load latency is over.
+///
+/// The documents give round trips only; the split decides no duration, because it is the same for
+/// every access to a region.
+pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
+    (latency_cycles - 1) / 2
+}
+
+/// What differs between the two architectures' pipelines.
+pub(in super::super) trait Rules {
+    /// Whether results can be used before all earlier instructions have left the load/store unit
+    /// (ISA: in-order on Wormhole, strong forwarding network on Blackhole).
+    const COMPLETES_OUT_OF_ORDER: bool;
+    /// Cycles for which a multiply keeps the next instruction from entering.
+    const MULTIPLY_OCCUPANCY_CYCLES: u64;
+    /// Cycles from a multiply's entry to the entry of an instruction that uses it (silicon 1.985
+    /// on Blackhole).
+    const MULTIPLY_LATENCY_CYCLES: u64;
+    /// Bubble after a branch that went another way than predicted.
+    const MISPREDICT_CYCLES: u64;
+    /// Load latency by region, in the order of [`Region`].
+    const LOAD_LATENCY_CYCLES: [u64; Region::COUNT];
+
+    /// Cycles from a load's entry to the entry of an instruction that uses its value.
+    #[inline(always)]
+    fn load_latency_cycles(region: Region) -> u64 {
+        Self::LOAD_LATENCY_CYCLES[region as usize]
+    }
+}
+
+/// ISA `WormholeB0/TensixTile/BabyRISCV/README.md`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Wormhole;
+
+impl Rules for Wormhole {
+    const COMPLETES_OUT_OF_ORDER: bool = false;
+    const MULTIPLY_OCCUPANCY_CYCLES: u64 = 2;
+    const MULTIPLY_LATENCY_CYCLES: u64 = 2;
+    const MISPREDICT_CYCLES: u64 = 2;
+    /// Private RAM 2, mailboxes 3, Tensix 4, TDMA and tile control 7, L1 8. Wormhole has no alias
+    /// of the private RAM; the row is there for the table's sake.
+    const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 7, 7, 8, 8];
+}
+
+/// ISA `BlackholeA0/TensixTile/BabyRISCV/README.md`, with the L0 data cache off as TT-Metal
+/// leaves it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Blackhole;
+
+impl Rules for Blackhole {
+    const COMPLETES_OUT_OF_ORDER: bool = true;
+    const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
+    const MULTIPLY_LATENCY_CYCLES: u64 = 2;
+    const MISPREDICT_CYCLES: u64 = 4;
+    /// As Wormhole, but TDMA 4 and an alias of the private RAM with 8.
+    const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
+}
+
+/// Divider cycles by number of significant bits of the dividend.
+///
+/// ISA gives 6 to 33 "dependent upon the magnitude of the dividend"; Blackhole silicon shows 14.0
+/// for 12 bits and 33.0 for 29. Four bits per step, two cycles besides, and the documented maximum
+/// is the one simple rule through all four; the values between are inferred.
+const DIVIDE_CYCLES: [u64; 33] = {
+    let mut table = [6; 33];
+    let mut bits = 1;
+    while bits < table.len() {
+        let cycles = bits.div_ceil(4) as u64 * 4 + 2;
+        table[bits] = if cycles > 33 { 33 } else { cycles };
+        bits += 1;
+    }
+    table
+};
+
+/// Cycles for which a divide or remainder keeps the next instruction from entering (ISA READMEs).
+#[inline]
+pub(super) fn divide_cycles(division: Division) -> u64 {
+    let Division { dividend, divisor, is_signed } = division;
+    let overflows = is_signed && dividend == 0x8000_0000 && divisor == u32::MAX;
+    if divisor <= 1 || overflows {
+        return 2;
+    }
+    let magnitude = if is_signed { dividend.cast_signed().unsigned_abs() } else { dividend };
+    DIVIDE_CYCLES[(32 - magnitude.leading_zeros()) as usize]
+}
+
+impl Arch {
+    /// Cycles from a load's entry into the pipeline until its value can be used, without
+    /// contention.
+    ///
+    /// # Compatibility
+    /// Load latency tables of tt-isa-documentation
+    /// `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
+    pub fn load_latency_cycles(self, region: Region) -> u64 {
+        match self {
+            Self::Wormhole => Wormhole::load_latency_cycles(region),
+            Self::Blackhole => Blackhole::load_latency_cycles(region),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycles(dividend: u32, divisor: u32, is_signed: bool) -> u64 {
+        divide_cycles(Division { dividend, divisor, is_signed })
+    }
+
+    #[test]
+    fn divide_takes_what_document_and_silicon_say() {
+        assert_eq!(cycles(0x1234_5678, 3, false), 33);
+        assert_eq!(cycles(0xFFF, 3, false), 14);
+        assert_eq!(cycles(u32::MAX, 3, false), 33);
+        assert_eq!(cycles(5, 3, false), 6);
+        assert_eq!(cycles(0, 3, false), 6);
+    }
+
+    #[test]
+    fn divide_by_zero_or_one_and_overflow_take_two_cycles() {
+        assert_eq!(cycles(0x1234_5678, 0, false), 2);
+        assert_eq!(cycles(0x1234_5678, 1, true), 2);
+        assert_eq!(cycles(0x8000_0000, u32::MAX, true), 2);
+        assert_eq!(cycles(0x8000_0000, u32::MAX, false), 33);
+    }
+}

@@ -1,0 +1,166 @@
+//! Stores between the pipeline and the memory subsystem.
+//!
+//! Stores leave in order, one per cycle, and those to L1 additionally wait for their port. When a
+//! store is emitted is known as soon as it enters, except on Blackhole, where the youngest block
+//! stays open for a while so that further stores can merge with it.
+
+use super::Access;
+use super::calendar::Calendar;
+use super::rules::{
+    MERGE_CYCLES, MERGE_DISTANCE_BYTES, NARROW_WRITE_CYCLES, STORE_QUEUE_LENGTH, WIDE_ACCESS_CYCLES,
+};
+use crate::riscv::bus::Region;
+
+/// The last four stores (or merged blocks of stores) and when each is emitted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StoreQueue {
+    entries: [Entry; STORE_QUEUE_LENGTH],
+    /// Index of the oldest entry.
+    oldest: usize,
+    last_emission: u64,
+    open: OpenBlock,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    emission: u64,
+    address: u32,
+    /// Bytes written of the 16-byte block that holds `address`.
+    bytes: u16,
+}
+
+/// The youngest block on Blackhole, while it can still grow.
+#[derive(Clone, Debug, Default)]
+struct OpenBlock {
+    /// Address of the last store merged.
+    address: u32,
+    bytes: u16,
+    /// Cycle in which the first store entered.
+    since: u64,
+    /// Cycle in which the block is emitted at the latest; 0 if no block is open.
+    until: u64,
+}
+
+impl StoreQueue {
+    /// First cycle in which the queue has room for another store.
+    #[inline(always)]
+    pub(super) fn room_from(&self) -> u64 {
+        self.entries[self.oldest & (STORE_QUEUE_LENGTH - 1)].emission
+    }
+
+    /// Cycle in which a store to a region other than L1 that enters at `issue` is emitted.
+    #[inline(always)]
+    pub(super) fn next_emission(&self, issue: u64) -> u64 {
+        (issue + 1).max(self.last_emission + 1)
+    }
+
+    /// First cycle from `issue` on in which a load may pass stores to the same start address
+    /// (Wormhole).
+    #[inline(always)]
+    pub(super) fn after_same_address(&self, address: u32, issue: u64) -> u64 {
+        if self.last_emission < issue {
+            return issue;
+        }
+        let same = self.entries.iter().filter(|entry| entry.address == address);
+        same.fold(issue, |cycle, entry| match entry.emission >= issue {
+            true => cycle.max(entry.emission + 1),
+            false => cycle,
+        })
+    }
+
+    /// First cycle from `issue` on in which a load may start, given that it waits for the whole
+    /// queue if it overlaps any store in it (Blackhole).
+    #[inline(always)]
+    pub(super) fn after_overlap(&self, access: Access, issue: u64) -> u64 {
+        if self.last_emission < issue || !self.overlaps(access, issue) {
+            return issue;
+        }
+        self.last_emission + 1
+    }
+
+    fn overlaps(&self, access: Access, issue: u64) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.emission >= issue && is_overlap(access, entry.address, entry.bytes))
+    }
+
+    /// Whether a load overlaps the block that is still open.
+    #[inline(always)]
+    pub(super) fn overlaps_open(&self, access: Access) -> bool {
+        self.open.until != 0 && is_overlap(access, self.open.address, self.open.bytes)
+    }
+
+    /// Takes a store that enters at `issue`; when it is emitted is settled at once.
+    #[inline(always)]
+    pub(super) fn push(&mut self, access: Access, issue: u64, port: &mut Calendar) {
+        let bytes = byte_mask(access);
+        let earliest = issue + 1;
+        if access.region == Region::L1 {
+            self.emit_to_l1(access.address, bytes, earliest, port);
+        } else {
+            self.emit(access.address, bytes, self.next_emission(issue));
+        }
+    }
+
+    /// Takes a store to L1 that enters at `issue`: into the open block if it can merge, otherwise
+    /// into a new one, for which the last must have been closed.
+    #[inline(always)]
+    pub(super) fn merge_or_open(&mut self, access: Access, issue: u64, port: &mut Calendar) {
+        let bytes = byte_mask(access);
+        if self.can_merge(access, issue) {
+            self.open.address = access.address;
+            self.open.bytes |= bytes;
+        } else {
+            let until = issue + MERGE_CYCLES;
+            self.open = OpenBlock { address: access.address, bytes, since: issue, until };
+        }
+        if self.open.bytes == u16::MAX {
+            self.close(issue + 1, port);
+        }
+    }
+
+    /// Whether a store that enters at `issue` would join the open block.
+    #[inline(always)]
+    pub(super) fn can_merge(&self, access: Access, issue: u64) -> bool {
+        issue <= self.open.until
+            && access.region == Region::L1
+            && access.address / 16 == self.open.address / 16
+            && access.address.abs_diff(self.open.address) <= MERGE_DISTANCE_BYTES
+    }
+
+    /// Emits the open block, if there is one, at `cycle` or when its timer ran out before.
+    #[inline(always)]
+    pub(super) fn close(&mut self, cycle: u64, port: &mut Calendar) {
+        if self.open.until == 0 {
+            return;
+        }
+        let earliest = cycle.min(self.open.until).max(self.open.since + 1);
+        self.emit_to_l1(self.open.address, self.open.bytes, earliest, port);
+        self.open.until = 0;
+    }
+
+    fn emit_to_l1(&mut self, address: u32, bytes: u16, earliest: u64, port: &mut Calendar) {
+        let is_whole = bytes == u16::MAX;
+        let length = if is_whole { WIDE_ACCESS_CYCLES } else { NARROW_WRITE_CYCLES };
+        let emission = port.reserve(earliest.max(self.last_emission + 1), length);
+        self.emit(address, bytes, emission);
+    }
+
+    #[inline(always)]
+    fn emit(&mut self, address: u32, bytes: u16, emission: u64) {
+        self.entries[self.oldest & (STORE_QUEUE_LENGTH - 1)] = Entry { emission, address, bytes };
+        self.oldest = (self.oldest + 1) % STORE_QUEUE_LENGTH;
+        self.last_emission = emission;
+    }
+}
+
+#[inline(always)]
+fn byte_mask(access: Access) -> u16 {
+    let ones = (1_u16 << access.width.byte_count()) - 1;
+    ones << (access.address % 16)
+}
+
+#[inline(always)]
+fn is_overlap(access: Access, address: u32, bytes: u16) -> bool {
+    access.address / 16 == address / 16 && byte_mask(access) & bytes != 0
+}

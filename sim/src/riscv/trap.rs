@@ -1,0 +1,106 @@
+//! Why a run of a hart ended: the pauses a caller plans for and the traps it did not.
+
+use std::fmt;
+
+/// A planned end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The hart's next instruction would start at or after the cycle asked for.
+    Cycle,
+    /// `ecall`; the pc still points at it. The hardware stops the core as at a breakpoint.
+    EnvironmentCall,
+    /// `ebreak`; the pc still points at it. The hardware stops the core as at a breakpoint.
+    Breakpoint,
+    /// A device is not ready for the access at the pc; the next run tries it again.
+    Blocked {
+        /// Address of the access.
+        address: u32,
+    },
+    /// A device asked for control after the store before the pc.
+    Yielded,
+}
+
+/// An instruction that a correct program does not execute.
+///
+/// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped ones and takes
+/// an undefined instruction for another. A simulator that did the same would hide the bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trap {
+    /// What is wrong.
+    pub kind: TrapKind,
+    /// Address of the instruction; the hart still stands there.
+    pub pc: u32,
+    /// The offending address: of the data, of the jump's target, or the pc itself.
+    pub address: u32,
+    /// The instruction word, 0 if it could not be fetched.
+    pub instruction: u32,
+}
+
+/// What is wrong with a trapping instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrapKind {
+    /// Not an instruction of RV32IM; this includes `.ttinsn`.
+    IllegalInstruction,
+    /// The pc lies neither in L1 nor in an instruction RAM.
+    FetchOutside,
+    /// A jump or branch to an address that is no multiple of four.
+    FetchMisaligned,
+    /// A load from an address where nothing answers.
+    LoadOutside,
+    /// A load from an address that is no multiple of its width.
+    LoadMisaligned,
+    /// A load that the register does not support.
+    LoadUnsupported,
+    /// A store to an address where nothing answers.
+    StoreOutside,
+    /// A store to an address that is no multiple of its width.
+    StoreMisaligned,
+    /// A store that the register does not support.
+    StoreUnsupported,
+}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IllegalInstruction => "expected an RV32IM instruction",
+            Self::FetchOutside => "expected code in L1 or in the instruction RAM",
+            Self::FetchMisaligned => "expected a jump to a multiple of 4",
+            Self::LoadOutside => "no memory or register to load from",
+            Self::LoadMisaligned => "expected a load from a multiple of its width",
+            Self::LoadUnsupported => "the register does not support this load",
+            Self::StoreOutside => "no memory or register to store to",
+            Self::StoreMisaligned => "expected a store to a multiple of its width",
+            Self::StoreUnsupported => "the register does not support this store",
+        })
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, pc, address, instruction } = self;
+        write!(f, "{kind}, found address {address:#010x}")?;
+        write!(f, " (instruction {instruction:#010x} at pc {pc:#010x})")
+    }
+}
+
+impl std::error::Error for Trap {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_names_reason_address_instruction_and_pc() {
+        let trap = Trap {
+            kind: TrapKind::LoadOutside,
+            pc: 0x3880,
+            address: 0xFFB1_0000,
+            instruction: 0x0000_2503,
+        };
+        assert_eq!(
+            trap.to_string(),
+            "no memory or register to load from, found address 0xffb10000 \
+             (instruction 0x00002503 at pc 0x00003880)"
+        );
+    }
+}
