@@ -3,8 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod anomaly;
+pub mod decode;
+pub mod init;
 pub mod lane;
 pub mod ledger;
 pub mod mesh;
 pub mod names;
+pub mod read;
 pub mod readout;
+
+pub use init::{InitError, ProfilerOptions, init_device_profiler};
+pub use read::{ReadError, ReadOptions};

@@ -4,7 +4,16 @@
 //! [`Device`]; everything else in this crate speaks through them. Nothing here knows what
 //! the words mean.
 
-use wire::CoreKind;
+mod image;
+mod selection;
+
+pub use image::{DeviceImage, MeshImage};
+pub use selection::CoreSelection;
+
+use wire::{
+    CoreKind,
+    dram::{DramGeometry, GeometryError},
+};
 
 /// A place on a chip's NoC-0 grid, as printed in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +82,22 @@ pub struct DeviceDescription {
     pub cores: Vec<CoreDescription>,
     /// Where markers are pushed to.
     pub dram: DramDescription,
+}
+
+impl DeviceDescription {
+    /// Where the markers of this chip's cores lie in DRAM.
+    ///
+    /// # Errors
+    /// If the chip has no cores or banks, or the count needs more than 4 GiB per bank.
+    pub fn geometry(
+        &self,
+        program_support_count: u32,
+        sums_enabled: bool,
+    ) -> Result<DramGeometry, GeometryError> {
+        let after_last = |core: &CoreDescription| core.flat_id.saturating_add(1);
+        let core_count = self.cores.iter().map(after_last).max().unwrap_or(0);
+        DramGeometry::new(program_support_count, sums_enabled, core_count, self.dram.bank_count)
+    }
 }
 
 /// Why an access to a chip failed.

@@ -1,0 +1,248 @@
+//! Chips whose memory lies in plain vectors: saved dumps, examples and tests.
+//!
+//! An image does what a chip's memory does and nothing else: no firmware runs in it.
+
+use super::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord};
+use std::collections::BTreeMap;
+
+/// The memory of one chip.
+///
+/// L1 and DRAM hold zeros until written, up to their sizes. Only what was written is
+/// stored, page by page, so an image of a large chip is small.
+#[derive(Clone, Debug)]
+pub struct DeviceImage {
+    description: DeviceDescription,
+    l1_words: u64,
+    l1: BTreeMap<Noc0Coord, PagedWords>,
+    dram: Vec<PagedWords>,
+    wall_clock: u64,
+    host_time_ns: u64,
+}
+
+impl DeviceImage {
+    /// A chip with zeros everywhere.
+    ///
+    /// L1 ends after the profiler's words of each core, a bank after the profiler region.
+    #[must_use]
+    pub fn new(description: DeviceDescription) -> Self {
+        let vector_bytes = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
+        let l1_end = |core: &super::CoreDescription| core.vector_address + vector_bytes;
+        let l1_words = description.cores.iter().map(l1_end).max().unwrap_or(0) / 4;
+        let banks = usize::try_from(description.dram.bank_count).unwrap_or(0);
+        let l1 = description.cores.iter().map(|core| (core.noc0, PagedWords::default())).collect();
+        let dram = vec![PagedWords::default(); banks];
+        Self { description, l1_words, l1, dram, wall_clock: 0, host_time_ns: 0 }
+    }
+
+    /// Fills DRAM, which a host cannot do through [`Device`].
+    ///
+    /// # Errors
+    /// If there is no such bank or the range leaves it.
+    pub fn write_dram(
+        &mut self,
+        bank: u32,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let first = self.dram_range(bank, address, words.len())?;
+        self.dram[bank as usize].write(first, words);
+        Ok(())
+    }
+
+    /// Sets what every tile's clock reads.
+    pub const fn set_wall_clock(&mut self, cycles: u64) {
+        self.wall_clock = cycles;
+    }
+
+    fn l1_range(&self, core: Noc0Coord, address: u64, count: usize) -> Result<u64, AccessError> {
+        let chip_id = self.description.chip_id;
+        if !self.l1.contains_key(&core) {
+            return Err(AccessError::NoSuchCore { chip_id, core });
+        }
+        word_range(address, count, self.l1_words).ok_or_else(|| AccessError::OutOfRange {
+            chip_id,
+            memory: format!("L1 of core {core}"),
+            address,
+            word_count: count,
+        })
+    }
+
+    fn dram_range(&self, bank: u32, address: u64, count: usize) -> Result<u64, AccessError> {
+        let dram = self.description.dram;
+        let end = dram.region_address.saturating_add(dram.region_bytes) / 4;
+        let end = if bank < dram.bank_count { end } else { 0 };
+        word_range(address, count, end).ok_or_else(|| AccessError::OutOfRange {
+            chip_id: self.description.chip_id,
+            memory: format!("DRAM bank {bank}"),
+            address,
+            word_count: count,
+        })
+    }
+}
+
+impl Device for DeviceImage {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        let first = self.l1_range(core, address, words.len())?;
+        if let Some(l1) = self.l1.get(&core) {
+            l1.read(first, words);
+        }
+        Ok(())
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let first = self.l1_range(core, address, words.len())?;
+        if let Some(l1) = self.l1.get_mut(&core) {
+            l1.write(first, words);
+        }
+        Ok(())
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        let first = self.dram_range(bank, address, words.len())?;
+        self.dram[bank as usize].read(first, words);
+        Ok(())
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        self.l1_range(core, 0, 0)?;
+        Ok(self.wall_clock)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.host_time_ns += 1;
+        self.host_time_ns
+    }
+}
+
+/// Chips in memory, read together.
+#[derive(Clone, Debug, Default)]
+pub struct MeshImage {
+    /// The chips, in the order of the mesh.
+    pub devices: Vec<DeviceImage>,
+}
+
+impl Mesh for MeshImage {
+    fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.devices.get_mut(index).map(|device| device as &mut dyn Device)
+    }
+}
+
+/// Index of the first word, if the words lie below `end` and on a word's boundary.
+fn word_range(address: u64, count: usize, end: u64) -> Option<u64> {
+    let first = address / 4;
+    let last = first.checked_add(count as u64)?;
+    (address.is_multiple_of(4) && last <= end).then_some(first)
+}
+
+const PAGE_WORDS: usize = 1024;
+
+/// Words that are zero until written.
+#[derive(Clone, Debug, Default)]
+struct PagedWords {
+    pages: BTreeMap<u64, Vec<u32>>,
+}
+
+impl PagedWords {
+    fn read(&self, first: u64, words: &mut [u32]) {
+        for_each_page(first, words.len(), |page, in_page, range| {
+            let target = &mut words[range];
+            match self.pages.get(&page) {
+                Some(stored) => target.copy_from_slice(&stored[in_page..in_page + target.len()]),
+                None => target.fill(0),
+            }
+        });
+    }
+
+    fn write(&mut self, first: u64, words: &[u32]) {
+        for_each_page(first, words.len(), |page, in_page, range| {
+            let source = &words[range];
+            let stored = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_WORDS]);
+            stored[in_page..in_page + source.len()].copy_from_slice(source);
+        });
+    }
+}
+
+/// Calls `visit` with each page, the place in it, and the part of the range it holds.
+fn for_each_page(
+    first: u64,
+    count: usize,
+    mut visit: impl FnMut(u64, usize, std::ops::Range<usize>),
+) {
+    let mut done = 0;
+    while done < count {
+        let word = first + done as u64;
+        let in_page = usize::try_from(word % PAGE_WORDS as u64).unwrap_or(0);
+        let length = (count - done).min(PAGE_WORDS - in_page);
+        visit(word / PAGE_WORDS as u64, in_page, done..done + length);
+        done += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::{CoreDescription, DramDescription, LogicalCoord};
+    use wire::CoreKind;
+
+    const CORE: Noc0Coord = Noc0Coord { x: 1, y: 2 };
+
+    fn image() -> DeviceImage {
+        let core = CoreDescription {
+            noc0: CORE,
+            logical: LogicalCoord { x: 0, y: 0 },
+            kind: CoreKind::Tensix,
+            flat_id: 0,
+            control_address: 0x100,
+            vector_address: 0x200,
+        };
+        DeviceImage::new(DeviceDescription {
+            chip_id: 0,
+            arch: "wormhole_b0".into(),
+            aiclk_mhz: 1000,
+            max_compute_cores: 1,
+            cores: vec![core],
+            dram: DramDescription { bank_count: 2, region_address: 64, region_bytes: 1 << 16 },
+        })
+    }
+
+    #[test]
+    fn words_are_read_back_across_pages_and_zero_elsewhere() {
+        let mut image = image();
+        image.write_dram(1, 4090, &[1]).unwrap_err();
+        image.write_dram(1, 4088, &[1, 2, 3, 4]).unwrap();
+        let mut words = [9; 6];
+        image.read_dram(1, 4084, &mut words).unwrap();
+        assert_eq!(words, [0, 1, 2, 3, 4, 0]);
+        image.read_dram(0, 4084, &mut words).unwrap();
+        assert_eq!(words, [0; 6]);
+    }
+
+    #[test]
+    fn accesses_outside_of_a_memory_are_refused() {
+        let mut image = image();
+        let mut words = [0; 2];
+        assert!(image.read_l1(CORE, 0x100, &mut words).is_ok());
+        assert!(image.read_l1(CORE, 0x200 + 5 * 2048 - 4, &mut words).is_err());
+        assert!(image.read_l1(Noc0Coord { x: 0, y: 0 }, 0, &mut words).is_err());
+        assert!(image.read_dram(2, 64, &mut words).is_err());
+        assert!(image.read_dram(0, u64::MAX - 3, &mut words).is_err());
+    }
+}
