@@ -3,10 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod anomaly;
+pub mod clock;
 pub mod decode;
 pub mod init;
 pub mod lane;
 pub mod ledger;
+/// Device logs (`profile_log_device.csv`): read into a readout, written from one.
+pub mod log;
 pub mod mesh;
 pub mod names;
 pub mod read;

@@ -1,0 +1,281 @@
+//! Simulated truth: a counter whose exact time is known, pinged by a host.
+//!
+//! The latency model is written down in `accuracy.md`. Everything follows from
+//! a seed, so a failing trial can be repeated alone.
+
+#![expect(clippy::cast_possible_truncation, reason = "simulated times are small or meant to wrap")]
+
+use super::{EthernetPing, OneWaySession, OneWayStamp, Tile, TwoWayPing};
+
+/// A small deterministic generator (splitmix64).
+#[derive(Debug, Clone)]
+pub(super) struct Seeded(u64);
+
+impl Seeded {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in `0..1`.
+    pub(super) fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+}
+
+/// A counter with an exactly known relation to the host's clock.
+///
+/// Host time is counted in nanoseconds from `host_origin_ns` in doubles, so
+/// that the truth itself is good to a millionth of a nanosecond.
+#[derive(Debug, Clone)]
+pub(super) struct TrueClock {
+    pub(super) host_origin_ns: i64,
+    pub(super) origin_cycles: u64,
+    /// Start of each stretch, nanoseconds, and its frequency, GHz.
+    stretches: Vec<(f64, f64)>,
+}
+
+impl TrueClock {
+    /// A Blackhole chip some ppm off its 1.35 GHz, up for up to two hours.
+    pub(super) fn random(random: &mut Seeded) -> Self {
+        let ghz = 1.35 * (1.0 + random.between(-50e-6, 50e-6));
+        Self {
+            host_origin_ns: 1_700_000_000_000_000_000 + (random.bits() >> 14) as i64,
+            origin_cycles: random.bits() % 10_000_000_000_000,
+            stretches: vec![(0.0, ghz)],
+        }
+    }
+
+    /// The same counter with a change of frequency at a host time.
+    pub(super) fn with_step(mut self, at_ns: f64, ppm: f64) -> Self {
+        let (_, ghz) = self.stretches[self.stretches.len() - 1];
+        self.stretches.push((at_ns, ghz * (1.0 + ppm * 1e-6)));
+        self
+    }
+
+    /// A counter on the same clock tree that reads `cycles` more.
+    pub(super) fn with_offset(mut self, cycles: i64) -> Self {
+        self.origin_cycles = self.origin_cycles.wrapping_add_signed(cycles);
+        self
+    }
+
+    /// Nanoseconds per cycle at the start.
+    pub(super) fn slope(&self) -> f64 {
+        self.stretches[0].1.recip()
+    }
+
+    /// Counter value, less the origin and not rounded, at a host time.
+    pub(super) fn cycles_at(&self, at_ns: f64) -> f64 {
+        let mut cycles = 0.0;
+        for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
+            let end = self.stretches.get(index + 1).map_or(f64::INFINITY, |next| next.0);
+            let from = if index == 0 { 0.0 } else { start };
+            if index == 0 || at_ns > start {
+                cycles += (at_ns.min(end) - from) * ghz;
+            }
+        }
+        cycles
+    }
+
+    /// The counter as software reads it.
+    pub(super) fn reading_at(&self, at_ns: f64) -> u64 {
+        self.origin_cycles.wrapping_add_signed(self.cycles_at(at_ns).floor() as i64)
+    }
+
+    /// Host time, less the origin, at which the counter became `cycles`.
+    pub(super) fn time_of(&self, cycles: u64) -> f64 {
+        let mut rest = cycles.wrapping_sub(self.origin_cycles).cast_signed() as f64;
+        for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
+            let Some(&(next, _)) = self.stretches.get(index + 1) else { return start + rest / ghz };
+            let whole = (next - start) * ghz;
+            if rest <= whole {
+                return start + rest / ghz;
+            }
+            rest -= whole;
+        }
+        unreachable!("the last stretch has no end")
+    }
+
+    /// Converted host time minus true host time, nanoseconds.
+    pub(super) fn error_ns(&self, cycles: u64, (ns, fraction): (i64, f64)) -> f64 {
+        (ns - self.host_origin_ns) as f64 + fraction - self.time_of(cycles)
+    }
+
+    fn host_clock(&self, at_ns: f64) -> i64 {
+        self.host_origin_ns + at_ns.floor() as i64
+    }
+}
+
+/// How long the legs of a ping take.
+#[derive(Debug, Clone)]
+pub(super) struct Latency {
+    pub(super) forward_ns: f64,
+    pub(super) return_ns: f64,
+    pub(super) jitter_ns: f64,
+    pub(super) outlier_share: f64,
+    pub(super) outlier_ns: f64,
+    pub(super) warm_up_ns: f64,
+    pub(super) warm_up_samples: usize,
+}
+
+impl Latency {
+    /// A host MMIO read of 0.78 us with one ping in ten delayed on one leg.
+    pub(super) const MMIO: Self = Self {
+        forward_ns: 350.0,
+        return_ns: 430.0,
+        jitter_ns: 60.0,
+        outlier_share: 0.1,
+        outlier_ns: 20_000.0,
+        warm_up_ns: 600.0,
+        warm_up_samples: 8,
+    };
+
+    /// Durations of the forward and of the return leg of ping `index`.
+    pub(super) fn legs(&self, random: &mut Seeded, index: usize) -> (f64, f64) {
+        let remaining = self.warm_up_samples.saturating_sub(index) as f64;
+        let warm_up = self.warm_up_ns * remaining / self.warm_up_samples.max(1) as f64;
+        let mut forward = self.forward_ns + random.exponential(self.jitter_ns) + warm_up;
+        let mut back = self.return_ns + random.exponential(self.jitter_ns);
+        if random.unit() < self.outlier_share {
+            let leg = if random.unit() < 0.5 { &mut forward } else { &mut back };
+            *leg += random.between(0.0, self.outlier_ns);
+        }
+        (forward, back)
+    }
+}
+
+/// When pings are sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedule {
+    pub(super) first_ns: f64,
+    pub(super) spacing_ns: f64,
+    pub(super) count: usize,
+}
+
+impl Schedule {
+    /// 249 pings spread over one second.
+    pub(super) const ONE_SECOND: Self =
+        Self { first_ns: 1000.0, spacing_ns: 1e9 / 248.0, count: 249 };
+
+    fn times(self) -> impl Iterator<Item = f64> {
+        (0..self.count).map(move |index| self.first_ns + self.spacing_ns * index as f64)
+    }
+}
+
+/// Two-way pings of a counter.
+pub(super) fn pings(
+    clock: &TrueClock,
+    latency: &Latency,
+    schedule: Schedule,
+    random: &mut Seeded,
+) -> Vec<TwoWayPing> {
+    let ping = |(index, sent): (usize, f64)| {
+        let (forward, back) = latency.legs(random, index);
+        TwoWayPing {
+            host_send_ns: clock.host_clock(sent),
+            device_cycles: clock.reading_at(sent + forward),
+            host_receive_ns: clock.host_clock(sent + forward + back),
+        }
+    };
+    schedule.times().enumerate().map(ping).collect()
+}
+
+/// Messages between two chips, each leg 500 ns and jitter, 100 ns to answer.
+pub(super) fn ethernet_pings(
+    sender: &TrueClock,
+    receiver: &TrueClock,
+    schedule: Schedule,
+    random: &mut Seeded,
+) -> Vec<EthernetPing> {
+    let latency = Latency { forward_ns: 500.0, return_ns: 500.0, ..Latency::MMIO };
+    let ping = |(index, sent): (usize, f64)| {
+        let (forward, back) = latency.legs(random, index);
+        let seen = sent + forward;
+        EthernetPing {
+            sender_start_cycles: sender.reading_at(sent),
+            receiver_start_cycles: receiver.reading_at(seen),
+            receiver_end_cycles: receiver.reading_at(seen + 100.0),
+            sender_end_cycles: sender.reading_at(seen + 100.0 + back),
+        }
+    };
+    schedule.times().enumerate().map(ping).collect()
+}
+
+/// One-way stamps of a counter: the forward leg of the same pings.
+///
+/// The host's write returns after 180 ns, as it is posted; the kernel reads
+/// its clock before it looks at the mailbox, up to 20 ns early.
+pub(super) fn session(
+    clock: &TrueClock,
+    latency: &Latency,
+    schedule: Schedule,
+    random: &mut Seeded,
+) -> OneWaySession {
+    let stamp = |(index, sent): (usize, f64)| {
+        let (forward, _) = latency.legs(random, index);
+        let seen = sent + forward - random.between(0.0, 20.0);
+        OneWayStamp {
+            device_low_cycles: clock.reading_at(seen) as u32,
+            host_ticks: sent.floor() as u32,
+            write_duration_ticks: 180,
+        }
+    };
+    let stamps = schedule.times().enumerate().map(stamp).collect();
+    let begun = clock.reading_at(schedule.first_ns);
+    OneWaySession {
+        tile: Tile::new(0, 1, 2),
+        host_start_ticks: clock.host_origin_ns.cast_unsigned(),
+        device_high: (begun >> 32) as u32 & OneWaySession::DEVICE_HIGH_MASK,
+        device_low_cycles: begun as u32,
+        stamps,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_and_times_invert_each_other_across_a_step() {
+        let clock = TrueClock::random(&mut Seeded::new(1)).with_step(5e8, 20.0);
+        for at_ns in [1.0, 4.999e8, 5.001e8, 9e8] {
+            let error = clock.time_of(clock.reading_at(at_ns)) - at_ns;
+            assert!((-0.75..=1e-6).contains(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn pings_bracket_the_instant_of_the_reading() {
+        let mut random = Seeded::new(2);
+        let clock = TrueClock::random(&mut random);
+        for ping in pings(&clock, &Latency::MMIO, Schedule::ONE_SECOND, &mut random) {
+            let read = clock.time_of(ping.device_cycles);
+            let since = |ns: i64| (ns - clock.host_origin_ns) as f64;
+            assert!(since(ping.host_send_ns) - 1.0 <= read);
+            assert!(read <= since(ping.host_receive_ns) + 1.0);
+        }
+    }
+
+    #[test]
+    fn generator_repeats_the_published_sequence() {
+        // First outputs of splitmix64 for seed 1234567.
+        let mut random = Seeded::new(1_234_567);
+        assert_eq!(random.bits(), 6_457_827_717_110_365_317);
+        assert_eq!(random.bits(), 3_203_168_211_198_807_973);
+    }
+}
