@@ -38,19 +38,31 @@ pub enum AnomalyKind {
     ZoneIdCollision,
     /// A marker that looks like padding: its id hashes to 0.
     AmbiguousPadding,
+    /// A log's RISC that no lane can be given to; its lines are left out.
+    UnknownRisc,
+    /// A log's value where its kind of record has none; the rest of the line is kept.
+    StrayValue,
     /// Repair: a marker's high word did not fit its low word.
     TornTimestamp,
     /// Repair: the clock's 44 bits wrapped.
     TimestampWrap,
     /// Repair: a guaranteed slot repeated after a push within the launch.
     DuplicateGuaranteedMarker,
+    /// Repair: a log gives a record another program than the launch that encloses it.
+    RelabelledRecord,
 }
 
 impl AnomalyKind {
     /// Whether the data was made whole, so that nothing is lost or doubtful.
     #[must_use]
     pub const fn is_repair(self) -> bool {
-        matches!(self, Self::TornTimestamp | Self::TimestampWrap | Self::DuplicateGuaranteedMarker)
+        matches!(
+            self,
+            Self::TornTimestamp
+                | Self::TimestampWrap
+                | Self::DuplicateGuaranteedMarker
+                | Self::RelabelledRecord
+        )
     }
 
     /// A few words for tables.
@@ -71,9 +83,12 @@ impl AnomalyKind {
             Self::UnreadableCore => "unreadable core",
             Self::ZoneIdCollision => "zone id collision",
             Self::AmbiguousPadding => "marker that looks like padding",
+            Self::UnknownRisc => "unknown RISC",
+            Self::StrayValue => "value where none belongs",
             Self::TornTimestamp => "torn timestamp",
             Self::TimestampWrap => "timestamp wrap",
             Self::DuplicateGuaranteedMarker => "repeated guaranteed marker",
+            Self::RelabelledRecord => "record labelled with another program",
         }
     }
 }
@@ -116,6 +131,14 @@ impl AnomalyLog {
         *of_lane += 1;
         if *of_lane <= KEPT_PER_LANE_AND_KIND {
             self.kept.push(Anomaly { kind, lane, position, detail: detail() });
+        }
+    }
+
+    /// Counts `count` more of a kind without keeping any, where the first were recorded.
+    pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
+        if count > 0 {
+            *self.counts.entry(kind).or_default() += count;
+            *self.lane_counts.entry((lane, kind)).or_default() += count;
         }
     }
 

@@ -1,0 +1,78 @@
+//! Cutting a line at its commas.
+
+use super::header::MAX_COLUMNS;
+
+/// The fields of one line, without copies.
+#[derive(Clone)]
+pub(super) struct Fields<'text> {
+    fields: [&'text [u8]; MAX_COLUMNS],
+    count: usize,
+}
+
+impl<'text> Fields<'text> {
+    pub(super) const fn new() -> Self {
+        Self { fields: [&[]; MAX_COLUMNS], count: 0 }
+    }
+
+    /// Cuts `line`. Fields beyond the largest layout are counted and not kept.
+    #[inline]
+    pub(super) fn split(&mut self, line: &'text [u8]) {
+        self.count = 0;
+        let mut start = 0;
+        for comma in memchr::memchr_iter(b',', line) {
+            self.push(&line[start..comma]);
+            start = comma + 1;
+        }
+        self.push(&line[start..]);
+    }
+
+    /// Appends a field.
+    #[inline]
+    pub(super) fn push(&mut self, field: &'text [u8]) {
+        if let Some(slot) = self.fields.get_mut(self.count) {
+            *slot = field;
+        }
+        self.count += 1;
+    }
+
+    /// Forgets all fields.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// How many fields the line has.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The field at `position`, empty if there is none.
+    #[inline]
+    pub(super) fn at(&self, position: usize) -> &'text [u8] {
+        self.fields.get(position).copied().unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_commas_has_one_field_more_than_commas() {
+        let mut fields = Fields::new();
+        for (line, expected) in [("", 1), (",", 2), ("a,b,", 3)] {
+            fields.split(line.as_bytes());
+            assert_eq!(fields.count(), expected, "{line}");
+        }
+        assert_eq!((fields.at(0), fields.at(1), fields.at(2)), (&b"a"[..], &b"b"[..], &b""[..]));
+    }
+
+    #[test]
+    fn fields_beyond_the_largest_layout_are_counted() {
+        let line = vec![b','; 1000];
+        let mut fields = Fields::new();
+        fields.split(&line);
+        assert_eq!(fields.count(), 1001);
+        assert_eq!(fields.at(999), b"");
+    }
+}

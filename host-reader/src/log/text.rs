@@ -1,0 +1,62 @@
+//! Small text and its numbers: what a field says, and how to show it in a message.
+
+/// Bytes of offending text that a message shows.
+const SHOWN_BYTES: usize = 60;
+
+/// The number that the field spells in plain digits.
+#[inline]
+pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    let mut number: u64 = 0;
+    for &byte in field {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(number)
+}
+
+/// The field without blanks around it.
+#[inline]
+pub(super) fn trimmed(field: &[u8]) -> &[u8] {
+    match field {
+        [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => field.trim_ascii(),
+        _ => field,
+    }
+}
+
+/// Text for a message: valid UTF-8, one line, shortened.
+pub(super) fn shown(text: &[u8]) -> String {
+    let cut = text.get(..SHOWN_BYTES).unwrap_or(text);
+    let mut shown = String::from_utf8_lossy(cut).replace(char::is_control, " ");
+    if cut.len() < text.len() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_digits_that_fit_are_a_number() {
+        assert_eq!(parse_number(b"0"), Some(0));
+        assert_eq!(parse_number(b"18446744073709551615"), Some(u64::MAX));
+        for text in ["", "18446744073709551616", "-1", "1.0", "1 ", "x", "+1"] {
+            assert_eq!(parse_number(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_and_binary_text_is_shown_short_and_on_one_line() {
+        let text = [b"a\nb\xFF".as_slice(), &[b'x'; 1000]].concat();
+        let shown = shown(&text);
+        assert!(shown.starts_with("a b\u{FFFD}x") && shown.ends_with("x..."), "{shown}");
+        assert!(shown.len() < 80);
+    }
+}
