@@ -63,6 +63,12 @@ pub trait Noc {
     /// any other write would hang the NoC.
     fn is_linked(&mut self) -> bool;
 
+    /// Whether this one command buffer holds a linked transaction.
+    fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
+        let _ = command_buffer;
+        self.is_linked()
+    }
+
     /// Saves what the kernel has set up in the command buffer, before the first push.
     fn begin_pushes(&mut self);
 
@@ -89,4 +95,52 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Words of a DRAM lane if the host has not said otherwise in the control vector.
     fn default_lane_words(&self) -> u32;
+
+    /// DRAM banks that [`Noc::push`] can reach; a core dealt to a bank beyond has no lane.
+    fn bank_count(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Whether this RISC may push its own markers while its kernel runs.
+    fn can_quick_push(&self) -> bool {
+        self.risc_index() < 2
+    }
+
+    /// Whether this is a dispatch kernel, which keeps headroom and pushes when nearly full.
+    fn is_dispatch(&self) -> bool {
+        false
+    }
+
+    /// Whether only one envelope per trace replay is recorded.
+    fn is_trace_only(&self) -> bool {
+        false
+    }
+
+    /// Where the core sees itself on the NoC, `None` to leave the control words alone.
+    fn noc_coordinates(&self) -> Option<NocCoordinates> {
+        None
+    }
+
+    /// The place of word 0 of this RISC's own vector, see [`Port::write_own`].
+    fn own_place(&self) -> u32 {
+        0
+    }
+
+    /// Writes the word at `place` in this RISC's own vector.
+    ///
+    /// A place is [`Port::own_place`] plus four times the word's index. A port whose places
+    /// are addresses so spares each marker the address arithmetic.
+    fn write_own(&mut self, place: u32, value: u32) {
+        let index = place.wrapping_sub(self.own_place()) / 4;
+        self.set_vector(self.risc_index(), index as usize, value);
+    }
+}
+
+/// A tile's place on the NoC as the tile itself sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NocCoordinates {
+    /// Column.
+    pub x: u32,
+    /// Row.
+    pub y: u32,
 }

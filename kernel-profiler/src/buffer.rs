@@ -1,0 +1,195 @@
+//! The hot path: room is taken, the clock is read, words are written.
+//!
+//! Three rules make a marker cheap. Both clock words are loaded back to back, since two
+//! loads in flight cost hardly more than one. All stores come after the loads. And a
+//! close asks nothing: its words were set aside when its zone was opened.
+//!
+//! What happens when nothing fits is out of line, in [`crate::loss`].
+
+use crate::{
+    port::Port,
+    state::{FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, bytes, word_count},
+};
+use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
+
+/// Words that a dispatch kernel keeps free: the next command's parent zone, a push zone
+/// and two metadata records.
+///
+/// # Compatibility
+/// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
+pub const DISPATCH_HEADROOM_WORDS: usize = 16;
+
+/// Words of that headroom that even metadata records leave.
+///
+/// # Compatibility
+/// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
+pub const DISPATCH_METADATA_HEADROOM_WORDS: usize = 4;
+
+impl State {
+    /// Opens a zone: writes its start and sets the words of its end aside.
+    ///
+    /// Returns whether there was room; if not, the zone is counted as lost and must not
+    /// be closed.
+    #[inline(always)]
+    #[must_use = "a zone that found no room must not be closed"]
+    pub fn open_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) -> bool {
+        const START_AND_END: i32 = bytes(2 * marker::MARKER_WORDS);
+        if !self.take(START_AND_END, headroom(port, DISPATCH_HEADROOM)) {
+            self.lose(LossKind::Zone);
+            return false;
+        }
+        self.append_marker(port, Header::prefix(PacketKind::ZoneStart, id));
+        true
+    }
+
+    /// Closes a zone for which [`State::open_zone`] has returned `true`.
+    #[inline(always)]
+    pub fn close_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) {
+        self.append_marker(port, Header::prefix(PacketKind::ZoneEnd, id));
+        if port.is_dispatch() {
+            self.push_when_nearly_full(port);
+        }
+    }
+
+    /// Records 64 bits of data.
+    #[inline(always)]
+    pub fn record_data<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
+        const KIND: PacketKind = PacketKind::TimestampedData;
+        if !self.take(bytes(KIND.record_words()), headroom(port, METADATA_HEADROOM)) {
+            return self.lose(LossKind::Data);
+        }
+        let place = self.append_header(port, Header::prefix(KIND, id), KIND.record_words());
+        write_data(port, place, data);
+    }
+
+    /// Records 128 bits of data.
+    #[inline(always)]
+    pub fn record_data_16b<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: [u64; 2]) {
+        const KIND: PacketKind = PacketKind::TimestampedData16B;
+        if !self.take(bytes(KIND.record_words()), headroom(port, METADATA_HEADROOM)) {
+            return self.lose(LossKind::Data);
+        }
+        let place = self.append_header(port, Header::prefix(KIND, id), KIND.record_words());
+        write_data(port, place, data[0]);
+        write_data(port, place.wrapping_add(8), data[1]);
+    }
+
+    /// Records an event.
+    #[inline(always)]
+    pub fn record_event<P: Port + ?Sized>(&mut self, port: &mut P, event: u16) {
+        const EVENT: i32 = bytes(marker::MARKER_WORDS);
+        if !self.take(EVENT, headroom(port, DISPATCH_HEADROOM)) {
+            return self.lose(LossKind::Event);
+        }
+        self.append_marker(port, Header::prefix(PacketKind::TimestampedEvent, ZoneId(event)));
+    }
+
+    /// Whether `words` more words of an ordinary record fit.
+    #[must_use]
+    pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
+        let room = self.room - headroom(port, DISPATCH_HEADROOM);
+        u32::try_from(room).is_ok_and(|room| room / 4 >= words)
+    }
+
+    /// Takes `size` bytes of room if afterwards `headroom` bytes are left.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
+        let left = self.room - size;
+        if left < headroom {
+            return false;
+        }
+        self.room = left;
+        true
+    }
+
+    /// Appends a marker for which room has been taken.
+    #[inline(always)]
+    pub(crate) fn append_marker<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32) {
+        self.append_header(port, prefix, marker::MARKER_WORDS);
+    }
+
+    /// Appends the marker of a record of `words` words; returns the place of what follows.
+    #[inline(always)]
+    fn append_header<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32, words: usize) -> u32 {
+        let now = port.now();
+        let place = self.cursor;
+        self.cursor = place.wrapping_add(bytes(words).cast_unsigned());
+        port.write_own(place, prefix | (now.high & marker::TIME_HIGH_MASK));
+        port.write_own(place.wrapping_add(4), now.low);
+        place.wrapping_add(8)
+    }
+
+    /// Appends two words for which room has been taken.
+    pub(crate) fn append_pair<P: Port + ?Sized>(&mut self, port: &mut P, [high, low]: [u32; 2]) {
+        let place = self.cursor;
+        self.cursor = place.wrapping_add(8);
+        port.write_own(place, high);
+        port.write_own(place.wrapping_add(4), low);
+    }
+
+    /// Fills up to a multiple of the push alignment; returns the words to push.
+    ///
+    /// The cursor stays, so that the end of an open zone takes the padding's place.
+    pub(crate) fn pad<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
+        let place = self.cursor;
+        let words = place.wrapping_sub(port.own_place()) >> 2;
+        if words.is_multiple_of(PUSH_ALIGN_WORDS) {
+            return words;
+        }
+        port.write_own(place, marker::EMPTY_HEADER);
+        port.write_own(place.wrapping_add(4), 0);
+        words.wrapping_add(2)
+    }
+
+    /// Empties the optional part; the ends of open zones keep their words.
+    pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
+        let reserved = self.reserved_bytes(port);
+        self.cursor = port.own_place().wrapping_add(FIRST_OPTIONAL_BYTES);
+        self.room = OPTIONAL_BYTES - reserved;
+        self.withheld = 0;
+        self.is_recording = true;
+    }
+
+    /// Takes all room away, so that every probe counts a loss.
+    pub(crate) fn stop_recording(&mut self) {
+        self.withheld += self.room;
+        self.room = 0;
+        self.is_recording = false;
+    }
+
+    /// Bytes set aside for the ends of open zones.
+    fn reserved_bytes<P: Port + ?Sized>(&self, port: &P) -> i32 {
+        if self.cursor == 0 {
+            return 0; // Before the first launch.
+        }
+        let used = self.cursor.wrapping_sub(port.own_place()).cast_signed();
+        const VECTOR_BYTES: i32 = bytes(vector::VECTOR_WORDS);
+        VECTOR_BYTES - used - self.room - self.withheld
+    }
+
+    /// The rule of dispatch kernels: push once only the headroom is left.
+    fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
+        const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
+        if self.cursor.wrapping_sub(port.own_place()) >= NEARLY_FULL.cast_unsigned() {
+            self.quick_push(port);
+        }
+    }
+}
+
+const PUSH_ALIGN_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);
+const DISPATCH_HEADROOM: i32 = bytes(DISPATCH_HEADROOM_WORDS);
+const METADATA_HEADROOM: i32 = bytes(DISPATCH_METADATA_HEADROOM_WORDS);
+
+/// Bytes that a record must leave free: none outside of dispatch kernels.
+#[inline(always)]
+fn headroom<P: Port + ?Sized>(port: &P, in_dispatch: i32) -> i32 {
+    if port.is_dispatch() { in_dispatch } else { 0 }
+}
+
+/// Writes data as the format has it, high word first.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the two halves are what is written")]
+fn write_data<P: Port + ?Sized>(port: &mut P, place: u32, data: u64) {
+    port.write_own(place, (data >> 32) as u32);
+    port.write_own(place.wrapping_add(4), data as u32);
+}

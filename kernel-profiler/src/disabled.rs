@@ -1,0 +1,92 @@
+//! What the macros call when the profiler is switched off: nothing happens, and closures
+//! are not called, so that arguments cost nothing.
+//!
+//! Its twin `probe.rs` has the same names.
+
+use core::marker::PhantomData;
+
+/// Stands where a guard would.
+#[must_use = "a zone ends where its guard is dropped"]
+pub struct NoGuard(PhantomData<*const ()>);
+
+/// Does nothing.
+#[inline(always)]
+pub const fn open_zone<const ID: u16>() -> NoGuard {
+    NoGuard(PhantomData)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn open_zone_if<const ID: u16>(_: impl FnOnce() -> bool) -> NoGuard {
+    NoGuard(PhantomData)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn open_main<const ID: u16>() -> NoGuard {
+    NoGuard(PhantomData)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn open_main_child<const ID: u16>() -> NoGuard {
+    NoGuard(PhantomData)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn open_sum<const ID: u16, const ACCUMULATOR: usize>() -> NoGuard {
+    NoGuard(PhantomData)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_data<const ID: u16>(_: impl FnOnce() -> u64) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_data_16b<const ID: u16>(_: impl FnOnce() -> [u64; 2]) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_event(_: impl FnOnce() -> u16) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn validate(_: impl FnOnce() -> bool) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn set_counter(_: impl FnOnce() -> u32) {}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn init_profiler() {}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn increment_trace_count() {}
+
+/// Does nothing.
+#[inline(always)]
+pub const fn init_trace_only() {}
+
+/// Does nothing: the profiler is switched off.
+#[inline(always)]
+pub const fn init() {}
+
+/// Does nothing: the profiler is switched off.
+#[inline(always)]
+pub const fn finish() {}
+
+/// Does nothing: the profiler is switched off.
+#[inline(always)]
+pub const fn quick_push() {}
+
+/// Does nothing: the profiler is switched off.
+#[inline(always)]
+pub const fn quick_push_if_linked(_command_buffer: u32, _is_to_be_linked: bool) {}
+
+/// Does nothing: the profiler is switched off.
+#[inline(always)]
+pub const fn flush_to_dram_if_full(_words: u32) {}

@@ -1,0 +1,159 @@
+//! Native kernels: the macros speak to the RISC that the thread has entered.
+//!
+//! ```
+//! # use kernel_profiler::{device_zone_scoped, hosted, port};
+//! # struct Nowhere;
+//! # impl port::Clock for Nowhere {
+//! #     fn now(&mut self) -> port::ClockWords { port::ClockWords { high: 0, low: 0 } }
+//! # }
+//! # impl port::Memory for Nowhere {
+//! #     fn control(&mut self, _: usize) -> u32 { 0 }
+//! #     fn set_control(&mut self, _: usize, _: u32) {}
+//! #     fn vector(&mut self, _: usize, _: usize) -> u32 { 0 }
+//! #     fn set_vector(&mut self, _: usize, _: usize, _: u32) {}
+//! # }
+//! # impl port::Noc for Nowhere {
+//! #     fn is_linked(&mut self) -> bool { false }
+//! #     fn begin_pushes(&mut self) {}
+//! #     fn push(&mut self, _: port::PushSource, _: u32, _: port::PushDestination) {}
+//! #     fn wait_for_pushes(&mut self) {}
+//! #     fn end_pushes(&mut self) {}
+//! # }
+//! # impl port::Port for Nowhere {
+//! #     fn risc_index(&self) -> usize { 0 }
+//! #     fn risc_count(&self) -> usize { 1 }
+//! #     fn sums_enabled(&self) -> bool { false }
+//! #     fn default_lane_words(&self) -> u32 { 12_000 }
+//! # }
+//! fn kernel() {
+//!     device_zone_scoped!("Work");
+//! }
+//! # let port = Box::new(Nowhere);
+//! let risc = hosted::HostedRisc::new(port);
+//! let (_risc, ()) = hosted::enter(risc, kernel);
+//! assert!(hosted::registered_zones().iter().any(|text| text.starts_with("Work,")));
+//! ```
+
+use crate::{port::Port, state::State};
+use std::{
+    boxed::Box,
+    cell::RefCell,
+    collections::BTreeSet,
+    string::{String, ToString},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    vec::Vec,
+};
+
+/// A RISC on which native kernels run: its port, and the runtime's state that a chip keeps
+/// in the RISC's local RAM from launch to launch.
+pub struct HostedRisc {
+    port: Box<dyn Port>,
+    state: State,
+}
+
+impl HostedRisc {
+    /// A RISC as after its reset.
+    #[must_use]
+    pub fn new(port: Box<dyn Port>) -> Self {
+        Self { port, state: State::new() }
+    }
+
+    /// What the RISC stands on.
+    pub fn port_mut(&mut self) -> &mut dyn Port {
+        &mut *self.port
+    }
+
+    /// What the runtime remembers.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+/// Runs `body` on `risc`: the macros on this thread speak to it until `body` returns.
+///
+/// Nests: an outer RISC is put aside and comes back, also when `body` panics.
+pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
+    let outer = Outer(CURRENT.replace(Some(risc)));
+    let result = body();
+    let risc = CURRENT.take().expect("the RISC that was entered is still there");
+    drop(outer);
+    (risc, result)
+}
+
+/// Probes that ran on a thread that had entered no RISC; they recorded nothing.
+#[must_use]
+pub fn stray_probe_count() -> u64 {
+    STRAY_PROBES.load(Ordering::Relaxed)
+}
+
+/// The texts of all zones that native kernels have reached so far, sorted.
+///
+/// Each is `name,file,line,KERNEL_PROFILER`, as its id was computed from.
+#[must_use]
+pub fn registered_zones() -> Vec<String> {
+    let texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    texts.iter().map(ToString::to_string).collect()
+}
+
+/// A place in the source that has a zone text.
+#[doc(hidden)]
+pub struct Site {
+    text: &'static str,
+    is_registered: AtomicBool,
+}
+
+impl Site {
+    /// A site that nobody has reached.
+    #[must_use]
+    pub const fn new(text: &'static str) -> Self {
+        Self { text, is_registered: AtomicBool::new(false) }
+    }
+
+    /// Registers the text if that has not happened.
+    #[inline(always)]
+    pub fn register(&'static self) {
+        // Ordering: the flag guards nothing; to register twice does no harm.
+        if !self.is_registered.load(Ordering::Relaxed) {
+            self.enter_text();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_text(&'static self) {
+        TEXTS.lock().unwrap_or_else(PoisonError::into_inner).insert(self.text);
+        self.is_registered.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Gives `probe` the entered RISC; without one the probe is a stray.
+#[inline(always)]
+pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> R) -> R {
+    CURRENT.with_borrow_mut(|current| match current {
+        Some(risc) => probe(&mut risc.state, &mut *risc.port),
+        None => {
+            STRAY_PROBES.fetch_add(1, Ordering::Relaxed);
+            R::default()
+        }
+    })
+}
+
+/// Puts the outer RISC back.
+struct Outer(Option<HostedRisc>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+std::thread_local! {
+    static CURRENT: RefCell<Option<HostedRisc>> = const { RefCell::new(None) };
+}
+
+static STRAY_PROBES: AtomicU64 = AtomicU64::new(0);
+static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());

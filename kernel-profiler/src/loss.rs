@@ -1,0 +1,226 @@
+//! Counting what found no room, and telling the host.
+//!
+//! A probe that finds no room adds one to a counter in local RAM. At the end of a launch
+//! the counters go to the aggregating RISC in the first ID words of the RISC's own
+//! vector, which carry nothing until the run is stamped: room is guaranteed there even
+//! where the vector is full. From there they become a trailer in DRAM or an extent of
+//! the loss log ([`wire::loss`]).
+
+use crate::{
+    lane::CONTROL,
+    port::Port,
+    state::{NOTHING_LOST, State},
+};
+use wire::{
+    Header, PacketKind,
+    control::ext,
+    loss::{
+        EXTENT_WORDS, EXTENTS_MAX, LOG_START, LossCounts, LossExtent, LossKind, TrailerCause,
+        TrailerPair,
+    },
+    marker, vector,
+};
+
+impl State {
+    /// Counts one record that found no room.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lose(&mut self, kind: LossKind) {
+        let count = match kind {
+            LossKind::Zone => &mut self.lost.zones,
+            LossKind::Data => &mut self.lost.data,
+            LossKind::Event => &mut self.lost.events,
+            LossKind::Sum => &mut self.lost.sums,
+        };
+        *count = count.saturating_add(1);
+    }
+}
+
+/// Leaves a RISC's losses for the aggregating RISC, in ID words 0 to 2 of its vector.
+///
+/// Word 0 is otherwise zero, so its top bit says that losses are there.
+pub(crate) fn leave<P: Port + ?Sized>(port: &mut P, risc_index: usize, lost: LossCounts) {
+    let zones = lost.zones.min(!LEFT_BEHIND);
+    let events = lost.events.min(u32::MAX >> SUM_BITS);
+    let sums = lost.sums.min(SUM_MASK);
+    port.set_vector(risc_index, 0, LEFT_BEHIND | zones);
+    port.set_vector(risc_index, 1, lost.data);
+    port.set_vector(risc_index, 2, events << SUM_BITS | sums);
+}
+
+/// Reads what [`leave`] has left.
+pub(crate) fn left_behind<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> LossCounts {
+    let flagged_zones = port.vector(risc_index, 0);
+    if flagged_zones & LEFT_BEHIND == 0 {
+        return NOTHING_LOST;
+    }
+    let data = port.vector(risc_index, 1);
+    let events_and_sums = port.vector(risc_index, 2);
+    LossCounts {
+        zones: flagged_zones & !LEFT_BEHIND,
+        data,
+        events: events_and_sums >> SUM_BITS,
+        sums: events_and_sums & SUM_MASK,
+    }
+}
+
+/// Counts the optional records in words 12 to `end` of a vector. A zone counts by its start.
+pub(crate) fn optional_records<P: Port + ?Sized>(
+    port: &mut P,
+    risc_index: usize,
+    end: usize,
+) -> LossCounts {
+    let mut counts = NOTHING_LOST;
+    let mut index = vector::FIRST_OPTIONAL;
+    while index < end {
+        let header = Header(port.vector(risc_index, index));
+        let kind = header.kind();
+        match kind {
+            Some(PacketKind::ZoneStart) if !header.is_empty() => counts.zones += 1,
+            Some(PacketKind::TimestampedData | PacketKind::TimestampedData16B) => counts.data += 1,
+            Some(PacketKind::TimestampedEvent) => counts.events += 1,
+            Some(PacketKind::ZoneTotal) => counts.sums += 1,
+            Some(PacketKind::ZoneStart | PacketKind::ZoneEnd) | None => {}
+        }
+        index += kind.map_or(marker::MARKER_WORDS, PacketKind::record_words);
+    }
+    counts
+}
+
+/// Counts the fixed zones that have begun: FW and KERNEL.
+pub(crate) fn guaranteed_zones<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> LossCounts {
+    let main = u32::from(!Header(port.vector(risc_index, vector::MAIN_START)).is_empty());
+    let child = u32::from(!Header(port.vector(risc_index, vector::CHILD_START)).is_empty());
+    LossCounts { zones: main + child, ..NOTHING_LOST }
+}
+
+/// The losses that go with one run into DRAM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trailer {
+    /// What the L1 vector had no room for.
+    pub(crate) l1_full: LossCounts,
+    /// What the lane had no room for.
+    pub(crate) dram_full: LossCounts,
+}
+
+impl Trailer {
+    /// Words of the trailer, a multiple of the push alignment.
+    pub(crate) fn words(&self) -> u32 {
+        let pairs: u32 = self.tallies().map(|(_, _, count)| u32::from(count != 0)).iter().sum();
+        (pairs + 1) >> 1 << 2
+    }
+
+    /// Calls `push` with every four words of the trailer.
+    pub(crate) fn for_each_push(&self, mut push: impl FnMut([u32; 4])) {
+        let mut waiting = None;
+        for (cause, kind, count) in self.tallies() {
+            if count == 0 {
+                continue;
+            }
+            let pair = TrailerPair { cause, kind, count }.to_words();
+            waiting = match waiting {
+                None => Some(pair),
+                Some(first) => {
+                    push(joined(first, pair));
+                    None
+                }
+            };
+        }
+        if let Some(first) = waiting {
+            push(joined(first, [marker::EMPTY_HEADER, 0]));
+        }
+    }
+
+    fn tallies(&self) -> [(TrailerCause, LossKind, u32); 8] {
+        use {LossKind as Kind, TrailerCause as Cause};
+        let (l1, dram) = (self.l1_full, self.dram_full);
+        [
+            (Cause::L1Full, Kind::Zone, l1.zones),
+            (Cause::L1Full, Kind::Data, l1.data),
+            (Cause::L1Full, Kind::Event, l1.events),
+            (Cause::L1Full, Kind::Sum, l1.sums),
+            (Cause::DramFull, Kind::Zone, dram.zones),
+            (Cause::DramFull, Kind::Data, dram.data),
+            (Cause::DramFull, Kind::Event, dram.events),
+            (Cause::DramFull, Kind::Sum, dram.sums),
+        ]
+    }
+}
+
+const fn joined([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 4] {
+    [a, b, c, d]
+}
+
+/// Enters a launch that found no room in DRAM into the RISC's loss log.
+#[cold]
+#[inline(never)]
+pub(crate) fn log_launch<P: Port + ?Sized>(port: &mut P, risc_index: usize, counts: LossCounts) {
+    let program = port.vector(risc_index, wire::run::ID_LL);
+    let launches = port.control(ext::LOST_LAUNCHES + risc_index);
+    let extents = if launches == 0 { 0 } else { extent_count(port, risc_index) };
+    let (slot, extent) = match extents.checked_sub(1) {
+        Some(last) => next_extent(read_extent(port, risc_index, last), last, program, counts),
+        None => (0, LossExtent::of_launch(program, counts)),
+    };
+    let start = LOG_START + slot * EXTENT_WORDS;
+    for (offset, word) in extent.to_words().into_iter().enumerate() {
+        port.set_vector(risc_index, start + offset, word);
+    }
+    let words = start + EXTENT_WORDS - LOG_START;
+    port.set_control(ext::LOSS_LOG_WORDS + risc_index, low_word(words));
+    port.set_control(ext::LOST_LAUNCHES + risc_index, launches.saturating_add(1));
+}
+
+/// The slot and the extent that a launch changes, given the last extent of the log.
+fn next_extent(
+    last_extent: LossExtent,
+    last: usize,
+    program: u32,
+    counts: LossCounts,
+) -> (usize, LossExtent) {
+    if last_extent.is_remainder {
+        return (last, last_extent.remainder_with(counts));
+    }
+    if let Some(extended) = last_extent.extended(program, counts) {
+        return (last, extended);
+    }
+    let next = last + 1;
+    if next + 1 < EXTENTS_MAX {
+        return (next, LossExtent::of_launch(program, counts));
+    }
+    (REMAINDER_SLOT, LossExtent::EMPTY_REMAINDER.remainder_with(counts))
+}
+
+/// Extents in the log; more than fit can only be damage, and the last slot then takes all.
+fn extent_count<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> usize {
+    let words = port.control(ext::LOSS_LOG_WORDS + risc_index) as usize;
+    (words / EXTENT_WORDS).min(EXTENTS_MAX)
+}
+
+fn read_extent<P: Port + ?Sized>(port: &mut P, risc_index: usize, slot: usize) -> LossExtent {
+    let start = LOG_START + slot * EXTENT_WORDS;
+    let mut words = [0; EXTENT_WORDS];
+    for (offset, word) in words.iter_mut().enumerate() {
+        *word = port.vector(risc_index, start + offset);
+    }
+    LossExtent::from_words(words)
+}
+
+/// Sets the bits of the RISCs in `mask` that lost markers because DRAM was full.
+pub(crate) fn set_dropped<P: Port + ?Sized>(port: &mut P, mask: u32) {
+    if mask != 0 {
+        let dropped = port.control(CONTROL.dropped_zones);
+        port.set_control(CONTROL.dropped_zones, dropped | mask);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the log lies in a vector of 512 words")]
+const fn low_word(words: usize) -> u32 {
+    words as u32
+}
+
+const LEFT_BEHIND: u32 = 1 << 31;
+/// Two totals and two contested accumulators make four lost sums at most.
+const SUM_BITS: u32 = 3;
+const SUM_MASK: u32 = (1 << SUM_BITS) - 1;
+const REMAINDER_SLOT: usize = EXTENTS_MAX - 1;

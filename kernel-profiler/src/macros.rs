@@ -1,0 +1,318 @@
+//! The probes: what a kernel author writes.
+//!
+//! Each macro computes its id while compiling, leaves its text for the host and expands to
+//! one call. Nothing is decided here; with the profiler switched off the same macros call
+//! functions that do nothing, and their arguments are type-checked but not evaluated.
+
+/// Measures from here to the end of the enclosing block.
+///
+/// Two macros in one block nest; the later one ends first. A zone that finds no room is
+/// counted as lost.
+///
+/// ```
+/// use kernel_profiler::device_zone_scoped;
+/// for _tile in 0..4 {
+///     device_zone_scoped!("LoadTile");
+///     // ...
+/// }
+/// ```
+///
+/// # Cost
+/// 4 words of L1. Instructions and cycles stand in the [crate documentation](crate#cost).
+///
+/// # Compatibility
+/// `DeviceZoneScopedN`.
+#[macro_export]
+macro_rules! device_zone_scoped {
+    ($name:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_zone::<ID>()
+        };
+    };
+}
+
+/// Measures from here to the end of the enclosing block if a condition holds.
+///
+/// ```
+/// use kernel_profiler::device_zone_scoped_if;
+/// # let block = 3;
+/// device_zone_scoped_if!("FirstBlock", block == 0);
+/// ```
+///
+/// # Cost
+/// As [`device_zone_scoped!`] and one branch.
+///
+/// # Compatibility
+/// `DeviceZoneScopedNIf`, which on the DRAM producer ignores the condition.
+#[macro_export]
+macro_rules! device_zone_scoped_if {
+    ($name:expr, $active:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_zone_if::<ID>(|| $active)
+        };
+    };
+}
+
+/// The firmware's zone around a whole launch: begins it here, ends and pushes it at the end
+/// of the enclosing block.
+///
+/// Must be the outermost zone: it empties the buffers.
+///
+/// # Cost
+/// No optional words. See the [crate documentation](crate#cost) for the push.
+///
+/// # Compatibility
+/// `DeviceZoneScopedMainN`.
+#[macro_export]
+macro_rules! device_zone_scoped_main {
+    ($name:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_main::<ID>()
+        };
+    };
+}
+
+/// The zone around the kernel within the firmware's zone.
+///
+/// # Cost
+/// No optional words; its place is fixed and always there.
+///
+/// # Compatibility
+/// `DeviceZoneScopedMainChildN`.
+#[macro_export]
+macro_rules! device_zone_scoped_main_child {
+    ($name:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_main_child::<ID>()
+        };
+    };
+}
+
+/// Adds the cycles from here to the end of the enclosing block to the first accumulator.
+///
+/// The total is one record per launch. The first name that uses the accumulator in a
+/// launch owns it; the total of another name is counted as lost. Only where the port
+/// records sums.
+///
+/// # Cost
+/// 2 words of L1 per launch, however often the zone runs.
+///
+/// # Compatibility
+/// `DeviceZoneScopedSumN1`, where the last name takes the cycles of all.
+#[macro_export]
+macro_rules! device_zone_scoped_sum1 {
+    ($name:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_sum::<ID, 0>()
+        };
+    };
+}
+
+/// As [`device_zone_scoped_sum1!`], with the second accumulator.
+///
+/// # Compatibility
+/// `DeviceZoneScopedSumN2`.
+#[macro_export]
+macro_rules! device_zone_scoped_sum2 {
+    ($name:expr $(,)?) => {
+        let _zone = {
+            $crate::__site!($name => ID);
+            $crate::__private::open_sum::<ID, 1>()
+        };
+    };
+}
+
+/// Records 64 bits and the time.
+///
+/// ```
+/// use kernel_profiler::device_timestamped_data;
+/// device_timestamped_data!("TilesLeft", 17_u64);
+/// ```
+///
+/// # Cost
+/// 4 words of L1.
+///
+/// # Compatibility
+/// `DeviceTimestampedData`.
+#[macro_export]
+macro_rules! device_timestamped_data {
+    ($name:expr, $data:expr $(,)?) => {{
+        $crate::__site!($name => ID);
+        $crate::__private::record_data::<ID>(|| $data);
+    }};
+}
+
+/// Records 128 bits and the time.
+///
+/// ```
+/// use kernel_profiler::device_timestamped_data_16b;
+/// device_timestamped_data_16b!("Range", 0x1000_u64, 0x2000_u64);
+/// ```
+///
+/// # Cost
+/// 6 words of L1.
+///
+/// # Compatibility
+/// Packet type `TS_DATA_16B` of `timeStampedData`.
+#[macro_export]
+macro_rules! device_timestamped_data_16b {
+    ($name:expr, $first:expr, $second:expr $(,)?) => {{
+        $crate::__site!($name => ID);
+        $crate::__private::record_data_16b::<ID>(|| [$first, $second]);
+    }};
+}
+
+/// Records that an event happened, by a number of 16 bits.
+///
+/// ```
+/// use kernel_profiler::{device_record_event, src_loc_name_to_hash};
+/// device_record_event!(7);
+/// device_record_event!(src_loc_name_to_hash!("Refilled"));
+/// ```
+///
+/// # Cost
+/// 2 words of L1.
+///
+/// # Compatibility
+/// `DeviceRecordEvent`.
+#[macro_export]
+macro_rules! device_record_event {
+    ($event:expr $(,)?) => {
+        $crate::__private::record_event(|| $event)
+    };
+}
+
+/// Says whether this launch runs a kernel on this core. If not, nothing of it is pushed.
+///
+/// # Compatibility
+/// `DeviceValidateProfiler`; the firmware passes the launch's enables.
+#[macro_export]
+macro_rules! device_validate_profiler {
+    ($condition:expr $(,)?) => {
+        $crate::__private::validate(|| $condition)
+    };
+}
+
+/// Sets the program id of this launch for all RISCs of the core.
+///
+/// # Compatibility
+/// `DeviceZoneSetCounter`.
+#[macro_export]
+macro_rules! device_zone_set_counter {
+    ($program_id:expr $(,)?) => {
+        $crate::__private::set_counter(|| $program_id)
+    };
+}
+
+/// Prepares the profiler at the firmware's boot.
+///
+/// # Compatibility
+/// `DeviceProfilerInit`.
+#[macro_export]
+macro_rules! device_profiler_init {
+    () => {
+        $crate::__private::init_profiler()
+    };
+}
+
+/// Counts a trace replay.
+///
+/// # Compatibility
+/// `DeviceIncrementTraceCount`.
+#[macro_export]
+macro_rules! device_increment_trace_count {
+    () => {
+        $crate::__private::increment_trace_count()
+    };
+}
+
+/// Begins the envelope of a trace replay, in trace-only mode.
+///
+/// # Compatibility
+/// `DeviceTraceOnlyProfilerInit`.
+#[macro_export]
+macro_rules! device_trace_only_profiler_init {
+    () => {
+        $crate::__private::init_trace_only()
+    };
+}
+
+/// The id of a name at this place, whose text the host will know.
+///
+/// ```
+/// use kernel_profiler::src_loc_name_to_hash;
+/// let id: u16 = src_loc_name_to_hash!("Refilled");
+/// assert_ne!(id, src_loc_name_to_hash!("Drained"));
+/// ```
+///
+/// # Compatibility
+/// `SrcLocNameToHash`.
+#[macro_export]
+macro_rules! src_loc_name_to_hash {
+    ($name:expr $(,)?) => {{
+        $crate::__site!($name => ID);
+        ID
+    }};
+}
+
+/// The text of a zone at the place of the outermost macro call.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __zone_text {
+    ($name:expr) => {
+        ::core::concat!($name, ",", ::core::file!(), ",", ::core::line!(), ",KERNEL_PROFILER")
+    };
+}
+
+/// Declares the id of a zone and keeps its text for the host.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site {
+    ($name:expr => $id:ident) => {
+        const TEXT: &::core::primitive::str = $crate::__zone_text!($name);
+        const $id: ::core::primitive::u16 = $crate::__private::zone_id(TEXT);
+        $crate::__keep_name!(TEXT);
+    };
+}
+
+/// Keeps a text in an ELF section.
+#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __keep_name {
+    ($text:ident) => {
+        const _: () = {
+            #[used]
+            #[unsafe(link_section = ".kprof_zones")]
+            static BYTES: [::core::primitive::u8; $text.len() + 1] =
+                $crate::names::section_bytes($text);
+        };
+    };
+}
+
+/// Registers a text when it is first reached.
+#[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __keep_name {
+    ($text:ident) => {
+        static SITE: $crate::hosted::Site = $crate::hosted::Site::new($text);
+        SITE.register();
+    };
+}
+
+/// Nobody will ask for the text.
+#[cfg(not(any(
+    all(feature = "enabled", target_arch = "riscv32"),
+    all(feature = "hosted", not(target_arch = "riscv32"))
+)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __keep_name {
+    ($text:ident) => {};
+}

@@ -1,0 +1,92 @@
+//! Zone texts: how a name becomes an id, and where the text stays for the host.
+//!
+//! A zone's text is `name,file,line,KERNEL_PROFILER`. Its id is computed while compiling;
+//! the text itself never reaches a core.
+//!
+//! # Kernels for a Tensix core
+//!
+//! Every macro puts its text, NUL-terminated, into the ELF section [`SECTION`]. The linker
+//! script must keep that section out of the image, or it would take L1:
+//!
+//! ```text
+//! SECTIONS {
+//!   .kprof_zones 0 (INFO) : { KEEP(*(.kprof_zones)) }
+//! }
+//! ```
+//!
+//! `(INFO)` takes the section's allocation flag away: the texts stay in the file and are
+//! never loaded. A host reads them from the kernel's ELF. Nothing refers to them, so they
+//! add no relocation.
+//!
+//! # Native kernels
+//!
+//! With the feature `hosted` every site registers its text when it is first reached:
+//! `hosted::registered_zones`.
+
+use wire::ZoneId;
+
+/// The ELF section of the zone texts.
+pub const SECTION: &str = ".kprof_zones";
+
+/// The id of a zone text, refused at compile time where it could be taken for another
+/// thing.
+///
+/// # Panics
+/// If the id is 0, since the zone's start could then look like padding, or is one that the
+/// format reserves. In the macros that is an error while compiling; another line or
+/// another name solves it.
+#[must_use]
+pub const fn zone_id(text: &str) -> u16 {
+    let id = ZoneId::of_text(text);
+    assert!(id.0 != 0, "the id of this zone is 0, as of padding: rename it or move its line");
+    assert!(!id.is_reserved(), "the id of this zone is reserved: rename it or move its line");
+    id.0
+}
+
+/// The bytes of a text followed by a NUL, for the ELF section.
+///
+/// # Panics
+/// If `N` is not the length of the text plus one.
+#[doc(hidden)]
+#[must_use]
+pub const fn section_bytes<const N: usize>(text: &str) -> [u8; N] {
+    assert!(N == text.len() + 1);
+    let mut bytes = [0; N];
+    let mut i = 0;
+    while i < text.len() {
+        bytes[i] = text.as_bytes()[i];
+        i += 1;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_the_formats() {
+        assert_eq!(zone_id("A,/k/k.cpp,10,KERNEL_PROFILER"), 0xB765);
+    }
+
+    #[test]
+    #[should_panic(expected = "reserved")]
+    fn a_reserved_id_is_refused() {
+        let text =
+            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::of_text(text).is_reserved());
+        let _ = zone_id(&text.unwrap());
+    }
+
+    #[test]
+    #[should_panic(expected = "padding")]
+    fn an_id_of_zero_is_refused() {
+        let text =
+            (0..).map(|n| std::format!("{n}")).find(|text| ZoneId::of_text(text) == ZoneId(0));
+        let _ = zone_id(&text.unwrap());
+    }
+
+    #[test]
+    fn texts_end_with_a_nul() {
+        assert_eq!(section_bytes::<4>("abc"), *b"abc\0");
+    }
+}

@@ -1,0 +1,123 @@
+//! What the macros call: each speaks to the RISC that runs this code.
+//!
+//! Its twin `disabled.rs` has the same names and does nothing.
+
+use crate::{
+    guard::{MainGuard, SumGuard, ZoneGuard},
+    launch::Scope,
+    processor::with,
+    state::State,
+};
+
+/// Opens a zone.
+#[inline(always)]
+pub fn open_zone<const ID: u16>() -> ZoneGuard<ID> {
+    ZoneGuard::open()
+}
+
+/// Opens a zone if the condition holds.
+#[inline(always)]
+pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuard<ID> {
+    if is_active() { ZoneGuard::open() } else { ZoneGuard::unopened() }
+}
+
+/// Opens the firmware's zone.
+#[inline(always)]
+pub fn open_main<const ID: u16>() -> MainGuard {
+    MainGuard::open(Scope::Main, ID)
+}
+
+/// Opens the kernel's zone.
+#[inline(always)]
+pub fn open_main_child<const ID: u16>() -> MainGuard {
+    MainGuard::open(Scope::MainChild, ID)
+}
+
+/// Opens a sum zone.
+#[inline(always)]
+pub fn open_sum<const ID: u16, const ACCUMULATOR: usize>() -> SumGuard<ID, ACCUMULATOR> {
+    SumGuard::open()
+}
+
+/// Records 64 bits of data.
+#[inline(always)]
+pub fn record_data<const ID: u16>(data: impl FnOnce() -> u64) {
+    let data = data();
+    with(|state, port| state.record_data(port, wire::ZoneId(ID), data));
+}
+
+/// Records 128 bits of data.
+#[inline(always)]
+pub fn record_data_16b<const ID: u16>(data: impl FnOnce() -> [u64; 2]) {
+    let data = data();
+    with(|state, port| state.record_data_16b(port, wire::ZoneId(ID), data));
+}
+
+/// Records an event.
+#[inline(always)]
+pub fn record_event(event: impl FnOnce() -> u16) {
+    let event = event();
+    with(|state, port| state.record_event(port, event));
+}
+
+/// See [`State::validate`].
+#[inline(always)]
+pub fn validate(is_valid: impl FnOnce() -> bool) {
+    let is_valid = is_valid();
+    with(|_, port| State::validate(port, is_valid));
+}
+
+/// See [`State::set_counter`].
+#[inline(always)]
+pub fn set_counter(program_id: impl FnOnce() -> u32) {
+    let program_id = program_id();
+    with(|_, port| State::set_counter(port, program_id));
+}
+
+/// See [`State::init_profiler`].
+#[inline(never)]
+pub fn init_profiler() {
+    with(|state, port| state.init_profiler(port));
+}
+
+/// See [`State::increment_trace_count`].
+#[inline(never)]
+pub fn increment_trace_count() {
+    with(|state, port| state.increment_trace_count(port));
+}
+
+/// See [`State::init_trace_only`].
+#[inline(never)]
+pub fn init_trace_only() {
+    with(|state, port| state.init_trace_only(port));
+}
+
+/// Begins a launch on this RISC, as the opening of the main zone does.
+#[inline(never)]
+pub fn init() {
+    with(|state, port| state.init(port));
+}
+
+/// Ends a launch on this RISC, as the closing of the main zone does.
+#[inline(never)]
+pub fn finish() {
+    with(|state, port| state.finish(port));
+}
+
+/// Pushes what this RISC has recorded so far; see [`State::quick_push`].
+#[inline(never)]
+pub fn quick_push() {
+    with(|state, port| state.quick_push(port));
+}
+
+/// Pushes before a linked transaction begins on `command_buffer`.
+#[inline(never)]
+pub fn quick_push_if_linked(command_buffer: u32, is_to_be_linked: bool) {
+    with(|state, port| state.quick_push_if_linked(port, command_buffer, is_to_be_linked));
+}
+
+/// Pushes if a record of `words` words does not fit.
+#[inline(always)]
+pub fn flush_to_dram_if_full(words: u32) {
+    with(|state, port| state.flush_to_dram_if_full(port, words));
+}

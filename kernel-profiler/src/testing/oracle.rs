@@ -1,0 +1,101 @@
+//! A decoder of one lane, as naive as can be: bit positions are written out here again.
+
+use std::vec::Vec;
+
+/// What a run kept, by kind. Zones count by their starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) zones: u32,
+    pub(crate) ends: u32,
+    pub(crate) data: u32,
+    pub(crate) events: u32,
+    pub(crate) sums: u32,
+}
+
+/// A decoded run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) risc_index: u32,
+    pub(crate) flat_id: u32,
+    pub(crate) trace_count: u32,
+    pub(crate) program_id: u32,
+    /// FW start, FW end, KERNEL start, KERNEL end; `None` if the slot is empty.
+    pub(crate) fixed: [Option<u64>; 4],
+    /// (type, id, time or cycles) of every optional record.
+    pub(crate) records: Vec<(u32, u16, u64)>,
+    /// (tag, count) of every trailer pair.
+    pub(crate) trailer: Vec<(u32, u32)>,
+}
+
+impl Run {
+    pub(crate) fn kept(&self) -> Kept {
+        let count = |wanted: &[u32]| {
+            self.records.iter().filter(|(kind, ..)| wanted.contains(kind)).count() as u32
+        };
+        Kept {
+            zones: count(&[0]),
+            ends: count(&[1]),
+            data: count(&[3, 5]),
+            events: count(&[4]),
+            sums: count(&[2]),
+        }
+    }
+
+    /// The trailer's counts of zones, data, events and sums, both causes together.
+    pub(crate) fn lost(&self) -> [u32; 4] {
+        let mut lost = [0; 4];
+        for (tag, count) in &self.trailer {
+            lost[(*tag as usize - 1) % 4] += count;
+        }
+        lost
+    }
+}
+
+/// Decodes a lane; panics on anything that no run looks like.
+pub(crate) fn decode(words: &[u32]) -> Vec<Run> {
+    assert!(words.len().is_multiple_of(4));
+    let mut runs = Vec::<Run>::new();
+    let mut i = 0;
+    while i < words.len() {
+        if words[i] >> 31 == 0 {
+            assert!(i.is_multiple_of(4) && words[i..i + 2] == [0, 0], "no run begins at {i}");
+            runs.push(header(&words[i..i + 12]));
+            i += 12;
+            continue;
+        }
+        let run = runs.last_mut().expect("a lane begins with a run");
+        let (high, low) = (words[i], words[i + 1]);
+        if high == 0x8000_0000 {
+            if low != 0 {
+                run.trailer.push((low >> 28, low & 0x0FFF_FFFF));
+            }
+            i += 2;
+            continue;
+        }
+        let kind = (high >> 28) & 7;
+        run.records.push((kind, (high >> 12) as u16, time(high, low)));
+        i += match kind {
+            0 | 1 | 2 | 4 => 2,
+            3 => 4,
+            5 => 6,
+            _ => panic!("no packet has type {kind} (word {i})"),
+        };
+    }
+    runs
+}
+
+fn header(words: &[u32]) -> Run {
+    let slot = |i: usize| (words[i] != 0x8000_0000).then(|| time(words[i], words[i + 1]));
+    Run {
+        risc_index: words[2] & 31,
+        flat_id: (words[2] >> 5) & 255,
+        trace_count: words[2] >> 13,
+        program_id: words[3],
+        fixed: [slot(4), slot(6), slot(8), slot(10)],
+        ..Run::default()
+    }
+}
+
+fn time(high: u32, low: u32) -> u64 {
+    u64::from(high & 0xFFF) << 32 | u64::from(low)
+}

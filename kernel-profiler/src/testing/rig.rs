@@ -1,0 +1,325 @@
+//! The core, its ports, and launches as the firmware runs them.
+
+use super::oracle::{self, Run};
+use crate::{
+    launch::Scope,
+    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, PushDestination, PushSource},
+    state::State,
+};
+use std::{boxed::Box, cell::RefCell, rc::Rc, vec, vec::Vec};
+use wire::{ZoneId, control::ControlLayout, loss::LossExtent};
+
+pub(crate) const C: ControlLayout = ControlLayout::WORDS64;
+pub(crate) const REGION: u32 = 0x1000;
+pub(crate) const FLAT_ID: u32 = 7;
+pub(crate) const CORES_PER_BANK: u32 = 3;
+pub(crate) const LANE_WORDS: u32 = 12_000;
+
+pub(crate) const FW: ZoneId = ZoneId(0xFC0D);
+pub(crate) const KERNEL: ZoneId = ZoneId(0xE427);
+
+/// All that the RISCs of a core share.
+pub(crate) struct Core {
+    pub(crate) control: [u32; 64],
+    pub(crate) vectors: [[u32; 512]; 5],
+    pub(crate) bank: Vec<u32>,
+    pub(crate) clock: u64,
+    pub(crate) is_linked: bool,
+    pub(crate) push_cycles: u64,
+    pub(crate) pushes: Vec<(PushSource, u32, PushDestination)>,
+    in_flight: Vec<(PushSource, u32, PushDestination)>,
+    is_pushing: bool,
+}
+
+/// What one RISC sees of the core.
+pub(crate) struct TestPort {
+    pub(crate) core: Rc<RefCell<Core>>,
+    pub(crate) risc_index: usize,
+    pub(crate) sums: bool,
+    pub(crate) is_dispatch: bool,
+    pub(crate) is_trace_only: bool,
+}
+
+impl Clock for TestPort {
+    fn now(&mut self) -> ClockWords {
+        let mut core = self.core.borrow_mut();
+        core.clock += 1;
+        ClockWords { high: (core.clock >> 32) as u32, low: core.clock as u32 }
+    }
+}
+
+impl Memory for TestPort {
+    fn control(&mut self, index: usize) -> u32 {
+        self.core.borrow().control[index]
+    }
+
+    fn set_control(&mut self, index: usize, value: u32) {
+        let mut core = self.core.borrow_mut();
+        let is_claim = (C.host_end..C.host_end + 5).contains(&index)
+            || [C.dropped_zones, C.run_counter].contains(&index);
+        assert!(!is_claim || core.in_flight.is_empty(), "word {index} is ahead of its data");
+        core.control[index] = value;
+    }
+
+    fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
+        self.core.borrow().vectors[risc_index][index]
+    }
+
+    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
+        let is_own = risc_index == self.risc_index || self.risc_index == 0 || self.is_trace_only;
+        assert!(is_own, "RISC {} wrote into the vector of RISC {risc_index}", self.risc_index);
+        self.core.borrow_mut().vectors[risc_index][index] = value;
+    }
+}
+
+impl Noc for TestPort {
+    fn is_linked(&mut self) -> bool {
+        self.core.borrow().is_linked
+    }
+
+    fn begin_pushes(&mut self) {
+        assert!(!core::mem::replace(&mut self.core.borrow_mut().is_pushing, true));
+    }
+
+    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
+        let mut core = self.core.borrow_mut();
+        assert!(core.is_pushing && !core.is_linked, "a push now would hang the NoC");
+        assert!(word_count > 0 && word_count.is_multiple_of(4), "{word_count} words");
+        assert!(destination.address.is_multiple_of(16));
+        core.in_flight.push((source, word_count, destination));
+    }
+
+    /// Only now do the words leave L1: whoever has changed them since, has spoilt them.
+    fn wait_for_pushes(&mut self) {
+        let core = &mut *self.core.borrow_mut();
+        core.clock += core.push_cycles;
+        for (source, word_count, destination) in core.in_flight.drain(..) {
+            let words = match source {
+                PushSource::Vector { risc_index } => &core.vectors[risc_index][..],
+                PushSource::Trailer => &core.control[40..44],
+            };
+            assert_eq!(destination.bank, FLAT_ID / CORES_PER_BANK);
+            let start = ((destination.address - REGION) / 4) as usize;
+            let count = word_count as usize;
+            core.bank[start..start + count].copy_from_slice(&words[..count]);
+            core.pushes.push((source, word_count, destination));
+        }
+    }
+
+    fn end_pushes(&mut self) {
+        let mut core = self.core.borrow_mut();
+        assert!(core.in_flight.is_empty(), "registers restored under a push");
+        assert!(core::mem::replace(&mut core.is_pushing, false));
+    }
+}
+
+impl Port for TestPort {
+    fn risc_index(&self) -> usize {
+        self.risc_index
+    }
+
+    fn risc_count(&self) -> usize {
+        5
+    }
+
+    fn sums_enabled(&self) -> bool {
+        self.sums
+    }
+
+    fn default_lane_words(&self) -> u32 {
+        LANE_WORDS
+    }
+
+    fn bank_count(&self) -> u32 {
+        12
+    }
+
+    fn is_dispatch(&self) -> bool {
+        self.is_dispatch
+    }
+
+    fn is_trace_only(&self) -> bool {
+        self.is_trace_only
+    }
+
+    fn noc_coordinates(&self) -> Option<NocCoordinates> {
+        Some(NocCoordinates { x: 18, y: 19 })
+    }
+}
+
+/// A RISC: its port and its local RAM.
+pub(crate) struct TestRisc {
+    pub(crate) state: State,
+    pub(crate) port: TestPort,
+}
+
+/// A core with its firmware.
+pub(crate) struct Rig {
+    pub(crate) core: Rc<RefCell<Core>>,
+    pub(crate) riscs: Vec<TestRisc>,
+}
+
+impl Rig {
+    /// A core that the host has set up with lanes of `lane_words` words.
+    pub(crate) fn new(lane_words: u32) -> Self {
+        let mut control = [0; 64];
+        control[C.dram_address] = REGION;
+        control[C.flat_id] = FLAT_ID;
+        control[C.cores_per_bank] = CORES_PER_BANK;
+        control[6] = lane_words;
+        let core = Core {
+            control,
+            vectors: [[0xDEAD_BEEF; 512]; 5],
+            bank: vec![0; (lane_words * 5 * CORES_PER_BANK) as usize],
+            clock: 0x1_0000_0000,
+            is_linked: false,
+            push_cycles: 0,
+            pushes: Vec::new(),
+            in_flight: Vec::new(),
+            is_pushing: false,
+        };
+        let core = Rc::new(RefCell::new(core));
+        let risc = |risc_index| TestRisc {
+            state: State::new(),
+            port: TestPort {
+                core: Rc::clone(&core),
+                risc_index,
+                sums: false,
+                is_dispatch: false,
+                is_trace_only: false,
+            },
+        };
+        let riscs = (0..5).map(risc).collect();
+        Self { core, riscs }
+    }
+
+    pub(crate) fn control(&self, index: usize) -> u32 {
+        self.core.borrow().control[index]
+    }
+
+    pub(crate) fn set_control(&self, index: usize, value: u32) {
+        self.core.borrow_mut().control[index] = value;
+    }
+
+    pub(crate) fn vector(&self, risc_index: usize, index: usize) -> u32 {
+        self.core.borrow().vectors[risc_index][index]
+    }
+
+    pub(crate) fn set_linked(&self, is_linked: bool) {
+        self.core.borrow_mut().is_linked = is_linked;
+    }
+
+    /// The beginning of a launch on BRISC, as its firmware has it.
+    pub(crate) fn begin(&mut self, program_id: u32) {
+        let brisc = &mut self.riscs[0];
+        brisc.open_scope(Scope::Main);
+        State::validate(&mut brisc.port, true);
+        State::set_counter(&mut brisc.port, program_id);
+    }
+
+    /// One launch in which the given RISCs run a body each, then end in the given order,
+    /// BRISC last.
+    pub(crate) fn launch(
+        &mut self,
+        program_id: u32,
+        bodies: &mut [(usize, Box<dyn FnMut(&mut TestRisc)>)],
+    ) {
+        self.begin(program_id);
+        for (risc_index, body) in bodies {
+            let risc = &mut self.riscs[*risc_index];
+            if *risc_index != 0 {
+                risc.open_scope(Scope::Main);
+            }
+            risc.open_scope(Scope::MainChild);
+            body(risc);
+            risc.close_scope(Scope::MainChild);
+            if *risc_index != 0 {
+                risc.close_scope(Scope::Main);
+            }
+        }
+        self.riscs[0].close_scope(Scope::Main);
+    }
+
+    /// One launch with a kernel on BRISC alone.
+    pub(crate) fn launch_brisc(
+        &mut self,
+        program_id: u32,
+        body: impl FnMut(&mut TestRisc) + 'static,
+    ) {
+        self.launch(program_id, &mut [(0, Box::new(body))]);
+    }
+
+    /// The words of a RISC's lane that the device says it has filled.
+    pub(crate) fn lane(&self, risc_index: usize) -> Vec<u32> {
+        let core = self.core.borrow();
+        let lane_words = core.control[6] as usize;
+        let core_in_bank = (FLAT_ID % CORES_PER_BANK) as usize;
+        let start = (core_in_bank * 5 + risc_index) * lane_words;
+        let end = core.control[C.host_end + risc_index] as usize;
+        assert!(end <= lane_words, "lane {risc_index} says {end} of {lane_words} words");
+        core.bank[start..start + end].to_vec()
+    }
+
+    /// The runs of a RISC's lane.
+    pub(crate) fn runs(&self, risc_index: usize) -> Vec<Run> {
+        oracle::decode(&self.lane(risc_index))
+    }
+
+    /// The loss log of a RISC.
+    pub(crate) fn loss_log(&self, risc_index: usize) -> Vec<LossExtent> {
+        let words = self.control(34 + risc_index) as usize;
+        let core = self.core.borrow();
+        core.vectors[risc_index][12..12 + words]
+            .chunks_exact(8)
+            .map(|words| LossExtent::from_words(words.try_into().unwrap()))
+            .collect()
+    }
+
+    /// What the host does after a read: it says how far it has read.
+    pub(crate) fn acknowledge(&self) {
+        let mut core = self.core.borrow_mut();
+        for risc_index in 0..5 {
+            core.control[8 + risc_index] = core.control[C.host_end + risc_index];
+            core.control[13 + risc_index] = core.control[29 + risc_index];
+        }
+        core.control[18] = core.control[39];
+    }
+}
+
+impl TestRisc {
+    pub(crate) fn open_scope(&mut self, scope: Scope) {
+        let id = if scope == Scope::Main { FW } else { KERNEL };
+        self.state.open_scope(&mut self.port, scope, id);
+    }
+
+    pub(crate) fn close_scope(&mut self, scope: Scope) {
+        let id = if scope == Scope::Main { FW } else { KERNEL };
+        self.state.close_scope(&mut self.port, scope, id);
+    }
+
+    pub(crate) fn open(&mut self, id: u16) -> bool {
+        self.state.open_zone(&mut self.port, ZoneId(id))
+    }
+
+    pub(crate) fn close(&mut self, id: u16) {
+        self.state.close_zone(&mut self.port, ZoneId(id));
+    }
+
+    pub(crate) fn zone(&mut self, id: u16) {
+        if self.open(id) {
+            self.close(id);
+        }
+    }
+
+    pub(crate) fn data(&mut self, id: u16, data: u64) {
+        self.state.record_data(&mut self.port, ZoneId(id), data);
+    }
+
+    pub(crate) fn event(&mut self, event: u16) {
+        self.state.record_event(&mut self.port, event);
+    }
+
+    pub(crate) fn quick_push(&mut self) {
+        self.state.quick_push(&mut self.port);
+    }
+}
