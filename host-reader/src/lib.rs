@@ -14,6 +14,8 @@ pub mod mesh;
 pub mod names;
 pub mod read;
 pub mod readout;
+/// Zones paired from the records of each lane.
+pub mod timeline;
 
 pub use init::{InitError, ProfilerOptions, init_device_profiler};
 pub use read::{ReadError, ReadOptions};
