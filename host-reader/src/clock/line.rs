@@ -17,8 +17,14 @@
 /// Relative room left for rounding in a bound: 16 units in the last place.
 const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
-/// Slopes outside are no clock: 2^30 units per cycle, or cycles per unit.
-const SLOPE_LIMIT: f64 = (1u64 << 30) as f64;
+/// Slopes outside are no clock: 2^11 units per cycle, or cycles per unit.
+///
+/// The 53 bits of a slope above the lower limit end at bit 64 behind the
+/// point, so every slope inside is an exact binary fraction of 64 bits.
+const SLOPE_LIMIT: f64 = (1u64 << 11) as f64;
+
+/// 2^64, the scale of fractions.
+const FRACTION_SCALE: f64 = (1u128 << 64) as f64;
 
 /// A rising line from device cycles to units of another clock.
 ///
@@ -29,18 +35,18 @@ pub struct Line {
     anchor_cycles: u64,
     anchor_units: i64,
     slope: f64,
-    /// `slope * 2^shift`, exactly.
-    scaled_slope: i64,
-    /// `fraction at the anchor * 2^shift`, in `0..2^shift`.
-    scaled_fraction: i128,
-    shift: u32,
+    /// The slope as a whole number and 64 bits behind the point.
+    whole_slope: i64,
+    fractional_slope: u64,
+    /// What the anchor has beyond its whole units, 64 bits behind the point.
+    anchor_fraction: u64,
 }
 
 impl Line {
     /// The line through `anchor_units + anchor_fraction` at `anchor_cycles`.
     ///
     /// `slope` is in units per cycle. Returns `None` if a number is not finite,
-    /// if the slope is not between 2^-30 and 2^30, or if the fraction is not
+    /// if the slope is not between 2^-11 and 2^11, or if the fraction is not
     /// small against 2^52.
     pub fn through(
         anchor_cycles: u64,
@@ -53,16 +59,15 @@ impl Line {
         if !(is_clock && is_small) {
             return None;
         }
-        let whole = anchor_fraction.floor();
-        let shift = shift_for(slope);
-        let scale = power_of_two(shift);
+        let (whole, anchor_fraction) = split(anchor_fraction);
+        let (whole_slope, fractional_slope) = split(slope);
         Some(Self {
             anchor_cycles,
-            anchor_units: anchor_units.checked_add(saturate(truncate(whole)))?,
+            anchor_units: anchor_units.checked_add(whole)?,
             slope,
-            scaled_slope: saturate(truncate(slope * scale)),
-            scaled_fraction: truncate((anchor_fraction - whole) * scale),
-            shift,
+            whole_slope,
+            fractional_slope,
+            anchor_fraction,
         })
     }
 
@@ -86,8 +91,24 @@ impl Line {
 
     /// The value at a cycle, rounded to the nearest whole unit.
     pub fn nearest(&self, cycles: u64) -> i64 {
-        let half = 1i128 << (self.shift - 1);
-        saturate(((self.scaled(cycles) + half) >> self.shift) + i128::from(self.anchor_units))
+        let (whole, rest) = self.exact_at(cycles);
+        saturate(whole + i128::from(rest >> 63))
+    }
+
+    /// Whether a cycle is so near that its value cannot leave `i64`.
+    pub(super) fn reaches(&self, cycles: u64) -> bool {
+        self.cycles_from_anchor(cycles).unsigned_abs() < 1 << 50
+            && self.anchor_units.unsigned_abs() < 1 << 62
+    }
+
+    /// [`Self::nearest`] for a cycle that the line [reaches](Self::reaches).
+    pub(super) fn nearest_within_reach(&self, cycles: u64) -> i64 {
+        let distance = self.cycles_from_anchor(cycles);
+        let product = i128::from(distance) * i128::from(self.fractional_slope)
+            + i128::from(self.anchor_fraction)
+            + (1 << 63);
+        let whole = distance.wrapping_mul(self.whole_slope).wrapping_add(high_word(product));
+        whole.wrapping_add(self.anchor_units)
     }
 
     /// The line that undoes this one: from its units back to cycles.
@@ -127,20 +148,23 @@ impl Line {
     }
 
     fn anchor_fraction(&self) -> f64 {
-        self.scaled_fraction as f64 / power_of_two(self.shift)
+        self.anchor_fraction as f64 / FRACTION_SCALE
     }
 
     fn at_wide(&self, cycles: u64) -> (i128, f64) {
-        let scaled = self.scaled(cycles);
-        let whole = scaled >> self.shift;
-        let rest = (scaled - (whole << self.shift)) as f64 / power_of_two(self.shift);
-        // A rest of 1 - 2^-60 rounds up to one in 53 bits.
-        (whole + i128::from(self.anchor_units), rest.min(1.0 - f64::EPSILON))
+        let (whole, rest) = self.exact_at(cycles);
+        // The last 2^-54 would round up to one.
+        (whole, (rest as f64 / FRACTION_SCALE).min(1.0 - f64::EPSILON))
     }
 
-    fn scaled(&self, cycles: u64) -> i128 {
-        i128::from(self.cycles_from_anchor(cycles)) * i128::from(self.scaled_slope)
-            + self.scaled_fraction
+    /// Whole units, and 64 bits behind the point; no rounding at all.
+    fn exact_at(&self, cycles: u64) -> (i128, u64) {
+        let distance = i128::from(self.cycles_from_anchor(cycles));
+        // 63 bits times 64 bits and one fraction: below 2^127.
+        let product =
+            distance * i128::from(self.fractional_slope) + i128::from(self.anchor_fraction);
+        let whole = distance * i128::from(self.whole_slope) + (product >> 64);
+        (whole + i128::from(self.anchor_units), low_word(product))
     }
 }
 
@@ -309,19 +333,20 @@ impl BoundedLine {
     }
 }
 
-/// The scale that makes any 53-bit slope an integer below 2^62.
-fn shift_for(slope: f64) -> u32 {
-    let exponent = ((slope.to_bits() >> 52) & 0x7FF) as i32 - 1023;
-    (61 - exponent).unsigned_abs()
+/// A number as what is below it and 64 bits behind the point.
+#[expect(clippy::cast_possible_truncation, reason = "callers keep it below 2^52")]
+fn split(value: f64) -> (i64, u64) {
+    let whole = value.floor();
+    (whole as i64, low_word(((value - whole) * FRACTION_SCALE) as i128))
 }
 
-fn power_of_two(exponent: u32) -> f64 {
-    f64::from_bits(u64::from(1023 + exponent) << 52)
+#[expect(clippy::cast_possible_truncation, reason = "the low word is what is asked for")]
+fn low_word(value: i128) -> u64 {
+    value as u64
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
-fn truncate(value: f64) -> i128 {
-    value as i128
+fn high_word(value: i128) -> i64 {
+    (value >> 64) as i64
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "clamped just before")]
@@ -356,7 +381,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_line() {
-        for slope in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-12, 1e12] {
+        for slope in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-4, 1e4] {
             assert_eq!(Line::through(0, 0, 0.0, slope), None, "{slope}");
         }
         for fraction in [f64::NAN, f64::INFINITY, 1e300] {
@@ -393,6 +418,8 @@ mod tests {
             let (back, back_rest) = there.inverse().unwrap().at(whole.cast_unsigned());
             let error = back.wrapping_sub(cycles.cast_signed()) as f64 + back_rest + rest / slope;
             prop_assert!(error.abs() < 0.02, "{error}");
+            prop_assert!(!there.reaches(cycles)
+                || there.nearest(cycles) == there.nearest_within_reach(cycles));
         }
 
         #[test]
@@ -432,7 +459,7 @@ mod tests {
 
             // Where the true inner clock shows `shown`, the counter is `cycles`.
             let shown = true_whole.floor();
-            let whole_units = saturate(truncate(shown)).cast_unsigned();
+            let whole_units = split(shown).0.cast_unsigned();
             let back = inner.inverse().unwrap();
             let (found, found_rest) = back.line().at(whole_units);
             let error = found as f64 + found_rest + (true_whole - shown) / 0.74 - cycles as f64;

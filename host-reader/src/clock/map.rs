@@ -185,16 +185,14 @@ impl TileClock<'_> {
     /// [`ClockError::LengthMismatch`] unless both slices are equally long.
     pub fn convert(&self, cycles: &[u64], host_ns: &mut [i64]) -> Result<f64, ClockError> {
         require_equal(cycles.len(), host_ns.len())?;
-        if let Some(line) = self.clock.only_line() {
-            for (ns, &cycles) in host_ns.iter_mut().zip(cycles) {
-                *ns = line.nearest(cycles);
+        let Some((first, last)) = range(cycles) else { return Ok(0.0) };
+        match self.clock.only_line() {
+            Some(line) if line.reaches(first) && line.reaches(last) => {
+                fill(host_ns, cycles, |cycles| line.nearest_within_reach(cycles));
             }
-        } else {
-            for (ns, &cycles) in host_ns.iter_mut().zip(cycles) {
-                *ns = self.clock.line_at(cycles).line().nearest(cycles);
-            }
+            _ => fill(host_ns, cycles, |cycles| self.clock.line_at(cycles).line().nearest(cycles)),
         }
-        Ok(self.bound_over(cycles) + 0.5)
+        Ok(self.clock.bound_over(first, last) + 0.5)
     }
 
     /// Writes host times since `epoch_ns`, with their fractions, into `host_ns`.
@@ -212,11 +210,12 @@ impl TileClock<'_> {
         host_ns: &mut [f64],
     ) -> Result<f64, ClockError> {
         require_equal(cycles.len(), host_ns.len())?;
-        for (ns, &cycles) in host_ns.iter_mut().zip(cycles) {
+        let Some((first, last)) = range(cycles) else { return Ok(0.0) };
+        fill(host_ns, cycles, |cycles| {
             let (whole, fraction) = self.clock.at(cycles);
-            *ns = whole.wrapping_sub(epoch_ns) as f64 + fraction;
-        }
-        Ok(self.bound_over(cycles))
+            whole.wrapping_sub(epoch_ns) as f64 + fraction
+        });
+        Ok(self.clock.bound_over(first, last))
     }
 
     /// The reading of the chip's reference clock at this tile's counter value.
@@ -246,13 +245,21 @@ impl TileClock<'_> {
             bound_cycles: bound + self.clock.bound_at(cycles) / slope,
         }
     }
+}
 
-    fn bound_over(&self, cycles: &[u64]) -> f64 {
-        let Some(&base) = cycles.first() else { return 0.0 };
-        // Distances, so that a counter that wraps in the middle stays in order.
-        let distances = cycles.iter().map(|&cycles| cycles.wrapping_sub(base).cast_signed());
-        let (first, last) = distances.fold((0, 0), |(low, high), d| (d.min(low), d.max(high)));
-        self.clock.bound_over(base.wrapping_add_signed(first), base.wrapping_add_signed(last))
+/// The first and the last of some counter values in the order of time.
+///
+/// Taken over distances, so that a counter that wraps midway stays in order.
+fn range(cycles: &[u64]) -> Option<(u64, u64)> {
+    let &base = cycles.first()?;
+    let distances = cycles.iter().map(|&cycles| cycles.wrapping_sub(base).cast_signed());
+    let (first, last) = distances.fold((0, 0), |(low, high), d| (d.min(low), d.max(high)));
+    Some((base.wrapping_add_signed(first), base.wrapping_add_signed(last)))
+}
+
+fn fill<T>(values: &mut [T], cycles: &[u64], convert: impl Fn(u64) -> T) {
+    for (value, &cycles) in values.iter_mut().zip(cycles) {
+        *value = convert(cycles);
     }
 }
 
