@@ -5,7 +5,7 @@
 //! nesting and statistics are made from it elsewhere.
 
 use crate::mesh::Noc0Coord;
-use wire::{PacketKind, Risc, RunHostId};
+use wire::{PacketKind, PacketType, Risc, RunHostId};
 
 /// Names one RISC of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,12 @@ impl RecordHead {
     #[inline]
     pub const fn new(kind: PacketKind, zone: ZoneIndex) -> Self {
         Self(((kind as u32) << 24) | (zone.0 & ZoneIndex::MAX))
+    }
+
+    /// Packs the type and id of a marker whose type is known to have a kind.
+    #[inline]
+    pub(crate) const fn of_marker(packet_type: PacketType, id: u32) -> Self {
+        Self(((packet_type.0 as u32) << 24) | id)
     }
 
     /// The kind of the record.

@@ -61,4 +61,7 @@ pub struct LaneContext {
     pub mode: CaptureMode,
     /// How launches carried their program ids.
     pub host_ids: HostIdForm,
+    /// The tile's wall clock, read after the words were. It tells a wrapped stamp from one that
+    /// is left over, however long the core paused.
+    pub read_at: Option<u64>,
 }

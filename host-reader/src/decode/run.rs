@@ -1,0 +1,161 @@
+//! Runs: where a launch begins, which slots repeat, and which order its parts have.
+
+use super::{
+    CaptureMode, LaneContext, LaneDecoder,
+    peek::{self, FirstStamps},
+    words::{LaneWords, RunWords},
+};
+use crate::{
+    anomaly::AnomalyKind,
+    lane::{Lane, RecordHead, Run, ZoneIndex},
+    ledger::LossCause,
+};
+use wire::{Header, PacketKind, RunHeader, vector};
+
+/// What is known of the launch whose records are being taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Launch {
+    /// Words of the guaranteed slots that were taken; zeros where there was none yet.
+    slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
+    first_zone: Option<usize>,
+    /// Records before this one are no zones.
+    searched: usize,
+}
+
+impl Launch {
+    const fn at(first_record: usize) -> Self {
+        let slots = [[0, 0]; vector::GUARANTEED_MARKER_COUNT];
+        Self { slots, first_zone: None, searched: first_record }
+    }
+
+    /// Whether the run was pushed in the course of this launch: its first guaranteed start is
+    /// the same, to the cycle.
+    fn is_continued_by(&self, run: &RunWords) -> bool {
+        let starts = [vector::MAIN_START, vector::CHILD_START];
+        let used = starts.into_iter().find(|&slot| !Header(run[slot]).is_empty());
+        let none_before = used != Some(vector::CHILD_START) || self.slots[0] == [0, 0];
+        none_before && used.is_some_and(|slot| self.slots[slot_index(slot)] == pair(run, slot))
+    }
+
+    /// The record of the first zone of this launch.
+    pub(super) fn first_zone(&mut self, lane: &Lane) -> Option<usize> {
+        if self.first_zone.is_none() {
+            let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
+            let found = unsearched.iter().position(|head| is_zone(*head));
+            self.first_zone = found.map(|offset| self.searched + offset);
+            self.searched = lane.heads.len();
+        }
+        self.first_zone
+    }
+}
+
+impl LaneDecoder<'_> {
+    /// Takes the run at `index`; returns where the next thing begins.
+    pub(super) fn run(&mut self, words: LaneWords<'_>, index: usize, run: &RunWords) -> usize {
+        let header = words.run_header(run);
+        if !words.is_own(header) {
+            return self.skip_run(words, index, AnomalyKind::ForeignRun, LossCause::Damaged);
+        }
+        let first = FirstStamps::of_run(words, index, run, self.context.generation.header);
+        if self.is_stale(&first) {
+            return self.skip_run(words, index, AnomalyKind::StaleRun, LossCause::NeverArrived);
+        }
+        self.remember(&first);
+        self.open_launch(header, run, index);
+        self.take_early_records(words);
+        self.slot(run, index, vector::MAIN_START);
+        self.slot(run, index, vector::CHILD_START);
+        let ends_first = self.ends_precede(run, &first);
+        if ends_first {
+            self.end_slots(run, index);
+        }
+        let next = self.records(words, index + vector::FIRST_OPTIONAL);
+        if !ends_first {
+            self.end_slots(run, index);
+        }
+        next
+    }
+
+    /// A run is left over if both its leading stamps are older than those of the run before,
+    /// or if a RISC that did not take part sent its last records once more.
+    fn is_stale(&self, first: &FirstStamps) -> bool {
+        let Some([one, other]) = first.leading() else { return false };
+        let newer = if self.order.is_before(one, other) { other } else { one };
+        let is_older = |leading| self.order.is_before(newer, leading);
+        let is_repeated = !first.has_starts() && first.first_optional == self.state.first_optional;
+        self.state.leading_stamp.is_some_and(is_older) || is_repeated
+    }
+
+    fn remember(&mut self, first: &FirstStamps) {
+        if let Some([one, other]) = first.leading() {
+            let older = if self.order.is_before(other, one) { other } else { one };
+            self.state.leading_stamp = Some(older);
+        }
+        self.state.first_optional = first.first_optional;
+    }
+
+    fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) {
+        let LaneContext { lane, mode, host_ids, .. } = *self.context;
+        let program = host_ids.run_host_id(header.program_id, lane.chip_id);
+        let trace_counter = if mode == CaptureMode::Workers { header.trace_counter } else { 0 };
+        self.state.program = Some(program);
+        if self.launch.is_continued_by(run)
+            && let Some(last) = self.lane.runs.last_mut()
+        {
+            // The id is set in the course of a launch, so the later one is right.
+            (last.program, last.trace_counter) = (program, trace_counter);
+            return;
+        }
+        let first_record = self.lane.record_count();
+        let origin = self.first_word + index as u64;
+        self.launch = Launch::at(first_record);
+        self.lane.runs.push(Run { program, trace_counter, trace: None, first_record, origin });
+    }
+
+    fn ends_precede(&self, run: &RunWords, first: &FirstStamps) -> bool {
+        let layout = self.context.generation.header;
+        match (peek::stamp(run, vector::MAIN_END, layout), first.optional_pair()) {
+            (Some(end), Some(pair)) => pair.iter().all(|&stamp| self.order.is_before(end, stamp)),
+            _ => false,
+        }
+    }
+
+    fn end_slots(&mut self, run: &RunWords, index: usize) {
+        self.slot(run, index, vector::CHILD_END);
+        self.slot(run, index, vector::MAIN_END);
+    }
+
+    /// Takes the marker in a guaranteed slot, if there is a new one.
+    fn slot(&mut self, run: &RunWords, run_index: usize, slot: usize) {
+        let [header, low] = pair(run, slot);
+        let word = Header(header);
+        let index = run_index + slot;
+        if word.is_empty() {
+            return self.slot_padding(index, low);
+        }
+        let seen = &mut self.launch.slots[slot_index(slot)];
+        if *seen == [header, low] {
+            return self.note(AnomalyKind::DuplicateGuaranteedMarker, index, String::new);
+        }
+        let Some(kind @ (PacketKind::ZoneStart | PacketKind::ZoneEnd)) = word.kind() else {
+            return self.damaged_slot(index, word);
+        };
+        *seen = [header, low];
+        let layout = self.context.generation.header;
+        let head = RecordHead::new(kind, ZoneIndex(layout.id(header)));
+        let time = self.time_of_stamp(layout.time(header, low).0, index);
+        self.lane.push(head, time, &[]);
+    }
+}
+
+const fn pair(run: &RunWords, slot: usize) -> [u32; 2] {
+    [run[slot], run[slot + 1]]
+}
+
+const fn slot_index(slot: usize) -> usize {
+    (slot - vector::MAIN_START) / 2
+}
+
+const fn is_zone(head: RecordHead) -> bool {
+    matches!(head.kind(), PacketKind::ZoneStart | PacketKind::ZoneEnd)
+}
