@@ -111,8 +111,9 @@ impl State {
     /// Appends the marker of a record of `words` words; returns the place of what follows.
     #[inline(always)]
     fn append_header<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32, words: usize) -> u32 {
-        let now = port.now();
+        // The cursor first: a load from local RAM behind those of the clock waits for them.
         let place = self.cursor;
+        let now = port.now();
         self.cursor = place.wrapping_add(bytes(words).cast_unsigned());
         port.write_own(place, prefix | (now.high & marker::TIME_HIGH_MASK));
         port.write_own(place.wrapping_add(4), now.low);

@@ -1,8 +1,11 @@
 //! A core for tests: five RISCs on one control vector, with a NoC that is as late as it may
 //! be, and a decoder that shares no code with the runtime.
 
+#![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests, as a whole")]
+
 pub(crate) mod oracle;
+mod properties;
 pub(crate) mod rig;
 
 pub(crate) use oracle::{Kept, Run};
-pub(crate) use rig::{Rig, TestPort};
+pub(crate) use rig::{Rig, TestRisc};

@@ -153,6 +153,9 @@ pub(crate) struct TestRisc {
     pub(crate) port: TestPort,
 }
 
+/// What a kernel does.
+pub(crate) type Body = Box<dyn FnMut(&mut TestRisc)>;
+
 /// A core with its firmware.
 pub(crate) struct Rig {
     pub(crate) core: Rc<RefCell<Core>>,
@@ -219,11 +222,7 @@ impl Rig {
 
     /// One launch in which the given RISCs run a body each, then end in the given order,
     /// BRISC last.
-    pub(crate) fn launch(
-        &mut self,
-        program_id: u32,
-        bodies: &mut [(usize, Box<dyn FnMut(&mut TestRisc)>)],
-    ) {
+    pub(crate) fn launch(&mut self, program_id: u32, bodies: &mut [(usize, Body)]) {
         self.begin(program_id);
         for (risc_index, body) in bodies {
             let risc = &mut self.riscs[*risc_index];
