@@ -1,8 +1,9 @@
 //! The host side of the device profiler: read, decode, pair, synchronise, analyse, export.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod anomaly;
+pub mod capture;
 pub mod clock;
 pub mod decode;
 pub mod init;

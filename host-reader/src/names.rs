@@ -154,6 +154,16 @@ impl ZoneTable {
         ambiguous.map(|(&id, sources)| (id, sources.as_slice()))
     }
 
+    /// Every id with every place that it stands for, ordered by id, then as added; places
+    /// that [`ZoneTable::intern`] gave an index of their own last.
+    pub fn places(&self) -> impl Iterator<Item = (ZoneId, &ZoneSource)> {
+        let direct = self.by_id.iter().flat_map(|(&id, sources)| {
+            let id = u16::try_from(id).map(ZoneId);
+            sources.iter().filter_map(move |source| Some((id.ok()?, source)))
+        });
+        direct.chain(self.interned.iter().map(|(id, source)| (*id, source)))
+    }
+
     fn interned(&self, zone: ZoneIndex) -> Option<&(ZoneId, ZoneSource)> {
         let position = zone.0.checked_sub(ZoneIndex::FIRST_INTERNED)?;
         self.interned.get(usize::try_from(position).ok()?)

@@ -1,0 +1,65 @@
+//! The bytes of a capture: mapped from a file, or owned.
+//!
+//! The only unsafe line of this crate stands here.
+
+use super::error::CaptureError;
+use std::{fs::File, path::Path};
+
+/// The bytes of a capture.
+#[derive(Debug)]
+pub(super) enum CaptureBytes {
+    /// Pages of a file, read by the system as they are touched.
+    Mapped(memmap2::Mmap),
+    /// A copy in memory.
+    Owned(Vec<u8>),
+}
+
+impl CaptureBytes {
+    /// Maps a file.
+    pub(super) fn map(path: &Path) -> Result<Self, CaptureError> {
+        let file = File::open(path).map_err(|source| CaptureError::io("open", path, source))?;
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
+        // Nothing can be mapped of an empty file, and nothing needs to be.
+        if metadata.len() == 0 {
+            return Ok(Self::Owned(Vec::new()));
+        }
+        map_read_only(&file).map(Self::Mapped).map_err(|e| CaptureError::io("map", path, e))
+    }
+
+    /// Reads a file into memory.
+    pub(super) fn copy(path: &Path) -> Result<Self, CaptureError> {
+        let bytes = std::fs::read(path);
+        bytes.map(Self::Owned).map_err(|source| CaptureError::io("read", path, source))
+    }
+}
+
+impl std::ops::Deref for CaptureBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(pages) => pages,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "a mapping cannot be proved unchanging by its type")]
+fn map_read_only(file: &File) -> std::io::Result<memmap2::Mmap> {
+    // SAFETY: `Mmap::map` asks for one thing: that the mapped part of the file is neither
+    // changed nor cut off while the mapping lives.
+    // - This process: the mapping is read-only, and the only code of this crate that opens a
+    //   capture for writing is `CaptureWriter`. It opens with `append(true)`, so every byte
+    //   lands behind the end that the file had, hence behind the pages mapped here, whose
+    //   length was fixed by this call; it never calls `set_len`, and for that reason leaves
+    //   a torn tail where it is.
+    // - Other processes of ours: the same code, the same argument.
+    // - Foreign programs that rewrite a capture while it is read: no operating system lets a
+    //   reader forbid that. It is the documented precondition of `Capture::open`, and
+    //   `Capture::open_copy` is there for files that do not meet it. Every reader of these
+    //   bytes checks bounds against the length of the slice, which does not change, and
+    //   takes any value of any byte, so the worst that such a program does is to give wrong
+    //   values or, by cutting pages off, to end this process with a bus error.
+    unsafe { memmap2::Mmap::map(file) }
+}

@@ -1,0 +1,151 @@
+//! A loss ledger, for captures whose source has no raw words to find the losses in again.
+//!
+//! Kind 10, version 1.0:
+//!
+//! ```text
+//!  0  u32  entry count
+//!  4  u32  bytes of one entry
+//!  8  ...  entries
+//! ```
+//!
+//! An entry:
+//!
+//! ```text
+//!  0  u32  chip id                           12  u32  run host id, if known
+//!  4  u16  NoC-0 x                           16  u64  zones
+//!  6  u16  NoC-0 y                           24  u64  data
+//!  8  u8   RISC, in report order             32  u64  events
+//!  9  u8   cause: 0 = L1 full, 1 = DRAM      40  u64  sums
+//!          full, 2 = never arrived,          48  u64  markers of unknown kind
+//!          3 = damaged, 4 = overwritten
+//! 10  u8   1 if the program is known
+//! 11  u8   1 if more may be missing
+//! ```
+
+use super::{
+    Payload, SectionKind, VERSION_1_0,
+    fields::{Fields, field_count, put},
+    sealed::Sealed,
+    words::{risc_number, risc_of_number},
+};
+use crate::{
+    capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload},
+    lane::LaneId,
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    mesh::Noc0Coord,
+};
+use wire::RunHostId;
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U32, U64},
+};
+
+impl Sealed for LossLedger {}
+
+impl<'file> Payload<'file> for LossLedger {
+    const KIND: SectionKind = SectionKind::LEDGER;
+    const VERSION: SectionVersion = VERSION_1_0;
+
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
+        let entry_count = U32::new(field_count(self.entries().count())?);
+        put(buffer, &RawHead { entry_count, entry_bytes: U32::new(ENTRY_BYTES) });
+        for (key, totals) in self.entries() {
+            put(buffer, &RawEntry::of(key, totals));
+        }
+        Ok(())
+    }
+
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
+        let mut fields = Fields::new(payload);
+        let head: &RawHead = fields.record("head")?;
+        let (count, stride) = (head.entry_count.get(), head.entry_bytes.get());
+        let entries = fields.records::<RawEntry>("entries", count, stride)?;
+        let mut ledger = Self::default();
+        for entry in entries {
+            ledger.enter(entry.key(&fields)?, entry.totals());
+        }
+        Ok(ledger)
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawHead {
+    entry_count: U32,
+    entry_bytes: U32,
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawEntry {
+    chip_id: U32,
+    x: U16,
+    y: U16,
+    risc: u8,
+    cause: u8,
+    has_program: u8,
+    is_lower_bound: u8,
+    program: U32,
+    zones: U64,
+    data: U64,
+    events: U64,
+    sums: U64,
+    unknown_markers: U64,
+}
+
+impl RawEntry {
+    fn of(key: &LossKey, totals: &LossTotals) -> Self {
+        let cause = LossCause::ALL.iter().position(|&cause| cause == key.cause);
+        Self {
+            chip_id: U32::new(key.lane.chip_id),
+            x: U16::new(key.lane.core.x),
+            y: U16::new(key.lane.core.y),
+            risc: risc_number(key.lane.risc),
+            cause: cause.and_then(|cause| u8::try_from(cause).ok()).unwrap_or(u8::MAX),
+            has_program: u8::from(key.program.is_some()),
+            is_lower_bound: u8::from(totals.is_lower_bound),
+            program: U32::new(key.program.map_or(0, |program| program.0)),
+            zones: U64::new(totals.zones),
+            data: U64::new(totals.data),
+            events: U64::new(totals.events),
+            sums: U64::new(totals.sums),
+            unknown_markers: U64::new(totals.unknown_markers),
+        }
+    }
+
+    fn key(&self, fields: &Fields<'_>) -> Result<LossKey, MalformedPayload> {
+        let core = Noc0Coord { x: self.x.get(), y: self.y.get() };
+        let risc = risc_of_number(self.risc, fields)?;
+        let cause = LossCause::ALL.get(usize::from(self.cause)).copied();
+        Ok(LossKey {
+            lane: LaneId { chip_id: self.chip_id.get(), core, risc },
+            cause: cause.ok_or_else(|| fields.fault("cause", "0 to 4", &self.cause))?,
+            program: (self.has_program != 0).then_some(RunHostId(self.program.get())),
+        })
+    }
+
+    fn totals(&self) -> LossTotals {
+        LossTotals {
+            zones: self.zones.get(),
+            data: self.data.get(),
+            events: self.events.get(),
+            sums: self.sums.get(),
+            unknown_markers: self.unknown_markers.get(),
+            is_lower_bound: self.is_lower_bound != 0,
+        }
+    }
+}
+
+const ENTRY_BYTES: u32 = 56;
+const _: () = assert!(size_of::<RawHead>() == 8 && size_of::<RawEntry>() == ENTRY_BYTES as usize);
+// The numbers of the causes in a capture are their places in this list.
+const _: () = assert!(matches!(
+    LossCause::ALL,
+    [
+        LossCause::L1Full,
+        LossCause::DramFull,
+        LossCause::NeverArrived,
+        LossCause::Damaged,
+        LossCause::HostOverwritten,
+    ]
+));

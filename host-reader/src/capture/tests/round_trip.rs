@@ -1,0 +1,242 @@
+//! Everything that is captured comes back.
+
+use super::*;
+use crate::{
+    clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing},
+    decode::{CaptureMode, HostIdForm},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    mesh::{CoreDescription, DeviceDescription, DramDescription, LogicalCoord},
+    names::{ZoneSource, ZoneTable},
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+use wire::{CoreKind, Generation, RunHostId, ZoneId, generation, marker::HeaderLayout};
+
+/// Captures a payload behind another section and gives back what is read, with words in
+/// place and with words on an odd byte.
+fn through_a_file<'file>(payload: &impl Payload<'file>) -> [Capture; 2] {
+    let draft = Draft::new().with(&ReadBoundary::default()).with(payload);
+    let in_place = draft.open();
+    let mut bytes = draft.bytes;
+    bytes.splice(FILE_HEADER_BYTES..FILE_HEADER_BYTES, [0x55; 3]);
+    [in_place, Capture::from_bytes(bytes).unwrap()]
+}
+
+fn last_content(capture: &Capture) -> Content<'_> {
+    let last = capture.sections().next_back();
+    last.unwrap().content().unwrap()
+}
+
+fn cores() -> impl Strategy<Value = Vec<CoreDescription>> {
+    let kinds = select(vec![CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth]);
+    let core = (any::<[u16; 4]>(), kinds, any::<u32>(), any::<[u64; 2]>());
+    vec(
+        core.prop_map(|([x, y, logical_x, logical_y], kind, flat_id, [control, vector])| {
+            CoreDescription {
+                noc0: Noc0Coord { x, y },
+                logical: LogicalCoord { x: logical_x, y: logical_y },
+                kind,
+                flat_id,
+                control_address: control,
+                vector_address: vector,
+            }
+        }),
+        0..5,
+    )
+}
+
+fn lanes() -> impl Strategy<Value = LaneId> {
+    (any::<u32>(), any::<[u16; 2]>(), select(Risc::ALL.to_vec()))
+        .prop_map(|(chip_id, [x, y], risc)| LaneId { chip_id, core: Noc0Coord { x, y }, risc })
+}
+
+proptest! {
+    #[test]
+    fn devices(
+        chip: [u32; 4], arch in ".{0,20}", cores in cores(), region: [u64; 2],
+    ) {
+        let device = DeviceDescription {
+            chip_id: chip[0],
+            arch,
+            aiclk_mhz: chip[1],
+            max_compute_cores: chip[2],
+            cores,
+            dram: DramDescription {
+                bank_count: chip[3],
+                region_address: region[0],
+                region_bytes: region[1],
+            },
+        };
+        for capture in through_a_file(&device) {
+            prop_assert_eq!(last_content(&capture), Content::Device(device.clone()));
+        }
+    }
+
+    #[test]
+    fn layouts(
+        numbers: [u32; 5], sums_enabled: bool, bits in 0_u32..28,
+        mode in select(vec![
+            CaptureMode::Workers, CaptureMode::DispatchCores, CaptureMode::TraceOnly,
+        ]),
+        is_legacy: bool, is_encoded: bool,
+    ) {
+        let known = if is_legacy { generation::LEGACY } else { generation::CURRENT };
+        let layout = LaneLayout {
+            chip_id: numbers[0],
+            program_support_count: numbers[1],
+            sums_enabled,
+            core_count: numbers[2],
+            bank_count: numbers[3],
+            lane_words: numbers[4],
+            generation: Generation { header: HeaderLayout { time_high_bits: bits }, ..known },
+            mode,
+            host_ids: if is_encoded { HostIdForm::Encoded } else { HostIdForm::Base },
+        };
+        for capture in through_a_file(&layout) {
+            prop_assert_eq!(last_content(&capture), Content::Layout(layout.clone()));
+        }
+    }
+
+    #[test]
+    fn zone_names(places in vec((0_u16..20, ".{0,9}", ".{0,30}", any::<u32>()), 0..20)) {
+        let mut zones = ZoneTable::new();
+        for (id, name, file, line) in places {
+            zones.add(ZoneId(id), ZoneSource { name, file, line });
+        }
+        for capture in through_a_file(&zones) {
+            prop_assert_eq!(last_content(&capture), Content::ZoneNames(zones.clone()));
+        }
+    }
+
+    #[test]
+    fn words(
+        read_number: u32, lane in lanes(), is_l1: bool, first_word: u64, words: Vec<u32>,
+    ) {
+        let LaneId { chip_id, core, .. } = lane;
+        let words = std::borrow::Cow::<[u32]>::Owned(words);
+        let memory = if is_l1 { LaneMemory::L1 } else { LaneMemory::Dram };
+        let control = ControlWords { read_number, chip_id, core, words: words.clone() };
+        let log = LossLogWords { read_number, lane, words: words.clone() };
+        let lane = LaneWords { read_number, lane, memory, first_word, words };
+        for capture in through_a_file(&control) {
+            prop_assert_eq!(last_content(&capture), Content::Control(control.clone()));
+        }
+        for capture in through_a_file(&log) {
+            prop_assert_eq!(last_content(&capture), Content::LossLog(log.clone()));
+        }
+        for capture in through_a_file(&lane) {
+            prop_assert_eq!(last_content(&capture), Content::Lane(lane.clone()));
+        }
+    }
+
+    #[test]
+    fn clock_samples(
+        chips: [u32; 2], places: [u8; 4], head: (u64, u32, u32), pings: Vec<[u64; 4]>,
+    ) {
+        let tile = Tile::new(chips[0], places[0], places[1]);
+        let receiver = Tile::new(chips[1], places[2], places[3]);
+        let two_way = ClockSamples::TwoWay(PingBurst {
+            tile,
+            pings: pings.iter().map(|ping| TwoWayPing {
+                host_send_ns: ping[0].cast_signed(),
+                device_cycles: ping[1],
+                host_receive_ns: ping[2].cast_signed(),
+            }).collect(),
+        });
+        let ethernet = ClockSamples::Ethernet {
+            sender: tile,
+            receiver,
+            pings: pings.iter().map(|ping| EthernetPing {
+                sender_start_cycles: ping[0],
+                receiver_start_cycles: ping[1],
+                receiver_end_cycles: ping[2],
+                sender_end_cycles: ping[3],
+            }).collect(),
+        };
+        let low = |word: u64| u32::try_from(word & 0xFFFF_FFFF).unwrap();
+        let one_way = ClockSamples::OneWay(OneWaySession {
+            tile,
+            host_start_ticks: head.0,
+            device_high: head.1,
+            device_low_cycles: head.2,
+            stamps: pings.iter().map(|ping| OneWayStamp {
+                device_low_cycles: low(ping[0]),
+                host_ticks: low(ping[1]),
+                write_duration_ticks: low(ping[2]),
+            }).collect(),
+        });
+        for samples in [two_way, ethernet, one_way] {
+            for capture in through_a_file(&samples) {
+                prop_assert_eq!(last_content(&capture), Content::Clock(samples.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn op_metadata(
+        ops in vec((any::<[u32; 2]>(), vec((".{0,5}", ".{0,30}"), 0..5)), 0..6),
+    ) {
+        let ops: Vec<_> = ops.into_iter().map(|([chip_id, id], fields)| {
+            OpMetadata { chip_id, run_host_id: RunHostId(id), fields }
+        }).collect();
+        for capture in through_a_file(&ops) {
+            prop_assert_eq!(last_content(&capture), Content::OpMetadata(ops.clone()));
+        }
+    }
+
+    #[test]
+    fn host_events_and_boundaries(bytes: Vec<u8>, numbers: (u32, bool, u64, u64, u64)) {
+        let boundary = ReadBoundary {
+            read_number: numbers.0,
+            is_last: numbers.1,
+            host_time_ns: numbers.2,
+            words_read: numbers.3,
+            unix_time_ns: numbers.4,
+        };
+        for capture in through_a_file(&boundary) {
+            prop_assert_eq!(last_content(&capture), Content::ReadBoundary(boundary));
+        }
+        let events = HostEvents { bytes: bytes.into() };
+        for capture in through_a_file(&events) {
+            prop_assert_eq!(last_content(&capture), Content::HostEvents(events.clone()));
+        }
+    }
+
+    #[test]
+    fn ledgers(
+        entries in vec(
+            (lanes(), select(LossCause::ALL.to_vec()), any::<Option<u32>>(), any::<[u64; 5]>(), any::<bool>()),
+            0..9,
+        ),
+    ) {
+        let mut ledger = LossLedger::default();
+        for (lane, cause, program, [zones, data, events, sums, unknown_markers], bound) in entries {
+            let program = program.map(RunHostId);
+            let is_lower_bound = bound;
+            let totals = LossTotals { zones, data, events, sums, unknown_markers, is_lower_bound };
+            ledger.enter(LossKey { lane, cause, program }, totals);
+        }
+        for capture in through_a_file(&ledger) {
+            prop_assert_eq!(last_content(&capture), Content::Ledger(ledger.clone()));
+        }
+    }
+
+    #[test]
+    fn any_payload_of_any_kind_is_read_without_panic(
+        kind in 0_u16..14, payload in vec(any::<u8>(), 0..200),
+    ) {
+        let version = SectionVersion { major: 1, minor: 0 };
+        let _ = Content::decode(SectionKind(kind), version, &payload);
+    }
+}
+
+#[test]
+fn words_in_a_mapped_file_are_read_in_place() {
+    let words = [1, 2, 3];
+    let capture = Draft::new().with(&lane_words(0, &words)).open();
+    let Content::Lane(read) = last_content(&capture) else { panic!("another kind") };
+    // A vector's bytes happen to be aligned here; a mapping's always are.
+    if capture.bytes.as_ptr().cast::<u64>().is_aligned() && cfg!(target_endian = "little") {
+        assert!(matches!(read.words, std::borrow::Cow::Borrowed(_)));
+    }
+    assert_eq!(read.words.as_ref(), words);
+}
