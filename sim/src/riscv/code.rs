@@ -25,8 +25,8 @@ pub(super) struct Line([Op; LINE_OP_COUNT]);
 impl Line {
     /// The instruction at a byte offset below [`LINE_BYTE_COUNT`].
     #[inline(always)]
-    pub(super) fn at(&self, offset: u32) -> Op {
-        self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
+    pub(super) fn at(&self, offset: u32) -> &Op {
+        &self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
     }
 }
 

@@ -93,9 +93,9 @@ impl Op {
 /// Slot of the register file that takes what is written to `x0`.
 pub(super) const SINK: u8 = 32;
 
-/// Number of slots of the register file: the registers, the sink, and room up to a power of two,
-/// so that a masked index needs no bounds check.
-pub(super) const SLOT_COUNT: usize = 64;
+/// Number of slots of the register file: the registers, the sink, and room for every index that a
+/// byte can hold, so that the inner loop needs neither a bounds check nor a mask.
+pub(super) const SLOT_COUNT: usize = 256;
 
 /// Decodes the word at `pc`; total, what RV32IM does not define is [`Code::Illegal`].
 pub(super) fn decode(word: u32, pc: u32) -> Op {

@@ -5,6 +5,8 @@
 //! that address, so the ordinary check for leaving the line is the only one needed per
 //! instruction.
 
+use std::hint::cold_path;
+
 use super::bus::{Bus, Flow, LOCAL_RAM_BASE, Refusal, Region, Width};
 use super::code::{CodeCache, LINE_BYTE_COUNT, Line, fetch};
 use super::decode::{Code, Op, SLOT_COUNT};
@@ -39,7 +41,7 @@ pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
     mut around: Surroundings<'_, B, T>,
     until: u64,
 ) -> Result<Pause, Trap> {
-    while meter.now() < until {
+    while M::now(&meter.beat()) < until {
         core.code.follow(&around.front.watch);
         let stop = run_line(core, meter, &mut around, until);
         core.pc = stop.pc;
@@ -68,9 +70,11 @@ fn run_line<B: Bus, M: Meter, T: Recorder>(
         Err(kind) => return Stop { reason: Reason::Trap(kind, pc), pc },
     };
     let base = pc - pc % LINE_BYTE_COUNT;
-    let mut engine = Engine { registers, meter, around, counters, port: *port, stop: None };
-    let mut count: u64 = 0;
-    while engine.meter.now() < until {
+    let outside = &mut Outside { around, counters, port: *port };
+    let beat = meter.beat();
+    let first = M::instruction_count(&beat);
+    let mut engine = Engine { registers, meter, beat, outside, stop: None };
+    while M::now(&engine.beat) < until {
         let offset = pc.wrapping_sub(base);
         if offset >= LINE_BYTE_COUNT {
             break;
@@ -80,12 +84,11 @@ fn run_line<B: Bus, M: Meter, T: Recorder>(
             engine.record(pc);
         }
         pc = next;
-        count += 1;
     }
-    count -= u64::from(pc == STOP && !engine.has_completed());
-    let stop = engine.stop.unwrap_or(Stop { reason: Reason::Line, pc });
-    counters.instruction_count += count;
-    stop
+    let count = M::instruction_count(&engine.beat).wrapping_sub(first);
+    engine.meter.set_beat(engine.beat);
+    engine.outside.counters.instruction_count += count;
+    engine.stop.unwrap_or(Stop { reason: Reason::Line, pc })
 }
 
 #[cold]
@@ -121,19 +124,84 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-struct Engine<'e, 'a, B, M, T> {
-    registers: &'e mut [u32; SLOT_COUNT],
-    meter: &'e mut M,
+/// The way to mapped registers; kept apart from [`Engine`], so that a call to it does not force
+/// the engine's own state into memory.
+struct Outside<'e, 'a, B, T> {
     around: &'e mut Surroundings<'a, B, T>,
     counters: &'e mut Counters,
     port: L1Port,
+}
+
+impl<B: Bus, T> Outside<'_, '_, B, T> {
+    fn access(&self, address: u32, width: Width) -> Option<Access> {
+        let region = self.around.bus.region(address)?;
+        Some(Access { address, width, region })
+    }
+
+    #[inline(never)]
+    fn load<M: Meter>(
+        &mut self,
+        meter: &mut M,
+        beat: &mut M::Beat,
+        op: &Op,
+        (address, width): (u32, Width),
+    ) -> Result<u32, Reason> {
+        let access =
+            self.access(address, width).ok_or(Reason::Trap(TrapKind::LoadOutside, address))?;
+        let slot = meter.plan_load(beat, op, access);
+        let value = self.around.bus.mmio_load(address, width, slot.access).map_err(|refusal| {
+            reason(refusal, address, (TrapKind::LoadOutside, TrapKind::LoadUnsupported))
+        })?;
+        self.counters.mmio_load_count += 1;
+        meter.commit_load(beat, op, (access, slot), self.around.front.port(self.port));
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn store<M: Meter>(
+        &mut self,
+        meter: &mut M,
+        beat: &mut M::Beat,
+        op: &Op,
+        (address, width, value): (u32, Width, u32),
+    ) -> Result<Flow, Reason> {
+        let access =
+            self.access(address, width).ok_or(Reason::Trap(TrapKind::StoreOutside, address))?;
+        let port = self.around.front.port(self.port);
+        let slot = meter.plan_store(beat, op, access, port);
+        let value = value & (u32::MAX >> (32 - 8 * width.byte_count()));
+        let flow =
+            self.around.bus.mmio_store(address, width, value, slot.access).map_err(|refusal| {
+                reason(refusal, address, (TrapKind::StoreOutside, TrapKind::StoreUnsupported))
+            })?;
+        self.counters.mmio_store_count += 1;
+        meter.commit_store(beat, op, (access, slot), port);
+        Ok(flow)
+    }
+}
+
+fn reason(refusal: Refusal, address: u32, (outside, unsupported): (TrapKind, TrapKind)) -> Reason {
+    match refusal {
+        Refusal::Busy => Reason::Pause(Pause::Blocked { address }),
+        Refusal::Unmapped => Reason::Trap(outside, address),
+        Refusal::Unsupported => Reason::Trap(unsupported, address),
+    }
+}
+
+/// Everything an instruction may touch. All methods are inlined into the run loop, so that the
+/// beat and the stop live in registers.
+struct Engine<'e, 'o, 'a, B, M: Meter, T> {
+    registers: &'e mut [u32; SLOT_COUNT],
+    meter: &'e mut M,
+    beat: M::Beat,
+    outside: &'e mut Outside<'o, 'a, B, T>,
     stop: Option<Stop>,
 }
 
-impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, B, M, T> {
+impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
     /// Executes one instruction and returns the next pc, or [`STOP`].
     #[inline(always)]
-    fn execute(&mut self, op: Op, pc: u32) -> u32 {
+    fn execute(&mut self, op: &Op, pc: u32) -> u32 {
         let (a, b) = (self.register(op.rs1), self.register(op.rs2));
         let i = op.immediate;
         match op.code {
@@ -195,127 +263,124 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, B, M, T> {
 
     #[inline(always)]
     fn register(&self, slot: u8) -> u32 {
-        self.registers[usize::from(slot) % SLOT_COUNT]
+        self.registers[usize::from(slot)]
     }
 
     #[inline(always)]
-    fn put(&mut self, op: Op, value: u32) {
-        self.registers[usize::from(op.rd) % SLOT_COUNT] = value;
+    fn put(&mut self, op: &Op, value: u32) {
+        self.registers[usize::from(op.rd)] = value;
     }
 
     #[inline(always)]
-    fn write(&mut self, op: Op, pc: u32, value: u32) -> u32 {
-        self.meter.arithmetic(op);
+    fn write(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
+        self.meter.arithmetic(&mut self.beat, op);
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
-    fn multiply(&mut self, op: Op, pc: u32, value: u32) -> u32 {
-        self.meter.multiply(op);
+    fn multiply(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
+        self.meter.multiply(&mut self.beat, op);
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
-    fn divide(&mut self, op: Op, pc: u32, is_signed: bool, value: u32) -> u32 {
+    fn divide(&mut self, op: &Op, pc: u32, is_signed: bool, value: u32) -> u32 {
         let (dividend, divisor) = (self.register(op.rs1), self.register(op.rs2));
-        self.meter.divide(op, Division { dividend, divisor, is_signed });
+        self.meter.divide(&mut self.beat, op, Division { dividend, divisor, is_signed });
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
-    fn branch(&mut self, op: Op, pc: u32, is_taken: bool) -> u32 {
-        self.meter.branch(op, pc, is_taken);
-        match is_taken {
-            true if !op.immediate.is_multiple_of(4) => self.misaligned_jump(pc, op.immediate),
-            true => op.immediate,
-            false => pc.wrapping_add(4),
+    fn branch(&mut self, op: &Op, pc: u32, is_taken: bool) -> u32 {
+        if is_taken && !op.immediate.is_multiple_of(4) {
+            return self.misaligned_jump(pc, op.immediate);
         }
+        self.meter.branch(&mut self.beat, op, pc, is_taken);
+        if is_taken { op.immediate } else { pc.wrapping_add(4) }
     }
 
     #[inline(always)]
-    fn jump(&mut self, op: Op, pc: u32) -> u32 {
+    fn jump(&mut self, op: &Op, pc: u32) -> u32 {
         if !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
         // The front end knows the target from the word itself, so this is never mispredicted.
-        self.meter.arithmetic(op);
+        self.meter.arithmetic(&mut self.beat, op);
         self.put(op, pc.wrapping_add(4));
         op.immediate
     }
 
     #[inline(always)]
-    fn jump_register(&mut self, op: Op, pc: u32, target: u32) -> u32 {
+    fn jump_register(&mut self, op: &Op, pc: u32, target: u32) -> u32 {
         if !target.is_multiple_of(4) {
             return self.misaligned_jump(pc, target);
         }
-        self.meter.jump_register(op, pc, target);
+        self.meter.jump_register(&mut self.beat, op, pc, target);
         self.put(op, pc.wrapping_add(4));
         target
     }
 
     #[inline(always)]
-    fn load<const N: usize>(&mut self, op: Op, pc: u32, widen: impl FnOnce([u8; N]) -> u32) -> u32 {
+    fn load<const N: usize>(
+        &mut self,
+        op: &Op,
+        pc: u32,
+        widen: impl FnOnce([u8; N]) -> u32,
+    ) -> u32 {
         let address = self.register(op.rs1).wrapping_add(op.immediate);
         if !address.is_multiple_of(byte_count::<N>()) {
             return self.end(pc, Reason::Trap(TrapKind::LoadMisaligned, address));
         }
-        let bus = &*self.around.bus;
+        let bus = &*self.outside.around.bus;
         let (bytes, region) = if let Some(bytes) = bytes_at(bus.local_ram(), local(address)) {
             (bytes, Region::LocalRam)
         } else if let Some(bytes) = bytes_at(bus.l1(), address as usize) {
             (bytes, Region::L1)
         } else {
-            let Some(bytes) = self.load_mapped(op, pc, address, width::<N>()) else {
-                return STOP;
-            };
-            let [a, b, c, d] = bytes.to_le_bytes();
-            let mut narrow = [0; N];
-            narrow.copy_from_slice(&[a, b, c, d][..N]);
-            self.put(op, widen(narrow));
-            return pc.wrapping_add(4);
+            return self.load_mapped(op, pc, address, widen);
         };
         let access = Access { address, width: width::<N>(), region };
-        let slot = self.meter.plan_load(op, access);
-        self.meter.commit_load(op, access, slot, self.around.front.port(self.port));
+        let slot = self.meter.plan_load(&self.beat, op, access);
+        let port = self.outside.around.front.port(self.outside.port);
+        self.meter.commit_load(&mut self.beat, op, (access, slot), port);
         self.put(op, widen(bytes));
         pc.wrapping_add(4)
     }
 
-    #[inline(never)]
-    fn load_mapped(&mut self, op: Op, pc: u32, address: u32, width: Width) -> Option<u32> {
-        let Some(region) = self.around.bus.region(address) else {
-            self.end(pc, Reason::Trap(TrapKind::LoadOutside, address));
-            return None;
-        };
-        let access = Access { address, width, region };
-        let slot = self.meter.plan_load(op, access);
-        match self.around.bus.mmio_load(address, width, slot.access) {
+    #[inline(always)]
+    fn load_mapped<const N: usize>(
+        &mut self,
+        op: &Op,
+        pc: u32,
+        address: u32,
+        widen: impl FnOnce([u8; N]) -> u32,
+    ) -> u32 {
+        let mut beat = self.beat;
+        let result = self.outside.load(self.meter, &mut beat, op, (address, width::<N>()));
+        self.beat = beat;
+        match result {
             Ok(value) => {
-                self.counters.mmio_load_count += 1;
-                let port = self.around.front.port(self.port);
-                self.meter.commit_load(op, access, slot, port);
-                Some(value)
+                let mut bytes = [0; N];
+                bytes.copy_from_slice(&value.to_le_bytes()[..N]);
+                self.put(op, widen(bytes));
+                pc.wrapping_add(4)
             }
-            Err(refusal) => {
-                let kinds = (TrapKind::LoadOutside, TrapKind::LoadUnsupported);
-                self.refuse(pc, address, refusal, kinds);
-                None
-            }
+            Err(reason) => self.end(pc, reason),
         }
     }
 
     #[inline(always)]
-    fn store<const N: usize>(&mut self, op: Op, pc: u32) -> u32 {
+    fn store<const N: usize>(&mut self, op: &Op, pc: u32) -> u32 {
         let address = self.register(op.rs1).wrapping_add(op.immediate);
         if !address.is_multiple_of(byte_count::<N>()) {
             return self.end(pc, Reason::Trap(TrapKind::StoreMisaligned, address));
         }
         let mut bytes = [0; N];
         bytes.copy_from_slice(&self.register(op.rs2).to_le_bytes()[..N]);
-        let bus = &mut *self.around.bus;
+        let bus = &mut *self.outside.around.bus;
         let region = if let Some(place) = place_at(bus.local_ram_mut(), local(address)) {
             *place = bytes;
             Region::LocalRam
@@ -326,77 +391,54 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, B, M, T> {
             return self.store_mapped(op, pc, address, width::<N>());
         };
         let access = Access { address, width: width::<N>(), region };
-        let port = self.around.front.port(self.port);
-        let slot = self.meter.plan_store(op, access, port);
-        self.meter.commit_store(op, access, slot, port);
+        let front = &mut *self.outside.around.front;
+        let port = front.port(self.outside.port);
+        let slot = self.meter.plan_store(&self.beat, op, access, port);
+        self.meter.commit_store(&mut self.beat, op, (access, slot), port);
         let next = pc.wrapping_add(4);
-        if region == Region::L1 && self.around.front.watch.stored(address) {
+        if region == Region::L1 && front.watch.stored(address) {
             return self.end(next, Reason::Line);
         }
         next
     }
 
-    #[inline(never)]
-    fn store_mapped(&mut self, op: Op, pc: u32, address: u32, width: Width) -> u32 {
-        let Some(region) = self.around.bus.region(address) else {
-            return self.end(pc, Reason::Trap(TrapKind::StoreOutside, address));
-        };
-        let value = self.register(op.rs2) & (u32::MAX >> (32 - 8 * width.byte_count()));
-        let access = Access { address, width, region };
-        let port = self.around.front.port(self.port);
-        let slot = self.meter.plan_store(op, access, port);
+    #[inline(always)]
+    fn store_mapped(&mut self, op: &Op, pc: u32, address: u32, width: Width) -> u32 {
+        let value = self.register(op.rs2);
+        let mut beat = self.beat;
+        let result = self.outside.store(self.meter, &mut beat, op, (address, width, value));
+        self.beat = beat;
         let next = pc.wrapping_add(4);
-        let flow = match self.around.bus.mmio_store(address, width, value, slot.access) {
-            Ok(flow) => flow,
-            Err(refusal) => {
-                let kinds = (TrapKind::StoreOutside, TrapKind::StoreUnsupported);
-                return self.refuse(pc, address, refusal, kinds);
-            }
-        };
-        self.counters.mmio_store_count += 1;
-        self.meter.commit_store(op, access, slot, port);
-        match flow {
-            Flow::Continue => next,
-            Flow::Yield => self.end(next, Reason::Pause(Pause::Yielded)),
+        match result {
+            Ok(Flow::Continue) => next,
+            Ok(Flow::Yield) => self.end(next, Reason::Pause(Pause::Yielded)),
+            Err(reason) => self.end(pc, reason),
         }
     }
 
-    #[cold]
-    fn refuse(
-        &mut self,
-        pc: u32,
-        address: u32,
-        refusal: Refusal,
-        (outside, unsupported): (TrapKind, TrapKind),
-    ) -> u32 {
-        let reason = match refusal {
-            Refusal::Busy => Reason::Pause(Pause::Blocked { address }),
-            Refusal::Unmapped => Reason::Trap(outside, address),
-            Refusal::Unsupported => Reason::Trap(unsupported, address),
-        };
-        self.end(pc, reason)
-    }
-
-    #[cold]
+    #[inline(always)]
     fn misaligned_jump(&mut self, pc: u32, target: u32) -> u32 {
         self.end(pc, Reason::Trap(TrapKind::FetchMisaligned, target))
     }
 
-    #[cold]
+    #[inline(always)]
     fn end(&mut self, pc: u32, reason: Reason) -> u32 {
+        cold_path();
         self.stop = Some(Stop { reason, pc });
         STOP
     }
 
     /// Whether the instruction that ended the run, if any, was executed.
+    #[inline(always)]
     fn has_completed(&self) -> bool {
         matches!(self.stop, Some(Stop { reason: Reason::Line | Reason::Pause(Pause::Yielded), .. }))
     }
 
-    #[cold]
+    #[inline(always)]
     fn record(&mut self, pc: u32) {
-        let instruction = fetch(&*self.around.bus, pc).unwrap_or(0);
-        self.around.trace.record(pc, instruction, self.meter.started());
+        let around = &mut *self.outside.around;
+        let instruction = fetch(&*around.bus, pc).unwrap_or(0);
+        around.trace.record(pc, instruction, self.meter.started(&self.beat));
     }
 }
 

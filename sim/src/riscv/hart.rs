@@ -229,9 +229,9 @@ impl Clock {
     /// The next cycle and the mispredictions so far.
     fn position(&self) -> (u64, u64) {
         match self {
-            Self::Off(meter) => (meter.now(), meter.mispredict_count()),
-            Self::Wormhole(meter) => (meter.now(), meter.mispredict_count()),
-            Self::Blackhole(meter) => (meter.now(), meter.mispredict_count()),
+            Self::Off(meter) => position(meter),
+            Self::Wormhole(meter) => position(&**meter),
+            Self::Blackhole(meter) => position(&**meter),
         }
     }
 
@@ -242,4 +242,8 @@ impl Clock {
             Self::Blackhole(meter) => meter.advance_to(cycle),
         }
     }
+}
+
+fn position<M: Meter>(meter: &M) -> (u64, u64) {
+    (M::now(&meter.beat()), meter.mispredict_count())
 }

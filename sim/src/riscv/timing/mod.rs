@@ -62,35 +62,69 @@ pub(super) struct Slot {
 }
 
 /// Counts cycles of instructions given in program order.
+///
+/// What changes with every instruction is the `Beat`, which the run loop holds in registers and
+/// puts back at the end of a stretch.
 pub(super) trait Meter {
+    type Beat: Copy;
+
+    fn beat(&self) -> Self::Beat;
+    fn set_beat(&mut self, beat: Self::Beat);
     /// Earliest cycle in which the next instruction can start.
-    fn now(&self) -> u64;
+    fn now(beat: &Self::Beat) -> u64;
+    /// Instructions metered so far.
+    fn instruction_count(beat: &Self::Beat) -> u64;
     /// Cycle in which the last instruction started.
-    fn started(&self) -> u64;
+    fn started(&self, beat: &Self::Beat) -> u64;
     /// Lets time pass without instructions.
     fn advance_to(&mut self, cycle: u64);
     /// Branches and jumps that went another way than predicted.
     fn mispredict_count(&self) -> u64;
 
-    fn arithmetic(&mut self, op: Op);
-    fn multiply(&mut self, op: Op);
-    fn divide(&mut self, op: Op, operands: Division);
-    fn branch(&mut self, op: Op, pc: u32, is_taken: bool);
-    fn jump_register(&mut self, op: Op, pc: u32, target: u32);
+    fn arithmetic(&mut self, beat: &mut Self::Beat, op: &Op);
+    fn multiply(&mut self, beat: &mut Self::Beat, op: &Op);
+    fn divide(&mut self, beat: &mut Self::Beat, op: &Op, operands: Division);
+    fn branch(&mut self, beat: &mut Self::Beat, op: &Op, pc: u32, is_taken: bool);
+    fn jump_register(&mut self, beat: &mut Self::Beat, op: &Op, pc: u32, target: u32);
 
-    fn plan_load(&self, op: Op, access: Access) -> Slot;
-    fn commit_load(&mut self, op: Op, access: Access, slot: Slot, port: &mut Calendar);
-    fn plan_store(&mut self, op: Op, access: Access, port: &mut Calendar) -> Slot;
-    fn commit_store(&mut self, op: Op, access: Access, slot: Slot, port: &mut Calendar);
+    fn plan_load(&self, beat: &Self::Beat, op: &Op, access: Access) -> Slot;
+    fn commit_load(
+        &mut self,
+        beat: &mut Self::Beat,
+        op: &Op,
+        request: (Access, Slot),
+        port: &mut Calendar,
+    );
+    fn plan_store(
+        &mut self,
+        beat: &Self::Beat,
+        op: &Op,
+        access: Access,
+        port: &mut Calendar,
+    ) -> Slot;
+    fn commit_store(
+        &mut self,
+        beat: &mut Self::Beat,
+        op: &Op,
+        request: (Access, Slot),
+        port: &mut Calendar,
+    );
 }
 
 /// One cycle per instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneEach {
-    now: u64,
+    beat: OneEachBeat,
 }
 
-impl OneEach {
+/// Time and instructions differ only by the time that passed without instructions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OneEachBeat {
+    now: u64,
+    idle_cycles: u64,
+}
+
+impl OneEachBeat {
     #[inline(always)]
     fn slot(&self) -> Slot {
         Slot { entry: self.now, issue: self.now, access: self.now }
@@ -98,53 +132,73 @@ impl OneEach {
 }
 
 impl Meter for OneEach {
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self.now
+    type Beat = OneEachBeat;
+
+    fn beat(&self) -> OneEachBeat {
+        self.beat
     }
-    fn started(&self) -> u64 {
-        self.now.saturating_sub(1)
+    fn set_beat(&mut self, beat: OneEachBeat) {
+        self.beat = beat;
+    }
+    #[inline(always)]
+    fn now(beat: &OneEachBeat) -> u64 {
+        beat.now
+    }
+    #[inline(always)]
+    fn instruction_count(beat: &OneEachBeat) -> u64 {
+        beat.now - beat.idle_cycles
+    }
+    fn started(&self, beat: &OneEachBeat) -> u64 {
+        beat.now.saturating_sub(1)
     }
     fn advance_to(&mut self, cycle: u64) {
-        self.now = self.now.max(cycle);
+        let idle_cycles = cycle.saturating_sub(self.beat.now);
+        self.beat.now += idle_cycles;
+        self.beat.idle_cycles += idle_cycles;
     }
     fn mispredict_count(&self) -> u64 {
         0
     }
     #[inline(always)]
-    fn arithmetic(&mut self, _: Op) {
-        self.now += 1;
+    fn arithmetic(&mut self, beat: &mut OneEachBeat, _: &Op) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn multiply(&mut self, _: Op) {
-        self.now += 1;
+    fn multiply(&mut self, beat: &mut OneEachBeat, _: &Op) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn divide(&mut self, _: Op, _: Division) {
-        self.now += 1;
+    fn divide(&mut self, beat: &mut OneEachBeat, _: &Op, _: Division) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn branch(&mut self, _: Op, _: u32, _: bool) {
-        self.now += 1;
+    fn branch(&mut self, beat: &mut OneEachBeat, _: &Op, _: u32, _: bool) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn jump_register(&mut self, _: Op, _: u32, _: u32) {
-        self.now += 1;
+    fn jump_register(&mut self, beat: &mut OneEachBeat, _: &Op, _: u32, _: u32) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn plan_load(&self, _: Op, _: Access) -> Slot {
-        self.slot()
+    fn plan_load(&self, beat: &OneEachBeat, _: &Op, _: Access) -> Slot {
+        beat.slot()
     }
     #[inline(always)]
-    fn commit_load(&mut self, _: Op, _: Access, _: Slot, _: &mut Calendar) {
-        self.now += 1;
+    fn commit_load(&mut self, beat: &mut OneEachBeat, _: &Op, _: (Access, Slot), _: &mut Calendar) {
+        beat.now += 1;
     }
     #[inline(always)]
-    fn plan_store(&mut self, _: Op, _: Access, _: &mut Calendar) -> Slot {
-        self.slot()
+    fn plan_store(&mut self, beat: &OneEachBeat, _: &Op, _: Access, _: &mut Calendar) -> Slot {
+        beat.slot()
     }
     #[inline(always)]
-    fn commit_store(&mut self, _: Op, _: Access, _: Slot, _: &mut Calendar) {
-        self.now += 1;
+    fn commit_store(
+        &mut self,
+        beat: &mut OneEachBeat,
+        _: &Op,
+        _: (Access, Slot),
+        _: &mut Calendar,
+    ) {
+        beat.now += 1;
     }
 }

@@ -21,6 +21,7 @@
 //! forwarding when several queued results go to one register, and its L0 data cache (off in
 //! TT-Metal).
 
+use std::hint::cold_path;
 use std::marker::PhantomData;
 
 use super::calendar::Calendar;
@@ -37,16 +38,12 @@ use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 /// State of one hart's pipeline under the rules of an architecture.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Pipeline<R> {
-    next_entry: u64,
+    beat: Beat,
     last_entry: u64,
-    last_leave: u64,
-    /// Register whose value the next instruction gets from the integer unit (Wormhole).
-    forwarded: u8,
     /// From when on each register is readable, forwarding from the integer unit aside.
     readable: [u64; SLOT_COUNT],
-    /// When the last eight instructions leave, oldest at `oldest_leave`.
+    /// When the last eight instructions leave, oldest at the place of the beat's `count`.
     leaves: [u64; RETIRE_QUEUE_LENGTH],
-    oldest_leave: usize,
     /// When the last four remote loads get their responses, oldest at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],
     oldest_response: usize,
@@ -55,16 +52,24 @@ pub(in super::super) struct Pipeline<R> {
     rules: PhantomData<R>,
 }
 
+/// What every instruction changes.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Beat {
+    next_entry: u64,
+    last_leave: u64,
+    /// Register whose value the next instruction gets from the integer unit (Wormhole).
+    forwarded: u8,
+    /// Instructions so far; modulo the length of the retire queue, the place of the oldest in it.
+    count: usize,
+}
+
 impl<R: Rules> Default for Pipeline<R> {
     fn default() -> Self {
         Self {
-            next_entry: 0,
+            beat: Beat { next_entry: 0, last_leave: 0, forwarded: SINK, count: 0 },
             last_entry: 0,
-            last_leave: 0,
-            forwarded: SINK,
             readable: [0; SLOT_COUNT],
             leaves: [0; RETIRE_QUEUE_LENGTH],
-            oldest_leave: 0,
             responses: [0; REMOTE_LOADS_IN_FLIGHT],
             oldest_response: 0,
             stores: StoreQueue::default(),
@@ -74,93 +79,130 @@ impl<R: Rules> Default for Pipeline<R> {
     }
 }
 
+/// The later of an expected and an unusual cycle.
+///
+/// A branch, not a maximum: the processor that runs the simulator guesses it right nearly always,
+/// and then the times of successive instructions do not wait for each other.
+#[inline(always)]
+fn delayed(usual: u64, delay: u64) -> u64 {
+    if delay > usual {
+        cold_path();
+        delay
+    } else {
+        usual
+    }
+}
+
+/// Place in the retire queue of the instruction that comes next.
+#[inline(always)]
+fn retire_place(beat: &Beat) -> usize {
+    beat.count % RETIRE_QUEUE_LENGTH
+}
+
 impl<R: Rules> Pipeline<R> {
     #[inline(always)]
     fn readable_from(&self, register: u8) -> u64 {
-        self.readable[usize::from(register) % SLOT_COUNT]
+        self.readable[usize::from(register)]
     }
 
     /// First cycle in which the instruction can enter the integer unit.
     #[inline(always)]
-    fn entry(&self, op: Op) -> u64 {
+    fn entry(&self, beat: &Beat, op: &Op) -> u64 {
         let (first, second) = (self.readable_from(op.rs1), self.readable_from(op.rs2));
         if R::COMPLETES_OUT_OF_ORDER {
-            return self.next_entry.max(first).max(second).max(self.retire_room_from());
+            let readable = delayed(delayed(beat.next_entry, first), second);
+            return delayed(readable, self.retire_room_from(beat));
         }
         // What the previous instruction forwards can be read in this one cycle, or later on with
         // everything else; if another operand makes the instruction wait, the cycle is missed.
-        let first_now = if op.rs1 == self.forwarded { 0 } else { first };
-        let second_now = if op.rs2 == self.forwarded { 0 } else { second };
-        if first_now.max(second_now) <= self.next_entry {
-            self.next_entry
+        let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
+        let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
+        if has_first && has_second {
+            beat.next_entry
         } else {
-            self.next_entry.max(first).max(second)
+            cold_path();
+            beat.next_entry.max(first).max(second)
         }
     }
 
     #[inline(always)]
-    fn retire_room_from(&self) -> u64 {
-        self.leaves[self.oldest_leave % RETIRE_QUEUE_LENGTH]
+    fn retire_room_from(&self, beat: &Beat) -> u64 {
+        self.leaves[retire_place(beat)]
     }
 
     /// First cycle from `cycle` on in which any instruction can leave the integer unit.
     #[inline(always)]
-    fn unblocked(&self, cycle: u64) -> u64 {
+    fn unblocked(&self, beat: &Beat, cycle: u64) -> u64 {
         if R::COMPLETES_OUT_OF_ORDER {
             cycle
         } else {
-            cycle.max(self.retire_room_from()).max(self.stores.room_from())
+            delayed(delayed(cycle, self.retire_room_from(beat)), self.stores.room_from())
         }
     }
 
     /// Books an instruction that passes its result on at `result`.
     #[inline(always)]
-    fn retire(&mut self, op: Op, slot: Slot, result: u64) {
-        let rd = usize::from(op.rd) % SLOT_COUNT;
+    fn retire(&mut self, beat: &mut Beat, op: &Op, slot: Slot, result: u64) {
+        let rd = usize::from(op.rd);
         if R::COMPLETES_OUT_OF_ORDER {
-            self.last_leave = result.max(self.last_leave) + 1;
+            beat.last_leave = delayed(result, beat.last_leave) + 1;
             self.readable[rd] = result;
         } else {
-            self.last_leave = result.max(self.last_leave + 1);
-            self.readable[rd] = self.last_leave;
+            beat.last_leave = delayed(result, beat.last_leave + 1);
+            self.readable[rd] = beat.last_leave;
         }
-        self.leaves[self.oldest_leave % RETIRE_QUEUE_LENGTH] = self.last_leave;
-        self.oldest_leave = (self.oldest_leave + 1) % RETIRE_QUEUE_LENGTH;
+        self.leaves[retire_place(beat)] = beat.last_leave;
+        beat.count = beat.count.wrapping_add(1);
         self.last_entry = slot.entry;
-        self.next_entry = slot.issue;
+        beat.next_entry = slot.issue;
     }
 
     /// Books an instruction of the integer unit.
     #[inline(always)]
-    fn compute(&mut self, op: Op, occupancy_cycles: u64, latency_cycles: u64) {
-        let entry = self.entry(op);
-        let issue = self.unblocked(entry + occupancy_cycles);
-        let result = if R::COMPLETES_OUT_OF_ORDER { entry + latency_cycles } else { issue + 1 };
-        self.retire(op, Slot { entry, issue, access: issue }, result);
-        self.forwarded = op.rd;
+    fn compute(&mut self, beat: &mut Beat, op: &Op, (occupancy, latency): (u64, u64)) {
+        let entry = self.entry(beat, op);
+        let issue = self.unblocked(beat, entry + occupancy);
+        let result = if R::COMPLETES_OUT_OF_ORDER { entry + latency } else { issue + 1 };
+        self.retire(beat, op, Slot { entry, issue, access: issue }, result);
+        beat.forwarded = op.rd;
     }
 
     #[inline(always)]
-    fn bubble(&mut self) {
-        self.next_entry += R::MISPREDICT_CYCLES;
-        self.forwarded = SINK;
+    fn bubble(beat: &mut Beat) {
+        beat.next_entry += R::MISPREDICT_CYCLES;
+        beat.forwarded = SINK;
     }
 }
 
 impl<R: Rules> Meter for Pipeline<R> {
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self.next_entry
+    type Beat = Beat;
+
+    fn beat(&self) -> Beat {
+        self.beat
     }
 
-    fn started(&self) -> u64 {
+    fn set_beat(&mut self, beat: Beat) {
+        self.beat = beat;
+    }
+
+    #[inline(always)]
+    fn now(beat: &Beat) -> u64 {
+        beat.next_entry
+    }
+
+    #[inline(always)]
+    fn instruction_count(beat: &Beat) -> u64 {
+        beat.count as u64
+    }
+
+    fn started(&self, _: &Beat) -> u64 {
         self.last_entry
     }
 
     fn advance_to(&mut self, cycle: u64) {
-        if cycle > self.next_entry {
-            self.next_entry = cycle;
-            self.forwarded = SINK;
+        if cycle > self.beat.next_entry {
+            self.beat.next_entry = cycle;
+            self.beat.forwarded = SINK;
         }
     }
 
@@ -169,43 +211,44 @@ impl<R: Rules> Meter for Pipeline<R> {
     }
 
     #[inline(always)]
-    fn arithmetic(&mut self, op: Op) {
-        self.compute(op, 1, 1);
+    fn arithmetic(&mut self, beat: &mut Beat, op: &Op) {
+        self.compute(beat, op, (1, 1));
     }
 
     #[inline(always)]
-    fn multiply(&mut self, op: Op) {
-        self.compute(op, R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES);
+    fn multiply(&mut self, beat: &mut Beat, op: &Op) {
+        self.compute(beat, op, (R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES));
     }
 
     #[inline(always)]
-    fn divide(&mut self, op: Op, operands: Division) {
-        let occupancy_cycles = divide_cycles(operands);
-        self.compute(op, occupancy_cycles, occupancy_cycles);
+    fn divide(&mut self, beat: &mut Beat, op: &Op, operands: Division) {
+        let cycles = divide_cycles(operands);
+        self.compute(beat, op, (cycles, cycles));
     }
 
     #[inline(always)]
-    fn branch(&mut self, op: Op, pc: u32, is_taken: bool) {
-        self.compute(op, 1, 1);
+    fn branch(&mut self, beat: &mut Beat, op: &Op, pc: u32, is_taken: bool) {
+        self.compute(beat, op, (1, 1));
         if self.predictor.branch(pc, op.immediate <= pc, is_taken) {
-            self.bubble();
+            Self::bubble(beat);
         }
     }
 
     #[inline(always)]
-    fn jump_register(&mut self, op: Op, pc: u32, target: u32) {
-        self.compute(op, 1, 1);
+    fn jump_register(&mut self, beat: &mut Beat, op: &Op, pc: u32, target: u32) {
+        self.compute(beat, op, (1, 1));
         if self.predictor.jump(pc, target) {
-            self.bubble();
+            Self::bubble(beat);
         }
     }
 
     #[inline(always)]
-    fn plan_load(&self, op: Op, access: Access) -> Slot {
-        let entry = self.entry(op);
-        let mut issue = self.unblocked(entry + 1);
+    fn plan_load(&self, beat: &Beat, op: &Op, access: Access) -> Slot {
+        let entry = self.entry(beat, op);
+        let mut issue = self.unblocked(beat, entry + 1);
         if access.region != Region::LocalRam {
-            issue = issue.max(self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT]);
+            let oldest = self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT];
+            issue = delayed(issue, oldest);
         }
         issue = if R::COMPLETES_OUT_OF_ORDER {
             self.stores.after_overlap(access, issue)
@@ -217,8 +260,13 @@ impl<R: Rules> Meter for Pipeline<R> {
     }
 
     #[inline(always)]
-    fn commit_load(&mut self, op: Op, access: Access, slot: Slot, port: &mut Calendar) {
-        let mut slot = slot;
+    fn commit_load(
+        &mut self,
+        beat: &mut Beat,
+        op: &Op,
+        (access, mut slot): (Access, Slot),
+        port: &mut Calendar,
+    ) {
         if R::COMPLETES_OUT_OF_ORDER && self.stores.overlaps_open(access) {
             self.stores.close(slot.issue, port);
             slot.issue = self.stores.after_overlap(access, slot.issue);
@@ -231,30 +279,36 @@ impl<R: Rules> Meter for Pipeline<R> {
             self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT] = result;
             self.oldest_response = (self.oldest_response + 1) % REMOTE_LOADS_IN_FLIGHT;
         }
-        self.retire(op, slot, result);
-        self.forwarded = SINK;
+        self.retire(beat, op, slot, result);
+        beat.forwarded = SINK;
     }
 
     #[inline(always)]
-    fn plan_store(&mut self, op: Op, access: Access, port: &mut Calendar) -> Slot {
-        let entry = self.entry(op);
-        let mut issue = self.unblocked(entry + 1);
+    fn plan_store(&mut self, beat: &Beat, op: &Op, access: Access, port: &mut Calendar) -> Slot {
+        let entry = self.entry(beat, op);
+        let mut issue = self.unblocked(beat, entry + 1);
         if R::COMPLETES_OUT_OF_ORDER && !self.stores.can_merge(access, issue) {
             self.stores.close(issue, port);
-            issue = issue.max(self.stores.room_from());
+            issue = delayed(issue, self.stores.room_from());
         }
         let one_way = one_way_cycles(R::load_latency_cycles(access.region));
         Slot { entry, issue, access: self.stores.next_emission(issue) + one_way }
     }
 
     #[inline(always)]
-    fn commit_store(&mut self, op: Op, access: Access, slot: Slot, port: &mut Calendar) {
+    fn commit_store(
+        &mut self,
+        beat: &mut Beat,
+        op: &Op,
+        (access, slot): (Access, Slot),
+        port: &mut Calendar,
+    ) {
         if R::COMPLETES_OUT_OF_ORDER && access.region == Region::L1 {
             self.stores.merge_or_open(access, slot.issue, port);
         } else {
             self.stores.push(access, slot.issue, port);
         }
-        self.retire(op, slot, slot.issue + 1);
-        self.forwarded = SINK;
+        self.retire(beat, op, slot, slot.issue + 1);
+        beat.forwarded = SINK;
     }
 }

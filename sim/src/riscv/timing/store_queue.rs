@@ -17,7 +17,11 @@ pub(super) struct StoreQueue {
     entries: [Entry; STORE_QUEUE_LENGTH],
     /// Index of the oldest entry.
     oldest: usize,
+    /// When the oldest entry is emitted.
+    room_from: u64,
     last_emission: u64,
+    /// End of this queue's last write in the port's calendar; a search need not start before.
+    port_from: u64,
     open: OpenBlock,
 }
 
@@ -45,7 +49,7 @@ impl StoreQueue {
     /// First cycle in which the queue has room for another store.
     #[inline(always)]
     pub(super) fn room_from(&self) -> u64 {
-        self.entries[self.oldest & (STORE_QUEUE_LENGTH - 1)].emission
+        self.room_from
     }
 
     /// Cycle in which a store to a region other than L1 that enters at `issue` is emitted.
@@ -142,7 +146,9 @@ impl StoreQueue {
     fn emit_to_l1(&mut self, address: u32, bytes: u16, earliest: u64, port: &mut Calendar) {
         let is_whole = bytes == u16::MAX;
         let length = if is_whole { WIDE_ACCESS_CYCLES } else { NARROW_WRITE_CYCLES };
-        let emission = port.reserve(earliest.max(self.last_emission + 1), length);
+        let earliest = earliest.max(self.last_emission + 1).max(self.port_from);
+        let emission = port.reserve(earliest, length);
+        self.port_from = emission + u64::from(length);
         self.emit(address, bytes, emission);
     }
 
@@ -150,6 +156,7 @@ impl StoreQueue {
     fn emit(&mut self, address: u32, bytes: u16, emission: u64) {
         self.entries[self.oldest & (STORE_QUEUE_LENGTH - 1)] = Entry { emission, address, bytes };
         self.oldest = (self.oldest + 1) % STORE_QUEUE_LENGTH;
+        self.room_from = self.entries[self.oldest].emission;
         self.last_emission = emission;
     }
 }
