@@ -1,4 +1,39 @@
-//! Placeholder.
+//! A simulated mesh of Tenstorrent chips, to run and to read profiled kernels on.
+//!
+//! Deterministic: one seed gives the same words in the same places at the same times, on
+//! any machine. Facts that the chips share with real ones carry their source; what has
+//! none is named as a model.
+//!
+//! # Map
+//!
+//! | question | module |
+//! |---|---|
+//! | Which chips can I have, and how do I ask for them? | [`config`] |
+//! | How do I launch something and let time pass? | [`mesh`] |
+//! | What is a program, a kernel, a launch? | [`program`] |
+//! | What can a native kernel do besides the profiler's macros? | [`native`] |
+//! | What really happened? | [`truth`] |
+//! | How do I break something? | [`fault`] |
+//! | Where do cores and banks lie? | [`arch`] |
+//! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
+//! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
+//! | How is RV32IM object code run? | [`riscv`] |
 
-/// The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
+#![forbid(unsafe_code)]
+
+pub mod arch;
+pub mod chip;
+pub mod clock;
+pub mod config;
+pub mod dram;
+pub mod fault;
+pub mod host;
+pub mod mesh;
+pub mod mesh_access;
+pub mod native;
+pub mod noc;
+pub mod program;
+pub mod random;
 pub mod riscv;
+pub mod tile;
+pub mod truth;

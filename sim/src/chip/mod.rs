@@ -1,0 +1,400 @@
+//! One chip: its cores, its DRAM, and the launches that wait for their time.
+//!
+//! Launches run one after the other, each on many cores at once. A launch is carried out
+//! as a whole as soon as its start lies in the past; what it does after the present is
+//! kept back from the host until its time has come.
+
+pub(crate) mod core;
+pub(crate) mod facts;
+
+use crate::{
+    arch::{
+        TileCoord,
+        floorplan::{CorePlace, Floorplan},
+    },
+    clock::{ChipClock, PS_PER_NS, Picoseconds},
+    dram::Dram,
+    fault::{AppliedFault, FaultEffect, HostReadPoint, Rule, RuleSet},
+    host::AccessTime,
+    program::Launch,
+    random::Stream,
+    tile::Tile,
+    truth::Truth,
+};
+use core::{Core, Job};
+pub use facts::ChipFacts;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+use wire::vector::VECTOR_BYTES;
+
+/// Cycles between the end of a launch and the GO of the next one.
+pub const DISPATCH_CYCLES: u64 = 1200;
+
+/// A chip of a simulated mesh.
+#[derive(Debug)]
+pub struct Chip {
+    facts: Arc<ChipFacts>,
+    plan: Floorplan,
+    clock: ChipClock,
+    cores: Vec<Core>,
+    dram: Dram,
+    rules: Arc<RuleSet>,
+    queue: VecDeque<Queued>,
+    launch_count: u64,
+    free_at_cycle: u64,
+    faults: Vec<AppliedFault>,
+    lost_at: Option<Picoseconds>,
+    host_random: Stream,
+}
+
+#[derive(Debug)]
+struct Queued {
+    launch: Launch,
+    /// The host has handed the launch over at this cycle.
+    queued_at_cycle: u64,
+}
+
+/// Why the host could not reach what it named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreached {
+    /// There is no core there.
+    NoSuchCore,
+    /// The range leaves the memory.
+    OutOfRange,
+    /// The chip stopped answering.
+    Lost,
+}
+
+impl Chip {
+    /// A chip that has just come out of reset.
+    pub(crate) fn new(facts: ChipFacts, plan: Floorplan, clock: ChipClock, epoch_max: u64) -> Self {
+        let arch = facts.arch.facts();
+        let chip_path = u64::from(facts.chip_id);
+        let mut epochs = Stream::new(facts.seed, &[chip_path, EPOCH_STREAM]);
+        let mut core = |place: &CorePlace| {
+            let epoch = epochs.below(epoch_max);
+            Core::new(Tile::new(arch, *place, epoch, facts.seed, facts.chip_id))
+        };
+        Self {
+            cores: plan.cores().iter().map(&mut core).collect(),
+            dram: Dram::new(arch.bank_count, arch.bank_bytes),
+            host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
+            facts: Arc::new(facts),
+            plan,
+            clock,
+            rules: Arc::default(),
+            queue: VecDeque::new(),
+            launch_count: 0,
+            free_at_cycle: 0,
+            faults: Vec::new(),
+            lost_at: None,
+        }
+    }
+
+    /// Constants of this chip.
+    #[must_use]
+    pub fn facts(&self) -> &ChipFacts {
+        &self.facts
+    }
+
+    /// The cores of this chip.
+    #[must_use]
+    pub const fn plan(&self) -> &Floorplan {
+        &self.plan
+    }
+
+    /// Cycles as a function of time.
+    #[must_use]
+    pub const fn clock(&self) -> &ChipClock {
+        &self.clock
+    }
+
+    /// What lies in DRAM, as far as it has landed.
+    #[must_use]
+    pub const fn dram(&self) -> &Dram {
+        &self.dram
+    }
+
+    /// The tile at a place.
+    #[must_use]
+    pub fn tile(&self, coord: TileCoord) -> Option<&Tile> {
+        self.core_index(coord).map(|index| self.cores[index].tile())
+    }
+
+    /// Launches that still wait.
+    #[must_use]
+    pub fn queued_count(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Launches that have begun, and so the index of the next one.
+    #[must_use]
+    pub const fn launch_count(&self) -> u64 {
+        self.launch_count
+    }
+
+    pub(crate) fn add_rule(&mut self, rule: &Arc<dyn Rule>) {
+        let chip_id = self.facts.chip_id;
+        if let Some(lost_ns) = rule.chip_loss_ns(chip_id) {
+            let lost_at = lost_ns.saturating_mul(PS_PER_NS);
+            self.lost_at = Some(self.lost_at.map_or(lost_at, |earlier| earlier.min(lost_at)));
+            let cycle = self.clock.cycles_at(lost_at);
+            self.log(rule.name(), None, cycle, FaultEffect::ChipLost);
+        }
+        for index in 0..self.cores.len() {
+            self.place_clock(rule.as_ref(), index);
+        }
+        Arc::make_mut(&mut self.rules).add(Arc::clone(rule));
+    }
+
+    fn place_clock(&mut self, rule: &dyn Rule, index: usize) {
+        let tile = self.cores[index].tile_mut();
+        let core = tile.place.coord;
+        let Some(placement) = rule.place_clock(self.facts.chip_id, core) else { return };
+        let bits = placement.bits;
+        let wrap_chip_cycle = self.clock.cycles_at(placement.at_ns.saturating_mul(PS_PER_NS));
+        tile.clock.wrap_at(wrap_chip_cycle, bits);
+        let effect = FaultEffect::ClockPlaced { bits, wrap_chip_cycle };
+        self.log(rule.name(), Some(core), wrap_chip_cycle, effect);
+    }
+
+    /// Hands a launch over at a time.
+    pub(crate) fn enqueue(&mut self, launch: Launch, now: Picoseconds) {
+        let queued_at_cycle = self.clock.cycles_at(now);
+        self.queue.push_back(Queued { launch, queued_at_cycle });
+    }
+
+    /// Carries out every launch that has begun by `now`.
+    pub(crate) fn run_until(&mut self, now: Picoseconds) {
+        let seen_until = self.clock.cycles_at(now);
+        while self.next_go_cycle().is_some_and(|go| go <= seen_until) {
+            self.run_next(seen_until);
+        }
+    }
+
+    /// Carries out every launch and lets every write land; returns when that is over.
+    pub(crate) fn run_to_completion(&mut self) -> Picoseconds {
+        while self.next_go_cycle().is_some() {
+            self.run_next(u64::MAX);
+        }
+        let quiet_from = self.dram.quiet_from().unwrap_or(0);
+        let ended = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(0);
+        let end_cycle = quiet_from.max(ended).max(self.free_at_cycle);
+        self.dram.land_until(end_cycle);
+        self.clock.ps_at(end_cycle)
+    }
+
+    /// When the next launch begins, if it does so before the chip is lost.
+    fn next_go_cycle(&self) -> Option<u64> {
+        let Queued { launch, queued_at_cycle } = self.queue.front()?;
+        let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
+        let go = (queued_at_cycle + DISPATCH_CYCLES).max(self.free_at_cycle).max(earliest);
+        let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
+        (!is_lost).then_some(go)
+    }
+
+    fn run_next(&mut self, seen_until: u64) {
+        let Some(go_cycle) = self.next_go_cycle() else { return };
+        let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
+        self.dram.land_until(go_cycle);
+        let job = Job {
+            launch: &launch,
+            launch_index: self.launch_count,
+            go_cycle,
+            seen_until,
+            chip: &self.facts,
+            rules: &self.rules,
+        };
+        self.launch_count += 1;
+        let outcomes = core::run_on_all(&mut self.cores, &job);
+        let mut done_cycle = go_cycle;
+        for outcome in outcomes {
+            done_cycle = done_cycle.max(outcome.done_cycle);
+            self.faults.extend(outcome.faults);
+            outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
+        }
+        self.free_at_cycle = done_cycle + DISPATCH_CYCLES;
+    }
+
+    /// Whether the chip no longer answers.
+    #[must_use]
+    pub fn is_lost_at(&self, now: Picoseconds) -> bool {
+        self.lost_at.is_some_and(|lost_at| now >= lost_at)
+    }
+
+    /// The host reads L1.
+    pub(crate) fn host_read_l1(
+        &mut self,
+        coord: TileCoord,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.see(index, time);
+        let tile = self.cores[index].tile();
+        let is_inside = if tile.journal.is_empty() {
+            tile.l1.read_words(address, words)
+        } else {
+            read_word_by_word(tile, address, words, |word| self.clock.cycles_at(time.word(word)))
+        };
+        if !is_inside {
+            return Err(Unreached::OutOfRange);
+        }
+        self.change_host_read(index, address, words, time);
+        Ok(())
+    }
+
+    /// Brings the chip up to the end of an access to a core.
+    fn see(&mut self, index: usize, time: AccessTime) {
+        self.run_until(time.end);
+        let first_cycle = self.clock.cycles_at(time.first);
+        self.cores[index].tile_mut().journal.see_until(first_cycle);
+    }
+
+    fn change_host_read(
+        &mut self,
+        index: usize,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let tile = self.cores[index].tile();
+        let core = tile.place.coord;
+        let read = HostReadPoint {
+            chip_id: self.facts.chip_id,
+            core,
+            address,
+            control_address: tile.control_word_address(0),
+            stale_control: &tile.stale_control,
+        };
+        let rules = Arc::clone(&self.rules);
+        if let Some(rule) = rules.change_host_read(&read, words, &mut self.host_random) {
+            let effect = FaultEffect::HostReadChanged { address, word_count: words.len() };
+            let cycle = self.clock.cycles_at(time.first);
+            self.log(&rule, Some(core), cycle, effect);
+        }
+    }
+
+    /// The host writes L1.
+    pub(crate) fn host_write_l1(
+        &mut self,
+        coord: TileCoord,
+        address: u64,
+        words: &[u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.see(index, time);
+        let chip_cycle = self.clock.cycles_at(time.first);
+        let tile = self.cores[index].tile_mut();
+        let is_inside = tile.host_write(address, words, chip_cycle);
+        is_inside.then_some(()).ok_or(Unreached::OutOfRange)
+    }
+
+    /// The host reads DRAM.
+    pub(crate) fn host_read_dram(
+        &mut self,
+        bank: u32,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        if self.is_lost_at(time.end) {
+            return Err(Unreached::Lost);
+        }
+        if !self.dram.contains(bank, address, words.len()) {
+            return Err(Unreached::OutOfRange);
+        }
+        self.run_until(time.end);
+        let mut first = 0;
+        for chunk in words.chunks_mut(DRAM_CHUNK_WORDS) {
+            self.dram.land_until(self.clock.cycles_at(time.word(first)));
+            let chunk_address = address + 4 * first as u64;
+            first += chunk.len();
+            if !self.dram.read(bank, chunk_address, chunk) {
+                return Err(Unreached::OutOfRange);
+            }
+        }
+        Ok(())
+    }
+
+    /// The host reads the wall clock of a tile; both words belong together.
+    pub(crate) fn host_read_clock(
+        &mut self,
+        coord: TileCoord,
+        time: AccessTime,
+    ) -> Result<u64, Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.run_until(time.end);
+        let chip_cycle = self.clock.cycles_at(time.first);
+        Ok(self.cores[index].tile().clock.value(chip_cycle).0)
+    }
+
+    fn reached_core(&self, coord: TileCoord, at: Picoseconds) -> Result<usize, Unreached> {
+        if self.is_lost_at(at) {
+            return Err(Unreached::Lost);
+        }
+        self.core_index(coord).ok_or(Unreached::NoSuchCore)
+    }
+
+    /// Cores are kept in the order of their coordinates.
+    fn core_index(&self, coord: TileCoord) -> Option<usize> {
+        self.plan.cores().binary_search_by_key(&coord, |core| core.coord).ok()
+    }
+
+    pub(crate) fn add_truth(&self, truth: &mut Truth) {
+        for core in &self.cores {
+            core.add_truth(self.facts.chip_id, truth);
+        }
+        truth.faults.extend(self.faults.iter().cloned());
+    }
+
+    fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {
+        let (rule, chip_id) = (Arc::from(rule), self.facts.chip_id);
+        self.faults.push(AppliedFault { rule, chip_id, core, site: None, chip_cycle, effect });
+    }
+
+    /// Every word of DRAM that the profiler region holds, bank by bank.
+    #[must_use]
+    pub fn dram_region(&self) -> BTreeMap<u32, Vec<u32>> {
+        let arch = self.facts.arch.facts();
+        let word_count = usize::try_from(self.facts.region_bytes / 4).unwrap_or(0);
+        let bank_words = |bank| {
+            let mut words = vec![0; word_count];
+            let is_inside = self.dram.read(bank, arch.dram_align_bytes, &mut words);
+            assert!(is_inside, "the profiler region was checked against the bank");
+            (bank, words)
+        };
+        (0..arch.bank_count).map(bank_words).collect()
+    }
+}
+
+/// Host reads of DRAM look again at what has landed after so many words.
+const DRAM_CHUNK_WORDS: usize = 64;
+const EPOCH_STREAM: u64 = 0xE90C;
+const HOST_STREAM: u64 = 0x4057;
+
+const _: () = assert!(VECTOR_BYTES.is_multiple_of(4));
+
+fn read_word_by_word(
+    tile: &Tile,
+    address: u64,
+    words: &mut [u32],
+    cycle_of_word: impl Fn(usize) -> u64,
+) -> bool {
+    if !tile.l1.contains(address, words.len()) {
+        return false;
+    }
+    let mut is_inside = true;
+    for (index, word) in words.iter_mut().enumerate() {
+        let word = std::slice::from_mut(word);
+        is_inside &= tile.host_read(address + 4 * index as u64, word, cycle_of_word(index));
+    }
+    is_inside
+}

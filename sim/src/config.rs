@@ -1,0 +1,301 @@
+//! What is simulated: chips, their clocks, the host, and the one seed behind it all.
+
+use crate::{
+    arch::{
+        Arch,
+        floorplan::{Floorplan, FloorplanError},
+    },
+    clock::FrequencyStep,
+    host::HostTiming,
+    random::Stream,
+};
+use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
+
+/// Why a mesh cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A mesh without chips.
+    #[error("a mesh needs at least one chip")]
+    NoChip,
+    /// A chip that does not exist.
+    #[error("chip {chip_id}: {source}")]
+    Floorplan {
+        /// Number of the chip.
+        chip_id: usize,
+        /// What is wrong with it.
+        source: FloorplanError,
+    },
+    /// A profiler region that no bank can hold.
+    #[error("chip {chip_id}: {source}")]
+    Geometry {
+        /// Number of the chip.
+        chip_id: usize,
+        /// What is wrong with it.
+        source: GeometryError,
+    },
+    /// A profiler region larger than a bank.
+    #[error(
+        "chip {chip_id}: a program support count of {program_support_count} needs {needed_bytes} \
+         bytes per DRAM bank, which has {bank_bytes}; choose a smaller one"
+    )]
+    RegionTooLarge {
+        /// Number of the chip.
+        chip_id: usize,
+        /// The count that was asked for.
+        program_support_count: u32,
+        /// Bytes of the region in each bank.
+        needed_bytes: u64,
+        /// Bytes of a bank.
+        bank_bytes: u64,
+    },
+}
+
+/// One chip of a mesh.
+///
+/// ```
+/// use sim::{arch::Arch, config::ChipConfig};
+/// let chip = ChipConfig::new(Arch::Blackhole).with_worker_core_count(130);
+/// assert_eq!(chip.worker_core_count, 130);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChipConfig {
+    /// Architecture.
+    pub arch: Arch,
+    /// Tensix cores that are left after harvesting.
+    pub worker_core_count: u32,
+    /// Rows or columns that are harvested; drawn from the seed if `None`.
+    pub harvested: Option<Vec<u16>>,
+    /// Ethernet channels with a link, from channel 0.
+    pub active_ethernet_count: usize,
+    /// Deviation from the nominal frequency in parts per billion; drawn from the seed
+    /// within 20 ppm if `None`.
+    pub drift_ppb: Option<i64>,
+    /// Later changes of the frequency.
+    pub frequency_steps: Vec<FrequencyStep>,
+    /// Largest count that a tile's clock can show when the simulation begins, in cycles.
+    pub epoch_max_cycles: u64,
+}
+
+impl ChipConfig {
+    /// A common product of an architecture: 64 Wormhole or 140 Blackhole worker cores.
+    #[must_use]
+    pub const fn new(arch: Arch) -> Self {
+        let worker_core_count = match arch {
+            Arch::WormholeB0 => 64,
+            Arch::Blackhole => 140,
+        };
+        Self {
+            arch,
+            worker_core_count,
+            harvested: None,
+            active_ethernet_count: 0,
+            drift_ppb: None,
+            frequency_steps: Vec::new(),
+            epoch_max_cycles: 10_000_000_000_000,
+        }
+    }
+
+    /// The same chip with another number of worker cores.
+    #[must_use]
+    pub const fn with_worker_core_count(mut self, worker_core_count: u32) -> Self {
+        self.worker_core_count = worker_core_count;
+        self
+    }
+
+    /// The same chip without these rows (Wormhole) or columns (Blackhole); the number of
+    /// worker cores follows from it.
+    #[must_use]
+    pub fn with_harvested(self, lines: &[u16]) -> Self {
+        Self { harvested: Some(lines.to_vec()), ..self }
+    }
+
+    /// The same chip with a link on its first Ethernet channels.
+    #[must_use]
+    pub const fn with_active_ethernet(mut self, count: usize) -> Self {
+        self.active_ethernet_count = count;
+        self
+    }
+
+    /// The same chip with a fixed deviation from its nominal frequency.
+    #[must_use]
+    pub const fn with_drift_ppb(mut self, drift_ppb: i64) -> Self {
+        self.drift_ppb = Some(drift_ppb);
+        self
+    }
+
+    /// The same chip with a frequency that changes at these times.
+    #[must_use]
+    pub fn with_frequency_steps(self, steps: &[FrequencyStep]) -> Self {
+        Self { frequency_steps: steps.to_vec(), ..self }
+    }
+
+    /// The same chip with tile clocks that begin below a count of cycles.
+    #[must_use]
+    pub const fn with_epoch_max_cycles(mut self, epoch_max_cycles: u64) -> Self {
+        self.epoch_max_cycles = epoch_max_cycles;
+        self
+    }
+
+    /// Lays out the chip; what is not fixed is drawn from `random`.
+    pub(crate) fn floorplan(&self, random: &mut Stream) -> Result<Floorplan, FloorplanError> {
+        let harvested = match &self.harvested {
+            Some(lines) => lines.clone(),
+            None => self.drawn_harvest(random)?,
+        };
+        Floorplan::new(self.arch, &harvested, self.active_ethernet_count)
+    }
+
+    pub(crate) fn drift_ppb(&self, random: &mut Stream) -> i64 {
+        let drawn = i64::try_from(random.below(2 * DRIFT_MAX_PPB + 1)).unwrap_or(0);
+        self.drift_ppb.unwrap_or(drawn - i64::try_from(DRIFT_MAX_PPB).unwrap_or(0))
+    }
+
+    fn drawn_harvest(&self, random: &mut Stream) -> Result<Vec<u16>, FloorplanError> {
+        let count = Floorplan::harvested_line_count(self.arch, self.worker_core_count)?;
+        let mut lines = self.arch.facts().harvest_order.to_vec();
+        let mut harvested = Vec::new();
+        for _ in 0..count {
+            let index = usize::try_from(random.below(lines.len() as u64)).unwrap_or(0);
+            harvested.push(lines.swap_remove(index));
+        }
+        Ok(harvested)
+    }
+}
+
+const DRIFT_MAX_PPB: u64 = 20_000;
+
+/// A whole simulation.
+///
+/// ```
+/// use sim::{arch::Arch, config::{ChipConfig, MeshConfig}};
+/// let config = MeshConfig::new(1)
+///     .with_chip(ChipConfig::new(Arch::WormholeB0))
+///     .with_chip(ChipConfig::new(Arch::WormholeB0));
+/// assert_eq!(config.chips.len(), 2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshConfig {
+    /// Seed of every random number.
+    pub seed: u64,
+    /// Chips, numbered in this order.
+    pub chips: Vec<ChipConfig>,
+    /// Programs for which DRAM is kept, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    pub program_support_count: u32,
+    /// Whether kernels are built to record sum zones.
+    pub sums_enabled: bool,
+    /// How long the host's accesses take.
+    pub host: HostTiming,
+}
+
+impl MeshConfig {
+    /// A mesh to which chips are added.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            chips: Vec::new(),
+            program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+            sums_enabled: false,
+            host: HostTiming::PCIE,
+        }
+    }
+
+    /// A mesh of one common Wormhole.
+    #[must_use]
+    pub fn wormhole(seed: u64) -> Self {
+        Self::new(seed).with_chip(ChipConfig::new(Arch::WormholeB0))
+    }
+
+    /// A mesh of one common Blackhole.
+    #[must_use]
+    pub fn blackhole(seed: u64) -> Self {
+        Self::new(seed).with_chip(ChipConfig::new(Arch::Blackhole))
+    }
+
+    /// The same mesh with one more chip.
+    #[must_use]
+    pub fn with_chip(mut self, chip: ChipConfig) -> Self {
+        self.chips.push(chip);
+        self
+    }
+
+    /// The same mesh with DRAM for another number of programs.
+    #[must_use]
+    pub const fn with_program_support_count(mut self, count: u32) -> Self {
+        self.program_support_count = count;
+        self
+    }
+
+    /// The same mesh with kernels that record sum zones, or without.
+    #[must_use]
+    pub const fn with_sums(mut self, sums_enabled: bool) -> Self {
+        self.sums_enabled = sums_enabled;
+        self
+    }
+
+    /// The same mesh behind another host.
+    #[must_use]
+    pub const fn with_host(mut self, host: HostTiming) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// Sizes of the profiler region that a chip keeps, harvested or not.
+    ///
+    /// # Compatibility
+    /// `wh_hal.cpp`: the region is sized for a chip with every core.
+    pub(crate) fn region(&self, chip_id: usize, arch: Arch) -> Result<DramGeometry, ConfigError> {
+        let facts = arch.facts();
+        let (cores, banks) = (facts.profiled_core_max, facts.bank_count);
+        let program_support_count = self.program_support_count;
+        let geometry = DramGeometry::new(program_support_count, self.sums_enabled, cores, banks)
+            .map_err(|source| ConfigError::Geometry { chip_id, source })?;
+        let needed_bytes = facts.dram_align_bytes + u64::from(geometry.bank_bytes());
+        let bank_bytes = facts.bank_bytes;
+        if needed_bytes > bank_bytes {
+            return Err(ConfigError::RegionTooLarge {
+                chip_id,
+                program_support_count,
+                needed_bytes,
+                bank_bytes,
+            });
+        }
+        Ok(geometry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn harvesting_follows_the_seed_and_the_count() {
+        let chip = ChipConfig::new(Arch::WormholeB0);
+        let plans: Vec<Floorplan> =
+            (0..20).map(|seed| chip.floorplan(&mut Stream::new(seed, &[])).unwrap()).collect();
+        assert!(plans.iter().all(|plan| plan.worker_grid() == (8, 8)));
+        assert!(plans.windows(2).any(|pair| pair[0] != pair[1]));
+        let error = chip.with_worker_core_count(7).floorplan(&mut Stream::new(0, &[]));
+        assert!(matches!(error, Err(FloorplanError::WorkerCoreCount { asked: 7, .. })));
+    }
+
+    #[test]
+    fn drift_stays_within_twenty_parts_per_million() {
+        let chip = ChipConfig::new(Arch::Blackhole);
+        for seed in 0..100 {
+            assert!(chip.drift_ppb(&mut Stream::new(seed, &[])).abs() <= 20_000);
+        }
+        assert_eq!(chip.with_drift_ppb(7).drift_ppb(&mut Stream::new(0, &[])), 7);
+    }
+
+    #[test]
+    fn the_region_has_the_size_of_an_unharvested_chip() {
+        let config = MeshConfig::new(0);
+        assert_eq!(config.region(0, Arch::WormholeB0).unwrap().bank_bytes(), 1_920_000);
+        assert_eq!(config.region(0, Arch::Blackhole).unwrap().bank_bytes(), 4_800_000);
+        let config = config.with_program_support_count(1_000_000);
+        let error = config.region(0, Arch::WormholeB0).unwrap_err();
+        assert!(matches!(error, ConfigError::RegionTooLarge { .. }), "{error}");
+    }
+}

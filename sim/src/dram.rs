@@ -1,0 +1,191 @@
+//! DRAM banks, and the writes that are on their way to them.
+
+use std::collections::BTreeMap;
+
+/// A NoC write that has been issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Landing {
+    /// Cycle of the chip at which the words are in DRAM.
+    pub chip_cycle: u64,
+    /// Bank.
+    pub bank: u32,
+    /// First byte in the bank, a multiple of 4.
+    pub address: u64,
+    /// What is written.
+    pub words: Vec<u32>,
+}
+
+/// The DRAM of one chip. Memory that was never written takes no room and reads as zero.
+///
+/// ```
+/// use sim::dram::{Dram, Landing};
+/// let mut dram = Dram::new(12, 1 << 30);
+/// dram.expect(Landing { chip_cycle: 100, bank: 3, address: 0x40, words: vec![7, 8] });
+/// dram.land_until(99);
+/// let mut words = [0; 2];
+/// assert!(dram.read(3, 0x40, &mut words) && words == [0, 0]);
+/// dram.land_until(100);
+/// assert!(dram.read(3, 0x40, &mut words) && words == [7, 8]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dram {
+    banks: Vec<Bank>,
+    bank_bytes: u64,
+    in_flight: BTreeMap<(u64, u64), Landing>,
+    issued_count: u64,
+}
+
+type Bank = BTreeMap<u64, Box<[u32]>>;
+
+const PAGE_WORDS: u64 = 4096;
+
+impl Dram {
+    /// Banks full of zeros.
+    #[must_use]
+    pub fn new(bank_count: u32, bank_bytes: u64) -> Self {
+        let banks = vec![Bank::new(); bank_count as usize];
+        Self { banks, bank_bytes, in_flight: BTreeMap::new(), issued_count: 0 }
+    }
+
+    /// Whether there is such a bank and `word_count` words from `address` lie in it.
+    #[must_use]
+    pub fn contains(&self, bank: u32, address: u64, word_count: usize) -> bool {
+        let bytes = (word_count as u64).saturating_mul(4);
+        (bank as usize) < self.banks.len()
+            && address.is_multiple_of(4)
+            && address.saturating_add(bytes) <= self.bank_bytes
+    }
+
+    /// Takes a write that will land later. Writes that land in the same cycle do so in
+    /// the order in which they were given.
+    pub fn expect(&mut self, landing: Landing) {
+        self.in_flight.insert((landing.chip_cycle, self.issued_count), landing);
+        self.issued_count += 1;
+    }
+
+    /// Lets every write land whose cycle has come.
+    pub fn land_until(&mut self, chip_cycle: u64) {
+        while let Some(entry) = self.in_flight.first_entry() {
+            if entry.key().0 > chip_cycle {
+                return;
+            }
+            let landing = entry.remove();
+            self.write(landing.bank, landing.address, &landing.words);
+        }
+    }
+
+    /// The cycle at which the last write on its way will have landed.
+    #[must_use]
+    pub fn quiet_from(&self) -> Option<u64> {
+        self.in_flight.last_key_value().map(|(&(chip_cycle, _), _)| chip_cycle)
+    }
+
+    /// Copies words out; `false`, and nothing copied, if the range leaves the bank.
+    #[must_use]
+    pub fn read(&self, bank: u32, address: u64, words: &mut [u32]) -> bool {
+        if !self.contains(bank, address, words.len()) {
+            return false;
+        }
+        let pages = &self.banks[bank as usize];
+        for_each_run(address, words.len(), |page, first, range| match pages.get(&page) {
+            Some(page) => {
+                words[range.clone()].copy_from_slice(&page[first..first + range.len()]);
+            }
+            None => words[range].fill(0),
+        });
+        true
+    }
+
+    /// Writes words at once; ignored if the range leaves the bank.
+    pub fn write(&mut self, bank: u32, address: u64, words: &[u32]) {
+        if !self.contains(bank, address, words.len()) {
+            return;
+        }
+        let pages = &mut self.banks[bank as usize];
+        for_each_run(address, words.len(), |page, first, range| {
+            let page = pages.entry(page).or_insert_with(empty_page);
+            page[first..first + range.len()].copy_from_slice(&words[range]);
+        });
+    }
+}
+
+/// Splits a range of words into runs that lie in one page each.
+fn for_each_run(
+    address: u64,
+    word_count: usize,
+    mut visit: impl FnMut(u64, usize, std::ops::Range<usize>),
+) {
+    let (page_words, mut done) = (index(PAGE_WORDS), 0);
+    while done < word_count {
+        let word = address / 4 + done as u64;
+        let first = index(word % PAGE_WORDS);
+        let length = (page_words - first).min(word_count - done);
+        visit(word / PAGE_WORDS, first, done..done + length);
+        done += length;
+    }
+}
+
+fn empty_page() -> Box<[u32]> {
+    vec![0; index(PAGE_WORDS)].into_boxed_slice()
+}
+
+fn index(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    #[test]
+    fn writes_land_in_the_order_of_their_times() {
+        let mut dram = Dram::new(1, 4096);
+        let landing =
+            |chip_cycle, word| Landing { chip_cycle, bank: 0, address: 0, words: vec![word] };
+        for (cycle, word) in [(30, 3), (10, 1), (20, 2), (20, 9)] {
+            dram.expect(landing(cycle, word));
+        }
+        assert_eq!(dram.quiet_from(), Some(30));
+        let mut seen = Vec::new();
+        for cycle in [9, 10, 20, 30] {
+            dram.land_until(cycle);
+            let mut word = [0];
+            assert!(dram.read(0, 0, &mut word));
+            seen.push(word[0]);
+        }
+        assert_eq!(seen, [0, 1, 9, 3]);
+        assert_eq!(dram.quiet_from(), None);
+    }
+
+    #[test]
+    fn what_lies_outside_is_neither_read_nor_written() {
+        let mut dram = Dram::new(2, 64);
+        dram.write(2, 0, &[1]);
+        dram.write(0, 64, &[1]);
+        let mut words = [5; 2];
+        for (bank, address) in [(2, 0), (0, 60), (0, 2), (0, u64::MAX - 3)] {
+            assert!(!dram.read(bank, address, &mut words));
+        }
+        assert_eq!(words, [5; 2]);
+        assert_eq!(dram, Dram::new(2, 64));
+    }
+
+    proptest! {
+        #[test]
+        fn reads_across_pages_equal_a_flat_memory(
+            writes in proptest::collection::vec((0_usize..9000, 1_usize..5000), 0..8),
+            from in 0_usize..9000, count in 0_usize..5000,
+        ) {
+            let mut dram = Dram::new(1, 4 * 16_384);
+            let mut flat = vec![0_u32; 16_384];
+            for (value, (start, length)) in (1..).zip(writes) {
+                dram.write(0, 4 * start as u64, &vec![value; length]);
+                flat[start..start + length].fill(value);
+            }
+            let mut words = vec![0; count];
+            prop_assert!(dram.read(0, 4 * from as u64, &mut words));
+            prop_assert_eq!(&words[..], &flat[from..from + count]);
+        }
+    }
+}

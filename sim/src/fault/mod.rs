@@ -1,0 +1,347 @@
+//! Faults: rules that are asked at well-defined points, and the log of what they did.
+//!
+//! | point | method | what a rule can do |
+//! |---|---|---|
+//! | the rule is added | [`Rule::place_clock`] | put a wrap of a tile's clock at a time |
+//! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | hold the read back |
+//! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt it |
+//! | a subordinate has run its kernel | [`Rule::is_subordinate_late`] | let it close too late |
+//! | the host reads L1 | [`Rule::on_host_read`] | show it something else |
+//! | the rule is added | [`Rule::chip_loss_ns`] | end a chip at a time |
+//!
+//! Ready rules are in [`rules`]; any other implementation of [`Rule`] works as well.
+
+pub mod rules;
+
+use crate::{arch::TileCoord, random::Stream};
+use std::sync::Arc;
+use wire::Risc;
+
+/// A RISC in a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core.
+    pub core: TileCoord,
+    /// Processor.
+    pub risc: Risc,
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id of the launch.
+    pub program_id: u32,
+}
+
+/// A write to DRAM that is about to be issued.
+#[derive(Clone, Copy, Debug)]
+pub struct PushPoint<'a> {
+    /// Who issues it.
+    pub site: Site,
+    /// How many writes this RISC has issued before in this launch.
+    pub push_index: u32,
+    /// Bank it goes to.
+    pub bank: u32,
+    /// Byte address in the bank.
+    pub address: u64,
+    /// Its words.
+    pub words: &'a [u32],
+}
+
+/// What becomes of a write. Rules add to it; they cannot take back what others decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushFate {
+    is_lost: bool,
+    delay_cycles: u64,
+    flips: Vec<(usize, u32)>,
+}
+
+impl PushFate {
+    /// The write is acknowledged but never lands.
+    pub const fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    /// The write lands, and is acknowledged, later.
+    pub const fn delay(&mut self, cycles: u64) {
+        self.delay_cycles += cycles;
+    }
+
+    /// The word at `word_index` of the write lands with the bits of `mask` flipped.
+    pub fn flip(&mut self, word_index: usize, mask: u32) {
+        self.flips.push((word_index, mask));
+    }
+
+    /// Whether the write never lands.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// By how many cycles it lands later.
+    #[must_use]
+    pub const fn delay_cycles(&self) -> u64 {
+        self.delay_cycles
+    }
+
+    /// Which words lose which bits.
+    #[must_use]
+    pub fn flips(&self) -> &[(usize, u32)] {
+        &self.flips
+    }
+}
+
+/// A clock read that is about to happen.
+#[derive(Clone, Copy, Debug)]
+pub struct ClockReadPoint {
+    /// Who reads.
+    pub site: Site,
+    /// Cycle of the chip at which the low word would be read.
+    pub chip_cycle: u64,
+    /// Cycles from then until the low word becomes 0.
+    pub cycles_to_low_wrap: u64,
+    /// Cycles of the chip in a microsecond.
+    pub cycles_per_us: u64,
+}
+
+/// Where a rule wants a tile's clock to wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockPlacement {
+    /// How many low bits become zero: 32 or 44.
+    pub bits: u32,
+    /// When, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+}
+
+/// A host's read of L1, with what it would see.
+#[derive(Clone, Copy, Debug)]
+pub struct HostReadPoint<'a> {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core.
+    pub core: TileCoord,
+    /// First byte.
+    pub address: u64,
+    /// Where the core's control vector begins.
+    pub control_address: u64,
+    /// The control vector as it was when the core's latest launch began.
+    pub stale_control: &'a [u32],
+}
+
+/// A cause of faults. Every method has a harmless default.
+pub trait Rule: Send + Sync {
+    /// What the log calls this rule.
+    fn name(&self) -> &str;
+
+    /// Where the clock of a tile shall wrap, asked once for every tile. The tile's epoch
+    /// moves forward for it, so rules like this are added before anything runs.
+    fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
+        None
+    }
+
+    /// When a chip stops answering, in nanoseconds since the simulation began.
+    fn chip_loss_ns(&self, _chip_id: u32) -> Option<u64> {
+        None
+    }
+
+    /// Decides about a write to DRAM.
+    fn on_push(&self, _push: &PushPoint<'_>, _fate: &mut PushFate, _random: &mut Stream) {}
+
+    /// Whether [`Rule::clock_stall_cycles`] wants to be asked at all.
+    fn watches_clock(&self) -> bool {
+        false
+    }
+
+    /// For how long a clock read is held back.
+    fn clock_stall_cycles(&self, _read: &ClockReadPoint, _random: &mut Stream) -> u64 {
+        0
+    }
+
+    /// Whether a subordinate closes its main scope only after BRISC has pushed.
+    fn is_subordinate_late(&self, _site: &Site, _random: &mut Stream) -> bool {
+        false
+    }
+
+    /// Changes what the host reads; says whether it did.
+    fn on_host_read(
+        &self,
+        _read: &HostReadPoint<'_>,
+        _words: &mut [u32],
+        _random: &mut Stream,
+    ) -> bool {
+        false
+    }
+}
+
+/// What a rule did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultEffect {
+    /// A write was acknowledged and never landed.
+    WriteLost {
+        /// Bank.
+        bank: u32,
+        /// Byte address in the bank.
+        address: u64,
+        /// Words of the write.
+        word_count: usize,
+    },
+    /// A word landed with other bits.
+    WordCorrupted {
+        /// Bank.
+        bank: u32,
+        /// Byte address in the bank.
+        address: u64,
+        /// What was sent.
+        before: u32,
+        /// What landed.
+        after: u32,
+    },
+    /// A write landed later.
+    WriteDelayed {
+        /// Bank.
+        bank: u32,
+        /// Byte address in the bank.
+        address: u64,
+        /// By how much.
+        delay_cycles: u64,
+    },
+    /// A write went to a place that does not exist, without any rule.
+    WriteMisdirected {
+        /// Bank as given.
+        bank: u32,
+        /// Byte address as given.
+        address: u64,
+        /// Words of the write.
+        word_count: usize,
+    },
+    /// A tile's clock was set so that it wraps.
+    ClockPlaced {
+        /// How many low bits become zero.
+        bits: u32,
+        /// Cycle of the chip at which they do.
+        wrap_chip_cycle: u64,
+    },
+    /// A clock read was held back; it was torn if the low word wrapped right after it.
+    ClockReadStalled {
+        /// For how long.
+        stall_cycles: u64,
+        /// Whether low and high word do not belong together.
+        is_torn: bool,
+    },
+    /// A subordinate closed its main scope after BRISC had pushed.
+    SubordinateLate,
+    /// The host read something else than what was there.
+    HostReadChanged {
+        /// First byte.
+        address: u64,
+        /// Words of the read.
+        word_count: usize,
+    },
+    /// The chip stopped answering.
+    ChipLost,
+}
+
+/// One entry of the log of faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppliedFault {
+    /// The rule's name.
+    pub rule: Arc<str>,
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core, where one was concerned.
+    pub core: Option<TileCoord>,
+    /// The RISC in its launch, where one was concerned.
+    pub site: Option<Site>,
+    /// Cycle of the chip.
+    pub chip_cycle: u64,
+    /// What happened.
+    pub effect: FaultEffect,
+}
+
+/// The rules of a mesh.
+#[derive(Clone, Default)]
+pub struct RuleSet {
+    rules: Vec<NamedRule>,
+    watches_clock: bool,
+}
+
+#[derive(Clone)]
+struct NamedRule {
+    name: Arc<str>,
+    rule: Arc<dyn Rule>,
+}
+
+impl RuleSet {
+    /// Adds a rule; it is asked after those that are there.
+    pub fn add(&mut self, rule: Arc<dyn Rule>) {
+        self.watches_clock |= rule.watches_clock();
+        self.rules.push(NamedRule { name: Arc::from(rule.name()), rule });
+    }
+
+    /// Whether there are no rules.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether any rule wants to see clock reads.
+    #[must_use]
+    pub const fn watches_clock(&self) -> bool {
+        self.watches_clock
+    }
+
+    /// Asks every rule about a write; gives the fate and who had a hand in it.
+    #[must_use]
+    pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
+        let mut fate = PushFate::default();
+        let mut culprit: Option<Arc<str>> = None;
+        for NamedRule { name, rule } in &self.rules {
+            let before = fate.clone();
+            rule.on_push(push, &mut fate, random);
+            if fate != before {
+                culprit.get_or_insert_with(|| Arc::clone(name));
+            }
+        }
+        (fate, culprit.unwrap_or_else(|| Arc::from("")))
+    }
+
+    /// The longest that any rule holds a clock read back, and which rule that is.
+    #[must_use]
+    pub fn clock_stall(
+        &self,
+        read: &ClockReadPoint,
+        random: &mut Stream,
+    ) -> Option<(u64, Arc<str>)> {
+        let asked = self
+            .rules
+            .iter()
+            .map(|named| (named.rule.clock_stall_cycles(read, random), &named.name));
+        let (cycles, name) = asked.max_by_key(|&(cycles, _)| cycles)?;
+        (cycles > 0).then(|| (cycles, Arc::clone(name)))
+    }
+
+    /// The first rule that makes a subordinate late.
+    #[must_use]
+    pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<Arc<str>> {
+        let mut rules = self.rules.iter();
+        let named = rules.find(|named| named.rule.is_subordinate_late(site, random))?;
+        Some(Arc::clone(&named.name))
+    }
+
+    /// The first rule that changes what the host reads, after it has done so.
+    pub fn change_host_read(
+        &self,
+        read: &HostReadPoint<'_>,
+        words: &mut [u32],
+        random: &mut Stream,
+    ) -> Option<Arc<str>> {
+        let mut rules = self.rules.iter();
+        let named = rules.find(|named| named.rule.on_host_read(read, words, random))?;
+        Some(Arc::clone(&named.name))
+    }
+}
+
+impl std::fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.rules.iter().map(|named| &named.name)).finish()
+    }
+}

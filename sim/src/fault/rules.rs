@@ -1,0 +1,445 @@
+//! Ready rules, and the selection of where and when they apply.
+
+use super::{ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, Rule, Site};
+use crate::{arch::TileCoord, random::Stream};
+use std::ops::Range;
+use wire::Risc;
+
+/// Where and when a rule applies: everywhere and always, unless narrowed.
+///
+/// ```
+/// use sim::{arch::TileCoord, fault::rules::{LoseWrite, Selection}};
+/// use wire::Risc;
+/// let rule = LoseWrite(Selection::everywhere().chip(0).risc(Risc::Ncrisc).launches(3..5));
+/// # let _ = rule;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    chips: Vec<u32>,
+    cores: Vec<TileCoord>,
+    riscs: Vec<Risc>,
+    launches: Range<u64>,
+    parts_per_million: u32,
+}
+
+impl Selection {
+    /// Every RISC in every launch.
+    #[must_use]
+    pub const fn everywhere() -> Self {
+        Self {
+            chips: Vec::new(),
+            cores: Vec::new(),
+            riscs: Vec::new(),
+            launches: 0..u64::MAX,
+            parts_per_million: 1_000_000,
+        }
+    }
+
+    /// Only this chip, and others named so.
+    #[must_use]
+    pub fn chip(mut self, chip_id: u32) -> Self {
+        self.chips.push(chip_id);
+        self
+    }
+
+    /// Only this core, and others named so.
+    #[must_use]
+    pub fn core(mut self, core: TileCoord) -> Self {
+        self.cores.push(core);
+        self
+    }
+
+    /// Only this processor, and others named so.
+    #[must_use]
+    pub fn risc(mut self, risc: Risc) -> Self {
+        self.riscs.push(risc);
+        self
+    }
+
+    /// Only these launches, numbered from 0 on each chip.
+    #[must_use]
+    pub const fn launches(mut self, launches: Range<u64>) -> Self {
+        self.launches = launches;
+        self
+    }
+
+    /// Only so many times in a million, drawn from the simulation's seed.
+    #[must_use]
+    pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
+        self.parts_per_million = parts_per_million;
+        self
+    }
+
+    /// Whether the chip is selected.
+    #[must_use]
+    pub fn takes_chip(&self, chip_id: u32) -> bool {
+        self.chips.is_empty() || self.chips.contains(&chip_id)
+    }
+
+    /// Whether the core is selected.
+    #[must_use]
+    pub fn takes_core(&self, chip_id: u32, core: TileCoord) -> bool {
+        self.takes_chip(chip_id) && (self.cores.is_empty() || self.cores.contains(&core))
+    }
+
+    /// Whether the RISC in its launch is selected, and this time is one of those drawn.
+    pub fn takes(&self, site: &Site, random: &mut Stream) -> bool {
+        self.takes_core(site.chip_id, site.core)
+            && (self.riscs.is_empty() || self.riscs.contains(&site.risc))
+            && self.launches.contains(&site.launch_index)
+            && random.chance(self.parts_per_million)
+    }
+}
+
+/// Writes to DRAM that are acknowledged but never land.
+#[derive(Clone, Debug)]
+pub struct LoseWrite(pub Selection);
+
+impl Rule for LoseWrite {
+    fn name(&self) -> &'static str {
+        "lose-write"
+    }
+
+    fn on_push(&self, push: &PushPoint<'_>, fate: &mut PushFate, random: &mut Stream) {
+        if self.0.takes(&push.site, random) {
+            fate.lose();
+        }
+    }
+}
+
+/// Writes to DRAM that land, and are acknowledged, late.
+#[derive(Clone, Debug)]
+pub struct DelayWrite {
+    /// Where and when.
+    pub selection: Selection,
+    /// By how many cycles.
+    pub cycles: u64,
+}
+
+impl Rule for DelayWrite {
+    fn name(&self) -> &'static str {
+        "delay-write"
+    }
+
+    fn on_push(&self, push: &PushPoint<'_>, fate: &mut PushFate, random: &mut Stream) {
+        if self.selection.takes(&push.site, random) {
+            fate.delay(self.cycles);
+        }
+    }
+}
+
+/// Which word of a write is corrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordChoice {
+    /// The word with this index; writes that are shorter stay whole.
+    At(usize),
+    /// Any word, drawn from the simulation's seed.
+    Any,
+}
+
+/// Words that land in DRAM with other bits.
+#[derive(Clone, Debug)]
+pub struct CorruptWord {
+    /// Where and when.
+    pub selection: Selection,
+    /// Which word of each write.
+    pub word: WordChoice,
+    /// Which bits are flipped; 0 flips one bit drawn from the simulation's seed.
+    pub mask: u32,
+}
+
+impl Rule for CorruptWord {
+    fn name(&self) -> &'static str {
+        "corrupt-word"
+    }
+
+    fn on_push(&self, push: &PushPoint<'_>, fate: &mut PushFate, random: &mut Stream) {
+        if !self.selection.takes(&push.site, random) {
+            return;
+        }
+        let count = push.words.len();
+        let word_index = match self.word {
+            WordChoice::At(index) => index,
+            WordChoice::Any => usize::try_from(random.below(count as u64)).unwrap_or(0),
+        };
+        let mask = if self.mask == 0 { 1 << random.below(32) } else { self.mask };
+        if word_index < count {
+            fate.flip(word_index, mask);
+        }
+    }
+}
+
+/// Clocks whose low word, or the part that a marker carries, wraps at a given time.
+#[derive(Clone, Debug)]
+pub struct WrapClock {
+    /// Which chips and cores.
+    pub selection: Selection,
+    /// When and how many bits.
+    pub placement: ClockPlacement,
+}
+
+impl Rule for WrapClock {
+    fn name(&self) -> &'static str {
+        "wrap-clock"
+    }
+
+    fn place_clock(&self, chip_id: u32, core: TileCoord) -> Option<ClockPlacement> {
+        self.selection.takes_core(chip_id, core).then_some(self.placement)
+    }
+}
+
+/// Clock reads whose two words are torn by a wrap of the low word.
+///
+/// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads
+/// in the time before it are held back until the low word is read in the last cycle
+/// before the wrap, so that the high word is read after it: 2^32 cycles too much.
+#[derive(Clone, Debug)]
+pub struct TearClock {
+    /// Which cores and RISCs.
+    pub selection: Selection,
+    /// When the low word wraps, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+    /// How long before that reads are held back.
+    pub within_us: u64,
+}
+
+impl Rule for TearClock {
+    fn name(&self) -> &'static str {
+        "tear-clock"
+    }
+
+    fn place_clock(&self, chip_id: u32, core: TileCoord) -> Option<ClockPlacement> {
+        let placement = ClockPlacement { bits: 32, at_ns: self.at_ns };
+        self.selection.takes_core(chip_id, core).then_some(placement)
+    }
+
+    fn watches_clock(&self) -> bool {
+        true
+    }
+
+    fn clock_stall_cycles(&self, read: &ClockReadPoint, random: &mut Stream) -> u64 {
+        let is_near = read.cycles_to_low_wrap > 1
+            && read.cycles_to_low_wrap <= self.within_us * read.cycles_per_us;
+        if is_near && self.selection.takes(&read.site, random) {
+            read.cycles_to_low_wrap - 1
+        } else {
+            0
+        }
+    }
+}
+
+/// Subordinates that close their main scope only after BRISC has pushed.
+#[derive(Clone, Debug)]
+pub struct LateSubordinate(pub Selection);
+
+impl Rule for LateSubordinate {
+    fn name(&self) -> &'static str {
+        "late-subordinate"
+    }
+
+    fn is_subordinate_late(&self, site: &Site, random: &mut Stream) -> bool {
+        self.0.takes(site, random)
+    }
+}
+
+/// Hosts that see the control vector as it was before the latest launch.
+#[derive(Clone, Debug)]
+pub struct StaleControl(pub Selection);
+
+impl Rule for StaleControl {
+    fn name(&self) -> &'static str {
+        "stale-control"
+    }
+
+    fn on_host_read(
+        &self,
+        read: &HostReadPoint<'_>,
+        words: &mut [u32],
+        random: &mut Stream,
+    ) -> bool {
+        if !self.0.takes_core(read.chip_id, read.core) || !random.chance(self.0.parts_per_million) {
+            return false;
+        }
+        let mut is_changed = false;
+        for (address, word) in (read.address..).step_by(4).zip(words) {
+            let index = usize::try_from(address.wrapping_sub(read.control_address) / 4);
+            let stale = index.ok().and_then(|index| read.stale_control.get(index));
+            if let Some(&stale) = stale {
+                is_changed |= *word != stale;
+                *word = stale;
+            }
+        }
+        is_changed
+    }
+}
+
+/// A chip that stops answering: what was on its way is gone, what runs never ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoseChip {
+    /// Which chip.
+    pub chip_id: u32,
+    /// When, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+}
+
+impl Rule for LoseChip {
+    fn name(&self) -> &'static str {
+        "lose-chip"
+    }
+
+    fn chip_loss_ns(&self, chip_id: u32) -> Option<u64> {
+        (chip_id == self.chip_id).then_some(self.at_ns)
+    }
+}
+
+/// A closure that decides about writes to DRAM.
+///
+/// ```
+/// use sim::fault::rules::PushRule;
+/// // Every second write of a launch is lost.
+/// let rule = PushRule::new("every-second", |push, fate, _| {
+///     if push.push_index % 2 == 1 {
+///         fate.lose();
+///     }
+/// });
+/// # let _: &dyn sim::fault::Rule = &rule;
+/// ```
+#[derive(Clone, Debug)]
+pub struct PushRule<F> {
+    name: String,
+    decide: F,
+}
+
+impl<F> PushRule<F>
+where
+    F: Fn(&PushPoint<'_>, &mut PushFate, &mut Stream) + Send + Sync,
+{
+    /// A rule that the log calls `name`.
+    pub fn new(name: impl Into<String>, decide: F) -> Self {
+        Self { name: name.into(), decide }
+    }
+}
+
+impl<F> Rule for PushRule<F>
+where
+    F: Fn(&PushPoint<'_>, &mut PushFate, &mut Stream) + Send + Sync,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn on_push(&self, push: &PushPoint<'_>, fate: &mut PushFate, random: &mut Stream) {
+        (self.decide)(push, fate, random);
+    }
+}
+
+/// A closure that changes what the host reads from L1, and says whether it did.
+#[derive(Clone, Debug)]
+pub struct HostReadRule<F> {
+    name: String,
+    change: F,
+}
+
+impl<F> HostReadRule<F>
+where
+    F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
+{
+    /// A rule that the log calls `name`.
+    pub fn new(name: impl Into<String>, change: F) -> Self {
+        Self { name: name.into(), change }
+    }
+}
+
+impl<F> Rule for HostReadRule<F>
+where
+    F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn on_host_read(
+        &self,
+        read: &HostReadPoint<'_>,
+        words: &mut [u32],
+        random: &mut Stream,
+    ) -> bool {
+        (self.change)(read, words, random)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::RuleSet;
+    use std::sync::Arc;
+
+    const CORE: TileCoord = TileCoord { x: 1, y: 2 };
+
+    fn site(risc: Risc, launch_index: u64) -> Site {
+        Site { chip_id: 0, core: CORE, risc, launch_index, program_id: 1 }
+    }
+
+    fn fate_of(rules: &RuleSet, site: Site, words: &[u32]) -> (PushFate, Arc<str>) {
+        let push = PushPoint { site, push_index: 0, bank: 0, address: 0, words };
+        rules.push_fate(&push, &mut Stream::new(1, &[]))
+    }
+
+    #[test]
+    fn a_selection_takes_only_what_all_its_parts_take() {
+        let selection = Selection::everywhere().chip(0).core(CORE).risc(Risc::Brisc).launches(2..4);
+        let mut random = Stream::new(1, &[]);
+        assert!(selection.takes(&site(Risc::Brisc, 2), &mut random));
+        assert!(!selection.takes(&site(Risc::Ncrisc, 2), &mut random));
+        assert!(!selection.takes(&site(Risc::Brisc, 4), &mut random));
+        assert!(!selection.takes_core(1, CORE));
+        assert!(!selection.takes_core(0, TileCoord { x: 1, y: 1 }));
+    }
+
+    #[test]
+    fn rules_add_up_and_the_first_to_act_is_named() {
+        let mut rules = RuleSet::default();
+        rules.add(Arc::new(LoseWrite(Selection::everywhere().risc(Risc::Ncrisc))));
+        rules.add(Arc::new(DelayWrite { selection: Selection::everywhere(), cycles: 5 }));
+        let (fate, name) = fate_of(&rules, site(Risc::Ncrisc, 0), &[0; 4]);
+        assert!(fate.is_lost() && fate.delay_cycles() == 5 && &*name == "lose-write");
+        let (fate, name) = fate_of(&rules, site(Risc::Brisc, 0), &[0; 4]);
+        assert!(!fate.is_lost() && &*name == "delay-write");
+    }
+
+    #[test]
+    fn corruption_stays_inside_the_write() {
+        let mut rules = RuleSet::default();
+        let selection = Selection::everywhere();
+        rules.add(Arc::new(CorruptWord { selection, word: WordChoice::At(4), mask: 3 }));
+        assert_eq!(fate_of(&rules, site(Risc::Brisc, 0), &[0; 4]).0, PushFate::default());
+        assert_eq!(fate_of(&rules, site(Risc::Brisc, 0), &[0; 5]).0.flips(), [(4, 3)]);
+    }
+
+    #[test]
+    fn a_read_is_held_back_to_the_last_cycle_before_the_wrap() {
+        let rule = TearClock { selection: Selection::everywhere(), at_ns: 0, within_us: 2 };
+        let stall = |cycles_to_low_wrap| {
+            let site = site(Risc::Brisc, 0);
+            let read =
+                ClockReadPoint { site, chip_cycle: 0, cycles_to_low_wrap, cycles_per_us: 1000 };
+            rule.clock_stall_cycles(&read, &mut Stream::new(1, &[]))
+        };
+        assert_eq!([stall(1), stall(2), stall(2000), stall(2001)], [0, 1, 1999, 0]);
+    }
+
+    #[test]
+    fn stale_words_replace_only_those_of_the_control_vector() {
+        let rule = StaleControl(Selection::everywhere());
+        let read = HostReadPoint {
+            chip_id: 0,
+            core: CORE,
+            address: 96,
+            control_address: 100,
+            stale_control: &[7, 8],
+        };
+        let mut words = [1; 4];
+        assert!(rule.on_host_read(&read, &mut words, &mut Stream::new(1, &[])));
+        assert_eq!(words, [1, 7, 8, 1]);
+    }
+}

@@ -1,0 +1,172 @@
+//! The host: its clock, and how long its accesses take.
+//!
+//! What an access sees is decided by the chip; this module only says when it looks.
+
+use crate::{
+    clock::{PS_PER_NS, Picoseconds},
+    random::Stream,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How long host accesses take, in picoseconds.
+///
+/// # Compatibility
+/// tt-isa-documentation, `PCIExpressTile/README.md`: 671 ns and more for a read, about
+/// 180 ns for a posted write, 1.6 GB/s for streamed reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostTiming {
+    /// A read of one word.
+    pub read_latency_ps: u64,
+    /// A posted write of one word.
+    pub write_latency_ps: u64,
+    /// Every further word.
+    pub word_ps: u64,
+    /// Most that is added to each latency.
+    pub jitter_ps: u64,
+    /// How many accesses in a million are interrupted.
+    pub interrupted_parts_per_million: u32,
+    /// The longest interruption.
+    pub interruption_ps: u64,
+}
+
+impl HostTiming {
+    /// A card in a PCIe slot.
+    pub const PCIE: Self = Self {
+        read_latency_ps: 780_000,
+        write_latency_ps: 170_000,
+        word_ps: 2_500,
+        jitter_ps: 60_000,
+        interrupted_parts_per_million: 2_000,
+        interruption_ps: 20_000_000,
+    };
+}
+
+/// The host's time, shared by the chips that it accesses.
+#[derive(Clone, Debug)]
+pub struct HostClock(Arc<Mutex<HostState>>);
+
+#[derive(Debug)]
+struct HostState {
+    now: Picoseconds,
+    origin_ns: u64,
+    timing: HostTiming,
+    random: Stream,
+}
+
+/// When an access looks at, or changes, the words of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessTime {
+    /// The first word.
+    pub first: Picoseconds,
+    /// Each further word comes so much later.
+    pub word_ps: u64,
+    /// When the host goes on.
+    pub end: Picoseconds,
+}
+
+impl AccessTime {
+    /// When the word with this index is looked at.
+    #[must_use]
+    pub const fn word(&self, index: usize) -> Picoseconds {
+        self.first + self.word_ps * index as u64
+    }
+}
+
+impl HostClock {
+    /// A host whose clock shows a time drawn from the seed.
+    #[must_use]
+    pub fn new(timing: HostTiming, seed: u64) -> Self {
+        let mut random = Stream::new(seed, &[HOST_STREAM]);
+        let origin_ns = random.below(ORIGIN_MAX_NS);
+        Self(Arc::new(Mutex::new(HostState { now: 0, origin_ns, timing, random })))
+    }
+
+    /// Time since the simulation began.
+    #[must_use]
+    pub fn now(&self) -> Picoseconds {
+        self.state().now
+    }
+
+    /// What the host's monotonic clock shows.
+    #[must_use]
+    pub fn monotonic_ns(&self) -> u64 {
+        let state = self.state();
+        state.origin_ns + state.now / PS_PER_NS
+    }
+
+    /// Lets the time come, if it is still to come.
+    pub fn wait_until(&self, time: Picoseconds) {
+        let mut state = self.state();
+        state.now = state.now.max(time);
+    }
+
+    /// Takes the time of a read.
+    pub fn read(&self, word_count: usize) -> AccessTime {
+        let mut state = self.state();
+        let base_ps = state.timing.read_latency_ps;
+        let latency = state.drawn(base_ps);
+        // The request is under way for a third to two thirds of the time.
+        let request = latency / 3 + state.random.below(latency / 3);
+        state.access(request, latency, word_count)
+    }
+
+    /// Takes the time of a posted write, which arrives when the host goes on.
+    pub fn write(&self, word_count: usize) -> AccessTime {
+        let mut state = self.state();
+        let base_ps = state.timing.write_latency_ps;
+        let latency = state.drawn(base_ps);
+        state.access(latency, latency, word_count)
+    }
+
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HostState {
+    fn drawn(&mut self, base_ps: u64) -> u64 {
+        let jitter = self.random.below(self.timing.jitter_ps);
+        let is_interrupted = self.random.chance(self.timing.interrupted_parts_per_million);
+        let interruption =
+            if is_interrupted { self.random.below(self.timing.interruption_ps) } else { 0 };
+        base_ps + jitter + interruption
+    }
+
+    fn access(&mut self, request_ps: u64, latency_ps: u64, word_count: usize) -> AccessTime {
+        let word_ps = self.timing.word_ps;
+        let first = self.now + request_ps;
+        self.now += latency_ps + word_ps * word_count.saturating_sub(1) as u64;
+        AccessTime { first, word_ps, end: self.now }
+    }
+}
+
+const HOST_STREAM: u64 = 0x4057;
+const ORIGIN_MAX_NS: u64 = 1 << 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_access_looks_while_it_lasts_and_lets_time_pass() {
+        let host = HostClock::new(HostTiming::PCIE, 1);
+        for _ in 0..1000 {
+            let start = host.now();
+            let read = host.read(64);
+            assert!(start < read.first && read.word(63) < read.end && read.end == host.now());
+            let write = host.write(1);
+            assert!(write.first == write.end && write.end > read.end);
+        }
+        assert!(host.now() > 1000 * (780_000 + 170_000));
+        assert!(host.now() < 1000 * 1_300_000);
+    }
+
+    #[test]
+    fn the_monotonic_clock_follows_the_time() {
+        let host = HostClock::new(HostTiming::PCIE, 1);
+        let before = host.monotonic_ns();
+        host.wait_until(5_000_000);
+        host.wait_until(1_000_000);
+        assert_eq!(host.monotonic_ns() - before, 5_000);
+    }
+}

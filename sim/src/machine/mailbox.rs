@@ -1,0 +1,85 @@
+//! The words in L1 through which dispatcher, firmware and subordinates speak.
+//!
+//! Compiled into the simulator and into the firmware, so that both agree. Offsets are
+//! bytes from the mailbox's address, which the linker scripts name `__mailbox`.
+//!
+//! | offset | size | written by | meaning |
+//! |---|---|---|---|
+//! | [`GO`] | byte | dispatcher: [`signal::GO`]; BRISC: [`signal::DONE`] | a launch |
+//! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's part of it |
+//! | [`STAGE`] | byte per RISC | the RISC | around its kernel's zone |
+//! | [`RELEASE`] | byte per RISC | simulator: `GO` | lets a late subordinate go on |
+//! | [`PROGRAM_ID`] to [`ARGS`] | words | dispatcher, before `GO` | the launch message |
+//! | [`RISC_COUNT`] to [`BANK_OFFSETS`] | words | host, before reset ends | the core |
+//!
+//! # Compatibility
+//! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the
+//! layout is this project's own.
+
+/// The dispatcher's signal.
+pub const GO: u32 = 0;
+/// One byte per RISC: the subordinates' signals.
+pub const SYNC: u32 = 4;
+/// One byte per RISC: how far its kernel is, see [`stage`].
+pub const STAGE: u32 = 12;
+/// One byte per RISC: what a late subordinate waits for.
+pub const RELEASE: u32 = 20;
+
+/// Program id of the launch.
+pub const PROGRAM_ID: u32 = 28;
+/// Bit r: RISC r has a kernel in this launch.
+pub const ENABLES: u32 = 32;
+/// 1 if a trace replay begins with this launch.
+pub const BEGINS_REPLAY: u32 = 36;
+/// Bit r: RISC r says that it is done before it closes its main zone.
+pub const LATE: u32 = 40;
+/// One word per RISC: where its kernel begins.
+pub const ENTRIES: u32 = 44;
+/// Number of the launch on its chip; with the arguments, what a kernel is given.
+pub const LAUNCH_INDEX: u32 = 64;
+/// How many arguments follow.
+pub const ARG_COUNT: u32 = 68;
+/// The arguments, [`ARG_COUNT_MAX`] words.
+pub const ARGS: u32 = 72;
+/// Most arguments of a launch.
+pub const ARG_COUNT_MAX: u32 = 32;
+
+/// RISCs of this core that have a vector.
+pub const RISC_COUNT: u32 = ARGS + 4 * ARG_COUNT_MAX;
+/// Words of a DRAM lane unless the host says otherwise in the control vector.
+pub const LANE_WORDS: u32 = RISC_COUNT + 4;
+/// NoC column of this core.
+pub const NOC_X: u32 = LANE_WORDS + 4;
+/// NoC row of this core.
+pub const NOC_Y: u32 = NOC_X + 4;
+/// DRAM banks.
+pub const BANK_COUNT: u32 = NOC_Y + 4;
+/// Per NoC and bank, a half word: the bank's coordinates as command buffers take them.
+pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
+/// Per bank, a word: what is added to addresses in it.
+pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
+/// Most banks of a chip.
+pub const BANK_COUNT_MAX: u32 = 16;
+
+/// Bytes of the mailbox.
+pub const SIZE_BYTES: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
+
+/// Values of [`GO`], [`SYNC`] and [`RELEASE`].
+pub mod signal {
+    /// Nothing to do, or all of it done.
+    pub const DONE: u8 = 0;
+    /// Not booted yet.
+    pub const INIT: u8 = 0x40;
+    /// Begin.
+    pub const GO: u8 = 0x80;
+}
+
+/// Values of [`STAGE`].
+pub mod stage {
+    /// No kernel has begun in this launch.
+    pub const IDLE: u8 = 0;
+    /// The kernel's zone is about to open.
+    pub const BEGINS: u8 = 1;
+    /// The kernel's zone has closed.
+    pub const ENDED: u8 = 2;
+}

@@ -1,0 +1,158 @@
+//! The mesh as a host reader sees it.
+//!
+//! This is the only place that knows [`host_reader`]; it translates, and decides nothing.
+
+use crate::{
+    arch::{TileCoord, floorplan::CorePlace},
+    chip::{Chip, Unreached},
+    host::HostClock,
+    mesh::SimulatedMesh,
+};
+use host_reader::mesh::{
+    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Mesh,
+    Noc0Coord,
+};
+use wire::control::ControlLayout;
+
+/// A simulated chip behind the host that all chips of the mesh share.
+#[derive(Debug)]
+pub struct ChipDevice {
+    chip: Chip,
+    host: HostClock,
+    description: DeviceDescription,
+}
+
+impl ChipDevice {
+    pub(crate) fn new(chip: Chip, host: HostClock) -> Self {
+        Self { description: describe(&chip), chip, host }
+    }
+
+    /// The chip itself.
+    #[must_use]
+    pub const fn chip(&self) -> &Chip {
+        &self.chip
+    }
+
+    pub(crate) const fn chip_mut(&mut self) -> &mut Chip {
+        &mut self.chip
+    }
+
+    fn error(&self, reason: Unreached, core: Noc0Coord, range: Range<'_>) -> AccessError {
+        let chip_id = self.description.chip_id;
+        let Range { memory, address, word_count } = range;
+        match reason {
+            Unreached::NoSuchCore => AccessError::NoSuchCore { chip_id, core },
+            Unreached::OutOfRange => {
+                AccessError::OutOfRange { chip_id, memory: memory.to_owned(), address, word_count }
+            }
+            Unreached::Lost => {
+                AccessError::Unreachable { chip_id, reason: "the chip was lost".to_owned() }
+            }
+        }
+    }
+}
+
+struct Range<'a> {
+    memory: &'a str,
+    address: u64,
+    word_count: usize,
+}
+
+impl Device for ChipDevice {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        let time = self.host.read(words.len());
+        let word_count = words.len();
+        self.chip.host_read_l1(tile_coord(core), address, words, time).map_err(|reason| {
+            let memory = &format!("L1 of core {core}");
+            self.error(reason, core, Range { memory, address, word_count })
+        })
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let time = self.host.write(words.len());
+        self.chip.host_write_l1(tile_coord(core), address, words, time).map_err(|reason| {
+            let memory = &format!("L1 of core {core}");
+            self.error(reason, core, Range { memory, address, word_count: words.len() })
+        })
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        let time = self.host.read(words.len());
+        let word_count = words.len();
+        self.chip.host_read_dram(bank, address, words, time).map_err(|reason| {
+            let memory = &format!("DRAM bank {bank}");
+            let nowhere = Noc0Coord { x: 0, y: 0 };
+            self.error(reason, nowhere, Range { memory, address, word_count })
+        })
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let time = self.host.read(1);
+        self.chip.host_read_clock(tile_coord(core), time).map_err(|reason| {
+            let range = Range { memory: "wall clock", address: 0, word_count: 2 };
+            self.error(reason, core, range)
+        })
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.host.monotonic_ns()
+    }
+}
+
+impl Mesh for SimulatedMesh {
+    fn device_count(&self) -> usize {
+        self.chip_count()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.chip_device_mut(index).map(|device| device as &mut dyn Device)
+    }
+}
+
+fn describe(chip: &Chip) -> DeviceDescription {
+    let facts = chip.facts();
+    let arch = facts.arch.facts();
+    let (columns, rows) = chip.plan().worker_grid();
+    DeviceDescription {
+        chip_id: facts.chip_id,
+        arch: arch.name.to_owned(),
+        aiclk_mhz: arch.aiclk_mhz,
+        max_compute_cores: u32::from(columns) * u32::from(rows),
+        cores: chip.plan().cores().iter().map(|place| describe_core(chip, place)).collect(),
+        dram: DramDescription {
+            bank_count: arch.bank_count,
+            region_address: arch.dram_align_bytes,
+            region_bytes: facts.region_bytes,
+        },
+    }
+}
+
+fn describe_core(chip: &Chip, place: &CorePlace) -> CoreDescription {
+    let control_address = chip.facts().arch.facts().control_address(place.kind);
+    CoreDescription {
+        noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
+        logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
+        kind: place.kind,
+        flat_id: place.flat_id,
+        control_address,
+        vector_address: control_address + ControlLayout::WORDS64.size_bytes() as u64,
+    }
+}
+
+const fn tile_coord(core: Noc0Coord) -> TileCoord {
+    TileCoord { x: core.x, y: core.y }
+}

@@ -1,0 +1,324 @@
+//! The firmware of a core: starts kernels, times them, ends the launch.
+//!
+//! ```text
+//! BRISC / ERISC                         subordinates
+//! -------------                         ------------
+//! GO arrives
+//! main zone opens
+//! validate, program id
+//! starts them ------------------------> main zone opens
+//! kernel zone around the kernel         kernel zone around the kernel
+//! waits until all are done <----------- main zone closes, done
+//! done: the dispatcher goes on
+//! main zone closes: push
+//! ```
+//!
+//! Subordinates run before the rest of BRISC in the order of the simulation, each on a
+//! time line of its own.
+//!
+//! # Compatibility
+//! `brisc.cc`, `ncrisc.cc`, `trisc.cc`, `active_erisc.cc`, except that subordinates close
+//! their main zone before they say that they are done.
+
+use super::{port::RiscPort, stage};
+use crate::{
+    arch::Arch,
+    noc,
+    program::{Emission, Kernel, KernelContext, Launch},
+    random::Stream,
+    truth::{KernelTimes, LaunchTruth},
+};
+use kernel_profiler::{
+    __private::open_main,
+    __site, device_increment_trace_count, device_profiler_init, device_validate_profiler,
+    device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
+    hosted::{self, HostedRisc},
+};
+use std::sync::Arc;
+use wire::{CoreKind, Risc};
+
+/// The RISCs of one core, with what the profiler's runtime remembers on each.
+pub(crate) struct Riscs {
+    kind: CoreKind,
+    riscs: Vec<Option<HostedRisc>>,
+    has_booted: bool,
+}
+
+impl Riscs {
+    pub(crate) fn new(kind: CoreKind) -> Self {
+        let risc = |index| Some(HostedRisc::new(Box::new(RiscPort::new(kind, index))));
+        Self { kind, riscs: (0..kind.risc_count()).map(risc).collect(), has_booted: false }
+    }
+
+    /// Runs on the RISC with this index; the macros speak to it meanwhile.
+    fn on<R>(&mut self, index: usize, action: impl FnOnce(&mut Self) -> R) -> R {
+        let risc = self.riscs[index].take().expect("a RISC runs one thing at a time");
+        let outer = stage::with(|stage| {
+            let outer = stage.context().risc;
+            stage.switch_to(self.kind.risc(index).unwrap_or(outer));
+            outer
+        });
+        let (risc, result) = hosted::enter(risc, || action(self));
+        stage::with(|stage| stage.switch_to(outer));
+        self.riscs[index] = Some(risc);
+        result
+    }
+}
+
+/// The GO message as a core gets it.
+pub(crate) struct Go {
+    pub(crate) arrival_cycle: u64,
+    pace: Pace,
+    random: Stream,
+}
+
+impl Go {
+    /// A message that leaves the dispatcher at a cycle and takes its way to the core.
+    pub(crate) fn arriving_at(context: &KernelContext, arch: Arch, cycle: u64) -> Self {
+        let coord = context.place.coord;
+        let path = [
+            FIRMWARE_STREAM,
+            u64::from(context.chip_id),
+            u64::from(coord.x),
+            u64::from(coord.y),
+            context.launch_index,
+        ];
+        let mut random = Stream::new(context.seed, &path);
+        let way = u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES);
+        Self { arrival_cycle: cycle + way, pace: Pace::of(arch), random }
+    }
+
+    /// Lets the firmware work for about so many cycles.
+    fn work(&mut self, cycles: u64) {
+        let spread = cycles / 16;
+        let drawn = cycles - spread / 2 + self.random.below(spread + 1);
+        stage::with(|stage| stage.spin(drawn));
+    }
+}
+
+/// Cycles that the firmware itself needs, besides what the profiler costs.
+///
+/// # Compatibility
+/// Medians of silicon captures: from the start of the firmware's zone to that of the
+/// kernel's, and between their ends.
+#[derive(Clone, Copy)]
+struct Pace {
+    brisc_before_start: u64,
+    brisc_before_kernel: u64,
+    ncrisc_before_kernel: u64,
+    trisc_before_kernel: u64,
+    brisc_after_kernel: u64,
+    subordinate_after_kernel: u64,
+}
+
+impl Pace {
+    const fn of(arch: Arch) -> Self {
+        match arch {
+            Arch::WormholeB0 => Self {
+                brisc_before_start: 120,
+                brisc_before_kernel: 420,
+                ncrisc_before_kernel: 600,
+                trisc_before_kernel: 300,
+                brisc_after_kernel: 100,
+                subordinate_after_kernel: 40,
+            },
+            Arch::Blackhole => Self {
+                brisc_before_start: 90,
+                brisc_before_kernel: 240,
+                ncrisc_before_kernel: 270,
+                trisc_before_kernel: 230,
+                brisc_after_kernel: 80,
+                subordinate_after_kernel: 20,
+            },
+        }
+    }
+}
+
+/// What the firmware did in a launch.
+pub(crate) struct LaunchReport {
+    /// When the dispatcher was told that the core is done.
+    pub(crate) done_cycle: u64,
+    /// When every RISC of the core was idle again.
+    pub(crate) free_cycle: u64,
+    /// Whether no kernel ran here.
+    pub(crate) is_idle: bool,
+    pub(crate) launches: Vec<(Risc, LaunchTruth)>,
+}
+
+/// Runs one launch on the core that is on the stage.
+pub(crate) fn run_launch(riscs: &mut Riscs, launch: &Launch, go: &Go) -> LaunchReport {
+    let mut run = Run {
+        launch,
+        pace: go.pace,
+        go: Go { random: go.random.clone(), ..*go },
+        launches: Vec::with_capacity(riscs.riscs.len()),
+        late: Vec::new(),
+        done_cycle: go.arrival_cycle,
+    };
+    riscs.on(0, |riscs| run.lead(riscs));
+    run.close_late(riscs);
+    let risc_count = riscs.riscs.len();
+    let free_cycle = stage::with(|stage| (0..risc_count).map(|index| stage.cycle_of(index)).max());
+    LaunchReport {
+        done_cycle: run.done_cycle,
+        free_cycle: free_cycle.unwrap_or(run.done_cycle),
+        is_idle: !launch.program.runs_on(riscs.kind),
+        launches: run.launches,
+    }
+}
+
+/// A launch in progress.
+struct Run<'a> {
+    launch: &'a Launch,
+    pace: Pace,
+    go: Go,
+    launches: Vec<(Risc, LaunchTruth)>,
+    /// Subordinates that have not closed their main zone yet.
+    late: Vec<(usize, OpenMain)>,
+    done_cycle: u64,
+}
+
+impl Run<'_> {
+    /// The launch as BRISC or ERISC sees it.
+    fn lead(&mut self, riscs: &mut Riscs) {
+        if !std::mem::replace(&mut riscs.has_booted, true) {
+            device_profiler_init!();
+        }
+        if self.launch.begins_trace_replay {
+            device_increment_trace_count!();
+        }
+        match riscs.kind {
+            CoreKind::Tensix => {
+                device_zone_scoped_main!("BRISC-FW");
+                self.lead_kernels(riscs);
+            }
+            CoreKind::ActiveEth => {
+                device_zone_scoped_main!("ERISC-FW");
+                self.lead_kernels(riscs);
+            }
+            CoreKind::IdleEth => {
+                device_zone_scoped_main!("ERISC-IDLE-FW");
+                self.lead_kernels(riscs);
+            }
+        }
+    }
+
+    fn lead_kernels(&mut self, riscs: &mut Riscs) {
+        let is_enabled = self.launch.program.runs_on(riscs.kind);
+        device_validate_profiler!(is_enabled);
+        device_zone_set_counter!(self.launch.program_id);
+        if !is_enabled {
+            self.done_cycle = stage::with(|stage| stage.cycle_of(0));
+            return;
+        }
+        self.go.work(self.pace.brisc_before_start);
+        let all_done = self.run_subordinates(riscs);
+        self.go.work(self.pace.brisc_before_kernel);
+        let leader = stage::with(|stage| stage.context().risc);
+        self.run_kernel(leader);
+        stage::with(|stage| stage.wait_until(0, all_done));
+        self.go.work(self.pace.brisc_after_kernel);
+        self.done_cycle = stage::with(|stage| stage.cycle_of(0));
+    }
+
+    /// Runs every subordinate that has a kernel; returns when the last one was done.
+    fn run_subordinates(&mut self, riscs: &mut Riscs) -> u64 {
+        let start_cycle = stage::with(|stage| stage.cycle_of(0));
+        let mut all_done = start_cycle;
+        for index in 1..riscs.riscs.len() {
+            let risc = riscs.kind.risc(index);
+            let Some(risc) = risc.filter(|risc| self.launch.program.kernel(*risc).is_some()) else {
+                continue;
+            };
+            stage::with(|stage| stage.wait_until(index, start_cycle));
+            riscs.on(index, |_| self.follow(risc));
+            all_done = all_done.max(stage::with(|stage| stage.cycle_of(index)));
+        }
+        all_done
+    }
+
+    /// The launch as a subordinate sees it.
+    fn follow(&mut self, risc: Risc) {
+        let zone = OpenMain::on(risc);
+        let before = match risc {
+            Risc::Ncrisc => self.pace.ncrisc_before_kernel,
+            _ => self.pace.trisc_before_kernel,
+        };
+        self.go.work(before);
+        self.run_kernel(risc);
+        self.go.work(self.pace.subordinate_after_kernel);
+        if stage::with(|stage| stage.is_late(risc.index())) {
+            self.late.push((risc.index(), zone));
+        }
+    }
+
+    /// Lets late subordinates close their main zone, after BRISC has pushed.
+    fn close_late(&mut self, riscs: &mut Riscs) {
+        for (index, zone) in self.late.drain(..) {
+            stage::with(|stage| stage.wait_until(index, stage.cycle_of(0)));
+            riscs.on(index, |_| drop(zone));
+        }
+    }
+
+    /// Runs the kernel of a RISC in its zone, if there is one, and notes the truth.
+    fn run_kernel(&mut self, risc: Risc) {
+        let context = stage::with(|stage| stage.context().clone());
+        let kernel = self.launch.program.kernel(risc);
+        let mut emitted = Emission::zones(1);
+        let times = kernel.map(|kernel| {
+            emitted += Emission::zones(1) + kernel.emission(&context);
+            timed(kernel, &context)
+        });
+        let KernelContext { launch_index, program_id, .. } = context;
+        self.launches
+            .push((risc, LaunchTruth { launch_index, program_id, emitted, kernel: times }));
+    }
+}
+
+/// An open main zone of a subordinate, which may outlive the push.
+struct OpenMain {
+    _guard: Box<dyn std::any::Any>,
+}
+
+impl OpenMain {
+    fn on(risc: Risc) -> Self {
+        let guard: Box<dyn std::any::Any> = if risc == Risc::Ncrisc {
+            __site!("NCRISC-FW" => ID);
+            Box::new(open_main::<ID>())
+        } else {
+            __site!("TRISC-FW" => ID);
+            Box::new(open_main::<ID>())
+        };
+        Self { _guard: guard }
+    }
+}
+
+fn timed(kernel: &Arc<dyn Kernel>, context: &KernelContext) -> KernelTimes {
+    let start = stage::with(|stage| stage.wall_clock());
+    in_kernel_zone(context.risc, || kernel.run(context));
+    KernelTimes { start, end: stage::with(|stage| stage.wall_clock()) }
+}
+
+fn in_kernel_zone(risc: Risc, run: impl FnOnce()) {
+    match risc {
+        Risc::Brisc | Risc::TensixAggregate => {
+            device_zone_scoped_main_child!("BRISC-KERNEL");
+            run();
+        }
+        Risc::Ncrisc => {
+            device_zone_scoped_main_child!("NCRISC-KERNEL");
+            run();
+        }
+        Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
+            device_zone_scoped_main_child!("TRISC-KERNEL");
+            run();
+        }
+        Risc::Erisc => {
+            device_zone_scoped_main_child!("ERISC-KERNEL");
+            run();
+        }
+    }
+}
+
+const FIRMWARE_STREAM: u64 = 0xF1;
+const GO_JITTER_CYCLES: u64 = 60;

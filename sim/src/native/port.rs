@@ -1,0 +1,115 @@
+//! What the profiler's runtime stands on when it runs in the simulator.
+
+use super::stage::{self, cost};
+use kernel_profiler::port::{
+    Clock, ClockWords, Memory, Noc, NocCoordinates, Port, PushDestination, PushSource,
+};
+use wire::{CoreKind, control::ext};
+
+/// One RISC of whatever tile is on the stage of its thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RiscPort {
+    risc_index: usize,
+    kind: CoreKind,
+}
+
+impl RiscPort {
+    /// The RISC with this index on a core of a kind.
+    pub(crate) const fn new(kind: CoreKind, risc_index: usize) -> Self {
+        Self { risc_index, kind }
+    }
+}
+
+impl Clock for RiscPort {
+    fn now(&mut self) -> ClockWords {
+        let (high, low) = stage::with(|stage| stage.read_clock(self.risc_index));
+        ClockWords { high, low }
+    }
+}
+
+impl Memory for RiscPort {
+    fn control(&mut self, index: usize) -> u32 {
+        stage::with(|stage| {
+            let address = stage.tile.control_word_address(index);
+            stage.load(self.risc_index, address)
+        })
+    }
+
+    fn set_control(&mut self, index: usize, value: u32) {
+        stage::with(|stage| {
+            let address = stage.tile.control_word_address(index);
+            stage.store(self.risc_index, address, value);
+        });
+    }
+
+    fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
+        stage::with(|stage| {
+            let address = stage.tile.vector_word_address(risc_index, index);
+            stage.load(self.risc_index, address)
+        })
+    }
+
+    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
+        stage::with(|stage| {
+            let address = stage.tile.vector_word_address(risc_index, index);
+            stage.store(self.risc_index, address, value);
+        });
+    }
+}
+
+impl Noc for RiscPort {
+    fn is_linked(&mut self) -> bool {
+        stage::with(|stage| stage.advance(self.risc_index, cost::STATUS_READ));
+        false
+    }
+
+    fn begin_pushes(&mut self) {
+        stage::with(|stage| stage.advance(self.risc_index, cost::BEGIN_PUSHES));
+    }
+
+    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
+        stage::with(|stage| {
+            let source = match source {
+                PushSource::Vector { risc_index } => stage.tile.vector_word_address(risc_index, 0),
+                PushSource::Trailer => stage.tile.control_word_address(ext::TRAILER),
+            };
+            let PushDestination { bank, address } = destination;
+            stage.push(self.risc_index, source, word_count, bank, u64::from(address));
+        });
+    }
+
+    fn wait_for_pushes(&mut self) {
+        stage::with(|stage| stage.wait_for_pushes(self.risc_index));
+    }
+
+    fn end_pushes(&mut self) {
+        stage::with(|stage| stage.advance(self.risc_index, cost::END_PUSHES));
+    }
+}
+
+impl Port for RiscPort {
+    fn risc_index(&self) -> usize {
+        self.risc_index
+    }
+
+    fn risc_count(&self) -> usize {
+        self.kind.risc_count()
+    }
+
+    fn sums_enabled(&self) -> bool {
+        stage::with(|stage| stage.chip.sums_enabled)
+    }
+
+    fn default_lane_words(&self) -> u32 {
+        stage::with(|stage| stage.chip.lane_words)
+    }
+
+    fn bank_count(&self) -> u32 {
+        stage::with(|stage| stage.chip.arch.facts().bank_count)
+    }
+
+    fn noc_coordinates(&self) -> Option<NocCoordinates> {
+        let coord = stage::with(|stage| stage.context().place.coord);
+        Some(NocCoordinates { x: u32::from(coord.x), y: u32::from(coord.y) })
+    }
+}

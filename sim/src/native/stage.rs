@@ -1,0 +1,313 @@
+//! The tile that this thread is running, with the time of each of its RISCs.
+//!
+//! A port is only a handle to the stage of its thread, so the runtime's state can outlive
+//! a launch while the tile itself is handed from thread to thread.
+
+use crate::{
+    chip::facts::ChipFacts,
+    dram::Landing,
+    fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
+    noc,
+    program::KernelContext,
+    tile::Tile,
+};
+use std::{cell::RefCell, sync::Arc};
+use wire::{Cycles, risc::RISCS_PER_CORE};
+
+thread_local! {
+    static STAGE: RefCell<Option<Box<Stage>>> = const { RefCell::new(None) };
+}
+
+/// Runs with the stage of this thread.
+pub(crate) fn with<R>(action: impl FnOnce(&mut Stage) -> R) -> R {
+    STAGE.with_borrow_mut(|stage| match stage {
+        Some(stage) => action(stage),
+        None => panic!("a simulated RISC was used on a thread that runs no kernel"),
+    })
+}
+
+/// Puts a tile on the stage of this thread, runs, and takes the tile off again.
+pub(crate) fn play<R>(stage: Box<Stage>, action: impl FnOnce() -> R) -> (Box<Stage>, R) {
+    let outer = STAGE.replace(Some(stage));
+    let result = action();
+    match STAGE.replace(outer) {
+        Some(stage) => (stage, result),
+        None => panic!("the stage was taken away while a launch ran"),
+    }
+}
+
+/// A tile in a launch.
+pub(crate) struct Stage {
+    pub(crate) tile: Box<Tile>,
+    pub(crate) chip: Arc<ChipFacts>,
+    pub(crate) rules: Arc<RuleSet>,
+    /// Writes to DRAM that this launch issued.
+    pub(crate) landings: Vec<Landing>,
+    pub(crate) faults: Vec<AppliedFault>,
+    context: KernelContext,
+    riscs: [RiscTime; RISCS_PER_CORE],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RiscTime {
+    chip_cycle: u64,
+    acknowledged_at: u64,
+    push_count: u32,
+}
+
+/// Cycles that the runtime's steps take.
+///
+/// # Compatibility
+/// tt-isa-documentation, `BabyRISCV`: latencies of L1 and of tile registers, the rate of
+/// L1 stores.
+pub(crate) mod cost {
+    /// Two loads of tile registers back to back.
+    pub(crate) const CLOCK_READ: u64 = 8;
+    /// A store to L1.
+    pub(crate) const L1_STORE: u64 = 5;
+    /// A load from L1.
+    pub(crate) const L1_LOAD: u64 = 8;
+    /// Loads of the nine command registers, four in flight.
+    pub(crate) const BEGIN_PUSHES: u64 = 24;
+    /// Stores to the nine command registers.
+    pub(crate) const END_PUSHES: u64 = 9;
+    /// A wait for the command buffer and seven stores to it.
+    pub(crate) const PUSH: u64 = 16;
+    /// A load of a NoC status register.
+    pub(crate) const STATUS_READ: u64 = 7;
+}
+
+impl Stage {
+    pub(crate) fn new(
+        tile: Box<Tile>,
+        chip: Arc<ChipFacts>,
+        rules: Arc<RuleSet>,
+        context: KernelContext,
+        start_cycle: u64,
+    ) -> Self {
+        let risc = RiscTime { chip_cycle: start_cycle, ..RiscTime::default() };
+        Self {
+            tile,
+            chip,
+            rules,
+            landings: Vec::new(),
+            faults: Vec::new(),
+            context,
+            riscs: [risc; RISCS_PER_CORE],
+        }
+    }
+
+    /// The RISC that runs now.
+    pub(crate) const fn context(&self) -> &KernelContext {
+        &self.context
+    }
+
+    /// Hands the stage to another RISC.
+    pub(crate) fn switch_to(&mut self, risc: wire::Risc) {
+        self.context.risc = risc;
+    }
+
+    /// Cycle of the chip at which a RISC is.
+    pub(crate) const fn cycle_of(&self, risc_index: usize) -> u64 {
+        self.riscs[risc_index].chip_cycle
+    }
+
+    /// Lets a RISC wait until a cycle of the chip.
+    pub(crate) fn wait_until(&mut self, risc_index: usize, chip_cycle: u64) {
+        let risc = &mut self.riscs[risc_index];
+        risc.chip_cycle = risc.chip_cycle.max(chip_cycle);
+    }
+
+    pub(crate) const fn spin(&mut self, cycles: u64) {
+        self.riscs[self.context.risc.index()].chip_cycle += cycles;
+    }
+
+    pub(crate) fn wall_clock(&self) -> Cycles {
+        self.tile.clock.value(self.cycle_of(self.context.risc.index()))
+    }
+
+    pub(crate) const fn advance(&mut self, risc_index: usize, cycles: u64) {
+        self.riscs[risc_index].chip_cycle += cycles;
+    }
+
+    pub(crate) fn load(&mut self, risc_index: usize, address: u64) -> u32 {
+        self.advance(risc_index, cost::L1_LOAD);
+        self.tile.load(address)
+    }
+
+    pub(crate) fn store(&mut self, risc_index: usize, address: u64, value: u32) {
+        self.advance(risc_index, cost::L1_STORE);
+        let chip_cycle = self.cycle_of(risc_index);
+        self.tile.store(address, value, chip_cycle);
+    }
+
+    /// Reads the low and then the live high word of the wall clock: (high, low).
+    pub(crate) fn read_clock(&mut self, risc_index: usize) -> (u32, u32) {
+        let stall = self.clock_stall(risc_index);
+        let cycle = self.cycle_of(risc_index);
+        let low = self.tile.clock.read_low(cycle);
+        let high = self.tile.clock.read_live_high(cycle + 1);
+        self.advance(risc_index, cost::CLOCK_READ);
+        let is_torn = high != self.tile.clock.value(cycle).high_word();
+        if is_torn || stall.is_some() {
+            let (stall_cycles, rule) = stall.unwrap_or_else(|| (0, Arc::from(BY_CHANCE)));
+            let effect = FaultEffect::ClockReadStalled { stall_cycles, is_torn };
+            self.log(rule, risc_index, cycle, effect);
+        }
+        (high, low)
+    }
+
+    fn clock_stall(&mut self, risc_index: usize) -> Option<(u64, Arc<str>)> {
+        if !self.rules.watches_clock() {
+            return None;
+        }
+        let chip_cycle = self.cycle_of(risc_index);
+        let read = ClockReadPoint {
+            site: self.site(risc_index),
+            chip_cycle,
+            cycles_to_low_wrap: self.tile.clock.cycles_to_wrap(chip_cycle, 32),
+            cycles_per_us: u64::from(self.chip.arch.facts().aiclk_mhz),
+        };
+        let stall = self.rules.clock_stall(&read, &mut self.tile.fault_random);
+        if let Some((cycles, _)) = stall {
+            self.advance(risc_index, cycles);
+        }
+        stall
+    }
+
+    /// Issues a write of L1 words to DRAM, with acknowledgement.
+    pub(crate) fn push(
+        &mut self,
+        risc_index: usize,
+        source: u64,
+        word_count: u32,
+        bank: u32,
+        address: u64,
+    ) {
+        self.advance(risc_index, cost::PUSH);
+        let words: Vec<u32> =
+            (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
+        let issued_at = self.cycle_of(risc_index);
+        let landing = Landing { chip_cycle: issued_at, bank, address, words };
+        match self.chip.arch.facts().bank_tile(bank) {
+            Some(_) if self.chip.bank_holds(address, landing.words.len()) => {
+                self.send(risc_index, landing);
+            }
+            _ => self.misdirect(risc_index, &landing),
+        }
+        self.riscs[risc_index].push_count += 1;
+    }
+
+    fn misdirect(&mut self, risc_index: usize, landing: &Landing) {
+        let &Landing { chip_cycle, bank, address, ref words } = landing;
+        let effect = FaultEffect::WriteMisdirected { bank, address, word_count: words.len() };
+        self.log(Arc::from(BY_CHANCE), risc_index, chip_cycle, effect);
+    }
+
+    fn send(&mut self, risc_index: usize, mut landing: Landing) {
+        let (fate, rule) = self.fate(risc_index, &landing);
+        let to = self.chip.arch.facts().bank_tile(landing.bank).unwrap_or(self.context.place.coord);
+        let latency = noc::write_latency(
+            self.chip.arch.facts(),
+            self.context.place.coord,
+            to,
+            landing.words.len(),
+            &mut self.tile.noc_random,
+        );
+        let last = &mut self.tile.last_landing[landing.bank as usize];
+        let arrival = landing.chip_cycle + latency.landing_cycles + fate.delay_cycles();
+        landing.chip_cycle = arrival.max(*last + 1);
+        *last = landing.chip_cycle;
+        let acknowledged_at = landing.chip_cycle + latency.acknowledgement_cycles;
+        let risc = &mut self.riscs[risc_index];
+        risc.acknowledged_at = risc.acknowledged_at.max(acknowledged_at);
+        self.apply(&fate, &rule, risc_index, &mut landing);
+        if !fate.is_lost() {
+            self.landings.push(landing);
+        }
+    }
+
+    fn fate(&mut self, risc_index: usize, landing: &Landing) -> (crate::fault::PushFate, Arc<str>) {
+        if self.rules.is_empty() {
+            return (crate::fault::PushFate::default(), Arc::from(""));
+        }
+        let push = PushPoint {
+            site: self.site(risc_index),
+            push_index: self.riscs[risc_index].push_count,
+            bank: landing.bank,
+            address: landing.address,
+            words: &landing.words,
+        };
+        self.rules.push_fate(&push, &mut self.tile.fault_random)
+    }
+
+    fn apply(
+        &mut self,
+        fate: &crate::fault::PushFate,
+        rule: &Arc<str>,
+        risc_index: usize,
+        landing: &mut Landing,
+    ) {
+        let &mut Landing { chip_cycle, bank, address, .. } = landing;
+        let word_count = landing.words.len();
+        let mut log = |effect| self.log(Arc::clone(rule), risc_index, chip_cycle, effect);
+        for &(index, mask) in fate.flips() {
+            if let Some(word) = landing.words.get_mut(index) {
+                let (before, after) = (*word, *word ^ mask);
+                *word = after;
+                let address = address + 4 * index as u64;
+                log(FaultEffect::WordCorrupted { bank, address, before, after });
+            }
+        }
+        if fate.delay_cycles() > 0 {
+            let delay_cycles = fate.delay_cycles();
+            log(FaultEffect::WriteDelayed { bank, address, delay_cycles });
+        }
+        if fate.is_lost() {
+            log(FaultEffect::WriteLost { bank, address, word_count });
+        }
+    }
+
+    /// Waits until DRAM has acknowledged every write of a RISC.
+    pub(crate) fn wait_for_pushes(&mut self, risc_index: usize) {
+        let acknowledged_at = self.riscs[risc_index].acknowledged_at;
+        self.wait_until(risc_index, acknowledged_at);
+        self.advance(risc_index, cost::STATUS_READ);
+    }
+
+    /// Whether a rule makes this subordinate late.
+    pub(crate) fn is_late(&mut self, risc_index: usize) -> bool {
+        if self.rules.is_empty() {
+            return false;
+        }
+        let site = self.site(risc_index);
+        let rule = self.rules.late_subordinate(&site, &mut self.tile.fault_random);
+        let cycle = self.cycle_of(risc_index);
+        let is_late = rule.is_some();
+        if let Some(rule) = rule {
+            self.log(rule, risc_index, cycle, FaultEffect::SubordinateLate);
+        }
+        is_late
+    }
+
+    fn site(&self, risc_index: usize) -> Site {
+        let KernelContext { chip_id, place, launch_index, program_id, risc, .. } = self.context;
+        let risc = place.kind.risc(risc_index).unwrap_or(risc);
+        Site { chip_id, core: place.coord, risc, launch_index, program_id }
+    }
+
+    fn log(&mut self, rule: Arc<str>, risc_index: usize, chip_cycle: u64, effect: FaultEffect) {
+        let site = self.site(risc_index);
+        self.faults.push(AppliedFault {
+            rule,
+            chip_id: site.chip_id,
+            core: Some(site.core),
+            site: Some(site),
+            chip_cycle,
+            effect,
+        });
+    }
+}
+
+/// What the log names where no rule had a hand in it.
+pub(crate) const BY_CHANCE: &str = "by-chance";

@@ -1,0 +1,87 @@
+//! NoC 0: how long a write takes from a tile to DRAM, and its acknowledgement back.
+//!
+//! Links are not contended for in this model; the jitter stands for other traffic.
+
+use crate::{
+    arch::{ArchFacts, TileCoord},
+    random::Stream,
+};
+
+/// Cycles from one router to the next.
+///
+/// # Compatibility
+/// tt-isa-documentation, `NoC/README.md`.
+pub const HOP_CYCLES: u64 = 9;
+/// Cycles between a tile's network interface and its router.
+pub const INTERFACE_CYCLES: u64 = 5;
+/// Most cycles that other traffic adds.
+pub const JITTER_CYCLES: u64 = 40;
+
+/// When the parts of a write are over, in cycles after it was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteLatency {
+    /// The last word is in DRAM.
+    pub landing_cycles: u64,
+    /// The acknowledgement goes back from there to the sender.
+    pub acknowledgement_cycles: u64,
+}
+
+/// Routers between two tiles. NoC 0 leads only right and down, around the torus.
+///
+/// ```
+/// use sim::{arch::{Arch, TileCoord}, noc::hop_count};
+/// let facts = Arch::WormholeB0.facts();
+/// let (a, b) = (TileCoord { x: 1, y: 1 }, TileCoord { x: 0, y: 3 });
+/// assert_eq!(hop_count(facts, a, b), 9 + 2);
+/// assert_eq!(hop_count(facts, b, a), 1 + 10);
+/// ```
+#[must_use]
+pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
+    let around = |from: u16, to: u16, size: u16| (to + size - from) % size;
+    let (columns, rows) = facts.grid;
+    u64::from(around(from.x, to.x, columns) + around(from.y, to.y, rows))
+}
+
+/// How long a write of `word_count` words takes.
+pub fn write_latency(
+    facts: &ArchFacts,
+    from: TileCoord,
+    to: TileCoord,
+    word_count: usize,
+    random: &mut Stream,
+) -> WriteLatency {
+    let flits = (word_count as u64 * 4).div_ceil(facts.noc_flit_bytes);
+    let travel = |hops| 2 * INTERFACE_CYCLES + HOP_CYCLES * hops;
+    WriteLatency {
+        landing_cycles: travel(hop_count(facts, from, to)) + flits + random.below(JITTER_CYCLES),
+        acknowledgement_cycles: travel(hop_count(facts, to, from)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::Arch;
+
+    #[test]
+    fn a_round_trip_goes_once_around_the_torus() {
+        for arch in Arch::ALL {
+            let facts = arch.facts();
+            let (columns, rows) = facts.grid;
+            let (a, b) = (TileCoord { x: 2, y: 3 }, TileCoord { x: 9, y: 11 });
+            let hops = hop_count(facts, a, b) + hop_count(facts, b, a);
+            assert_eq!(hops, u64::from(columns + rows));
+            assert_eq!(hop_count(facts, a, a), 0);
+        }
+    }
+
+    #[test]
+    fn long_writes_take_longer_by_their_flits() {
+        let facts = Arch::WormholeB0.facts();
+        let (a, b) = (TileCoord { x: 1, y: 1 }, TileCoord { x: 5, y: 1 });
+        let latency = |words| write_latency(facts, a, b, words, &mut Stream::new(1, &[]));
+        let (short, long) = (latency(12), latency(512));
+        assert_eq!(long.landing_cycles - short.landing_cycles, 64 - 2);
+        assert_eq!(short.acknowledgement_cycles, 10 + 9 * 6);
+    }
+}

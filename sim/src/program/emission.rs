@@ -1,0 +1,65 @@
+//! How many records a kernel tries to leave: the truth that readers are measured by.
+
+use std::ops::{Add, AddAssign, Mul};
+
+/// Records by kind. A zone counts once, start and end together.
+///
+/// ```
+/// use sim::program::Emission;
+/// let step = Emission { zones: 1, events: 2, ..Emission::NONE };
+/// assert_eq!(step * 3 + Emission::zones(1), Emission { zones: 4, events: 6, ..Emission::NONE });
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Emission {
+    /// Zones, start and end together.
+    pub zones: u64,
+    /// Timestamped data of both sizes.
+    pub data: u64,
+    /// Events.
+    pub events: u64,
+    /// Totals of sum zones.
+    pub sums: u64,
+}
+
+impl Emission {
+    /// No records at all.
+    pub const NONE: Self = Self { zones: 0, data: 0, events: 0, sums: 0 };
+
+    /// So many zones and nothing else.
+    #[must_use]
+    pub const fn zones(zones: u64) -> Self {
+        Self { zones, ..Self::NONE }
+    }
+}
+
+impl Add for Emission {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            zones: self.zones + other.zones,
+            data: self.data + other.data,
+            events: self.events + other.events,
+            sums: self.sums + other.sums,
+        }
+    }
+}
+
+impl AddAssign for Emission {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Emission {
+    type Output = Self;
+
+    fn mul(self, times: u64) -> Self {
+        Self {
+            zones: self.zones * times,
+            data: self.data * times,
+            events: self.events * times,
+            sums: self.sums * times,
+        }
+    }
+}

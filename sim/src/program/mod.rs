@@ -1,0 +1,276 @@
+//! Programs, launches, and what a kernel declares about itself.
+//!
+//! A program says which code runs on which processor; a launch says where and under which
+//! id. Executing them is the job of [`crate::chip`].
+
+pub mod emission;
+
+pub use emission::Emission;
+
+use crate::{
+    arch::{TileCoord, floorplan::CorePlace},
+    random::Stream,
+};
+use std::sync::Arc;
+use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
+
+/// What a kernel knows about where and as what it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelContext {
+    /// Number of the chip in its mesh.
+    pub chip_id: u32,
+    /// The core.
+    pub place: CorePlace,
+    /// The processor.
+    pub risc: Risc,
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id that the launch carries.
+    pub program_id: u32,
+    /// Runtime arguments of the launch.
+    pub args: Arc<[u32]>,
+    /// Whether sum zones are recorded.
+    pub sums_enabled: bool,
+    /// Seed of the simulation.
+    pub seed: u64,
+}
+
+impl KernelContext {
+    /// Random numbers that only this RISC draws in this launch.
+    ///
+    /// The same numbers come again when it is called again, so a kernel and its
+    /// [`Kernel::emission`] can draw the same.
+    #[must_use]
+    pub fn random(&self) -> Stream {
+        let TileCoord { x, y } = self.place.coord;
+        let path = [
+            u64::from(self.chip_id),
+            u64::from(x),
+            u64::from(y),
+            self.risc.index() as u64,
+            self.launch_index,
+        ];
+        Stream::new(self.seed, &path)
+    }
+
+    /// Runtime argument `index`, or 0 where the launch gives none.
+    #[must_use]
+    pub fn arg(&self, index: usize) -> u32 {
+        self.args.get(index).copied().unwrap_or(0)
+    }
+}
+
+/// Code that runs on one RISC of a core: Rust that uses the profiler's macros.
+pub trait Kernel: Send + Sync {
+    /// Runs on the RISC that `context` names. Time passes by [`crate::native::spin`] and
+    /// by what the macros cost.
+    fn run(&self, context: &KernelContext);
+
+    /// How many records [`Kernel::run`] tries to leave, known without running it.
+    fn emission(&self, context: &KernelContext) -> Emission;
+}
+
+/// A kernel made of two closures.
+///
+/// ```
+/// use sim::program::{Emission, Kernel, NativeKernel};
+/// let kernel = NativeKernel::new(|_| Emission::NONE, |_| sim::native::spin(100));
+/// # let _: &dyn Kernel = &kernel;
+/// ```
+#[derive(Clone, Debug)]
+pub struct NativeKernel<E, R> {
+    emission: E,
+    run: R,
+}
+
+impl<E, R> NativeKernel<E, R>
+where
+    E: Fn(&KernelContext) -> Emission + Send + Sync,
+    R: Fn(&KernelContext) + Send + Sync,
+{
+    /// A kernel that declares `emission` and does `run`.
+    pub const fn new(emission: E, run: R) -> Self {
+        Self { emission, run }
+    }
+}
+
+impl<E, R> Kernel for NativeKernel<E, R>
+where
+    E: Fn(&KernelContext) -> Emission + Send + Sync,
+    R: Fn(&KernelContext) + Send + Sync,
+{
+    fn run(&self, context: &KernelContext) {
+        (self.run)(context);
+    }
+
+    fn emission(&self, context: &KernelContext) -> Emission {
+        (self.emission)(context)
+    }
+}
+
+/// Which code runs on which processor.
+#[derive(Clone, Default)]
+pub struct Program {
+    name: String,
+    tensix: [Option<Arc<dyn Kernel>>; RISCS_PER_CORE],
+    erisc: Option<Arc<dyn Kernel>>,
+}
+
+impl Program {
+    /// A program without kernels: its launches run nothing anywhere.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same program with `kernel` on `risc`. An aggregate is no processor and is
+    /// taken as BRISC.
+    #[must_use]
+    pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
+        match risc {
+            Risc::Erisc => self.erisc = Some(kernel),
+            _ => self.tensix[risc.index()] = Some(kernel),
+        }
+        self
+    }
+
+    /// The same program with `kernel` on all five processors of a Tensix core.
+    #[must_use]
+    pub fn with_kernel_on_all(self, kernel: &Arc<dyn Kernel>) -> Self {
+        let riscs = (0..RISCS_PER_CORE).filter_map(|index| CoreKind::Tensix.risc(index));
+        riscs.fold(self, |program, risc| program.with_kernel(risc, Arc::clone(kernel)))
+    }
+
+    /// What the program is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The kernel of a processor, if it has one in this program.
+    #[must_use]
+    pub fn kernel(&self, risc: Risc) -> Option<&Arc<dyn Kernel>> {
+        match risc {
+            Risc::Erisc => self.erisc.as_ref(),
+            _ => self.tensix[risc.index()].as_ref(),
+        }
+    }
+
+    /// Whether any processor of a core of this kind has a kernel.
+    #[must_use]
+    pub fn runs_on(&self, kind: CoreKind) -> bool {
+        let mut riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
+        riscs.any(|risc| self.kernel(risc).is_some())
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let riscs = Risc::ALL.into_iter().filter(|risc| *risc != Risc::TensixAggregate);
+        let with_kernel: Vec<Risc> = riscs.filter(|&risc| self.kernel(risc).is_some()).collect();
+        f.debug_struct("Program").field("name", &self.name).field("riscs", &with_kernel).finish()
+    }
+}
+
+/// On which cores a launch runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CoreSelection {
+    /// All worker cores.
+    #[default]
+    AllTensix,
+    /// All Ethernet cores, with a link or without.
+    AllEthernet,
+    /// All cores that can run kernels.
+    All,
+    /// The cores at these places; places without a core are left out.
+    At(Vec<TileCoord>),
+}
+
+impl CoreSelection {
+    /// Whether the core takes part.
+    #[must_use]
+    pub fn includes(&self, place: &CorePlace) -> bool {
+        match self {
+            Self::AllTensix => place.kind == CoreKind::Tensix,
+            Self::AllEthernet => place.kind != CoreKind::Tensix,
+            Self::All => true,
+            Self::At(coords) => coords.contains(&place.coord),
+        }
+    }
+}
+
+/// One run of a program on one chip.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What runs.
+    pub program: Arc<Program>,
+    /// Base id of the program, as reports number it; 0 means "no program".
+    pub program_id: u32,
+    /// Where.
+    pub cores: CoreSelection,
+    /// Whether a trace replay begins with this launch.
+    pub begins_trace_replay: bool,
+    /// Runtime arguments.
+    pub args: Arc<[u32]>,
+    /// Earliest start in nanoseconds since the simulation began.
+    pub earliest_ns: u64,
+}
+
+impl Launch {
+    /// A launch on all worker cores, as soon as the chip is free.
+    #[must_use]
+    pub fn new(program: &Arc<Program>, program_id: u32) -> Self {
+        Self {
+            program: Arc::clone(program),
+            program_id,
+            cores: CoreSelection::AllTensix,
+            begins_trace_replay: false,
+            args: Arc::from([]),
+            earliest_ns: 0,
+        }
+    }
+
+    /// The same launch on other cores.
+    #[must_use]
+    pub fn on(self, cores: CoreSelection) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// The same launch with runtime arguments.
+    #[must_use]
+    pub fn with_args(self, args: &[u32]) -> Self {
+        Self { args: Arc::from(args), ..self }
+    }
+
+    /// The same launch, not before a time.
+    #[must_use]
+    pub const fn not_before_ns(mut self, earliest_ns: u64) -> Self {
+        self.earliest_ns = earliest_ns;
+        self
+    }
+
+    /// The same launch as the first of a trace replay.
+    #[must_use]
+    pub const fn beginning_trace_replay(mut self) -> Self {
+        self.begins_trace_replay = true;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_runs_where_it_has_kernels() {
+        let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(|_| Emission::NONE, |_| {}));
+        let program = Program::new("p").with_kernel(Risc::Erisc, Arc::clone(&kernel));
+        assert!(program.runs_on(CoreKind::IdleEth) && !program.runs_on(CoreKind::Tensix));
+        let program = program.with_kernel_on_all(&kernel);
+        assert!(program.kernel(Risc::Trisc2).is_some());
+        assert_eq!(
+            format!("{program:?}"),
+            "Program { name: \"p\", riscs: [Brisc, Ncrisc, Trisc0, Trisc1, Trisc2, Erisc] }"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Stores that have been carried out but lie in the host's future.
+//!
+//! A launch is executed in one go, so a tile's memory runs ahead of the time at which
+//! the host looks. The journal keeps what each store replaced, and takes stores back for
+//! a reader that is not there yet.
+
+/// Replaced words, in the order in which they were replaced.
+///
+/// Stores up to the cycle that the host has seen are not kept, so a run that nobody looks
+/// into costs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    seen_until: u64,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    address: u64,
+    before: u32,
+    chip_cycle: u64,
+}
+
+impl Journal {
+    /// From now on the host will look only at this cycle or later.
+    pub fn see_until(&mut self, chip_cycle: u64) {
+        self.seen_until = chip_cycle;
+        self.entries.retain(|entry| entry.chip_cycle > chip_cycle);
+    }
+
+    /// Notes that a store at a cycle replaced `before`.
+    #[inline]
+    pub fn record(&mut self, address: u64, before: u32, chip_cycle: u64) {
+        if chip_cycle > self.seen_until {
+            self.entries.push(Entry { address, before, chip_cycle });
+        }
+    }
+
+    /// Replaces in `words`, read from `address` on, what was stored after a cycle.
+    pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
+        for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
+            let index = entry.address.wrapping_sub(address) / 4;
+            if let Some(word) = usize::try_from(index).ok().and_then(|at| words.get_mut(at)) {
+                *word = entry.before;
+            }
+        }
+    }
+
+    /// Writes a word beneath the stores that come after a cycle; `false` if there are none.
+    pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
+        let later = |entry: &&mut Entry| entry.address == address && entry.chip_cycle > chip_cycle;
+        let first = self.entries.iter_mut().find(later);
+        first.map(|entry| entry.before = value).is_some()
+    }
+
+    /// Whether everything that was stored has been seen.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn only_stores_that_the_host_has_not_seen_are_kept() {
+        let mut journal = Journal::default();
+        journal.see_until(u64::MAX);
+        journal.record(0, 1, 100);
+        assert!(journal.is_empty());
+        journal.see_until(10);
+        journal.record(0, 1, 10);
+        assert!(journal.is_empty());
+        journal.record(0, 2, 11);
+        journal.record(0, 3, 15);
+        journal.see_until(12);
+        let mut words = [9];
+        journal.take_back(0, &mut words, 12);
+        assert_eq!(words, [3]);
+        journal.see_until(15);
+        assert!(journal.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_moment_between_stores_can_be_seen_again(
+            stores in proptest::collection::vec((0_u64..8, 1_u32..100, 0_u64..3), 0..60),
+        ) {
+            let mut journal = Journal::default();
+            let mut memory = [0_u32; 8];
+            let mut history = BTreeMap::from([(0_u64, memory)]);
+            let mut cycle = 0;
+            for (slot, value, step) in stores {
+                cycle += step;
+                let word = &mut memory[usize::try_from(slot).unwrap()];
+                journal.record(0x40 + 4 * slot, *word, cycle);
+                *word = value;
+                history.insert(cycle, memory);
+            }
+            for at in 0..=cycle {
+                let mut seen = memory;
+                journal.take_back(0x40, &mut seen, at);
+                let last = history.range(..=at).next_back().map(|(_, words)| *words);
+                prop_assert_eq!(Some(seen), last);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What really happened, for tests to compare with what a reader finds out.
+//!
+//! Nothing here was decoded from memory: counts come from what kernels declare, times
+//! from the simulator's own clock.
+
+use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
+use std::collections::BTreeMap;
+use wire::{Cycles, Risc};
+
+/// Names one RISC of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RiscKey {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core, on the NoC-0 grid.
+    pub core: TileCoord,
+    /// Processor of that core.
+    pub risc: Risc,
+}
+
+/// One launch as one RISC saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchTruth {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id that the launch carried.
+    pub program_id: u32,
+    /// Records that the RISC tried to leave, those of the firmware included.
+    pub emitted: Emission,
+    /// When its kernel ran; `None` where it had none.
+    pub kernel: Option<KernelTimes>,
+}
+
+/// When a kernel ran, on the clock of its tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelTimes {
+    /// Just before the kernel zone opens.
+    pub start: Cycles,
+    /// Just after the kernel zone has closed.
+    pub end: Cycles,
+}
+
+/// Everything that happened on a mesh so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Truth {
+    /// Launches of every RISC that took part in any, in order.
+    pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
+    /// GO messages that ran no kernel on a core, by chip and core.
+    pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
+    /// Faults that rules applied, in order of chip, launch, core and time.
+    pub faults: Vec<AppliedFault>,
+}
+
+impl Truth {
+    /// Records that each RISC tried to leave under each program id.
+    #[must_use]
+    pub fn emitted(&self) -> BTreeMap<(RiscKey, u32), Emission> {
+        let mut counts = BTreeMap::new();
+        for (&key, launches) in &self.launches {
+            for launch in launches {
+                *counts.entry((key, launch.program_id)).or_default() += launch.emitted;
+            }
+        }
+        counts
+    }
+
+    /// Records that all RISCs together tried to leave.
+    #[must_use]
+    pub fn total_emitted(&self) -> Emission {
+        let launches = self.launches.values().flatten();
+        launches.fold(Emission::NONE, |sum, launch| sum + launch.emitted)
+    }
+
+    /// Launches that ran a kernel, counted once per RISC.
+    #[must_use]
+    pub fn kernel_run_count(&self) -> usize {
+        self.launches.values().flatten().filter(|launch| launch.kernel.is_some()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_of_one_program_are_counted_together() {
+        let core = TileCoord { x: 1, y: 1 };
+        let key = RiscKey { chip_id: 0, core, risc: Risc::Brisc };
+        let launch = |launch_index, program_id, zones| LaunchTruth {
+            launch_index,
+            program_id,
+            emitted: Emission::zones(zones),
+            kernel: None,
+        };
+        let launches = vec![launch(0, 1, 2), launch(1, 2, 3), launch(2, 1, 5)];
+        let truth = Truth { launches: BTreeMap::from([(key, launches)]), ..Truth::default() };
+        let expected = [((key, 1), Emission::zones(7)), ((key, 2), Emission::zones(3))];
+        assert_eq!(truth.emitted(), BTreeMap::from(expected));
+        assert_eq!(truth.total_emitted(), Emission::zones(10));
+        assert_eq!(truth.kernel_run_count(), 0);
+    }
+}
