@@ -5,12 +5,14 @@
 //! ```text
 //!  0  u32  number of the read, from 0        16  u64  first word of the lane
 //!  4  u32  chip id                           24  u64  word count
-//!  8  u16  NoC-0 x                           32  u32  words ...
-//! 10  u16  NoC-0 y
+//!  8  u16  NoC-0 x                           32  u64  wall clock, if known, else 0
+//! 10  u16  NoC-0 y                           40  u32  words ...
 //! 12  u8   RISC, in report order; 0xFF for a control vector
 //! 13  u8   memory: 0 = DRAM lane, 1 = L1 vector
-//! 14  u16  0
+//! 14  u16  flags: bit 0 = wall clock known
 //! ```
+//!
+//! The wall clock is that of the core's tile, read after the words were.
 //!
 //! Since a payload begins on a multiple of eight bytes, so do the words.
 
@@ -42,6 +44,8 @@ pub struct ControlWords<'file> {
     pub core: Noc0Coord,
     /// The words, from the first of the vector.
     pub words: Cow<'file, [u32]>,
+    /// The tile's wall clock, read after the words; `None` if it was not.
+    pub read_at: Option<u64>,
 }
 
 /// Where a lane's words lay.
@@ -67,6 +71,8 @@ pub struct LaneWords<'file> {
     pub first_word: u64,
     /// The words.
     pub words: Cow<'file, [u32]>,
+    /// The tile's wall clock, read after the words; `None` if it was not.
+    pub read_at: Option<u64>,
 }
 
 /// Words of a RISC's loss log ([`wire::loss`]), as one read found them.
@@ -87,9 +93,9 @@ impl<'file> Payload<'file> for ControlWords<'file> {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let place = Place { read_number: self.read_number, chip_id: self.chip_id, core: self.core };
-        let head = place.head(NO_RISC, LaneMemory::Dram, 0, self.words.len());
-        put(buffer, &head);
+        let Self { read_number, chip_id, core, .. } = *self;
+        let place = Place { read_number, chip_id, core, read_at: self.read_at };
+        put(buffer, &place.head(NO_RISC, self.words.len()));
         put_words(buffer, &self.words);
         Ok(())
     }
@@ -97,9 +103,9 @@ impl<'file> Payload<'file> for ControlWords<'file> {
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
         let head: &RawHead = fields.record("head")?;
-        let Place { read_number, chip_id, core } = head.place();
+        let Place { read_number, chip_id, core, read_at } = head.place();
         let words = fields.words("words", head.word_count.get())?;
-        Ok(Self { read_number, chip_id, core, words })
+        Ok(Self { read_number, chip_id, core, words, read_at })
     }
 }
 
@@ -110,9 +116,13 @@ impl<'file> Payload<'file> for LaneWords<'file> {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let place = Place::of_lane(self.read_number, self.lane);
-        let risc = risc_number(self.lane.risc);
-        put(buffer, &place.head(risc, self.memory, self.first_word, self.words.len()));
+        let place = Place::of_lane(self.read_number, self.lane, self.read_at);
+        let head = RawHead {
+            memory: u8::from(self.memory == LaneMemory::L1),
+            first_word: U64::new(self.first_word),
+            ..place.head(risc_number(self.lane.risc), self.words.len())
+        };
+        put(buffer, &head);
         put_words(buffer, &self.words);
         Ok(())
     }
@@ -127,8 +137,8 @@ impl<'file> Payload<'file> for LaneWords<'file> {
         };
         let lane = head.lane(&fields)?;
         let words = fields.words("words", head.word_count.get())?;
-        let first_word = head.first_word.get();
-        Ok(Self { read_number: head.read_number.get(), lane, memory, first_word, words })
+        let Place { read_number, read_at, .. } = head.place();
+        Ok(Self { read_number, lane, memory, first_word: head.first_word.get(), words, read_at })
     }
 }
 
@@ -139,9 +149,9 @@ impl<'file> Payload<'file> for LossLogWords<'file> {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let place = Place::of_lane(self.read_number, self.lane);
-        let risc = risc_number(self.lane.risc);
-        put(buffer, &place.head(risc, LaneMemory::L1, 0, self.words.len()));
+        let place = Place::of_lane(self.read_number, self.lane, None);
+        let head = place.head(risc_number(self.lane.risc), self.words.len());
+        put(buffer, &RawHead { memory: 1, ..head });
         put_words(buffer, &self.words);
         Ok(())
     }
@@ -169,32 +179,36 @@ pub(super) fn risc_of_number(number: u8, fields: &Fields<'_>) -> Result<Risc, Ma
 
 const NO_RISC: u8 = 0xFF;
 
-/// Whose words, and of which read.
+/// Whose words, of which read, and when.
 struct Place {
     read_number: u32,
     chip_id: u32,
     core: Noc0Coord,
+    read_at: Option<u64>,
 }
 
 impl Place {
-    const fn of_lane(read_number: u32, lane: LaneId) -> Self {
-        Self { read_number, chip_id: lane.chip_id, core: lane.core }
+    const fn of_lane(read_number: u32, lane: LaneId, read_at: Option<u64>) -> Self {
+        Self { read_number, chip_id: lane.chip_id, core: lane.core, read_at }
     }
 
-    fn head(&self, risc: u8, memory: LaneMemory, first_word: u64, words: usize) -> RawHead {
+    fn head(&self, risc: u8, word_count: usize) -> RawHead {
         RawHead {
             read_number: U32::new(self.read_number),
             chip_id: U32::new(self.chip_id),
             x: U16::new(self.core.x),
             y: U16::new(self.core.y),
             risc,
-            memory: u8::from(memory == LaneMemory::L1),
-            reserved: U16::ZERO,
-            first_word: U64::new(first_word),
-            word_count: U64::new(words as u64),
+            memory: 0,
+            flags: U16::new(u16::from(self.read_at.is_some()) * FLAG_READ_AT),
+            first_word: U64::ZERO,
+            word_count: U64::new(word_count as u64),
+            read_at: U64::new(self.read_at.unwrap_or(0)),
         }
     }
 }
+
+const FLAG_READ_AT: u16 = 1;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
@@ -205,15 +219,21 @@ struct RawHead {
     y: U16,
     risc: u8,
     memory: u8,
-    reserved: U16,
+    flags: U16,
     first_word: U64,
     word_count: U64,
+    read_at: U64,
 }
 
 impl RawHead {
     fn place(&self) -> Place {
-        let core = Noc0Coord { x: self.x.get(), y: self.y.get() };
-        Place { read_number: self.read_number.get(), chip_id: self.chip_id.get(), core }
+        let has_clock = self.flags.get() & FLAG_READ_AT != 0;
+        Place {
+            read_number: self.read_number.get(),
+            chip_id: self.chip_id.get(),
+            core: Noc0Coord { x: self.x.get(), y: self.y.get() },
+            read_at: has_clock.then_some(self.read_at.get()),
+        }
     }
 
     fn lane(&self, fields: &Fields<'_>) -> Result<LaneId, MalformedPayload> {
@@ -222,4 +242,4 @@ impl RawHead {
     }
 }
 
-const _: () = assert!(size_of::<RawHead>() == 32);
+const _: () = assert!(size_of::<RawHead>() == 40);

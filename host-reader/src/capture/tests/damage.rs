@@ -104,7 +104,7 @@ fn sections_within_the_claimed_extent_of_a_torn_one_are_used() {
     let written = 200;
     draft.bytes.truncate(torn.start + written);
     let rest = torn.len() - written;
-    let head_bytes = FRAME_HEADER_BYTES + 32 + 8;
+    let head_bytes = FRAME_HEADER_BYTES + 40 + 8;
     let filler = vec![8; (rest - head_bytes) / 4];
     draft.push(&lane_words(1, &filler));
     assert_eq!(draft.bytes.len(), torn.end);

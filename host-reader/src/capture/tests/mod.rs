@@ -53,7 +53,7 @@ fn lane_id(risc: Risc) -> LaneId {
 fn lane_words(read_number: u32, words: &[u32]) -> LaneWords<'_> {
     let memory = LaneMemory::Dram;
     let lane = lane_id(Risc::Trisc1);
-    LaneWords { read_number, lane, memory, first_word: 40, words: words.into() }
+    LaneWords { read_number, lane, memory, first_word: 40, words: words.into(), read_at: None }
 }
 
 /// A few small sections.
@@ -64,6 +64,7 @@ fn small_draft() -> Draft {
         chip_id: 2,
         core: Noc0Coord { x: 3, y: 4 },
         words: vec![9; 5].into(),
+        read_at: Some(77),
     };
     let log = LossLogWords { read_number: 0, lane: lane_id(Risc::Brisc), words: vec![1; 8].into() };
     Draft::new()

@@ -110,13 +110,14 @@ proptest! {
     #[test]
     fn words(
         read_number: u32, lane in lanes(), is_l1: bool, first_word: u64, words: Vec<u32>,
+        read_at: Option<u64>,
     ) {
         let LaneId { chip_id, core, .. } = lane;
         let words = std::borrow::Cow::<[u32]>::Owned(words);
         let memory = if is_l1 { LaneMemory::L1 } else { LaneMemory::Dram };
-        let control = ControlWords { read_number, chip_id, core, words: words.clone() };
+        let control = ControlWords { read_number, chip_id, core, words: words.clone(), read_at };
         let log = LossLogWords { read_number, lane, words: words.clone() };
-        let lane = LaneWords { read_number, lane, memory, first_word, words };
+        let lane = LaneWords { read_number, lane, memory, first_word, words, read_at };
         for capture in through_a_file(&control) {
             prop_assert_eq!(last_content(&capture), Content::Control(control.clone()));
         }

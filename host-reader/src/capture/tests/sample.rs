@@ -114,7 +114,7 @@ fn control() -> ControlWords<'static> {
     words[50] = 0x40;
     words[55] = 1;
     let core = Noc0Coord { x: 3, y: 4 };
-    ControlWords { read_number: 0, chip_id: 2, core, words: words.into() }
+    ControlWords { read_number: 0, chip_id: 2, core, words: words.into(), read_at: Some(1 << 33) }
 }
 
 fn run() -> LaneWords<'static> {

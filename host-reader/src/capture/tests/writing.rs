@@ -102,7 +102,7 @@ fn files_of_other_kinds_are_never_appended_to() {
 fn info_counts_what_is_there() {
     let info = small_draft().open().info();
     let totals = info.kinds[&SectionKind::LANE];
-    assert_eq!((totals.section_count, totals.payload_bytes), (2, 32 + 12 + 32));
+    assert_eq!((totals.section_count, totals.payload_bytes), (2, 40 + 12 + 40));
     assert_eq!(info.lane_words[&lane_id(Risc::Trisc1)], 3);
     assert_eq!((info.marker_words(), info.core_count(), info.time_span_ns()), (3, 0, None));
     assert_eq!(info.reads.len(), 1);
