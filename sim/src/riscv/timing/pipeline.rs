@@ -21,7 +21,6 @@
 //! forwarding when several queued results go to one register, and its L0 data cache (off in
 //! TT-Metal).
 
-use std::hint::cold_path;
 use std::marker::PhantomData;
 
 use super::calendar::Calendar;
@@ -79,20 +78,6 @@ impl<R: Rules> Default for Pipeline<R> {
     }
 }
 
-/// The later of an expected and an unusual cycle.
-///
-/// A branch, not a maximum: the processor that runs the simulator guesses it right nearly always,
-/// and then the times of successive instructions do not wait for each other.
-#[inline(always)]
-fn delayed(usual: u64, delay: u64) -> u64 {
-    if delay > usual {
-        cold_path();
-        delay
-    } else {
-        usual
-    }
-}
-
 /// Place in the retire queue of the instruction that comes next.
 #[inline(always)]
 fn retire_place(beat: &Beat) -> usize {
@@ -110,8 +95,8 @@ impl<R: Rules> Pipeline<R> {
     fn entry(&self, beat: &Beat, op: &Op) -> u64 {
         let (first, second) = (self.readable_from(op.rs1), self.readable_from(op.rs2));
         if R::COMPLETES_OUT_OF_ORDER {
-            let readable = delayed(delayed(beat.next_entry, first), second);
-            return delayed(readable, self.retire_room_from(beat));
+            let readable = beat.next_entry.max(first).max(second);
+            return readable.max(self.retire_room_from(beat));
         }
         // What the previous instruction forwards can be read in this one cycle, or later on with
         // everything else; if another operand makes the instruction wait, the cycle is missed.
@@ -120,7 +105,6 @@ impl<R: Rules> Pipeline<R> {
         if has_first && has_second {
             beat.next_entry
         } else {
-            cold_path();
             beat.next_entry.max(first).max(second)
         }
     }
@@ -136,7 +120,7 @@ impl<R: Rules> Pipeline<R> {
         if R::COMPLETES_OUT_OF_ORDER {
             cycle
         } else {
-            delayed(delayed(cycle, self.retire_room_from(beat)), self.stores.room_from())
+            cycle.max(self.retire_room_from(beat)).max(self.stores.room_from())
         }
     }
 
@@ -145,10 +129,10 @@ impl<R: Rules> Pipeline<R> {
     fn retire(&mut self, beat: &mut Beat, op: &Op, slot: Slot, result: u64) {
         let rd = usize::from(op.rd);
         if R::COMPLETES_OUT_OF_ORDER {
-            beat.last_leave = delayed(result, beat.last_leave) + 1;
+            beat.last_leave = result.max(beat.last_leave) + 1;
             self.readable[rd] = result;
         } else {
-            beat.last_leave = delayed(result, beat.last_leave + 1);
+            beat.last_leave = result.max(beat.last_leave + 1);
             self.readable[rd] = beat.last_leave;
         }
         self.leaves[retire_place(beat)] = beat.last_leave;
@@ -248,7 +232,7 @@ impl<R: Rules> Meter for Pipeline<R> {
         let mut issue = self.unblocked(beat, entry + 1);
         if access.region != Region::LocalRam {
             let oldest = self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT];
-            issue = delayed(issue, oldest);
+            issue = issue.max(oldest);
         }
         issue = if R::COMPLETES_OUT_OF_ORDER {
             self.stores.after_overlap(access, issue)
@@ -289,7 +273,7 @@ impl<R: Rules> Meter for Pipeline<R> {
         let mut issue = self.unblocked(beat, entry + 1);
         if R::COMPLETES_OUT_OF_ORDER && !self.stores.can_merge(access, issue) {
             self.stores.close(issue, port);
-            issue = delayed(issue, self.stores.room_from());
+            issue = issue.max(self.stores.room_from());
         }
         let one_way = one_way_cycles(R::load_latency_cycles(access.region));
         Slot { entry, issue, access: self.stores.next_emission(issue) + one_way }

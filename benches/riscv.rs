@@ -1,0 +1,138 @@
+//! Instructions per second of the RV32IM interpreter, one thread, with and without timing.
+//!
+//! The program does what instrumented kernels do: in each round two markers (clock loads, cursor
+//! in private RAM, two words to L1 each) around a body of arithmetic, branches and private data.
+//! Throughput is reported per instruction executed.
+
+#[path = "../sim/src/riscv/asm.rs"]
+mod asm;
+
+use asm::{A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use sim::riscv::{
+    Arch, Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing, Width,
+};
+
+const CLOCK_LOW: u32 = 0xFFB1_21F0;
+const CLOCK_HIGH: u32 = 0xFFB1_21F4;
+/// Where the marker buffer starts in L1.
+const BUFFER: u32 = 0x1_0000;
+const ROUND_COUNT: u32 = 100_000;
+
+/// A Wormhole tile with nothing but memory and the wall clock.
+struct Tile {
+    l1: Vec<u8>,
+    local: Vec<u8>,
+}
+
+impl Bus for Tile {
+    fn l1(&self) -> &[u8] {
+        &self.l1
+    }
+    fn l1_mut(&mut self) -> &mut [u8] {
+        &mut self.l1
+    }
+    fn local_ram(&self) -> &[u8] {
+        &self.local
+    }
+    fn local_ram_mut(&mut self) -> &mut [u8] {
+        &mut self.local
+    }
+    fn region(&self, address: u32) -> Option<Region> {
+        Region::in_tensix_tile(address)
+    }
+    fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+        match address {
+            CLOCK_LOW => Ok((cycle & 0xFFFF_FFFF) as u32),
+            CLOCK_HIGH => Ok((cycle >> 32) as u32),
+            _ => Err(Refusal::Unmapped),
+        }
+    }
+    fn mmio_store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<Flow, Refusal> {
+        Err(Refusal::Unmapped)
+    }
+}
+
+/// Two clock loads, a cursor in private RAM that wraps after 1 KiB, two words to L1.
+fn marker(id: u32) -> [u32; 12] {
+    [
+        asm::lw(A0, T0, 0),
+        asm::lw(A1, T0, 4),
+        asm::lw(A2, S0, 0),
+        asm::lui(A3, id << 12),
+        asm::or(A1, A1, A3),
+        asm::add(A4, A2, S1),
+        asm::addi(A2, A2, 8),
+        asm::andi(A2, A2, 0x3F8),
+        asm::sw(A2, S0, 0),
+        asm::sw(A1, A4, 0),
+        asm::sw(A0, A4, 4),
+        asm::bltu(A2, ZERO, 8),
+    ]
+}
+
+/// Eight rounds of arithmetic over private data, one branch of which alternates.
+fn body() -> Vec<u32> {
+    vec![
+        asm::addi(T1, ZERO, 8),
+        asm::lw(A0, S0, 16),
+        asm::slli(A1, A0, 3),
+        asm::add(A0, A0, A1),
+        asm::andi(A2, T1, 1),
+        asm::beq(A2, ZERO, 8),
+        asm::addi(A0, A0, 7),
+        asm::sub(A5, A1, A0),
+        asm::sw(A0, S0, 16),
+        asm::addi(T1, T1, -1),
+        asm::bne(T1, ZERO, -36),
+        asm::mul(T2, A5, A0),
+        asm::sw(T2, S0, 20),
+    ]
+}
+
+fn program() -> Vec<u32> {
+    let mut words = [marker(1).to_vec(), body(), marker(2).to_vec()].concat();
+    words.push(asm::addi(RA, RA, -1));
+    let back = -4 * i32::try_from(words.len()).expect("the program is short");
+    words.extend([asm::bne(RA, ZERO, back), asm::EBREAK]);
+    words
+}
+
+fn tile() -> Tile {
+    let mut l1: Vec<u8> = program().iter().flat_map(|word| word.to_le_bytes()).collect();
+    l1.resize(1464 * 1024, 0);
+    Tile { l1, local: vec![0; 4096] }
+}
+
+/// Runs the whole program and returns the hart.
+fn run(timing: Timing, tile: &mut Tile) -> Hart {
+    let mut hart = Hart::new(timing, L1Port::Port2);
+    hart.set_register(RA as usize, ROUND_COUNT);
+    hart.set_register(T0 as usize, CLOCK_LOW);
+    hart.set_register(S0 as usize, LOCAL_RAM_BASE);
+    hart.set_register(S1 as usize, BUFFER);
+    let pause = hart.run_until(tile, &mut L1Front::new(), u64::MAX);
+    assert_eq!(pause, Ok(Pause::Breakpoint));
+    hart
+}
+
+fn instructions(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("riscv");
+    group.sample_size(20);
+    let mut tile = tile();
+    for (name, timing) in [
+        ("functional", Timing::Off),
+        ("wormhole", Timing::On(Arch::Wormhole)),
+        ("blackhole", Timing::On(Arch::Blackhole)),
+    ] {
+        let counters = run(timing, &mut tile).counters();
+        group.throughput(Throughput::Elements(counters.instruction_count));
+        group.bench_function(BenchmarkId::new("markers", name), |bencher| {
+            bencher.iter(|| run(timing, &mut tile).cycle());
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, instructions);
+criterion_main!(benches);
