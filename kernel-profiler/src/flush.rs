@@ -6,24 +6,17 @@
 use crate::{
     lane::{self, CONTROL, Lanes},
     loss::{self, Trailer},
+    names,
     port::{Port, PushDestination, PushSource},
-    state::{NOTHING_LOST, State, bytes, word_count},
+    state::{State, bytes, word_count},
 };
 use wire::{
-    Header, PacketKind,
-    control::ext,
-    loss::{LossCounts, TRAILER_WORDS_MAX},
-    marker,
-    risc::RISCS_PER_CORE,
-    run::ID_LH,
-    vector,
+    Header, PacketKind, ZoneId, control::ext, loss::TRAILER_WORDS_MAX, marker,
+    risc::RISCS_PER_CORE, run::ID_LH, vector,
 };
 
 /// Words of a run without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
-
-/// The text of the zone around a quick push.
-pub(crate) const QUICK_PUSH_NAME: &str = crate::__zone_text!("PROFILER-NOC-QUICK-PUSH");
 
 impl State {
     /// Pushes the vector of every RISC that has published one; returns whether that was
@@ -36,29 +29,26 @@ impl State {
             return false;
         }
         let lanes = Lanes::read(port);
-        let mut batch = Batch::new(port);
-        let mut host_ends = [None; RISCS_PER_CORE];
+        let mut batch = Batch::new(port, lanes);
+        let mut host_ends = [NOT_PUSHED; RISCS_PER_CORE];
         let mut dropped = 0;
         let count = lane::risc_count(batch.port);
-        for (risc_index, host_end) in host_ends.iter_mut().enumerate().take(count) {
+        for (risc_index, end) in host_ends.iter_mut().enumerate().take(count) {
             let published = batch.port.control(CONTROL.device_end + risc_index);
-            if published == 0 {
-                continue;
+            if published != 0 {
+                let run = PublishedRun::read(batch.port, risc_index, published);
+                let id_word = lane::id_word(risc_index, lanes.flat_id, self.trace_count);
+                if let Some(whole) = run.push_whole(&mut batch, id_word) {
+                    *end = whole;
+                } else {
+                    dropped |= run.push_with_losses(&mut batch, id_word, end);
+                }
             }
-            let run = PublishedRun::read(batch.port, risc_index, published);
-            lane::stamp_id(
-                batch.port,
-                risc_index,
-                lane::id_word(risc_index, lanes.flat_id, self.trace_count),
-            );
-            let outcome = run.push(&mut batch, &lanes);
-            dropped |= u32::from(outcome.has_dropped) << risc_index;
-            *host_end = outcome.host_end;
         }
         let port = batch.finish();
-        for (risc_index, host_end) in host_ends.into_iter().enumerate() {
-            if let Some(host_end) = host_end {
-                port.set_control(CONTROL.host_end + risc_index, host_end);
+        for (risc_index, end) in host_ends.into_iter().enumerate().take(count) {
+            if end != NOT_PUSHED {
+                port.set_control(CONTROL.host_end + risc_index, end);
                 port.set_control(CONTROL.device_end + risc_index, 0);
             }
         }
@@ -93,7 +83,7 @@ impl State {
         }
         let trace_field = port.vector(risc_index, ID_LH) & lane::PACKING.trace_field();
         lane::stamp_id(port, risc_index, lane::id_word(risc_index, lanes.flat_id, 0) | trace_field);
-        let mut batch = Batch::new(port);
+        let mut batch = Batch::new(port, lanes);
         batch.push(PushSource::Vector { risc_index }, words, lanes.place(risc_index, host_end));
         let port = batch.finish();
         port.set_control(CONTROL.host_end + risc_index, host_end.wrapping_add(words));
@@ -124,17 +114,14 @@ impl State {
     }
 
     /// Puts the zone of a push, ended only now, at the start of the new run.
-    #[cfg_attr(
-        target_arch = "riscv32",
-        expect(unsafe_code, reason = "the name goes into an ELF section")
-    )]
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
         started: crate::port::ClockWords,
     ) {
-        const ID: wire::ZoneId = wire::ZoneId(crate::names::zone_id(QUICK_PUSH_NAME));
-        crate::__keep_name!(QUICK_PUSH_NAME);
+        const ID: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
+        #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+        names::QUICK_PUSH_SITE.register();
         const ZONE: i32 = bytes(2 * marker::MARKER_WORDS);
         if !self.take(ZONE, 0) {
             return; // Only where hundreds of zones are open.
@@ -150,60 +137,77 @@ pub(crate) fn is_lane_closed<P: Port + ?Sized>(port: &mut P, risc_index: usize) 
     port.control(ext::LOST_LAUNCHES + risc_index) != 0
 }
 
+/// A lane's end that says that nothing was pushed; no pushed run ends at word 0.
+const NOT_PUSHED: u32 = 0;
+
 /// What a RISC has published and the aggregating RISC has not pushed yet.
 struct PublishedRun {
     risc_index: usize,
     words: u32,
-    lost: LossCounts,
-}
-
-/// What became of a published run.
-struct Outcome {
-    /// The new end of the lane, `None` if nothing was pushed.
-    host_end: Option<u32>,
-    /// Whether DRAM was too full for some of it.
-    has_dropped: bool,
+    host_end: u32,
 }
 
 impl PublishedRun {
-    /// Reads what stands beside the vector. The end comes from another RISC's hands, so
-    /// that nonsense is brought back into the vector.
+    /// Reads how long the run is. Its end comes from another RISC's hands, so that nonsense
+    /// is brought back into the vector.
+    #[inline(always)]
     fn read<P: Port + ?Sized>(port: &mut P, risc_index: usize, published: u32) -> Self {
         let aligned = published & !(word_count(vector::PUSH_ALIGN_WORDS) - 1);
         let words = aligned.clamp(GUARANTEED_WORDS, word_count(vector::VECTOR_WORDS));
-        Self { risc_index, words, lost: loss::left_behind(port, risc_index) }
+        Self { risc_index, words, host_end: port.control(CONTROL.host_end + risc_index) }
     }
 
-    /// Pushes all, or the guaranteed part, or nothing: whatever the lane can take.
-    fn push<P: Port + ?Sized>(&self, batch: &mut Batch<'_, P>, lanes: &Lanes) -> Outcome {
-        let risc_index = self.risc_index;
-        let host_end = batch.port.control(CONTROL.host_end + risc_index);
-        let mut free = lanes.words_free(host_end);
-        if is_lane_closed(batch.port, risc_index) {
-            free = 0;
+    /// The usual case: nothing was lost and all of it fits. Returns the lane's new end.
+    #[inline(always)]
+    fn push_whole<P: Port + ?Sized>(&self, batch: &mut Batch<'_, P>, id_word: u32) -> Option<u32> {
+        let Self { risc_index, words, host_end } = *self;
+        if words > batch.lanes.words_free(host_end)
+            || loss::has_left(batch.port, risc_index)
+            || is_lane_closed(batch.port, risc_index)
+        {
+            return None;
         }
-        let mut trailer = Trailer { l1_full: self.lost, dram_full: NOTHING_LOST };
-        let mut words = self.words;
+        batch.port.set_vector(risc_index, ID_LH, id_word);
+        batch.push(PushSource::Vector { risc_index }, words, self.place(&batch.lanes, host_end));
+        Some(host_end.wrapping_add(words))
+    }
+
+    /// Pushes all, or the guaranteed part, or nothing: whatever the lane can take beside the
+    /// trailer. Sets `end` if it pushes; returns the RISC's bit if DRAM was too full.
+    #[cold]
+    #[inline(never)]
+    fn push_with_losses<P: Port + ?Sized>(
+        &self,
+        batch: &mut Batch<'_, P>,
+        id_word: u32,
+        end: &mut u32,
+    ) -> u32 {
+        let Self { risc_index, mut words, host_end } = *self;
+        let mut trailer = Trailer::of_l1(loss::left_behind(batch.port, risc_index));
+        lane::stamp_id(batch.port, risc_index, id_word);
+        let is_closed = is_lane_closed(batch.port, risc_index);
+        let free = if is_closed { 0 } else { batch.lanes.words_free(host_end) };
         let has_dropped = words.wrapping_add(trailer.words()) > free;
         if has_dropped {
-            trailer.dram_full = self.optional_records(batch.port);
+            let optional = loss::optional_records(batch.port, risc_index, words as usize);
+            trailer.dram_full = optional;
             words = GUARANTEED_WORDS;
             if words.wrapping_add(trailer.words()) > free {
-                self.log(batch.port, trailer);
-                return Outcome { host_end: None, has_dropped };
+                self.log(batch.port, &trailer);
+                return 1 << risc_index;
             }
         }
-        batch.push(PushSource::Vector { risc_index }, words, lanes.place(risc_index, host_end));
-        let end = batch.push_trailer(&trailer, lanes, (risc_index, host_end.wrapping_add(words)));
-        Outcome { host_end: Some(end), has_dropped }
+        batch.push(PushSource::Vector { risc_index }, words, self.place(&batch.lanes, host_end));
+        *end = batch.push_trailer(&trailer, risc_index, host_end.wrapping_add(words));
+        u32::from(has_dropped) << risc_index
     }
 
-    fn optional_records<P: Port + ?Sized>(&self, port: &mut P) -> LossCounts {
-        loss::optional_records(port, self.risc_index, self.words as usize)
+    fn place(&self, lanes: &Lanes, word: u32) -> PushDestination {
+        lanes.place(self.risc_index, word)
     }
 
     /// Enters the run into the loss log, which takes the place of its markers.
-    fn log<P: Port + ?Sized>(&self, port: &mut P, trailer: Trailer) {
+    fn log<P: Port + ?Sized>(&self, port: &mut P, trailer: &Trailer) {
         let counts = trailer
             .l1_full
             .saturating_add(trailer.dram_full)
@@ -216,15 +220,17 @@ impl PublishedRun {
 /// A series of pushes that ends with one wait.
 struct Batch<'a, P: Port + ?Sized> {
     port: &'a mut P,
+    lanes: Lanes,
     has_begun: bool,
     is_staging_busy: bool,
 }
 
 impl<'a, P: Port + ?Sized> Batch<'a, P> {
-    const fn new(port: &'a mut P) -> Self {
-        Self { port, has_begun: false, is_staging_busy: false }
+    const fn new(port: &'a mut P, lanes: Lanes) -> Self {
+        Self { port, lanes, has_begun: false, is_staging_busy: false }
     }
 
+    #[inline(never)]
     fn push(&mut self, source: PushSource, words: u32, destination: PushDestination) {
         if !self.has_begun {
             self.port.begin_pushes();
@@ -233,21 +239,29 @@ impl<'a, P: Port + ?Sized> Batch<'a, P> {
         self.port.push(source, words, destination);
     }
 
-    /// Pushes a trailer to the lane of a RISC from a word on; returns the lane's new end.
-    fn push_trailer(&mut self, trailer: &Trailer, lanes: &Lanes, at: (usize, u32)) -> u32 {
-        let (risc_index, mut end) = at;
-        trailer.for_each_push(|words| {
-            if self.is_staging_busy {
-                self.port.wait_for_pushes();
-            }
-            for (offset, word) in words.into_iter().enumerate() {
-                self.port.set_control(ext::TRAILER + offset, word);
-            }
-            self.push(PushSource::Trailer, 4, lanes.place(risc_index, end));
+    /// Pushes a trailer to the lane of a RISC from word `end` on; returns the lane's new end.
+    fn push_trailer(&mut self, trailer: &Trailer, risc_index: usize, end: u32) -> u32 {
+        let mut staging = Staging { risc_index, end, is_half_full: false };
+        trailer.for_each_pair(|pair| self.stage(&mut staging, pair));
+        staging.end
+    }
+
+    /// Stages a pair; every second one sends both on their way.
+    #[inline(never)]
+    fn stage(&mut self, staging: &mut Staging, [high, low]: [u32; 2]) {
+        if core::mem::take(&mut self.is_staging_busy) {
+            self.port.wait_for_pushes();
+        }
+        let word = if staging.is_half_full { ext::TRAILER + 2 } else { ext::TRAILER };
+        self.port.set_control(word, high);
+        self.port.set_control(word + 1, low);
+        staging.is_half_full = !staging.is_half_full;
+        if !staging.is_half_full {
+            let place = self.lanes.place(staging.risc_index, staging.end);
+            self.push(PushSource::Trailer, STAGED_WORDS, place);
             self.is_staging_busy = true;
-            end = end.wrapping_add(4);
-        });
-        end
+            staging.end = staging.end.wrapping_add(STAGED_WORDS);
+        }
     }
 
     /// Waits until all words are in DRAM.
@@ -259,3 +273,13 @@ impl<'a, P: Port + ?Sized> Batch<'a, P> {
         self.port
     }
 }
+
+/// Where a trailer goes, pair by pair.
+struct Staging {
+    risc_index: usize,
+    end: u32,
+    is_half_full: bool,
+}
+
+/// Words that are staged and pushed at once.
+const STAGED_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);

@@ -213,7 +213,7 @@ mod tests {
             risc.zone(2);
         });
         let records = &rig.runs(0)[1].records;
-        let id = crate::names::zone_id(crate::flush::QUICK_PUSH_NAME);
+        let id = crate::names::zone_id(crate::names::QUICK_PUSH);
         let [(0, start_id, start), (1, end_id, end), ..] = records[..] else {
             panic!("the push's zone comes first: {records:?}")
         };

@@ -48,12 +48,17 @@ pub(crate) fn leave<P: Port + ?Sized>(port: &mut P, risc_index: usize, lost: Los
     port.set_vector(risc_index, 2, events << SUM_BITS | sums);
 }
 
+/// Whether [`leave`] has left anything.
+pub(crate) fn has_left<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> bool {
+    port.vector(risc_index, 0) & LEFT_BEHIND != 0
+}
+
 /// Reads what [`leave`] has left.
 pub(crate) fn left_behind<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> LossCounts {
-    let flagged_zones = port.vector(risc_index, 0);
-    if flagged_zones & LEFT_BEHIND == 0 {
+    if !has_left(port, risc_index) {
         return NOTHING_LOST;
     }
+    let flagged_zones = port.vector(risc_index, 0);
     let data = port.vector(risc_index, 1);
     let events_and_sums = port.vector(risc_index, 2);
     LossCounts {
@@ -104,51 +109,47 @@ pub(crate) struct Trailer {
 }
 
 impl Trailer {
+    pub(crate) const fn of_l1(l1_full: LossCounts) -> Self {
+        Self { l1_full, dram_full: NOTHING_LOST }
+    }
+
     /// Words of the trailer, a multiple of the push alignment.
     pub(crate) fn words(&self) -> u32 {
-        let pairs: u32 = self.tallies().map(|(_, _, count)| u32::from(count != 0)).iter().sum();
-        (pairs + 1) >> 1 << 2
+        let mut pairs = 0;
+        self.for_each_pair(|_| pairs += 1);
+        pairs * 2
     }
 
-    /// Calls `push` with every four words of the trailer.
-    pub(crate) fn for_each_push(&self, mut push: impl FnMut([u32; 4])) {
-        let mut waiting = None;
-        for (cause, kind, count) in self.tallies() {
-            if count == 0 {
-                continue;
-            }
-            let pair = TrailerPair { cause, kind, count }.to_words();
-            waiting = match waiting {
-                None => Some(pair),
-                Some(first) => {
-                    push(joined(first, pair));
-                    None
+    /// Calls `visit` with every pair of the trailer, and with a pair of padding if their
+    /// number is odd.
+    pub(crate) fn for_each_pair(&self, mut visit: impl FnMut([u32; 2])) {
+        let mut is_odd = false;
+        for cause in [TrailerCause::L1Full, TrailerCause::DramFull] {
+            for kind in LossKind::ALL {
+                let count = self.count(cause, kind);
+                if count != 0 {
+                    is_odd = !is_odd;
+                    visit(TrailerPair { cause, kind, count }.to_words());
                 }
-            };
+            }
         }
-        if let Some(first) = waiting {
-            push(joined(first, [marker::EMPTY_HEADER, 0]));
+        if is_odd {
+            visit([marker::EMPTY_HEADER, 0]);
         }
     }
 
-    fn tallies(&self) -> [(TrailerCause, LossKind, u32); 8] {
-        use {LossKind as Kind, TrailerCause as Cause};
-        let (l1, dram) = (self.l1_full, self.dram_full);
-        [
-            (Cause::L1Full, Kind::Zone, l1.zones),
-            (Cause::L1Full, Kind::Data, l1.data),
-            (Cause::L1Full, Kind::Event, l1.events),
-            (Cause::L1Full, Kind::Sum, l1.sums),
-            (Cause::DramFull, Kind::Zone, dram.zones),
-            (Cause::DramFull, Kind::Data, dram.data),
-            (Cause::DramFull, Kind::Event, dram.events),
-            (Cause::DramFull, Kind::Sum, dram.sums),
-        ]
+    const fn count(&self, cause: TrailerCause, kind: LossKind) -> u32 {
+        let counts = match cause {
+            TrailerCause::L1Full => &self.l1_full,
+            TrailerCause::DramFull => &self.dram_full,
+        };
+        match kind {
+            LossKind::Zone => counts.zones,
+            LossKind::Data => counts.data,
+            LossKind::Event => counts.events,
+            LossKind::Sum => counts.sums,
+        }
     }
-}
-
-const fn joined([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 4] {
-    [a, b, c, d]
 }
 
 /// Enters a launch that found no room in DRAM into the RISC's loss log.

@@ -16,7 +16,9 @@
 //!
 //! `(INFO)` takes the section's allocation flag away: the texts stay in the file and are
 //! never loaded. A host reads them from the kernel's ELF. Nothing refers to them, so they
-//! add no relocation.
+//! add no relocation. Texts of a library crate have global symbols; where such a library
+//! is linked both into the firmware and into kernels that link against the firmware's
+//! symbols, keep only the symbols that kernels need (`objcopy --keep-global-symbol`).
 //!
 //! # Native kernels
 //!
@@ -42,6 +44,23 @@ pub const fn zone_id(text: &str) -> u16 {
     assert!(!id.is_reserved(), "the id of this zone is reserved: rename it or move its line");
     id.0
 }
+
+/// The text of the runtime's own zone, around a quick push. A constant, so that its id is the
+/// same in every build.
+macro_rules! quick_push_text {
+    () => {
+        "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
+    };
+}
+
+#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+pub(crate) use quick_push_text;
+
+/// The text of the zone that shows what a quick push cost.
+pub const QUICK_PUSH: &str = quick_push_text!();
+
+#[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+pub(crate) static QUICK_PUSH_SITE: crate::hosted::Site = crate::hosted::Site::new(QUICK_PUSH);
 
 /// The bytes of a text followed by a NUL, for the ELF section.
 ///

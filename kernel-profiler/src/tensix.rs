@@ -98,8 +98,50 @@ unsafe extern "C" {
     static mut __kprof_tile: Tile;
 }
 
+// The text of the runtime's own zone. Not a static as in the macros: this crate is linked
+// into firmware and kernels, and kernels are linked against the firmware's symbols, where a
+// second one of a name is an error. The flags are those that the statics' section has.
+//
+// SAFETY: nothing but bytes of a section that is not loaded.
+core::arch::global_asm!(
+    ".pushsection .kprof_zones, \"a\", @progbits",
+    concat!(".asciz \"", crate::names::quick_push_text!(), "\""),
+    ".popsection",
+    options(raw)
+);
+
 /// The port of the RISC that executes this code. Only this crate can make one.
-pub(crate) struct Tensix(());
+///
+/// Its fields serve a series of pushes; a probe that pushes nothing leaves no trace of them.
+pub(crate) struct Tensix {
+    /// The command buffer of this series.
+    buffer: CommandBuffer,
+    /// The bank whose coordinates the buffer holds.
+    bank: u32,
+    /// What is added to addresses in that bank.
+    bank_offset: u32,
+    /// Pushes that the firmware's counters do not know yet.
+    uncounted: u32,
+}
+
+impl Tensix {
+    #[inline(always)]
+    const fn new() -> Self {
+        let buffer = CommandBuffer(Register(NOC_0));
+        Self { buffer, bank: NO_BANK, bank_offset: 0, uncounted: 0 }
+    }
+
+    /// Makes the buffer point to a bank; `None` if the bank does not exist.
+    #[inline(always)]
+    fn turn_to(&mut self, bank: u32) -> Option<()> {
+        if bank != self.bank {
+            let (coordinates, offset) = bank_place(bank)?;
+            self.buffer.write_return_coordinates(coordinates);
+            (self.bank, self.bank_offset) = (bank, offset);
+        }
+        Some(())
+    }
+}
 
 /// Gives a probe the runtime's state and the port.
 #[inline(always)]
@@ -113,7 +155,7 @@ pub(crate) fn with<R>(probe: impl FnOnce(&mut State, &mut Tensix) -> R) -> R {
     // interrupts, the symbol is used in this module alone, `saved` is another field, and
     // no probe within this crate runs a caller's code, so that no two probes nest.
     let state = unsafe { &mut *state };
-    probe(state, &mut Tensix(()))
+    probe(state, &mut Tensix::new())
 }
 
 impl Clock for Tensix {
@@ -153,7 +195,8 @@ impl Memory for Tensix {
 
 impl Noc for Tensix {
     fn is_linked(&mut self) -> bool {
-        let ctrl = |buffer| CommandBuffer::numbered(buffer).register(CTRL).read();
+        let noc = Register::of_noc(CTRL).0;
+        let ctrl = |number| Register(noc + number * COMMAND_BUFFER_STRIDE).read();
         (ctrl(0) | ctrl(1) | ctrl(2) | ctrl(3)) & CTRL_LINKED != 0
     }
 
@@ -162,14 +205,15 @@ impl Noc for Tensix {
     }
 
     fn begin_pushes(&mut self) {
-        let buffer = CommandBuffer::for_pushes();
-        buffer.wait_until_ready();
+        *self = Self { buffer: CommandBuffer::numbered(tile().command_buffer), ..Self::new() };
+        self.buffer.wait_until_ready();
         for (slot, offset) in SAVED.into_iter().enumerate() {
             if let Some(word) = Word::of_saved(slot) {
-                word.store(buffer.register(offset).read());
+                word.store(self.buffer.register(offset).read());
             }
         }
-        buffer.register(PACKET_TAG).write(0);
+        self.buffer.register(PACKET_TAG).write(0);
+        self.buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
     }
 
     fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
@@ -183,33 +227,33 @@ impl Noc for Tensix {
             }
         };
         let (Some(first), Some(last)) = (first, last) else { return };
-        let Some((coordinates, offset)) = bank_place(destination.bank) else { return };
         last.settle();
-        let buffer = CommandBuffer::for_pushes();
-        buffer.wait_until_ready();
-        buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
-        buffer.register(TARG_ADDR_LO).write(first.address());
-        buffer.register(RET_ADDR_LO).write(destination.address.wrapping_add(offset));
-        buffer.write_return_coordinates(coordinates);
-        buffer.register(AT_LEN_BE).write(word_count << 2);
-        buffer.register(CMD_CTRL).write(1);
-        for counter in [tile().writes_issued, tile().writes_acked] {
-            let counter = Word(counter);
-            counter.store(counter.load().wrapping_add(1));
-        }
+        self.buffer.wait_until_ready();
+        let Some(()) = self.turn_to(destination.bank) else { return };
+        let address = destination.address.wrapping_add(self.bank_offset);
+        self.buffer.register(TARG_ADDR_LO).write(first.address());
+        self.buffer.register(RET_ADDR_LO).write(address);
+        self.buffer.register(AT_LEN_BE).write(word_count << 2);
+        self.buffer.register(CMD_CTRL).write(1);
+        self.uncounted = self.uncounted.wrapping_add(1);
     }
 
     fn wait_for_pushes(&mut self) {
+        let uncounted = core::mem::take(&mut self.uncounted);
+        let issued = Word(tile().writes_issued);
+        issued.store(issued.load().wrapping_add(uncounted));
+        let acked = Word(tile().writes_acked);
+        let expected = acked.load().wrapping_add(uncounted);
+        acked.store(expected);
         let received = Register::of_noc(STATUS_WRITE_ACKS_RECEIVED);
-        while received.read() != Word(tile().writes_acked).load() {}
+        while received.read() != expected {}
     }
 
     fn end_pushes(&mut self) {
-        let buffer = CommandBuffer::for_pushes();
-        buffer.wait_until_ready();
+        self.buffer.wait_until_ready();
         for (slot, offset) in SAVED.into_iter().enumerate() {
             if let Some(word) = Word::of_saved(slot) {
-                buffer.register(offset).write(word.load());
+                self.buffer.register(offset).write(word.load());
             }
         }
     }
@@ -340,8 +384,7 @@ impl Register {
     /// A register of this RISC's NoC interface.
     #[inline(always)]
     fn of_noc(offset: u32) -> Self {
-        let base = if tile().noc_index == 0 { NOC_0 } else { NOC_1 };
-        Self(base + offset)
+        Self(NOC_0 + (tile().noc_index & 1) * NOC_STRIDE + offset)
     }
 
     #[inline(always)]
@@ -367,11 +410,6 @@ impl CommandBuffer {
     #[inline(always)]
     fn numbered(number: u32) -> Self {
         Self(Register::of_noc((number & COMMAND_BUFFER_MASK) * COMMAND_BUFFER_STRIDE))
-    }
-
-    #[inline(always)]
-    fn for_pushes() -> Self {
-        Self::numbered(tile().command_buffer)
     }
 
     #[inline(always)]
@@ -425,7 +463,10 @@ const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
 const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 
 const NOC_0: u32 = 0xFFB2_0000;
-const NOC_1: u32 = 0xFFB3_0000;
+const NOC_STRIDE: u32 = 0x1_0000;
+/// No bank has this number.
+const NO_BANK: u32 = u32::MAX;
+
 const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
 
 const COMMAND_BUFFER_MASK: u32 = 3;
