@@ -12,6 +12,7 @@
 //! | how do I run, step, reset, count | [`Hart`], [`Counters`] |
 //! | why did a run end | [`Pause`], [`Trap`] |
 //! | which instruction cost how much | [`Trace`] |
+//! | how do I load an ELF file and name a pc | [`Image`] |
 //!
 //! # Order of accesses
 //!
@@ -36,6 +37,7 @@ mod differential;
 mod execute;
 mod front;
 mod hart;
+mod image;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -45,6 +47,7 @@ mod trap;
 pub use bus::{Bus, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal, Region, Width};
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
+pub use image::{Image, ImageError, Segment, Symbol};
 pub use timing::{Arch, Timing};
 pub use trace::{Trace, TraceEntry};
 pub use trap::{Pause, Trap, TrapKind};

@@ -1,0 +1,298 @@
+//! Linked programs: what an ELF file puts where, and which function a pc lies in.
+//!
+//! Borrows everything from the file's bytes and trusts none of them. Relocating and linking are
+//! not this module's job.
+
+use object::elf::{EM_RISCV, FileHeader32};
+use object::read::elf::{ElfFile32, FileHeader};
+use object::{LittleEndian, Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use thiserror::Error;
+
+use super::bus::{Bus, LOCAL_RAM_BASE};
+use super::front::L1Front;
+
+/// A linked 32-bit RISC-V program.
+///
+/// # Examples
+///
+/// ```
+/// use sim::riscv::{Image, ImageError};
+///
+/// assert!(matches!(Image::parse(b"not an object file"), Err(ImageError::NotElf { .. })));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image<'file> {
+    entry: u32,
+    segments: Vec<Segment<'file>>,
+    /// Functions and labels in code, by address.
+    symbols: Vec<Symbol<'file>>,
+}
+
+/// A stretch of memory that a program starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'file> {
+    /// First address.
+    pub address: u32,
+    /// What memory holds from there on.
+    pub bytes: &'file [u8],
+    /// Zero bytes that follow.
+    pub zero_byte_count: u32,
+}
+
+/// A name in code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Symbol<'file> {
+    /// First address.
+    pub address: u32,
+    /// Bytes from there on; 0 if the file does not say.
+    pub byte_count: u32,
+    /// The name as it stands in the file, possibly mangled.
+    pub name: &'file str,
+}
+
+/// Why a file is no program that can be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The headers do not describe a 32-bit little-endian ELF file.
+    #[error("expected a 32-bit little-endian ELF file: {reason}")]
+    NotElf {
+        /// What the parser found.
+        reason: String,
+    },
+    /// The file is for another processor.
+    #[error("expected ELF machine 243 (RISC-V), found {machine}; build for riscv32im")]
+    NotRiscv {
+        /// Machine number in the file.
+        machine: u16,
+    },
+    /// A segment's contents lie outside the file, or its memory outside 32 bits.
+    #[error("segment {index} at address {address:#010x}: {reason}")]
+    BadSegment {
+        /// Place among the loadable segments.
+        index: usize,
+        /// Address that the file gives it.
+        address: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A segment is for memory that the bus does not have.
+    #[error(
+        "expected segments in L1 or private RAM, found {byte_count} bytes for address {address:#010x}"
+    )]
+    Outside {
+        /// First address of the segment.
+        address: u32,
+        /// Its length in memory.
+        byte_count: u64,
+    },
+}
+
+impl<'file> Image<'file> {
+    /// Reads the headers, loadable segments and code symbols of an ELF file.
+    ///
+    /// A symbol that cannot be read is left out: names only serve people.
+    ///
+    /// # Errors
+    /// [`ImageError`] if the file is not a 32-bit RISC-V program with sound segments.
+    pub fn parse(file: &'file [u8]) -> Result<Self, ImageError> {
+        type Elf<'file> = ElfFile32<'file, LittleEndian>;
+        let elf =
+            Elf::parse(file).map_err(|error| ImageError::NotElf { reason: error.to_string() })?;
+        let header: &FileHeader32<LittleEndian> = elf.elf_header();
+        let machine = header.e_machine(LittleEndian);
+        if machine != EM_RISCV {
+            return Err(ImageError::NotRiscv { machine: machine.0 });
+        }
+        let segments = elf
+            .segments()
+            .enumerate()
+            .map(|(index, segment)| checked_segment(index, &segment))
+            .collect::<Result<_, _>>()?;
+        let mut symbols: Vec<_> = elf.symbols().filter_map(|symbol| code_symbol(&symbol)).collect();
+        symbols.sort_unstable();
+        Ok(Self { entry: header.e_entry(LittleEndian), segments, symbols })
+    }
+
+    /// Address of the first instruction.
+    pub fn entry(&self) -> u32 {
+        self.entry
+    }
+
+    /// What to load, in the order of the file.
+    pub fn segments(&self) -> &[Segment<'file>] {
+        &self.segments
+    }
+
+    /// Names in code, by address.
+    pub fn symbols(&self) -> &[Symbol<'file>] {
+        &self.symbols
+    }
+
+    /// The function or label that an address lies in.
+    pub fn symbol_at(&self, pc: u32) -> Option<&Symbol<'file>> {
+        let after = self.symbols.partition_point(|symbol| symbol.address <= pc);
+        let symbol = self.symbols[..after].last()?;
+        let is_inside = symbol.byte_count == 0 || pc - symbol.address < symbol.byte_count;
+        is_inside.then_some(symbol)
+    }
+
+    /// Writes all segments to the L1 and private RAM of a bus; nothing if one does not fit.
+    ///
+    /// # Errors
+    /// [`ImageError::Outside`] if a segment is for other memory.
+    pub fn load<B: Bus>(&self, bus: &mut B, front: &mut L1Front) -> Result<(), ImageError> {
+        for segment in &self.segments {
+            let byte_count = segment.byte_count();
+            let address = segment.address;
+            memory(bus, segment).ok_or(ImageError::Outside { address, byte_count })?;
+        }
+        for segment in &self.segments {
+            if let Some(memory) = memory(bus, segment) {
+                let (bytes, zeros) = memory.split_at_mut(segment.bytes.len());
+                bytes.copy_from_slice(segment.bytes);
+                zeros.fill(0);
+            }
+            front.invalidate(segment.address..segment.end());
+        }
+        Ok(())
+    }
+}
+
+impl Segment<'_> {
+    /// Length in memory.
+    fn byte_count(&self) -> u64 {
+        self.bytes.len() as u64 + u64::from(self.zero_byte_count)
+    }
+
+    fn end(&self) -> u32 {
+        u32::try_from(u64::from(self.address) + self.byte_count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The memory that a segment is for.
+fn memory<'bus, B: Bus>(bus: &'bus mut B, segment: &Segment<'_>) -> Option<&'bus mut [u8]> {
+    let byte_count = usize::try_from(segment.byte_count()).ok()?;
+    let (memory, offset) = match segment.address.checked_sub(LOCAL_RAM_BASE) {
+        Some(offset) => (bus.local_ram_mut(), offset),
+        None => (bus.l1_mut(), segment.address),
+    };
+    memory.get_mut(offset as usize..)?.get_mut(..byte_count)
+}
+
+fn checked_segment<'file>(
+    index: usize,
+    segment: &impl ObjectSegment<'file>,
+) -> Result<Segment<'file>, ImageError> {
+    let (address, byte_count) = (segment.address(), segment.size());
+    let bad = |reason: String| ImageError::BadSegment { index, address, reason };
+    let bytes = segment.data().map_err(|error| bad(error.to_string()))?;
+    if address + byte_count > 1 << 32 {
+        return Err(bad(format!("{byte_count} bytes reach beyond 32 bits of address")));
+    }
+    let zero_byte_count = byte_count
+        .checked_sub(bytes.len() as u64)
+        .and_then(|count| u32::try_from(count).ok())
+        .ok_or_else(|| bad(format!("{} bytes in the file, {byte_count} in memory", bytes.len())))?;
+    let address = u32::try_from(address).map_err(|error| bad(error.to_string()))?;
+    Ok(Segment { address, bytes, zero_byte_count })
+}
+
+fn code_symbol<'file>(symbol: &impl ObjectSymbol<'file>) -> Option<Symbol<'file>> {
+    let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label);
+    let name = symbol.name().ok().filter(|name| is_code && !name.is_empty())?;
+    let address = u32::try_from(symbol.address()).ok()?;
+    // Bigger than any code; treated as unknown.
+    let byte_count = u32::try_from(symbol.size()).unwrap_or(0);
+    Some(Symbol { address, byte_count, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asm::{self, A0, ZERO};
+    use super::super::tests::TestTile;
+    use super::super::{Hart, L1Port, Pause, Timing};
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEADER_BYTE_COUNT: u32 = 52;
+    const PROGRAM_HEADER_BYTE_COUNT: u32 = 32;
+
+    /// A file with one loadable segment of code at `address`, as the ELF specification lays it out.
+    fn file(address: u32, words: &[u32], memory_byte_count: u32) -> Vec<u8> {
+        let byte_count = u32::try_from(words.len()).unwrap() * 4;
+        let at = HEADER_BYTE_COUNT + PROGRAM_HEADER_BYTE_COUNT;
+        let sizes = HEADER_BYTE_COUNT | PROGRAM_HEADER_BYTE_COUNT << 16;
+        let header = [2 | 243 << 16, 1, address, HEADER_BYTE_COUNT, 0, 0, sizes, 1, 0];
+        let segment = [1, at, address, address, byte_count, memory_byte_count, 5, 4];
+        let words = header.iter().chain(&segment).chain(words);
+        let identification = *b"\x7FELF\x01\x01\x01\0\0\0\0\0\0\0\0\0";
+        identification.into_iter().chain(words.flat_map(|word| word.to_le_bytes())).collect()
+    }
+
+    #[test]
+    fn a_program_runs_from_where_its_file_puts_it() {
+        let words = [asm::addi(A0, ZERO, 7), asm::EBREAK];
+        let file = file(0x3880, &words, 16);
+        let image = Image::parse(&file).unwrap();
+        let mut tile = TestTile::new(&[]);
+        tile.l1.fill(0xFF);
+        let mut front = L1Front::new();
+        image.load(&mut tile, &mut front).unwrap();
+        assert_eq!(tile.l1[0x3888..0x3891], [0, 0, 0, 0, 0, 0, 0, 0, 0xFF]);
+
+        let mut hart = Hart::new(Timing::Off, L1Port::Port2);
+        hart.set_pc(image.entry());
+        assert_eq!(hart.run_until(&mut tile, &mut front, 100), Ok(Pause::Breakpoint));
+        assert_eq!((hart.register(10), hart.pc()), (7, 0x3884));
+    }
+
+    #[test]
+    fn a_segment_outside_the_tile_loads_nothing() {
+        let file = file(0xFFF0, &[asm::NOP], 17);
+        let image = Image::parse(&file).unwrap();
+        let mut tile = TestTile::new(&[]);
+        let error = image.load(&mut tile, &mut L1Front::new()).unwrap_err();
+        assert_eq!(error, ImageError::Outside { address: 0xFFF0, byte_count: 17 });
+        assert!(tile.l1.iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn another_processor_and_other_bytes_are_refused() {
+        let mut other = file(0, &[asm::NOP], 4);
+        other[18] = 62;
+        assert_eq!(Image::parse(&other), Err(ImageError::NotRiscv { machine: 62 }));
+        assert!(matches!(Image::parse(&[]), Err(ImageError::NotElf { .. })));
+        let cut = &file(0, &[asm::NOP], 4)[..86];
+        assert!(matches!(Image::parse(cut), Err(ImageError::BadSegment { index: 0, .. })));
+        let shrunk = file(0, &[asm::NOP], 3);
+        assert!(matches!(Image::parse(&shrunk), Err(ImageError::BadSegment { index: 0, .. })));
+    }
+
+    #[test]
+    fn a_pc_belongs_to_the_symbol_that_covers_it() {
+        let symbol = |address, byte_count, name| Symbol { address, byte_count, name };
+        let image = Image {
+            entry: 0,
+            segments: Vec::new(),
+            symbols: vec![symbol(0x10, 8, "first"), symbol(0x20, 0, "open_ended")],
+        };
+        let name = |pc| image.symbol_at(pc).map(|symbol| symbol.name);
+        assert_eq!([name(0xC), name(0x14), name(0x18)], [None, Some("first"), None]);
+        assert_eq!(name(0x1000), Some("open_ended"));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_files_are_refused_or_loaded_but_never_crash(
+            damage in prop::collection::vec((0_usize..92, any::<u8>()), 1..8),
+        ) {
+            let mut file = file(0x100, &[asm::NOP, asm::EBREAK], 64);
+            damage.iter().for_each(|&(at, byte)| file[at] = byte);
+            if let Ok(image) = Image::parse(&file) {
+                let _ = image.load(&mut TestTile::new(&[]), &mut L1Front::new());
+                let _ = image.symbol_at(0x104);
+            }
+        }
+    }
+}
