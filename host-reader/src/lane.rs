@@ -169,6 +169,18 @@ impl Lane {
         self.data.extend_from_slice(data);
     }
 
+    /// Takes over the runs and records of a later read of the same lane.
+    pub fn append(&mut self, later: Self) {
+        let earlier_count = self.record_count();
+        let shifted = |run: Run| Run { first_record: run.first_record + earlier_count, ..run };
+        self.runs.extend(later.runs.into_iter().map(shifted));
+        self.heads.extend(later.heads);
+        self.times.extend(later.times);
+        self.data.extend(later.data);
+        let metadata = later.metadata.into_iter();
+        self.metadata.extend(metadata.map(|(record, text)| (record + earlier_count, text)));
+    }
+
     /// How many records the lane holds.
     #[must_use]
     pub fn record_count(&self) -> usize {

@@ -83,6 +83,18 @@ impl ZoneTable {
         }
     }
 
+    /// Adds every place that another table knows under its id.
+    pub fn merge(&mut self, other: Self) {
+        for (id, sources) in other.by_id {
+            let known = self.by_id.entry(id).or_default();
+            for source in sources {
+                if !known.contains(&source) {
+                    known.push(source);
+                }
+            }
+        }
+    }
+
     /// The index for exactly this id and place, for logs that name each record's zone.
     /// The first place of an id has the id as its index; others get an index of their own.
     pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {

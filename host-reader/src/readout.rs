@@ -28,6 +28,19 @@ pub struct DeviceReadout {
     pub discarded_launches: u64,
 }
 
+impl DeviceReadout {
+    fn append(&mut self, later: Self) {
+        for lane in later.lanes {
+            match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
+                Ok(index) => self.lanes[index].append(lane),
+                Err(index) => self.lanes.insert(index, lane),
+            }
+        }
+        self.pending_runs = later.pending_runs;
+        self.discarded_launches += later.discarded_launches;
+    }
+}
+
 /// The result of one read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readout {
@@ -48,6 +61,42 @@ impl Readout {
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.lanes().map(Lane::record_count).sum()
+    }
+
+    /// Takes over what a later read of the same mesh gave.
+    ///
+    /// Both readouts must come from chips, where a zone's index is its marker id; those
+    /// of logs number zones each in their own way.
+    ///
+    /// ```
+    /// use host_reader::{lane::*, mesh::Noc0Coord, readout::*};
+    /// use wire::{PacketKind, Risc};
+    /// let chip = ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+    /// let read = |time| {
+    ///     let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    ///     let mut lane = Lane::new(id);
+    ///     lane.push(RecordHead::new(PacketKind::TimestampedEvent, ZoneIndex(7)), time, &[]);
+    ///     let lanes = vec![lane];
+    ///     let device =
+    ///         DeviceReadout { chip: chip.clone(), lanes, pending_runs: 0, discarded_launches: 0 };
+    ///     Readout { devices: vec![device], ..Readout::default() }
+    /// };
+    /// let mut both = read(10);
+    /// both.append(read(20));
+    /// assert_eq!(both.devices[0].lanes[0].times, [10, 20]);
+    /// ```
+    pub fn append(&mut self, later: Self) {
+        for device in later.devices {
+            let id = device.chip.chip_id;
+            match self.devices.iter_mut().find(|device| device.chip.chip_id == id) {
+                Some(earlier) => earlier.append(device),
+                None => self.devices.push(device),
+            }
+        }
+        self.zones.merge(later.zones);
+        self.losses.merge(&later.losses);
+        self.anomalies.merge(later.anomalies);
+        self.words_read += later.words_read;
     }
 
     /// All lanes of all chips.
