@@ -2,6 +2,8 @@
 
 #![deny(unsafe_code)]
 
+/// What the recorded cycles say: durations per op, statistics per zone, and a summary.
+pub mod analysis;
 pub mod anomaly;
 pub mod capture;
 pub mod clock;

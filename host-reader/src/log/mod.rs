@@ -11,16 +11,22 @@
 
 mod assemble;
 mod blocks;
+#[cfg(test)]
+pub(crate) mod captures;
 mod chunk;
 mod error;
 mod fields;
 mod header;
 mod places;
+#[cfg(test)]
+mod properties;
 mod quoted;
 mod read;
 mod row;
 mod runs;
 mod text;
+#[cfg(test)]
+mod variants;
 mod write;
 
 pub use error::LogError;

@@ -1,0 +1,47 @@
+//! Where the clocks of a chip's tiles stand against each other.
+
+use crate::mesh::Noc0Coord;
+use std::collections::BTreeMap;
+
+/// How far each tile's counter is ahead of its chip's reference, for cross-core figures.
+///
+/// Tiles of one chip tick alike but start their counters at different instants. A tile
+/// that is not entered counts as equal to the reference; the default, without any entry,
+/// is what upstream assumes of all.
+///
+/// ```
+/// use host_reader::{analysis::TileOrigins, mesh::Noc0Coord};
+/// let tile = Noc0Coord { x: 11, y: 2 };
+/// let mut origins = TileOrigins::default();
+/// origins.set(0, tile, 1_000);
+/// assert_eq!(origins.aligned(0, tile, 1_234), 234);
+/// assert_eq!(origins.aligned(1, tile, 1_234), 1_234);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TileOrigins {
+    offsets: BTreeMap<(u32, Noc0Coord), i64>,
+}
+
+impl TileOrigins {
+    /// Says that the tile's counter reads `offset_cycles` more than its chip's reference.
+    pub fn set(&mut self, chip_id: u32, core: Noc0Coord, offset_cycles: i64) {
+        self.offsets.insert((chip_id, core), offset_cycles);
+    }
+
+    /// How much more the tile's counter reads than its chip's reference.
+    #[must_use]
+    pub fn offset_cycles(&self, chip_id: u32, core: Noc0Coord) -> i64 {
+        self.offsets.get(&(chip_id, core)).copied().unwrap_or(0)
+    }
+
+    /// A time of the tile's counter on the clock of the chip's reference.
+    #[must_use]
+    pub fn aligned(&self, chip_id: u32, core: Noc0Coord, time_cycles: u64) -> u64 {
+        let offset = self.offset_cycles(chip_id, core);
+        if offset < 0 {
+            time_cycles.saturating_add(offset.unsigned_abs())
+        } else {
+            time_cycles.saturating_sub(offset.unsigned_abs())
+        }
+    }
+}
