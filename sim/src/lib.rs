@@ -10,6 +10,7 @@
 //! |---|---|
 //! | Which chips can I have, and how do I ask for them? | [`config`] |
 //! | How do I launch something and let time pass? | [`mesh`] |
+//! | What can I run without writing a kernel? | [`workload`] |
 //! | What is a program, a kernel, a launch? | [`program`] |
 //! | What can a native kernel do besides the profiler's macros? | [`native`] |
 //! | What really happened? | [`truth`] |
@@ -17,7 +18,7 @@
 //! | Where do cores and banks lie? | [`arch`] |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
-//! | How is RV32IM object code run? | [`riscv`] |
+//! | How is a RISC's pipeline timed? | [`riscv`] |
 
 #![forbid(unsafe_code)]
 
@@ -37,3 +38,4 @@ pub mod random;
 pub mod riscv;
 pub mod tile;
 pub mod truth;
+pub mod workload;

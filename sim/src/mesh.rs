@@ -80,9 +80,13 @@ impl SimulatedMesh {
 
     /// Adds a cause of faults.
     pub fn add_rule(&mut self, rule: impl Rule + 'static) {
-        let rule: Arc<dyn Rule> = Arc::new(rule);
+        self.add_shared_rule(&(Arc::new(rule) as Arc<dyn Rule>));
+    }
+
+    /// Adds a cause of faults that others may hold as well.
+    pub fn add_shared_rule(&mut self, rule: &Arc<dyn Rule>) {
         for device in &mut self.devices {
-            device.chip_mut().add_rule(&rule);
+            device.chip_mut().add_rule(rule);
         }
     }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod firmware;
 pub(crate) mod port;
+pub mod script;
 pub(crate) mod stage;
 
 use crate::program::KernelContext;

@@ -1,0 +1,303 @@
+//! Scripted kernels: what a kernel records, written down as data.
+//!
+//! A script is run with the profiler's macros and counted without them, so random scripts
+//! can test a reader against the truth.
+
+use super::spin;
+use crate::{
+    program::{Emission, Kernel, KernelContext},
+    random::Stream,
+};
+use kernel_profiler::{
+    device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
+    device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push,
+};
+
+/// One thing that a scripted kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Opens zone `SCRIPT-0` to `SCRIPT-7`.
+    Open(u8),
+    /// Closes the zone opened last.
+    Close,
+    /// Records data `SCRIPT-DATA-0` to `SCRIPT-DATA-3`.
+    Data(u8, u64),
+    /// Records 16 bytes of data.
+    Data16(u64, u64),
+    /// Records an event.
+    Event(u16),
+    /// Spends cycles in the first or the second sum zone.
+    Sum(Accumulator, u32),
+    /// Spends cycles.
+    Spin(u32),
+    /// Pushes what has been recorded so far. The zone that the runtime leaves about that
+    /// is not the kernel's and not counted.
+    QuickPush,
+}
+
+/// One of the two accumulators of a RISC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Accumulator {
+    /// The first, for the zone `SCRIPT-SUM-1`.
+    One,
+    /// The second, for the zone `SCRIPT-SUM-2`.
+    Two,
+}
+
+/// Why steps are no script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// A close without an open zone.
+    #[error("step {step_index} closes a zone, but none is open")]
+    NothingToClose {
+        /// Which step.
+        step_index: usize,
+    },
+    /// A site that scripts do not have.
+    #[error("step {step_index} names site {site}, but there are only {site_count}")]
+    NoSuchSite {
+        /// Which step.
+        step_index: usize,
+        /// The site that was named.
+        site: u8,
+        /// How many there are.
+        site_count: u8,
+    },
+}
+
+/// Zones that scripts can open.
+pub const ZONE_SITE_COUNT: u8 = 8;
+/// Names under which scripts can record data.
+pub const DATA_SITE_COUNT: u8 = 4;
+
+/// A kernel that does what its steps say. Zones that stay open are closed at its end.
+///
+/// ```
+/// use sim::native::script::{Script, Step};
+/// let script = Script::new(vec![Step::Open(0), Step::Spin(50), Step::Event(7), Step::Close])?;
+/// assert_eq!((script.count(false).zones, script.count(false).events), (1, 1));
+/// # Ok::<(), sim::native::script::ScriptError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    steps: Vec<Step>,
+}
+
+/// How a random script is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScriptShape {
+    /// Most steps.
+    pub step_max: u64,
+    /// Most zones that are open at once.
+    pub depth_max: u64,
+    /// Whether the script pushes now and then.
+    pub has_pushes: bool,
+}
+
+impl Script {
+    /// A script of these steps.
+    ///
+    /// # Errors
+    /// If a zone is closed that is not open, or a site does not exist.
+    pub fn new(steps: Vec<Step>) -> Result<Self, ScriptError> {
+        let mut depth = 0_usize;
+        for (step_index, step) in steps.iter().enumerate() {
+            let (site, site_count) = match *step {
+                Step::Open(site) => (site, ZONE_SITE_COUNT),
+                Step::Data(site, _) => (site, DATA_SITE_COUNT),
+                _ => (0, 1),
+            };
+            if site >= site_count {
+                return Err(ScriptError::NoSuchSite { step_index, site, site_count });
+            }
+            match step {
+                Step::Open(_) => depth += 1,
+                Step::Close if depth == 0 => {
+                    return Err(ScriptError::NothingToClose { step_index });
+                }
+                Step::Close => depth -= 1,
+                _ => {}
+            }
+        }
+        Ok(Self { steps })
+    }
+
+    /// A script drawn from a stream of random numbers.
+    #[must_use]
+    pub fn random(random: &mut Stream, shape: &ScriptShape) -> Self {
+        let mut depth = 0;
+        let count = random.below(shape.step_max + 1);
+        let steps = (0..count).map(|_| random_step(random, &mut depth, shape)).collect();
+        Self { steps }
+    }
+
+    /// The steps.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The records that the script tries to leave.
+    #[must_use]
+    pub fn count(&self, sums_enabled: bool) -> Emission {
+        let mut emission = Emission::NONE;
+        let mut accumulators = std::collections::BTreeSet::new();
+        for step in &self.steps {
+            match step {
+                Step::Open(_) => emission.zones += 1,
+                Step::Data(..) | Step::Data16(..) => emission.data += 1,
+                Step::Event(_) => emission.events += 1,
+                Step::Sum(accumulator, _) => {
+                    accumulators.insert(*accumulator);
+                }
+                Step::Close | Step::Spin(_) | Step::QuickPush => {}
+            }
+        }
+        emission.sums = if sums_enabled { accumulators.len() as u64 } else { 0 };
+        emission
+    }
+}
+
+impl Kernel for Script {
+    fn run(&self, _: &KernelContext) {
+        let mut next = 0;
+        while next < self.steps.len() {
+            next = block(&self.steps, next);
+        }
+    }
+
+    fn emission(&self, context: &KernelContext) -> Emission {
+        self.count(context.sums_enabled)
+    }
+}
+
+fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Step {
+    let small = |random: &mut Stream, bound| u8::try_from(random.below(bound)).unwrap_or(0);
+    let cycles = |random: &mut Stream| u32::try_from(random.below(400)).unwrap_or(0);
+    match random.below(20) {
+        0..7 if *depth < shape.depth_max => {
+            *depth += 1;
+            Step::Open(small(random, u64::from(ZONE_SITE_COUNT)))
+        }
+        0..12 if *depth > 0 => {
+            *depth -= 1;
+            Step::Close
+        }
+        12 | 13 => Step::Data(small(random, u64::from(DATA_SITE_COUNT)), random.next_u64()),
+        14 => Step::Data16(random.next_u64(), random.next_u64()),
+        15 | 16 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
+        17 => Step::Sum(Accumulator::One, cycles(random)),
+        18 => Step::Sum(Accumulator::Two, cycles(random)),
+        19 if shape.has_pushes && random.chance(200_000) => Step::QuickPush,
+        _ => Step::Spin(cycles(random)),
+    }
+}
+
+/// Runs from step `next` to the end of the block; returns the step after it.
+fn block(steps: &[Step], mut next: usize) -> usize {
+    while let Some(&step) = steps.get(next) {
+        next += 1;
+        match step {
+            Step::Open(site) => next = in_zone(site, steps, next),
+            Step::Close => return next,
+            other => act(other),
+        }
+    }
+    next
+}
+
+fn act(step: Step) {
+    match step {
+        Step::Data(site, value) => record_data(site, value),
+        Step::Data16(first, second) => {
+            device_timestamped_data_16b!("SCRIPT-DATA-16B", first, second);
+        }
+        Step::Event(event) => device_record_event!(event),
+        Step::Sum(Accumulator::One, cycles) => {
+            device_zone_scoped_sum1!("SCRIPT-SUM-1");
+            spin(u64::from(cycles));
+        }
+        Step::Sum(Accumulator::Two, cycles) => {
+            device_zone_scoped_sum2!("SCRIPT-SUM-2");
+            spin(u64::from(cycles));
+        }
+        Step::Spin(cycles) => spin(u64::from(cycles)),
+        Step::QuickPush => quick_push(),
+        Step::Open(_) | Step::Close => {}
+    }
+}
+
+fn record_data(site: u8, value: u64) {
+    match site {
+        0 => device_timestamped_data!("SCRIPT-DATA-0", value),
+        1 => device_timestamped_data!("SCRIPT-DATA-1", value),
+        2 => device_timestamped_data!("SCRIPT-DATA-2", value),
+        _ => device_timestamped_data!("SCRIPT-DATA-3", value),
+    }
+}
+
+macro_rules! zone_sites {
+    ($site:expr, $body:expr, $($number:pat => $name:literal),+) => {
+        match $site {
+            $($number => {
+                device_zone_scoped!($name);
+                $body
+            })+
+        }
+    };
+}
+
+fn in_zone(site: u8, steps: &[Step], next: usize) -> usize {
+    // Each zone has a line of its own, for the id depends on the line.
+    zone_sites!(
+        site, block(steps, next),
+        0 => "SCRIPT-0",
+        1 => "SCRIPT-1",
+        2 => "SCRIPT-2",
+        3 => "SCRIPT-3",
+        4 => "SCRIPT-4",
+        5 => "SCRIPT-5",
+        6 => "SCRIPT-6",
+        _ => "SCRIPT-7"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_cannot_be_run_are_refused() {
+        let error = Script::new(vec![Step::Open(0), Step::Close, Step::Close]);
+        assert_eq!(error, Err(ScriptError::NothingToClose { step_index: 2 }));
+        let error = Script::new(vec![Step::Spin(1), Step::Open(8)]);
+        let site = ScriptError::NoSuchSite { step_index: 1, site: 8, site_count: 8 };
+        assert_eq!(error, Err(site));
+    }
+
+    #[test]
+    fn random_scripts_are_scripts_and_use_every_step() {
+        let mut random = Stream::new(1, &[]);
+        let shape = ScriptShape { step_max: 200, depth_max: 10, has_pushes: true };
+        let mut kinds = std::collections::BTreeSet::new();
+        for _ in 0..50 {
+            let script = Script::random(&mut random, &shape);
+            assert_eq!(Script::new(script.steps.clone()), Ok(script.clone()));
+            let names = script.steps.iter().map(|step| format!("{step:?}"));
+            kinds.extend(names.map(|name| name.split('(').next().unwrap_or("").to_owned()));
+        }
+        assert_eq!(kinds.len(), 8, "{kinds:?}");
+    }
+
+    #[test]
+    fn an_accumulator_counts_once_and_only_where_sums_are_recorded() {
+        let steps = vec![
+            Step::Sum(Accumulator::One, 1),
+            Step::Sum(Accumulator::One, 2),
+            Step::Data16(1, 2),
+        ];
+        let script = Script::new(steps).unwrap();
+        assert_eq!(script.count(true), Emission { sums: 1, data: 1, ..Emission::NONE });
+        assert_eq!(script.count(false), Emission { data: 1, ..Emission::NONE });
+    }
+}

@@ -1,0 +1,117 @@
+//! Workloads that fill buffers: more markers or more launches than there is room for.
+//!
+//! # Compatibility
+//! `tests/tt_metal/tools/profiler/test_device_profiler.py` and the programs it runs.
+
+use super::{Phase, Plan, WorkloadOptions};
+use crate::{
+    mesh::SimulatedMesh,
+    native::spin,
+    program::{CoreSelection, Emission, Kernel, Launch, NativeKernel, Program},
+};
+use kernel_profiler::{device_record_event, device_timestamped_data, device_zone_scoped};
+use std::sync::Arc;
+use wire::{Risc, vector::FIRST_OPTIONAL};
+
+const FULL_BUFFER_ZONES: u64 = 150;
+const FULL_BUFFER_LAUNCHES: u32 = 23;
+
+pub(super) fn full_buffer(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(
+        |_| Emission::zones(FULL_BUFFER_ZONES),
+        |_| {
+            for _ in 0..FULL_BUFFER_ZONES {
+                device_zone_scoped!("TEST-FULL");
+                spin(12);
+            }
+        },
+    ));
+    let ops = options.ops.unwrap_or(FULL_BUFFER_LAUNCHES);
+    same_kernel("full-buffer", &kernel, ops, options)
+}
+
+const EVENT_ITERATIONS: u16 = 150;
+const EVENT_LAUNCHES: u32 = 2;
+
+pub(super) fn timestamped_events(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(
+        |_| Emission { zones: 1, data: 1, events: 1, sums: 0 } * u64::from(EVENT_ITERATIONS),
+        |_| {
+            for iteration in 0..EVENT_ITERATIONS {
+                device_zone_scoped!("TEST");
+                device_timestamped_data!("TEST-DATA", u64::from(iteration) + (1 << 32));
+                device_record_event!(iteration);
+                spin(20);
+            }
+        },
+    ));
+    let ops = options.ops.unwrap_or(EVENT_LAUNCHES);
+    same_kernel("timestamped-events", &kernel, ops, options)
+}
+
+/// Launches of one kernel on every RISC.
+fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &WorkloadOptions) -> Plan {
+    let mut program = Program::new(name).with_kernel_on_all(kernel);
+    let mut cores = CoreSelection::AllTensix;
+    if options.has_ethernet {
+        program = program.with_kernel(Risc::Erisc, Arc::clone(kernel));
+        cores = CoreSelection::All;
+    }
+    let program = Arc::new(program);
+    Plan::of((1..=ops).map(|id| Launch::new(&program, id).on(cores.clone())).collect())
+}
+
+const MULTI_OP_ROUNDS: u32 = 2;
+const MULTI_OP_LAUNCHES: u32 = 1000;
+
+pub(super) fn multi_op(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let ops = options.ops.unwrap_or(MULTI_OP_LAUNCHES);
+    let program = Arc::new(data_movement().with_compute());
+    let round = |round: u32| {
+        let ids = (1..=ops).map(|op| round * ops + op);
+        Phase { launches: ids.map(|id| Launch::new(&program, id)).collect() }
+    };
+    Plan { phases: (0..MULTI_OP_ROUNDS).map(round).collect(), rules: Vec::new() }
+}
+
+const OVERFLOW_LAUNCHES: u32 = 1400;
+const OVERFLOW_COMPUTE_EVERY: u32 = 5;
+
+pub(super) fn multi_op_overflow(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let ops = options.ops.unwrap_or(OVERFLOW_LAUNCHES);
+    let (plain, computing) = (Arc::new(data_movement()), Arc::new(data_movement().with_compute()));
+    let launch = |op: u32| {
+        let program = if op.is_multiple_of(OVERFLOW_COMPUTE_EVERY) { &computing } else { &plain };
+        Launch::new(program, op + 1)
+    };
+    Plan::of((0..ops).map(launch).collect())
+}
+
+pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let lane_words = mesh.chip(0).map_or(0, |chip| chip.facts().lane_words);
+    let supported = lane_words / u32::try_from(FIRST_OPTIONAL).unwrap_or(1);
+    let ops = options.ops.unwrap_or(supported + supported / 4);
+    let program = Arc::new(Program::new("one-kernel").with_kernel(Risc::Brisc, short_kernel()));
+    Plan::of((1..=ops).map(|id| Launch::new(&program, id)).collect())
+}
+
+/// A program that reads and writes.
+fn data_movement() -> Program {
+    let program = Program::new("multi-op").with_kernel(Risc::Brisc, short_kernel());
+    program.with_kernel(Risc::Ncrisc, short_kernel())
+}
+
+impl Program {
+    fn with_compute(self) -> Self {
+        let riscs = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+        riscs.into_iter().fold(self, |program, risc| program.with_kernel(risc, short_kernel()))
+    }
+}
+
+/// A kernel without zones of its own.
+fn short_kernel() -> Arc<dyn Kernel> {
+    Arc::new(NativeKernel::new(
+        |_| Emission::NONE,
+        |context| spin(context.random().between(300, 420)),
+    ))
+}

@@ -1,0 +1,176 @@
+//! Ready workloads: what a mesh can be made to run, by name.
+//!
+//! Several mirror the device profiler's own tests in tt-metal, so that the same figures
+//! can be expected of a reader.
+
+mod floods;
+mod long_runs;
+mod matmul;
+mod random_scripts;
+#[cfg(test)]
+mod tests;
+
+use crate::{fault::Rule, mesh::SimulatedMesh, program::Launch};
+use std::sync::Arc;
+
+/// What a workload can be asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkloadOptions {
+    /// How many launches, instead of the workload's own number; workloads of fixed shape
+    /// do not have such a choice.
+    pub ops: Option<u32>,
+    /// Whether Ethernet cores take part where that makes sense.
+    pub has_ethernet: bool,
+    /// Seed of what the workload draws.
+    pub seed: u64,
+}
+
+/// Launches that are read together.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// In order, each for every chip.
+    pub launches: Vec<Launch>,
+}
+
+/// What a workload does on a mesh.
+#[derive(Clone, Default)]
+pub struct Plan {
+    /// To be read one after the other: run a phase, read, run the next.
+    pub phases: Vec<Phase>,
+    /// Faults that belong to the workload, to be added before anything runs.
+    pub rules: Vec<Arc<dyn Rule>>,
+}
+
+impl Plan {
+    /// One phase without faults.
+    fn of(launches: Vec<Launch>) -> Self {
+        Self { phases: vec![Phase { launches }], rules: Vec::new() }
+    }
+
+    /// Launches in all phases.
+    #[must_use]
+    pub fn launch_count(&self) -> usize {
+        self.phases.iter().map(|phase| phase.launches.len()).sum()
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rules: Vec<&str> = self.rules.iter().map(|rule| rule.name()).collect();
+        f.debug_struct("Plan").field("phases", &self.phases).field("rules", &rules).finish()
+    }
+}
+
+/// A workload of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub description: &'static str,
+    plan: fn(&SimulatedMesh, &WorkloadOptions) -> Plan,
+}
+
+impl Workload {
+    /// Every workload, the usual one first.
+    #[must_use]
+    pub const fn all() -> &'static [Self] {
+        ALL
+    }
+
+    /// The workload with this name.
+    ///
+    /// # Errors
+    /// If there is none; the error lists those that there are.
+    ///
+    /// ```
+    /// use sim::workload::Workload;
+    /// assert_eq!(Workload::named("matmul").map(|workload| workload.name), Ok("matmul"));
+    /// let error = Workload::named("matmull").unwrap_err();
+    /// assert!(error.to_string().starts_with("there is no workload `matmull`; choose from matmul,"));
+    /// ```
+    pub fn named(name: &str) -> Result<&'static Self, UnknownWorkload> {
+        let found = ALL.iter().find(|workload| workload.name == name);
+        found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
+    }
+
+    /// What it would do on this mesh.
+    #[must_use]
+    pub fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+        (self.plan)(mesh, options)
+    }
+}
+
+/// There is no workload of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no workload `{name}`; choose from {}", known_names())]
+pub struct UnknownWorkload {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+fn known_names() -> String {
+    ALL.iter().map(|workload| workload.name).collect::<Vec<_>>().join(", ")
+}
+
+const ALL: &[Workload] = &[
+    Workload {
+        name: "matmul",
+        description: "matrix products of several shapes: reader, writer and compute kernels",
+        plan: matmul::plan,
+    },
+    Workload {
+        name: "full-buffer",
+        description: "150 zones per RISC and launch where 125 fit, 23 launches",
+        plan: floods::full_buffer,
+    },
+    Workload {
+        name: "timestamped-events",
+        description: "2 launches of 150 times a zone, data and an event, of which 100 events fit",
+        plan: floods::timestamped_events,
+    },
+    Workload {
+        name: "multi-op",
+        description: "1000 launches, a read, and 1000 launches more",
+        plan: floods::multi_op,
+    },
+    Workload {
+        name: "multi-op-overflow",
+        description: "1400 launches without a read, compute kernels in every fifth",
+        plan: floods::multi_op_overflow,
+    },
+    Workload {
+        name: "op-support-count",
+        description: "a quarter more one-kernel launches than DRAM is kept for",
+        plan: floods::op_support_count,
+    },
+    Workload {
+        name: "cycle-count",
+        description: "2000 loops of 52 cycles on every RISC",
+        plan: long_runs::cycle_count,
+    },
+    Workload {
+        name: "two-hour",
+        description: "two hours in which one clock's 44 bits wrap and another is read torn",
+        plan: long_runs::two_hour,
+    },
+    Workload {
+        name: "random",
+        description: "random kernels on random cores, with trace replays and idle launches",
+        plan: random_scripts::random,
+    },
+    Workload {
+        name: "quick-push",
+        description: "random kernels that push in the middle of a launch",
+        plan: random_scripts::quick_push,
+    },
+];
+
+impl SimulatedMesh {
+    /// Hands the launches of a phase to every chip.
+    pub fn enqueue_phase(&mut self, phase: &Phase) {
+        for launch in &phase.launches {
+            self.enqueue_everywhere(launch);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Every workload run to its end, and what it must leave in memory, computed by hand.
+
+use super::{Plan, Workload, WorkloadOptions};
+use crate::{
+    arch::{Arch, floorplan::CorePlace},
+    config::{ChipConfig, MeshConfig},
+    fault::FaultEffect,
+    mesh::SimulatedMesh,
+    program::Emission,
+    truth::RiscKey,
+};
+use host_reader::{
+    ProfilerOptions, init_device_profiler,
+    mesh::{Device, Mesh, Noc0Coord},
+};
+use wire::{
+    CoreKind, Risc,
+    control::{ControlLayout, ext},
+    dram::DramGeometry,
+};
+
+const CONTROL: ControlLayout = ControlLayout::WORDS64;
+
+/// A mesh of one chip, prepared as a host does.
+struct Bench {
+    mesh: SimulatedMesh,
+    geometry: DramGeometry,
+}
+
+impl Bench {
+    fn new(config: &MeshConfig) -> Self {
+        let mut mesh = SimulatedMesh::new(config).unwrap();
+        let options = ProfilerOptions {
+            program_support_count: config.program_support_count,
+            sums_enabled: config.sums_enabled,
+            ..ProfilerOptions::default()
+        };
+        init_device_profiler(&mut mesh, &options).unwrap();
+        let chip = mesh.chip(0).unwrap();
+        let cores = u32::try_from(chip.plan().cores().len()).unwrap();
+        let banks = chip.facts().arch.facts().bank_count;
+        let (count, sums) = (config.program_support_count, config.sums_enabled);
+        let geometry = DramGeometry::new(count, sums, cores, banks).unwrap();
+        Self { mesh, geometry }
+    }
+
+    fn plan(&mut self, name: &str, options: WorkloadOptions) -> Plan {
+        let plan = Workload::named(name).unwrap().plan(&self.mesh, &options);
+        plan.rules.iter().for_each(|rule| self.mesh.add_shared_rule(rule));
+        plan
+    }
+
+    /// Runs every phase of a workload without a read in between.
+    fn run(&mut self, name: &str) {
+        let plan = self.plan(name, WorkloadOptions::default());
+        for phase in &plan.phases {
+            self.mesh.enqueue_phase(phase);
+        }
+        self.mesh.run_to_completion();
+    }
+
+    fn worker(&self, index: usize) -> CorePlace {
+        let chip = self.mesh.chip(0).unwrap();
+        let mut workers = chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix);
+        *workers.nth(index).unwrap()
+    }
+
+    fn workers(&self) -> Vec<CorePlace> {
+        let cores = self.mesh.chip(0).unwrap().plan().cores().iter();
+        cores.filter(|core| core.kind == CoreKind::Tensix).copied().collect()
+    }
+
+    fn lane(&self, core: &CorePlace, risc: u32, from: u32, count: usize) -> Vec<u32> {
+        let chip = self.mesh.chip(0).unwrap();
+        let place = self.geometry.lane(core.flat_id, risc);
+        let region = chip.facts().arch.facts().dram_align_bytes;
+        let address = region + u64::from(place.offset_bytes) + 4 * u64::from(from);
+        let mut words = vec![0; count];
+        assert!(chip.dram().read(place.bank, address, &mut words));
+        words
+    }
+
+    fn control(&mut self, core: &CorePlace) -> Vec<u32> {
+        let (coord, address) = self.control_place(core);
+        let mut words = vec![0; CONTROL.word_count];
+        self.mesh.device(0).unwrap().read_l1(coord, address, &mut words).unwrap();
+        words
+    }
+
+    fn set_control(&mut self, core: &CorePlace, index: usize, words: &[u32]) {
+        let (coord, address) = self.control_place(core);
+        let device: &mut dyn Device = self.mesh.device(0).unwrap();
+        device.write_l1(coord, address + 4 * index as u64, words).unwrap();
+    }
+
+    fn control_place(&self, core: &CorePlace) -> (Noc0Coord, u64) {
+        let facts = self.mesh.chip(0).unwrap().facts().arch.facts();
+        let coord = Noc0Coord { x: core.coord.x, y: core.coord.y };
+        (coord, facts.control_address(core.kind))
+    }
+
+    /// Says that everything has been read, as a host does after a read.
+    fn acknowledge(&mut self) {
+        for core in self.workers() {
+            let control = self.control(&core);
+            self.set_control(&core, ext::SEEN_END, &control[..5]);
+            self.set_control(&core, ext::SEEN_LOST, &control[ext::LOST_LAUNCHES..][..5]);
+        }
+    }
+}
+
+fn wormhole() -> Bench {
+    Bench::new(&MeshConfig::wormhole(3))
+}
+
+fn id_word(core: &CorePlace, risc: u32) -> u32 {
+    core.flat_id << 5 | risc
+}
+
+/// Packet types of the markers that begin at these words.
+fn types_at(words: &[u32], at: impl IntoIterator<Item = usize>) -> Vec<u32> {
+    at.into_iter().map(|index| words[index] >> 28).collect()
+}
+
+#[test]
+fn every_workload_runs_on_every_architecture_and_is_described() {
+    for workload in Workload::all() {
+        assert!(workload.description.len() < 90, "{}", workload.name);
+        for arch in Arch::ALL {
+            let chip = ChipConfig::new(arch).with_active_ethernet(1);
+            let mut bench = Bench::new(&MeshConfig::new(5).with_chip(chip).with_sums(true));
+            let options = WorkloadOptions { ops: Some(3), has_ethernet: true, seed: 1 };
+            let plan = bench.plan(workload.name, options);
+            assert!(plan.launch_count() >= 3);
+            plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
+            bench.mesh.run_to_completion();
+            let truth = bench.mesh.truth();
+            assert!(truth.kernel_run_count() > 0, "{}", workload.name);
+            let ids = truth.launches.values().flatten().map(|launch| launch.program_id);
+            assert_eq!(ids.min(), Some(1));
+        }
+    }
+    assert_eq!(kernel_profiler::hosted::stray_probe_count(), 0);
+}
+
+#[test]
+fn full_buffers_keep_125_zones_and_say_that_25_were_lost() {
+    let mut bench = wormhole();
+    bench.run("full-buffer");
+    let core = bench.worker(17);
+    for risc in 0..5 {
+        let run = bench.lane(&core, risc, 22 * 516, 516);
+        assert_eq!(run[..4], [0, 0, id_word(&core, risc), 23]);
+        assert_eq!(types_at(&run, (4..512).step_by(4)), [8; 127]);
+        assert_eq!(types_at(&run, (6..512).step_by(4)), [9; 127]);
+        assert_eq!(run[512..], [0x8000_0000, 0x1000_0019, 0x8000_0000, 0]);
+    }
+    assert_eq!(bench.control(&core)[..5], [23 * 516; 5]);
+    let truth = bench.mesh.truth().total_emitted();
+    assert_eq!(truth, Emission::zones(64 * 5 * 23 * 152));
+}
+
+#[test]
+fn fifty_events_of_a_launch_fit() {
+    let mut bench = wormhole();
+    bench.run("timestamped-events");
+    let core = bench.worker(0);
+    let run = bench.lane(&core, 3, 0, 512);
+    assert_eq!(
+        types_at(&run, [12, 14, 18, 20, 22, 502, 504, 508, 510]),
+        [8, 11, 12, 9, 8, 8, 11, 12, 9]
+    );
+    assert_eq!(run[16..18], [1, 0]);
+    assert_eq!(run[26..28], [1, 1]);
+    assert_eq!((run[28] >> 12) & 0xFFFF, 1);
+    // Of zones, data and events 100 each were lost: tags 1 to 3.
+    let trailer = bench.lane(&core, 3, 512, 8);
+    let counts = [0x1000_0064, 0x2000_0064, 0x3000_0064, 0];
+    let expected: Vec<u32> = counts.iter().flat_map(|&low| [0x8000_0000, low]).collect();
+    assert_eq!(trailer, expected);
+    assert_eq!(bench.control(&core)[..5], [2 * 520; 5]);
+}
+
+#[test]
+fn a_lane_takes_as_many_launches_as_dram_was_kept_for() {
+    let mut bench = wormhole();
+    bench.run("op-support-count");
+    let core = bench.worker(63);
+    assert_eq!(bench.lane(&core, 0, 999 * 12, 4), [0, 0, id_word(&core, 0), 1000]);
+    let control = bench.control(&core);
+    assert_eq!(control[..5], [12_000, 0, 0, 0, 0]);
+    assert_eq!(control[ext::LOST_LAUNCHES], 250);
+    assert_eq!(control[CONTROL.dropped_zones], 1);
+}
+
+#[test]
+fn a_lane_starts_anew_once_the_host_has_read_it() {
+    let mut bench = wormhole();
+    let plan = bench.plan("multi-op", WorkloadOptions { ops: Some(40), ..Default::default() });
+    let core = bench.worker(5);
+    for (phase, first_id) in plan.phases.iter().zip([1, 41]) {
+        bench.mesh.enqueue_phase(phase);
+        bench.mesh.run_to_completion();
+        for risc in 0..5 {
+            assert_eq!(bench.lane(&core, risc, 0, 4)[2..], [id_word(&core, risc), first_id]);
+        }
+        assert_eq!(bench.control(&core)[..5], [40 * 12; 5]);
+        bench.acknowledge();
+    }
+    assert_eq!(bench.mesh.truth().kernel_run_count(), 64 * 5 * 80);
+}
+
+#[test]
+fn compute_kernels_run_in_every_fifth_launch() {
+    let mut bench = wormhole();
+    bench.run("multi-op-overflow");
+    let core = bench.worker(0);
+    let control = bench.control(&core);
+    assert_eq!(control[..5], [12_000, 12_000, 280 * 12, 280 * 12, 280 * 12]);
+    assert_eq!(control[ext::LOST_LAUNCHES..][..5], [400, 400, 0, 0, 0]);
+    assert_eq!(bench.lane(&core, 2, 12, 4), [0, 0, id_word(&core, 2), 6]);
+    let truth = bench.mesh.truth();
+    let key = |risc| RiscKey { chip_id: 0, core: core.coord, risc };
+    assert_eq!(truth.launches[&key(Risc::Ncrisc)].len(), 1400);
+    assert_eq!(truth.launches[&key(Risc::Trisc1)].len(), 280);
+    assert_eq!(truth.launches[&key(Risc::Trisc1)][1].program_id, 6);
+}
+
+#[test]
+fn loops_take_their_cycles_on_every_risc() {
+    let mut bench = wormhole();
+    bench.run("cycle-count");
+    for launches in bench.mesh.truth().launches.values() {
+        let kernel = launches[0].kernel.unwrap();
+        let cycles = kernel.end.0 - kernel.start.0;
+        assert!((104_000..104_200).contains(&cycles), "{cycles}");
+    }
+    let core = bench.worker(9);
+    let run = bench.lane(&core, 1, 0, 16);
+    let time = |at: usize| u64::from(run[at] & 0xFFF) << 32 | u64::from(run[at + 1]);
+    assert_eq!(time(14) - time(12), 104_018);
+}
+
+#[test]
+fn two_hours_wrap_one_clock_and_tear_one_read() {
+    let mut bench = wormhole();
+    bench.run("two-hour");
+    let starts = |bench: &Bench, core: &CorePlace| -> Vec<u64> {
+        // 100 zones a launch: 12 + 400 words.
+        let runs = (0..24).map(|launch| bench.lane(core, 0, launch * 412, 412));
+        let time =
+            |run: &[u32], at: usize| u64::from(run[at] & 0xFFF) << 32 | u64::from(run[at + 1]);
+        runs.flat_map(|run| (12..412).step_by(2).map(move |at| time(&run, at)).collect::<Vec<_>>())
+            .collect()
+    };
+    let steps_back = |times: &[u64]| times.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    let wrapping = starts(&bench, &bench.worker(0));
+    assert_eq!(steps_back(&wrapping), 1);
+    let at = wrapping.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
+    assert!(wrapping[at] > (1 << 44) - 2_000 && wrapping[at + 1] < 2_000);
+    let torn = starts(&bench, &bench.worker(1));
+    assert_eq!(steps_back(&torn), 1);
+    let at = torn.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
+    assert_eq!(torn[at] & 0xFFFF_FFFF, 0xFFFF_FFFF);
+    assert!((torn[at] - torn[at + 1]) > (1 << 32) - 2_000);
+    let torn_reads = bench.mesh.truth().faults;
+    let torn_reads = torn_reads.iter().filter(|fault| {
+        matches!(fault.effect, FaultEffect::ClockReadStalled { is_torn: true, .. })
+    });
+    assert_eq!(torn_reads.count(), 1);
+    assert!(bench.mesh.now_ps() > 110 * 60 * 1_000_000_000_000);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_words_and_truth() {
+    let run = |seed: u64, workload: &str| {
+        let config = MeshConfig::new(seed)
+            .with_chip(ChipConfig::new(Arch::WormholeB0).with_active_ethernet(2))
+            .with_chip(ChipConfig::new(Arch::Blackhole))
+            .with_sums(true);
+        let mut bench = Bench::new(&config);
+        let plan = bench.plan(workload, WorkloadOptions { seed, ..Default::default() });
+        plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
+        bench.mesh.run_to_completion();
+        let dram: Vec<_> = bench.mesh.chips().map(|chip| chip.dram().clone()).collect();
+        (dram, bench.mesh.truth(), bench.mesh.now_ps())
+    };
+    for workload in ["random", "quick-push", "matmul"] {
+        assert!(run(8, workload) == run(8, workload), "{workload}");
+        assert!(run(8, workload) != run(9, workload), "{workload}");
+    }
+}
+
+#[test]
+fn a_trace_replay_shows_in_the_runs_that_follow() {
+    let mut bench = wormhole();
+    let plan = bench.plan("cycle-count", WorkloadOptions { ops: Some(1), ..Default::default() });
+    let launch = &plan.phases[0].launches[0];
+    bench.mesh.enqueue_everywhere(launch);
+    bench.mesh.enqueue_everywhere(&launch.clone().beginning_trace_replay());
+    bench.mesh.enqueue_everywhere(launch);
+    bench.mesh.run_to_completion();
+    let core = bench.worker(2);
+    let id_words: Vec<u32> = (0..3).map(|run| bench.lane(&core, 4, run * 16 + 2, 1)[0]).collect();
+    let id = id_word(&core, 4);
+    assert_eq!(id_words, [id, 1 << 13 | id, 1 << 13 | id]);
+}
