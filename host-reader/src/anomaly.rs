@@ -32,6 +32,8 @@ pub enum AnomalyKind {
     BackwardTime,
     /// A line of a log cannot be read.
     MalformedLine,
+    /// A zone section of a kernel holds something else than zone texts.
+    MalformedZoneText,
     /// A core could not be read at all.
     UnreadableCore,
     /// Two places in the source share an id.
@@ -80,6 +82,7 @@ impl AnomalyKind {
             Self::OpenZone => "start without end",
             Self::BackwardTime => "backward time",
             Self::MalformedLine => "malformed line",
+            Self::MalformedZoneText => "malformed zone text",
             Self::UnreadableCore => "unreadable core",
             Self::ZoneIdCollision => "zone id collision",
             Self::AmbiguousPadding => "marker that looks like padding",

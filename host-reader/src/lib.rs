@@ -19,6 +19,8 @@ pub mod read;
 pub mod readout;
 /// Zones paired from the records of each lane.
 pub mod timeline;
+mod whole_file;
+pub mod zone_names;
 
 pub use init::{InitError, ProfilerOptions, init_device_profiler};
 pub use read::{ReadError, ReadOptions};
