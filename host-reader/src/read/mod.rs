@@ -1,5 +1,420 @@
-//! Reading: the conversation with the device.
+//! Reading: the conversation with the device, from control vectors to acknowledgement.
+//!
+//! | question | file |
+//! |---|---|
+//! | what can a caller choose? why does a read fail? | `options` |
+//! | what does a control vector say, and which generation wrote it? | `control` |
+//! | which words of a core are unread? | `plan` |
+//! | how are they read in few transactions? | `dram` |
+//! | which launches found no room in DRAM? | `loss_log` |
+//! | which runs still wait in L1? | `pending` |
+//! | how does the device learn what was read? | `acknowledge` |
+//!
+//! # Order of a read
+//!
+//! 1. The control vectors of all chosen cores.
+//! 2. The used words of their DRAM lanes, neighbours in one piece.
+//! 3. Loss logs, where there are any; with [`ReadOptions::last_read`] the runs that wait in L1.
+//! 4. The acknowledgement. Our runtime gets marks, so a push that races the read is neither lost
+//!    nor read twice. Upstream's gets its reset; whatever was pushed up to the last look before
+//!    it is read first.
+//! 5. Decoding, on all processors if there is much of it.
+//!
+//! Control words are not trusted: each is compared with the memory that there is before
+//! anything is read or allocated, and a core that cannot be read stops no other.
 
+mod acknowledge;
+mod control;
+mod dram;
+mod loss_log;
 mod options;
+mod pending;
+mod plan;
+mod session;
+#[cfg(test)]
+mod tests;
 
 pub use options::{GenerationChoice, ReadError, ReadOptions};
+
+use crate::{
+    anomaly::AnomalyKind,
+    decode::{DecodedLane, LaneContext, LaneDecoder, LaneState},
+    lane::LaneId,
+    mesh::{CoreDescription, DeviceDescription, Mesh},
+    readout::{ChipSummary, DeviceReadout, Readout},
+};
+use control::{ControlVector, WORDS};
+use loss_log::SeenRemainder;
+use plan::{CoreRead, LaneRead};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use session::Session;
+use std::collections::BTreeMap;
+use wire::{Generation, control::ControlLayout, dram::DramGeometry};
+
+/// Reads everything that a mesh has recorded and no host has read yet.
+///
+/// # Errors
+/// If there is no core to read, none answers, or the control vectors fit no known format.
+/// Anything less is an [anomaly](Readout::anomalies), and what is missing is in the
+/// [ledger](Readout::losses).
+///
+/// # Cost
+/// Per core one read of its control vector; beyond that only words that were pushed.
+///
+/// ```
+/// use host_reader::{ProfilerOptions, init_device_profiler, read_device_profiler};
+/// use host_reader::mesh::*;
+/// use wire::{PacketKind, RunHostId};
+///
+/// // One core whose memory lies in a vector; see `host_reader::mesh` for other back ends.
+/// let noc0 = Noc0Coord { x: 1, y: 1 };
+/// let chip = DeviceDescription {
+///     chip_id: 0,
+///     arch: "wormhole_b0".into(),
+///     aiclk_mhz: 1000,
+///     max_compute_cores: 1,
+///     cores: vec![CoreDescription {
+///         noc0,
+///         logical: LogicalCoord { x: 0, y: 0 },
+///         kind: wire::CoreKind::Tensix,
+///         flat_id: 0,
+///         control_address: 0,
+///         vector_address: 256,
+///     }],
+///     dram: DramDescription { bank_count: 1, region_address: 64, region_bytes: 240_000 },
+/// };
+/// let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip)] };
+/// init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
+///
+/// // What a kernel would have left behind: one run of program 3 on BRISC.
+/// let run = [
+///     0, 0, 0, 3,
+///     0x8FC0_D001, 0x1000, 0x9FC0_D001, 0x1700,
+///     0x8E42_7001, 0x1100, 0x9E42_7001, 0x1600,
+/// ];
+/// mesh.devices[0].write_dram(0, 64, &run)?;
+/// mesh.devices[0].write_l1(noc0, 0, &[12])?;
+///
+/// let readout = read_device_profiler(&mut mesh)?;
+/// let lane = &readout.devices[0].lanes[0];
+/// assert_eq!(lane.runs[0].program, RunHostId::encode(3, 0));
+/// assert_eq!(lane.records().next().unwrap().kind, PacketKind::ZoneStart);
+/// assert!(readout.losses.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_device_profiler<M: Mesh + ?Sized>(mesh: &mut M) -> Result<Readout, ReadError> {
+    read_device_profiler_with(mesh, &ReadOptions::default())
+}
+
+/// Reads as [`read_device_profiler`], in the way that `options` ask for.
+///
+/// # Errors
+/// As [`read_device_profiler`], and if the options are impossible.
+pub fn read_device_profiler_with<M: Mesh + ?Sized>(
+    mesh: &mut M,
+    options: &ReadOptions,
+) -> Result<Readout, ReadError> {
+    Reader::new(options.clone()).read(mesh)
+}
+
+/// Reads a mesh again and again, and remembers the time that each lane has reached.
+///
+/// So a time stamp that wraps between two reads goes on rising, and words that an earlier read
+/// has taken are known for what they are. A launch that spans two reads begins in both.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    options: ReadOptions,
+    lanes: BTreeMap<LaneId, LaneMemory>,
+}
+
+/// What is remembered of a lane.
+#[derive(Clone, Debug, Default)]
+struct LaneMemory {
+    decode: LaneState,
+    remainder: SeenRemainder,
+}
+
+impl Reader {
+    /// A reader that has read nothing yet.
+    #[must_use]
+    pub const fn new(options: ReadOptions) -> Self {
+        Self { options, lanes: BTreeMap::new() }
+    }
+
+    /// The options of the next read.
+    pub const fn options_mut(&mut self) -> &mut ReadOptions {
+        &mut self.options
+    }
+
+    /// Reads everything that was recorded since the last read.
+    ///
+    /// # Errors
+    /// As [`read_device_profiler_with`].
+    pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Readout, ReadError> {
+        self.options.check()?;
+        let options = self.options.clone();
+        let geometries = geometries(mesh, &options)?;
+        let mut readout = Readout { zones: options.zones.clone(), ..Readout::default() };
+        let mut failures = Vec::new();
+        for (index, geometry) in geometries {
+            let Some(device) = mesh.device(index) else { continue };
+            let mut session = Session::new(device, &options);
+            match self.read_device(&mut session, &geometry) {
+                Ok(device) => readout.devices.push(device),
+                Err(error) => failures.push(error),
+            }
+            readout.anomalies.merge(session.anomalies);
+            readout.losses.merge(&session.losses);
+            readout.words_read += session.words_read;
+        }
+        if readout.devices.is_empty() {
+            return Err(failures.into_iter().next().unwrap_or(ReadError::NothingToRead));
+        }
+        for error in failures {
+            readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
+        }
+        Ok(readout)
+    }
+
+    fn read_device(
+        &mut self,
+        session: &mut Session<'_>,
+        geometry: &DramGeometry,
+    ) -> Result<DeviceReadout, ReadError> {
+        let chip = session.device.description().clone();
+        let vectors = read_vectors(session, &chip)?;
+        let generation = choose_generation(session, &chip, geometry, &vectors)?;
+        let mut cores = plan_cores(session, &chip, geometry, &generation, vectors);
+        let pieces = dram::read_lanes(session, &mut cores);
+        for core in &mut cores {
+            self.finish_core(session, core, &generation, &pieces);
+        }
+        let mode = session.options.mode;
+        let waits = |core: &CoreRead, lane: &LaneRead| {
+            lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
+        };
+        let waiting = |core: &CoreRead| core.lanes.iter().filter(|lane| waits(core, lane)).count();
+        Ok(DeviceReadout {
+            chip: ChipSummary {
+                chip_id: chip.chip_id,
+                arch: chip.arch,
+                aiclk_mhz: chip.aiclk_mhz,
+                max_compute_cores: Some(chip.max_compute_cores),
+            },
+            pending_runs: cores.iter().map(waiting).sum::<usize>() as u64,
+            discarded_launches: cores
+                .iter()
+                .map(|core| u64::from(core.control.discarded_launches()))
+                .sum(),
+            lanes: self.decode(session, &cores, &generation, &pieces),
+        })
+    }
+
+    /// Reads what remains of a core after its lanes, and tells it so.
+    fn finish_core(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &mut CoreRead,
+        generation: &Generation,
+        pieces: &[Vec<u32>],
+    ) {
+        let remembered = |id| self.lanes.get(&id).map_or_else(Default::default, |m| m.remainder);
+        for (id, remainder) in loss_log::read_logs(session, core, remembered) {
+            self.lanes.entry(id).or_default().remainder = remainder;
+        }
+        if session.options.last_read {
+            pending::read_runs(session, core, generation, pieces);
+        }
+        if core.control.is_ours() {
+            acknowledge::acknowledge(session, core);
+        } else {
+            acknowledge::reset(session, core, pieces);
+        }
+        acknowledge::report_dropped(session, core);
+        if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
+            core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
+        }
+    }
+
+    fn decode(
+        &mut self,
+        session: &mut Session<'_>,
+        cores: &[CoreRead],
+        generation: &Generation,
+        pieces: &[Vec<u32>],
+    ) -> Vec<crate::lane::Lane> {
+        let mut jobs = Vec::new();
+        for core in cores {
+            for lane in core.lanes.iter().filter(|lane| has_words(lane, pieces)) {
+                let context = context_of(session, core, lane, *generation);
+                jobs.push((lane, context, self.state_of(lane.id, core.read_at)));
+            }
+        }
+        let word_count: usize = jobs.iter().map(|(lane, ..)| lane.words(pieces).len()).sum();
+        let decode = |(lane, context, state): (&LaneRead, LaneContext, LaneState)| {
+            decode_lane(lane, &context, state, pieces)
+        };
+        let decoded: Vec<_> = if word_count > PARALLEL_WORDS {
+            jobs.into_par_iter().map(decode).collect()
+        } else {
+            jobs.into_iter().map(decode).collect()
+        };
+        let mut lanes = Vec::new();
+        for (decoded, state) in decoded {
+            self.lanes.entry(decoded.lane.id).or_default().decode = state;
+            session.anomalies.merge(decoded.anomalies);
+            session.losses.merge(&decoded.losses);
+            if decoded.lane.record_count() > 0 {
+                lanes.push(decoded.lane);
+            }
+        }
+        lanes.sort_by_key(|lane| lane.id);
+        lanes
+    }
+
+    /// What is remembered of a lane, unless its tile was reset and its clock begins anew.
+    fn state_of(&self, id: LaneId, read_at: Option<u64>) -> LaneState {
+        let state = self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default();
+        let was_reset = read_at.is_some_and(|now| now < state.last_time());
+        if was_reset { LaneState::default() } else { state }
+    }
+}
+
+/// From how many words on lanes are decoded in parallel.
+const PARALLEL_WORDS: usize = 1 << 16;
+
+/// The layouts of all chips, computed before any of them is touched.
+fn geometries<M: Mesh + ?Sized>(
+    mesh: &mut M,
+    options: &ReadOptions,
+) -> Result<Vec<(usize, DramGeometry)>, ReadError> {
+    let mut geometries = Vec::new();
+    for index in 0..mesh.device_count() {
+        let Some(device) = mesh.device(index) else { continue };
+        let chip = device.description();
+        if !chip.cores.iter().any(|core| options.cores.contains(chip.chip_id, core)) {
+            continue;
+        }
+        let geometry = chip
+            .geometry(options.program_support_count, options.sums_enabled)
+            .map_err(|source| ReadError::Geometry { chip_id: chip.chip_id, source })?;
+        geometries.push((index, geometry));
+    }
+    Ok(geometries)
+}
+
+type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
+
+/// Reads the control vectors of all chosen cores.
+fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<Vectors, ReadError> {
+    let chosen = session.options.generation.generation();
+    let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);
+    let mut vectors = Vec::new();
+    let mut first = None;
+    for core in &chip.cores {
+        if !session.options.cores.contains(chip.chip_id, core) {
+            continue;
+        }
+        match plan::read_words(session, core, layout.word_count) {
+            Ok(words) => vectors.push((core.clone(), words)),
+            Err(error) => {
+                note_unreadable(session, core, &error);
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        Some(first) if vectors.is_empty() => Err(ReadError::NoCoreReadable { first }),
+        _ => Ok(vectors),
+    }
+}
+
+fn note_unreadable(
+    session: &mut Session<'_>,
+    core: &CoreDescription,
+    error: &crate::mesh::AccessError,
+) {
+    let place = core.noc0;
+    session.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
+}
+
+fn choose_generation(
+    session: &Session<'_>,
+    chip: &DeviceDescription,
+    geometry: &DramGeometry,
+    vectors: &Vectors,
+) -> Result<Generation, ReadError> {
+    let found = || control::detect(chip, geometry, vectors.iter().map(|(core, w)| (core, w)));
+    let generation = session.options.generation.generation().or_else(found);
+    if let Some(generation) = generation {
+        return Ok(plan::with_layout(generation, session));
+    }
+    let (expected, [as_current, as_legacy]) = match vectors.first() {
+        Some((core, words)) => (
+            control::expected_words(chip, geometry, core),
+            [ControlLayout::WORDS64, ControlLayout::WORDS32]
+                .map(|layout| control::host_words(words, &layout)),
+        ),
+        None => Default::default(),
+    };
+    Err(ReadError::UnknownGeneration {
+        chip_id: chip.chip_id,
+        expected: format!("{expected:#x?}").replace(['\n', ' '], ""),
+        as_current: format!("{as_current:#x?}").replace(['\n', ' '], ""),
+        as_legacy: format!("{as_legacy:#x?}").replace(['\n', ' '], ""),
+    })
+}
+
+fn plan_cores(
+    session: &mut Session<'_>,
+    chip: &DeviceDescription,
+    geometry: &DramGeometry,
+    generation: &Generation,
+    vectors: Vectors,
+) -> Vec<CoreRead> {
+    let mut cores = Vec::new();
+    for (core, words) in vectors {
+        let control = ControlVector { words, layout: generation.control };
+        match plan::settle(session, &core, control) {
+            Ok(control) => cores.push(CoreRead::plan(session, chip, &core, control, geometry)),
+            Err(error) => note_unreadable(session, &core, &error),
+        }
+    }
+    cores
+}
+
+fn context_of(
+    session: &Session<'_>,
+    core: &CoreRead,
+    lane: &LaneRead,
+    generation: Generation,
+) -> LaneContext {
+    LaneContext {
+        lane: lane.id,
+        risc_index: u32::try_from(lane.risc_index).unwrap_or(0),
+        flat_id: core.core.flat_id,
+        generation,
+        has_trailers: core.control.is_ours(),
+        mode: session.options.mode,
+        host_ids: session.options.host_ids,
+        read_at: core.read_at,
+    }
+}
+
+fn has_words(lane: &LaneRead, pieces: &[Vec<u32>]) -> bool {
+    !lane.words(pieces).is_empty() || lane.pending.as_ref().is_some_and(|run| !run.is_empty())
+}
+
+fn decode_lane(
+    lane: &LaneRead,
+    context: &LaneContext,
+    state: LaneState,
+    pieces: &[Vec<u32>],
+) -> (DecodedLane, LaneState) {
+    let mut decoder = LaneDecoder::new(context, state);
+    decoder.feed(lane.words(pieces), lane.begin.into());
+    if let Some(run) = lane.pending.as_ref().filter(|run| !run.is_empty()) {
+        decoder.feed(run, lane.end.into());
+    }
+    decoder.finish()
+}

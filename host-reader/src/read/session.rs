@@ -1,0 +1,97 @@
+//! One chip during one read: what was asked of it, and what was odd.
+
+use crate::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    lane::LaneId,
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    mesh::{AccessError, CoreDescription, Device},
+    read::ReadOptions,
+};
+use wire::{RunHostId, vector};
+
+/// The chip, and the books of this read.
+pub(super) struct Session<'a> {
+    pub(super) device: &'a mut dyn Device,
+    pub(super) options: &'a ReadOptions,
+    pub(super) anomalies: AnomalyLog,
+    pub(super) losses: LossLedger,
+    pub(super) words_read: u64,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(device: &'a mut dyn Device, options: &'a ReadOptions) -> Self {
+        let (anomalies, losses) = (AnomalyLog::default(), LossLedger::default());
+        Self { device, options, anomalies, losses, words_read: 0 }
+    }
+
+    /// Reads the first words of a core's control vector.
+    pub(super) fn read_control(
+        &mut self,
+        core: &CoreDescription,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        self.device.read_l1(core.noc0, core.control_address, words)
+    }
+
+    /// Reads words of a RISC's L1 vector.
+    pub(super) fn read_vector(
+        &mut self,
+        core: &CoreDescription,
+        risc_index: usize,
+        first: usize,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        let offset = (risc_index * vector::VECTOR_WORDS + first) as u64 * 4;
+        self.device.read_l1(core.noc0, core.vector_address + offset, words)
+    }
+
+    /// Reads words of a DRAM bank.
+    pub(super) fn read_dram(
+        &mut self,
+        bank: u32,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        self.device.read_dram(bank, address, words)
+    }
+
+    /// Writes words of a core's control vector, from `first` on.
+    pub(super) fn write_control(&mut self, core: &CoreDescription, first: usize, words: &[u32]) {
+        let address = core.control_address + first as u64 * 4;
+        if let Err(error) = self.device.write_l1(core.noc0, address, words) {
+            let core = core.noc0;
+            self.note(AnomalyKind::UnreadableCore, None, first, || {
+                format!("core {core} cannot be told what was read: {error}")
+            });
+        }
+    }
+
+    pub(super) fn note(
+        &mut self,
+        kind: AnomalyKind,
+        lane: Option<LaneId>,
+        position: usize,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.anomalies.record(kind, lane, position as u64, detail);
+    }
+
+    pub(super) fn lose(
+        &mut self,
+        lane: LaneId,
+        cause: LossCause,
+        program: Option<RunHostId>,
+        totals: LossTotals,
+    ) {
+        self.losses.enter(LossKey { lane, cause, program }, totals);
+    }
+
+    /// Enters markers of which nothing is known but that they are missing.
+    pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
+        let unknown_markers = u64::from(word_count / 2);
+        self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });
+    }
+}
