@@ -84,7 +84,8 @@ impl State {
         let trace_field = port.vector(risc_index, ID_LH) & lane::PACKING.trace_field();
         lane::stamp_id(port, risc_index, lane::id_word(risc_index, lanes.flat_id, 0) | trace_field);
         let mut batch = Batch::new(port, lanes);
-        batch.push(PushSource::Vector { risc_index }, words, lanes.place(risc_index, host_end));
+        let place = lanes.place(risc_index, host_end);
+        batch.push_rarely(PushSource::Vector { risc_index }, words, place);
         let port = batch.finish();
         port.set_control(CONTROL.host_end + risc_index, host_end.wrapping_add(words));
         self.empty(port);
@@ -141,6 +142,7 @@ pub(crate) fn is_lane_closed<P: Port + ?Sized>(port: &mut P, risc_index: usize) 
 const NOT_PUSHED: u32 = 0;
 
 /// What a RISC has published and the aggregating RISC has not pushed yet.
+#[derive(Clone, Copy)]
 struct PublishedRun {
     risc_index: usize,
     words: u32,
@@ -177,12 +179,12 @@ impl PublishedRun {
     #[cold]
     #[inline(never)]
     fn push_with_losses<P: Port + ?Sized>(
-        &self,
+        self,
         batch: &mut Batch<'_, P>,
         id_word: u32,
         end: &mut u32,
     ) -> u32 {
-        let Self { risc_index, mut words, host_end } = *self;
+        let Self { risc_index, mut words, host_end } = self;
         let mut trailer = Trailer::of_l1(loss::left_behind(batch.port, risc_index));
         lane::stamp_id(batch.port, risc_index, id_word);
         let is_closed = is_lane_closed(batch.port, risc_index);
@@ -197,7 +199,8 @@ impl PublishedRun {
                 return 1 << risc_index;
             }
         }
-        batch.push(PushSource::Vector { risc_index }, words, self.place(&batch.lanes, host_end));
+        let place = self.place(&batch.lanes, host_end);
+        batch.push_rarely(PushSource::Vector { risc_index }, words, place);
         *end = batch.push_trailer(&trailer, risc_index, host_end.wrapping_add(words));
         u32::from(has_dropped) << risc_index
     }
@@ -230,13 +233,24 @@ impl<'a, P: Port + ?Sized> Batch<'a, P> {
         Self { port, lanes, has_begun: false, is_staging_busy: false }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn push(&mut self, source: PushSource, words: u32, destination: PushDestination) {
         if !self.has_begun {
-            self.port.begin_pushes();
-            self.has_begun = true;
+            self.begin();
         }
         self.port.push(source, words, destination);
+    }
+
+    /// As [`Batch::push`], where code should be small and not fast.
+    #[inline(never)]
+    fn push_rarely(&mut self, source: PushSource, words: u32, destination: PushDestination) {
+        self.push(source, words, destination);
+    }
+
+    #[inline(never)]
+    fn begin(&mut self) {
+        self.port.begin_pushes();
+        self.has_begun = true;
     }
 
     /// Pushes a trailer to the lane of a RISC from word `end` on; returns the lane's new end.
@@ -258,7 +272,7 @@ impl<'a, P: Port + ?Sized> Batch<'a, P> {
         staging.is_half_full = !staging.is_half_full;
         if !staging.is_half_full {
             let place = self.lanes.place(staging.risc_index, staging.end);
-            self.push(PushSource::Trailer, STAGED_WORDS, place);
+            self.push_rarely(PushSource::Trailer, STAGED_WORDS, place);
             self.is_staging_busy = true;
             staging.end = staging.end.wrapping_add(STAGED_WORDS);
         }

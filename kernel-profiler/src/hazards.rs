@@ -236,6 +236,7 @@ mod tests {
     #[test]
     fn h15_a_sum_stops_at_its_maximum_and_a_second_name_is_counted() {
         let mut rig = Rig::new(12_000);
+        rig.riscs[0].port.sums = true;
         rig.launch_brisc(1, |risc| {
             let sum = |risc: &mut TestRisc, id, cycles| {
                 risc.state.add_to_sum(0, wire::ZoneId(id), cycles);

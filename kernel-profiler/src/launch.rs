@@ -195,6 +195,9 @@ impl State {
     /// Appends the totals of the sum zones; dispatch headroom has no more use by now.
     fn append_sums<P: Port + ?Sized>(&mut self, port: &mut P) {
         const TOTAL: i32 = bytes(marker::MARKER_WORDS);
+        if !port.sums_enabled() {
+            return;
+        }
         for Sum { header, cycles, .. } in self.sums {
             if header == 0 {
                 continue;
