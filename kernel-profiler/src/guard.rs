@@ -1,6 +1,11 @@
 //! Guards: a zone lasts as long as its guard.
 //!
-//! None can be sent to another thread, since a zone ends on the RISC where it began.
+//! None can be sent to another thread, since a zone ends on the RISC where it began:
+//!
+//! ```compile_fail
+//! let guard = kernel_profiler::__private::open_zone::<1>();
+//! std::thread::spawn(move || drop(guard));
+//! ```
 
 use crate::{
     launch::{self, Scope},

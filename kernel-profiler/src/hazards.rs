@@ -319,6 +319,19 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_zeroes_the_control_vector_gets_a_fresh_start() {
+        let mut rig = Rig::new(52 + 16);
+        let body = |risc: &mut TestRisc| (0..10).for_each(|_| risc.zone(1));
+        (0..4).for_each(|program| rig.launch_brisc(program, body));
+        for word in (0..64).filter(|word| ![6, C.dram_address, 54, 55].contains(word)) {
+            rig.set_control(word, 0);
+        }
+        rig.launch_brisc(4, body);
+        assert_eq!((rig.runs(0).len(), rig.runs(0)[0].program_id), (1, 4));
+        assert_eq!((rig.control(C.run_counter), rig.control(5)), (1, 0x4B50_0001));
+    }
+
+    #[test]
     fn a_discarded_launch_leaves_nothing_but_its_count() {
         let mut rig = Rig::new(12_000);
         rig.launch_brisc(1, |_| {});
