@@ -33,6 +33,8 @@ pub mod mesh;
 pub mod mesh_access;
 pub mod native;
 pub mod noc;
+#[cfg(test)]
+mod prepared;
 pub mod program;
 pub mod random;
 pub mod riscv;

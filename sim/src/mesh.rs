@@ -173,47 +173,125 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
 mod tests {
     use super::*;
     use crate::{
-        native,
-        program::{CoreSelection, Emission, Kernel, NativeKernel, Program},
+        prepared::{Bench, id_word},
+        program::{Emission, NativeKernel, Program},
     };
-    use host_reader::{ProfilerOptions, init_device_profiler};
+    use host_reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
     use kernel_profiler::device_zone_scoped;
 
-    fn spinning(cycles: u64) -> Arc<dyn Kernel> {
-        Arc::new(NativeKernel::new(
+    /// A program whose kernels work for so many cycles in one zone.
+    fn working(cycles: u64) -> Arc<Program> {
+        let kernel = NativeKernel::new(
             |_| Emission::zones(1),
             move |_| {
                 device_zone_scoped!("WORK");
-                native::spin(cycles);
+                crate::native::spin(cycles);
             },
-        ))
-    }
-
-    fn prepared(config: &MeshConfig) -> SimulatedMesh {
-        let mut mesh = SimulatedMesh::new(config).unwrap();
-        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-        mesh
+        );
+        Arc::new(Program::new("working").with_kernel_on_all(&(Arc::new(kernel) as _)))
     }
 
     #[test]
-    fn a_launch_leaves_its_words_in_dram() {
-        let mut mesh = prepared(&MeshConfig::wormhole(1));
-        let program = Arc::new(Program::new("p").with_kernel_on_all(&spinning(100)));
-        let plan = mesh.chip(0).unwrap().plan().clone();
-        let core = plan.cores().iter().find(|core| core.kind == wire::CoreKind::Tensix).unwrap();
-        let launch = Launch::new(&program, 7).on(CoreSelection::At(vec![core.coord]));
-        mesh.enqueue(0, launch).unwrap();
-        mesh.run_to_completion();
-        let chip = mesh.chip(0).unwrap();
-        let geometry = wire::dram::DramGeometry::new(1000, false, 80, 12).unwrap();
-        for risc in 0..5 {
-            let place = geometry.lane(core.flat_id, risc);
-            let mut words = [0; 16];
-            assert!(chip.dram().read(place.bank, 32 + u64::from(place.offset_bytes), &mut words));
-            assert_eq!(words[..4], [0, 0, core.flat_id << 5 | risc, 7]);
-            let starts = [words[4], words[8], words[12]].map(|word| word >> 28);
-            let ends = [words[6], words[10], words[14]].map(|word| word >> 28);
-            assert_eq!((starts, ends), ([8; 3], [9; 3]));
+    fn the_host_sees_a_launch_only_as_far_as_it_has_come() {
+        let mut bench = Bench::new(&MeshConfig::wormhole(1));
+        let core = bench.worker(12);
+        bench.mesh.enqueue(0, Launch::new(&working(1_000_000), 9)).unwrap();
+        let mut host_ends = Vec::new();
+        while host_ends.last() != Some(&16) {
+            host_ends.push(bench.control(&core)[0]);
+            let has_landed = bench.read_lane(&core, 0, 4) == [0, 0, id_word(&core, 0), 9];
+            assert!(has_landed || host_ends.last() == Some(&0), "words come before their end");
+            bench.mesh.wait_ns(20_000);
         }
+        // The kernel takes a millisecond, a look at it 20 microseconds.
+        assert!((45..60).contains(&host_ends.len()), "{}", host_ends.len());
+        assert!(bench.mesh.truth().kernel_run_count() > 0);
+    }
+
+    #[test]
+    fn looking_on_changes_nothing_on_the_device() {
+        let run = |is_watched: bool| {
+            let mut bench = Bench::new(&MeshConfig::blackhole(2));
+            let core = bench.worker(3);
+            for id in 1..20 {
+                bench.mesh.enqueue(0, Launch::new(&working(700), id)).unwrap();
+            }
+            for _ in 0..if is_watched { 300 } else { 0 } {
+                bench.control(&core);
+            }
+            bench.mesh.run_to_completion();
+            (bench.mesh.chip(0).unwrap().dram().clone(), bench.mesh.truth())
+        };
+        assert!(run(true) == run(false));
+    }
+
+    #[test]
+    fn a_ping_lies_between_the_host_times_around_it() {
+        let mut bench = Bench::new(&MeshConfig::wormhole(1));
+        let core = bench.worker(0).coord;
+        let chip = bench.mesh.chip(0).unwrap();
+        let (clock, epoch) = (chip.clock().clone(), chip.tile(core).unwrap().clock.epoch());
+        for _ in 0..100 {
+            let before = bench.mesh.now_ps();
+            let device = bench.mesh.device(0).unwrap();
+            let seen = device.read_wall_clock(Noc0Coord { x: core.x, y: core.y }).unwrap() - epoch;
+            let after = bench.mesh.now_ps();
+            assert!((clock.cycles_at(before)..=clock.cycles_at(after)).contains(&seen));
+        }
+    }
+
+    #[test]
+    fn accesses_to_nowhere_are_refused_with_the_place() {
+        let mut bench = Bench::new(&MeshConfig::wormhole(1));
+        let core = bench.worker(0).coord;
+        let core = Noc0Coord { x: core.x, y: core.y };
+        let device: &mut dyn Device = bench.mesh.device(0).unwrap();
+        let dram = Noc0Coord { x: 0, y: 0 };
+        let error = device.read_l1(dram, 0, &mut [0]).unwrap_err();
+        assert_eq!(error, AccessError::NoSuchCore { chip_id: 0, core: dram });
+        let error = device.write_l1(core, 1_499_136, &[0]).unwrap_err();
+        assert!(error.to_string().contains("L1 of core (1,"), "{error}");
+        let error = device.read_dram(12, 0, &mut [0]).unwrap_err();
+        assert!(error.to_string().contains("DRAM bank 12: 1 words at 0x0"), "{error}");
+        assert!(bench.mesh.device(1).is_none());
+        let error = bench.mesh.enqueue(1, Launch::new(&working(1), 1)).unwrap_err();
+        assert_eq!(error.to_string(), "the mesh has 1 chips, none of them is number 1");
+    }
+
+    #[test]
+    fn a_launch_that_runs_nothing_on_a_core_is_counted_apart() {
+        let mut bench = Bench::new(&MeshConfig::wormhole(1));
+        let core = bench.worker(0);
+        bench.mesh.enqueue(0, Launch::new(&Arc::new(Program::new("idle")), 1)).unwrap();
+        bench.mesh.run_to_completion();
+        let control = bench.control(&core);
+        assert_eq!((control[0], control[wire::control::ext::DISCARDED_LAUNCHES]), (0, 1));
+        let truth = bench.mesh.truth();
+        assert!(truth.launches.is_empty());
+        assert_eq!(truth.idle_launches.len(), 64);
+        assert_eq!(truth.idle_launches[&(0, core.coord)], 1);
+    }
+
+    #[test]
+    fn launches_follow_each_other_on_all_cores() {
+        let mut bench = Bench::new(&MeshConfig::wormhole(4));
+        for id in 1..=3 {
+            bench.mesh.enqueue(0, Launch::new(&working(5_000), id)).unwrap();
+        }
+        bench.mesh.run_to_completion();
+        let truth = bench.mesh.truth();
+        let chip = bench.mesh.chip(0).unwrap();
+        let mut ends = vec![0; 3];
+        let mut starts = vec![u64::MAX; 3];
+        for (key, launches) in &truth.launches {
+            let epoch = chip.tile(key.core).unwrap().clock.epoch();
+            for (index, launch) in launches.iter().enumerate() {
+                let kernel = launch.kernel.unwrap();
+                starts[index] = starts[index].min(kernel.start.0 - epoch);
+                ends[index] = ends[index].max(kernel.end.0 - epoch);
+            }
+        }
+        assert!(ends[0] < starts[1] && ends[1] < starts[2]);
+        assert!(starts[1] - ends[0] < 4_000, "{starts:?} {ends:?}");
     }
 }

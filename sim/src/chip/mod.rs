@@ -166,8 +166,14 @@ impl Chip {
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
-    /// Carries out every launch that has begun by `now`.
+    /// Lets the time come: launches begin, writes land.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
+        self.begin_until(now);
+        self.dram.land_until(self.clock.cycles_at(now));
+    }
+
+    /// Carries out every launch that has begun by `now`.
+    fn begin_until(&mut self, now: Picoseconds) {
         let seen_until = self.clock.cycles_at(now);
         while self.next_go_cycle().is_some_and(|go| go <= seen_until) {
             self.run_next(seen_until);
@@ -176,7 +182,8 @@ impl Chip {
 
     /// Carries out every launch and lets every write land; returns when that is over.
     pub(crate) fn run_to_completion(&mut self) -> Picoseconds {
-        while self.next_go_cycle().is_some() {
+        while let Some(go_cycle) = self.next_go_cycle() {
+            self.dram.land_until(go_cycle);
             self.run_next(u64::MAX);
         }
         let quiet_from = self.dram.quiet_from().unwrap_or(0);
@@ -198,7 +205,6 @@ impl Chip {
     fn run_next(&mut self, seen_until: u64) {
         let Some(go_cycle) = self.next_go_cycle() else { return };
         let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
-        self.dram.land_until(go_cycle);
         let job = Job {
             launch: &launch,
             launch_index: self.launch_count,
@@ -249,7 +255,7 @@ impl Chip {
 
     /// Brings the chip up to the end of an access to a core.
     fn see(&mut self, index: usize, time: AccessTime) {
-        self.run_until(time.end);
+        self.begin_until(time.end);
         let first_cycle = self.clock.cycles_at(time.first);
         self.cores[index].tile_mut().journal.see_until(first_cycle);
     }
@@ -311,7 +317,7 @@ impl Chip {
         if !self.dram.contains(bank, address, words.len()) {
             return Err(Unreached::OutOfRange);
         }
-        self.run_until(time.end);
+        self.begin_until(time.end);
         let mut first = 0;
         for chunk in words.chunks_mut(DRAM_CHUNK_WORDS) {
             self.dram.land_until(self.clock.cycles_at(time.word(first)));
@@ -331,7 +337,7 @@ impl Chip {
         time: AccessTime,
     ) -> Result<u64, Unreached> {
         let index = self.reached_core(coord, time.end)?;
-        self.run_until(time.end);
+        self.begin_until(time.end);
         let chip_cycle = self.clock.cycles_at(time.first);
         Ok(self.cores[index].tile().clock.value(chip_cycle).0)
     }

@@ -12,6 +12,8 @@
 //! Ready rules are in [`rules`]; any other implementation of [`Rule`] works as well.
 
 pub mod rules;
+#[cfg(test)]
+mod tests;
 
 use crate::{arch::TileCoord, random::Stream};
 use std::sync::Arc;

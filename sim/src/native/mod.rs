@@ -29,6 +29,12 @@ pub fn now() -> Cycles {
     stage::with(|stage| stage.wall_clock())
 }
 
+/// Texts of the zones that native kernels have opened so far: `name,file,line,tag`.
+#[must_use]
+pub fn registered_zones() -> Vec<String> {
+    kernel_profiler::hosted::registered_zones()
+}
+
 /// Where and as what the kernel on this thread runs.
 ///
 /// # Panics

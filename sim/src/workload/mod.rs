@@ -12,6 +12,7 @@ mod tests;
 
 use crate::{fault::Rule, mesh::SimulatedMesh, program::Launch};
 use std::sync::Arc;
+use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 
 /// What a workload can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub struct Workload {
     pub name: &'static str,
     /// What it does, in one line.
     pub description: &'static str,
+    /// Programs that DRAM is to be kept for, unless the user chooses otherwise.
+    pub program_support_count: u32,
     plan: fn(&SimulatedMesh, &WorkloadOptions) -> Plan,
 }
 
@@ -117,51 +120,61 @@ const ALL: &[Workload] = &[
     Workload {
         name: "matmul",
         description: "matrix products of several shapes: reader, writer and compute kernels",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: matmul::plan,
     },
     Workload {
         name: "full-buffer",
         description: "150 zones per RISC and launch where 125 fit, 23 launches",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: floods::full_buffer,
     },
     Workload {
         name: "timestamped-events",
         description: "2 launches of 150 times a zone, data and an event, of which 100 events fit",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: floods::timestamped_events,
     },
     Workload {
         name: "multi-op",
         description: "1000 launches, a read, and 1000 launches more",
+        program_support_count: 1200,
         plan: floods::multi_op,
     },
     Workload {
         name: "multi-op-overflow",
         description: "1400 launches without a read, compute kernels in every fifth",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: floods::multi_op_overflow,
     },
     Workload {
         name: "op-support-count",
         description: "a quarter more one-kernel launches than DRAM is kept for",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: floods::op_support_count,
     },
     Workload {
         name: "cycle-count",
         description: "2000 loops of 52 cycles on every RISC",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: long_runs::cycle_count,
     },
     Workload {
         name: "two-hour",
         description: "two hours in which one clock's 44 bits wrap and another is read torn",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: long_runs::two_hour,
     },
     Workload {
         name: "random",
         description: "random kernels on random cores, with trace replays and idle launches",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: random_scripts::random,
     },
     Workload {
         name: "quick-push",
         description: "random kernels that push in the middle of a launch",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: random_scripts::quick_push,
     },
 ];

@@ -1,120 +1,18 @@
 //! Every workload run to its end, and what it must leave in memory, computed by hand.
 
-use super::{Plan, Workload, WorkloadOptions};
+use super::{Workload, WorkloadOptions};
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     config::{ChipConfig, MeshConfig},
     fault::FaultEffect,
-    mesh::SimulatedMesh,
+    prepared::{Bench, CONTROL, id_word},
     program::Emission,
     truth::RiscKey,
 };
-use host_reader::{
-    ProfilerOptions, init_device_profiler,
-    mesh::{Device, Mesh, Noc0Coord},
-};
-use wire::{
-    CoreKind, Risc,
-    control::{ControlLayout, ext},
-    dram::DramGeometry,
-};
-
-const CONTROL: ControlLayout = ControlLayout::WORDS64;
-
-/// A mesh of one chip, prepared as a host does.
-struct Bench {
-    mesh: SimulatedMesh,
-    geometry: DramGeometry,
-}
-
-impl Bench {
-    fn new(config: &MeshConfig) -> Self {
-        let mut mesh = SimulatedMesh::new(config).unwrap();
-        let options = ProfilerOptions {
-            program_support_count: config.program_support_count,
-            sums_enabled: config.sums_enabled,
-            ..ProfilerOptions::default()
-        };
-        init_device_profiler(&mut mesh, &options).unwrap();
-        let chip = mesh.chip(0).unwrap();
-        let cores = u32::try_from(chip.plan().cores().len()).unwrap();
-        let banks = chip.facts().arch.facts().bank_count;
-        let (count, sums) = (config.program_support_count, config.sums_enabled);
-        let geometry = DramGeometry::new(count, sums, cores, banks).unwrap();
-        Self { mesh, geometry }
-    }
-
-    fn plan(&mut self, name: &str, options: WorkloadOptions) -> Plan {
-        let plan = Workload::named(name).unwrap().plan(&self.mesh, &options);
-        plan.rules.iter().for_each(|rule| self.mesh.add_shared_rule(rule));
-        plan
-    }
-
-    /// Runs every phase of a workload without a read in between.
-    fn run(&mut self, name: &str) {
-        let plan = self.plan(name, WorkloadOptions::default());
-        for phase in &plan.phases {
-            self.mesh.enqueue_phase(phase);
-        }
-        self.mesh.run_to_completion();
-    }
-
-    fn worker(&self, index: usize) -> CorePlace {
-        let chip = self.mesh.chip(0).unwrap();
-        let mut workers = chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix);
-        *workers.nth(index).unwrap()
-    }
-
-    fn workers(&self) -> Vec<CorePlace> {
-        let cores = self.mesh.chip(0).unwrap().plan().cores().iter();
-        cores.filter(|core| core.kind == CoreKind::Tensix).copied().collect()
-    }
-
-    fn lane(&self, core: &CorePlace, risc: u32, from: u32, count: usize) -> Vec<u32> {
-        let chip = self.mesh.chip(0).unwrap();
-        let place = self.geometry.lane(core.flat_id, risc);
-        let region = chip.facts().arch.facts().dram_align_bytes;
-        let address = region + u64::from(place.offset_bytes) + 4 * u64::from(from);
-        let mut words = vec![0; count];
-        assert!(chip.dram().read(place.bank, address, &mut words));
-        words
-    }
-
-    fn control(&mut self, core: &CorePlace) -> Vec<u32> {
-        let (coord, address) = self.control_place(core);
-        let mut words = vec![0; CONTROL.word_count];
-        self.mesh.device(0).unwrap().read_l1(coord, address, &mut words).unwrap();
-        words
-    }
-
-    fn set_control(&mut self, core: &CorePlace, index: usize, words: &[u32]) {
-        let (coord, address) = self.control_place(core);
-        let device: &mut dyn Device = self.mesh.device(0).unwrap();
-        device.write_l1(coord, address + 4 * index as u64, words).unwrap();
-    }
-
-    fn control_place(&self, core: &CorePlace) -> (Noc0Coord, u64) {
-        let facts = self.mesh.chip(0).unwrap().facts().arch.facts();
-        let coord = Noc0Coord { x: core.coord.x, y: core.coord.y };
-        (coord, facts.control_address(core.kind))
-    }
-
-    /// Says that everything has been read, as a host does after a read.
-    fn acknowledge(&mut self) {
-        for core in self.workers() {
-            let control = self.control(&core);
-            self.set_control(&core, ext::SEEN_END, &control[..5]);
-            self.set_control(&core, ext::SEEN_LOST, &control[ext::LOST_LAUNCHES..][..5]);
-        }
-    }
-}
+use wire::{Risc, control::ext};
 
 fn wormhole() -> Bench {
     Bench::new(&MeshConfig::wormhole(3))
-}
-
-fn id_word(core: &CorePlace, risc: u32) -> u32 {
-    core.flat_id << 5 | risc
 }
 
 /// Packet types of the markers that begin at these words.
