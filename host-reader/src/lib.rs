@@ -17,6 +17,7 @@ pub mod mesh;
 pub mod names;
 pub mod read;
 pub mod readout;
+pub mod sync;
 /// Zones paired from the records of each lane.
 pub mod timeline;
 mod whole_file;

@@ -10,6 +10,7 @@ mod selection;
 pub use image::{DeviceImage, MeshImage};
 pub use selection::CoreSelection;
 
+use crate::clock::EthernetPing;
 use wire::{
     CoreKind,
     dram::{DramGeometry, GeometryError},
@@ -171,6 +172,24 @@ pub trait Device {
 
     /// The host's own monotonic clock in nanoseconds, for pings.
     fn host_time_ns(&mut self) -> u64;
+
+    /// Lets the host do nothing for so long; sleeps unless the back end has a time of its own.
+    fn wait_ns(&mut self, duration_ns: u64) {
+        std::thread::sleep(std::time::Duration::from_nanos(duration_ns));
+    }
+}
+
+/// Two cores of different chips that can exchange messages directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChipLink {
+    /// Index of the chip that sends.
+    pub sender: usize,
+    /// The core that sends, and whose wall clock stamps it.
+    pub sender_core: Noc0Coord,
+    /// Index of the chip that echoes.
+    pub receiver: usize,
+    /// The core that echoes, and whose wall clock stamps it.
+    pub receiver_core: Noc0Coord,
 }
 
 /// The chips that are read together.
@@ -180,4 +199,19 @@ pub trait Mesh {
 
     /// The chip with this index, below [`Mesh::device_count`].
     fn device(&mut self, index: usize) -> Option<&mut dyn Device>;
+
+    /// Pairs of cores between which [`Mesh::exchange`] works; none unless the back end has any.
+    fn links(&self) -> Vec<ChipLink> {
+        Vec::new()
+    }
+
+    /// Sends a message over a link and back, stamped with the wall clocks of both cores.
+    ///
+    /// # Errors
+    /// If there is no such link or one of its chips does not answer.
+    fn exchange(&mut self, link: &ChipLink) -> Result<EthernetPing, AccessError> {
+        let chip_id = self.device(link.sender).map_or(0, |device| device.description().chip_id);
+        let reason = format!("there is no link from core {}", link.sender_core);
+        Err(AccessError::Unreachable { chip_id, reason })
+    }
 }
