@@ -36,16 +36,15 @@
 //! | kind | content | type |
 //! |---|---|---|
 //! | 1 | a chip | [`DeviceDescription`](crate::mesh::DeviceDescription) |
-//! | 2 | how its lanes lie and are to be decoded | [`LaneLayout`] |
-//! | 3 | zone names | [`ZoneTable`](crate::names::ZoneTable) |
-//! | 4 | a core's control vector | [`ControlWords`] |
-//! | 5 | a RISC's words | [`LaneWords`] |
-//! | 6 | a RISC's loss log | [`LossLogWords`] |
+//! | 2 | the beginning of a read, and what was asked of it | [`ReadBegin`] |
+//! | 3 | words of control vectors, lanes, loss logs, clocks | [`MemoryWords`] |
+//! | 4 | an access that a chip refused | [`FailedAccess`] |
+//! | 5 | the end of a read | [`ReadEnd`] |
+//! | 6 | zone names | [`ZoneTable`](crate::names::ZoneTable) |
 //! | 7 | clock samples | [`ClockSamples`] |
 //! | 8 | op metadata | [`OpMetadata`] |
 //! | 9 | host events, reserved | [`HostEvents`] |
 //! | 10 | losses of a source without raw words | [`LossLedger`](crate::ledger::LossLedger) |
-//! | 11 | the end of a read | [`ReadBoundary`] |
 //!
 //! # Reading a damaged capture
 //!
@@ -64,8 +63,11 @@
 mod error;
 mod frame;
 mod header;
+mod label;
 mod mapping;
 mod problem;
+mod record;
+mod replay;
 mod scan;
 mod section;
 mod summary;
@@ -78,9 +80,11 @@ pub use error::CaptureError;
 pub use frame::SectionVersion;
 pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
+pub use record::{CapturedRead, CapturingReader};
+pub use replay::{Overrides, ReplayedRead};
 pub use section::{
-    ClockSamples, Content, ControlWords, HostEvents, LaneLayout, LaneMemory, LaneWords,
-    LossLogWords, OpMetadata, Payload, ReadBoundary, SectionKind,
+    ClockSamples, Content, FailedAccess, HostEvents, Memory, MemoryWords, OpMetadata, Payload,
+    ReadBegin, ReadEnd, SectionKind, WordsContent,
 };
 pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
 pub use writer::{CaptureWriter, SyncPolicy};
@@ -243,10 +247,10 @@ impl<'file> Section<'file> {
     pub fn read_number(&self) -> Option<u32> {
         let is_of_read = matches!(
             self.kind,
-            SectionKind::CONTROL
-                | SectionKind::LANE
-                | SectionKind::LOSS_LOG
-                | SectionKind::READ_BOUNDARY
+            SectionKind::READ_BEGIN
+                | SectionKind::MEMORY
+                | SectionKind::FAILED_ACCESS
+                | SectionKind::READ_END
         );
         let number = self.payload.first_chunk().filter(|_| is_of_read)?;
         Some(u32::from_le_bytes(*number))

@@ -4,7 +4,7 @@ use super::{
     Capture, Section,
     header::{CaptureIdentity, FormatVersion},
     problem::{Problem, ProblemKind},
-    section::{Content, LaneWords, ReadBoundary, SectionKind},
+    section::{Content, MemoryWords, ReadEnd, SectionKind, WordsContent},
 };
 use crate::{lane::LaneId, mesh::DeviceDescription};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub struct CaptureInfo {
     /// Lanes that words were read of, and how many.
     pub lane_words: BTreeMap<LaneId, u64>,
     /// Complete reads, in the order of the file.
-    pub reads: Vec<ReadBoundary>,
+    pub reads: Vec<ReadEnd>,
     /// Reads without an end, ascending.
     pub open_reads: BTreeSet<u32>,
     /// Named places of zones.
@@ -151,10 +151,12 @@ impl CaptureInfo {
             Ok(Content::Device(chip)) => {
                 self.chips.insert(chip.chip_id, chip);
             }
-            Ok(Content::Lane(LaneWords { lane, words, .. })) => {
+            Ok(Content::Memory(MemoryWords { lane: Some(lane), content, words, .. }))
+                if content != WordsContent::LossLog =>
+            {
                 *self.lane_words.entry(lane).or_default() += words.len() as u64;
             }
-            Ok(Content::ReadBoundary(boundary)) => self.reads.push(boundary),
+            Ok(Content::ReadEnd(end)) => self.reads.push(end),
             Ok(Content::ZoneNames(zones)) => self.zone_count += zones.places().count() as u64,
             Ok(Content::OpMetadata(ops)) => self.op_count += ops.len() as u64,
             _ => {}

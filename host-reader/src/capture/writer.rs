@@ -7,7 +7,7 @@ use super::{
     error::CaptureError,
     frame::{FRAME_ALIGN_BYTES, FrameHead, begin_frame, finish_frame},
     header::{CaptureIdentity, FILE_HEADER_BYTES, FileHeader, FormatVersion},
-    section::{Payload, ReadBoundary, SectionKind},
+    section::{Payload, ReadEnd, SectionKind},
 };
 use std::{
     fs::{File, TryLockError},
@@ -22,7 +22,7 @@ use std::{
 /// process. The choice is about the end of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
-    /// After each read boundary.
+    /// After each read.
     #[default]
     EachRead,
     /// After each section. Slow.
@@ -38,11 +38,11 @@ pub enum SyncPolicy {
 /// # Examples
 ///
 /// ```
-/// use host_reader::capture::{Capture, CaptureWriter, ReadBoundary};
+/// use host_reader::capture::{Capture, CaptureWriter, ReadEnd};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("example.kprof");
 /// let mut writer = CaptureWriter::create(&path)?;
-/// writer.append(&ReadBoundary { words_read: 640, ..ReadBoundary::default() })?;
+/// writer.append(&ReadEnd { words_read: 640, ..ReadEnd::default() })?;
 ///
 /// let capture = Capture::open(&path)?;
 /// assert_eq!(capture.sections().count(), 1);
@@ -146,7 +146,7 @@ impl CaptureWriter {
             return Err(CaptureError::io("append to", &self.path, source));
         }
         let must_sync = match self.sync {
-            SyncPolicy::EachRead => P::KIND == SectionKind::READ_BOUNDARY,
+            SyncPolicy::EachRead => P::KIND == SectionKind::READ_END,
             SyncPolicy::EachSection => true,
             SyncPolicy::Never => false,
         };
@@ -157,9 +157,9 @@ impl CaptureWriter {
     ///
     /// # Errors
     /// As [`CaptureWriter::append`].
-    pub fn finish_read(&mut self, boundary: &ReadBoundary) -> Result<(), CaptureError> {
-        self.next_read_number = self.next_read_number.max(boundary.read_number.saturating_add(1));
-        self.append(boundary)
+    pub fn finish_read(&mut self, end: &ReadEnd) -> Result<(), CaptureError> {
+        self.next_read_number = self.next_read_number.max(end.read_number.saturating_add(1));
+        self.append(end)
     }
 
     /// Waits until the disk has everything that was appended.
@@ -200,6 +200,14 @@ impl CaptureWriter {
         padded.map_err(|source| CaptureError::io("append to", &self.path, source))?;
         self.is_end_unknown = false;
         Ok(())
+    }
+}
+
+impl Drop for CaptureWriter {
+    fn drop(&mut self) {
+        // Closing would do, were it not for a process that is just being started: it holds
+        // every open file for a moment. What fails here is done by the system later.
+        let _ = self.file.unlock();
     }
 }
 

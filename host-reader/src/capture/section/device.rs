@@ -88,6 +88,28 @@ impl<'file> Payload<'file> for DeviceDescription {
     }
 }
 
+/// The number of a kind of core in a capture.
+pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
+    match kind {
+        CoreKind::Tensix => 0,
+        CoreKind::ActiveEth => 1,
+        CoreKind::IdleEth => 2,
+    }
+}
+
+/// The kind of core with this number.
+pub(super) fn core_kind_of_number(
+    number: u32,
+    fields: &Fields<'_>,
+) -> Result<CoreKind, MalformedPayload> {
+    match number {
+        0 => Ok(CoreKind::Tensix),
+        1 => Ok(CoreKind::ActiveEth),
+        2 => Ok(CoreKind::IdleEth),
+        other => Err(fields.fault("core kind", "0 to 2", &other)),
+    }
+}
+
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct RawDevice {
@@ -124,11 +146,7 @@ impl RawCore {
             noc0_y: U16::new(core.noc0.y),
             logical_x: U16::new(core.logical.x),
             logical_y: U16::new(core.logical.y),
-            kind: match core.kind {
-                CoreKind::Tensix => 0,
-                CoreKind::ActiveEth => 1,
-                CoreKind::IdleEth => 2,
-            },
+            kind: core_kind_number(core.kind),
             reserved: [0; 3],
             flat_id: U32::new(core.flat_id),
             control_address: U64::new(core.control_address),
@@ -137,16 +155,10 @@ impl RawCore {
     }
 
     fn description(&self, fields: &Fields<'_>) -> Result<CoreDescription, MalformedPayload> {
-        let kind = match self.kind {
-            0 => CoreKind::Tensix,
-            1 => CoreKind::ActiveEth,
-            2 => CoreKind::IdleEth,
-            other => return Err(fields.fault("core kind", "0 to 2", &other)),
-        };
         Ok(CoreDescription {
             noc0: Noc0Coord { x: self.noc0_x.get(), y: self.noc0_y.get() },
             logical: LogicalCoord { x: self.logical_x.get(), y: self.logical_y.get() },
-            kind,
+            kind: core_kind_of_number(u32::from(self.kind), fields)?,
             flat_id: self.flat_id.get(),
             control_address: self.control_address.get(),
             vector_address: self.vector_address.get(),

@@ -25,8 +25,8 @@
 use super::{
     Payload, SectionKind, VERSION_1_0,
     fields::{Fields, field_count, put},
+    memory::{risc_number, risc_of_number},
     sealed::Sealed,
-    words::{risc_number, risc_of_number},
 };
 use crate::{
     capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload},

@@ -6,23 +6,25 @@
 //! behind the known ones of a payload, and behind the known ones of a record whose size
 //! the payload states; readers skip both.
 
-mod boundary;
 mod clock;
 mod device;
+mod failed_access;
 mod fields;
 mod host_events;
-mod layout;
 mod ledger;
+mod memory;
 mod ops;
-mod words;
+mod read_begin;
+mod read_end;
 mod zones;
 
-pub use boundary::ReadBoundary;
 pub use clock::ClockSamples;
+pub use failed_access::FailedAccess;
 pub use host_events::HostEvents;
-pub use layout::LaneLayout;
+pub use memory::{Memory, MemoryWords, WordsContent};
 pub use ops::OpMetadata;
-pub use words::{ControlWords, LaneMemory, LaneWords, LossLogWords};
+pub use read_begin::ReadBegin;
+pub use read_end::ReadEnd;
 
 use super::{
     error::CaptureError,
@@ -39,16 +41,16 @@ pub struct SectionKind(pub u16);
 impl SectionKind {
     /// A chip's [`DeviceDescription`].
     pub const DEVICE: Self = Self(1);
-    /// A chip's [`LaneLayout`].
-    pub const LAYOUT: Self = Self(2);
+    /// A [`ReadBegin`].
+    pub const READ_BEGIN: Self = Self(2);
+    /// [`MemoryWords`].
+    pub const MEMORY: Self = Self(3);
+    /// A [`FailedAccess`].
+    pub const FAILED_ACCESS: Self = Self(4);
+    /// A [`ReadEnd`].
+    pub const READ_END: Self = Self(5);
     /// Zone names, as a [`ZoneTable`].
-    pub const ZONE_NAMES: Self = Self(3);
-    /// [`ControlWords`] of a core.
-    pub const CONTROL: Self = Self(4);
-    /// [`LaneWords`] of a RISC.
-    pub const LANE: Self = Self(5);
-    /// [`LossLogWords`] of a RISC.
-    pub const LOSS_LOG: Self = Self(6);
+    pub const ZONE_NAMES: Self = Self(6);
     /// [`ClockSamples`].
     pub const CLOCK: Self = Self(7);
     /// [`OpMetadata`].
@@ -57,22 +59,19 @@ impl SectionKind {
     pub const HOST_EVENTS: Self = Self(9);
     /// A [`LossLedger`].
     pub const LEDGER: Self = Self(10);
-    /// A [`ReadBoundary`].
-    pub const READ_BOUNDARY: Self = Self(11);
 
     /// Every kind that this library knows.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::DEVICE,
-        Self::LAYOUT,
+        Self::READ_BEGIN,
+        Self::MEMORY,
+        Self::FAILED_ACCESS,
+        Self::READ_END,
         Self::ZONE_NAMES,
-        Self::CONTROL,
-        Self::LANE,
-        Self::LOSS_LOG,
         Self::CLOCK,
         Self::OP_METADATA,
         Self::HOST_EVENTS,
         Self::LEDGER,
-        Self::READ_BOUNDARY,
     ];
 
     /// A few words for tables; `None` for kinds that this library does not know.
@@ -80,16 +79,15 @@ impl SectionKind {
     pub const fn label(self) -> Option<&'static str> {
         Some(match self {
             Self::DEVICE => "device",
-            Self::LAYOUT => "lane layout",
+            Self::READ_BEGIN => "read begin",
+            Self::MEMORY => "memory words",
+            Self::FAILED_ACCESS => "failed access",
+            Self::READ_END => "read end",
             Self::ZONE_NAMES => "zone names",
-            Self::CONTROL => "control vector",
-            Self::LANE => "lane words",
-            Self::LOSS_LOG => "loss log",
             Self::CLOCK => "clock samples",
             Self::OP_METADATA => "op metadata",
             Self::HOST_EVENTS => "host events",
             Self::LEDGER => "loss ledger",
-            Self::READ_BOUNDARY => "read boundary",
             _ => return None,
         })
     }
@@ -138,16 +136,16 @@ mod sealed {
 pub enum Content<'file> {
     /// A chip.
     Device(DeviceDescription),
-    /// How a chip's lanes lie and are to be decoded.
-    Layout(LaneLayout),
+    /// The beginning of a read.
+    ReadBegin(ReadBegin),
+    /// Words, as read.
+    Memory(MemoryWords<'file>),
+    /// An access that a chip refused.
+    FailedAccess(FailedAccess),
+    /// The end of a read.
+    ReadEnd(ReadEnd),
     /// Names of zones.
     ZoneNames(ZoneTable),
-    /// A control vector, as read.
-    Control(ControlWords<'file>),
-    /// A lane's words, as read.
-    Lane(LaneWords<'file>),
-    /// A loss log's words, as read.
-    LossLog(LossLogWords<'file>),
     /// What a clock fit is made from.
     Clock(ClockSamples),
     /// What is known of ops.
@@ -156,8 +154,6 @@ pub enum Content<'file> {
     HostEvents(HostEvents<'file>),
     /// Losses of a source that has no raw words.
     Ledger(LossLedger),
-    /// The end of a read.
-    ReadBoundary(ReadBoundary),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
@@ -171,16 +167,15 @@ impl<'file> Content<'file> {
     ) -> Result<Self, ProblemKind> {
         match kind {
             SectionKind::DEVICE => read(version, payload, Self::Device),
-            SectionKind::LAYOUT => read(version, payload, Self::Layout),
+            SectionKind::READ_BEGIN => read(version, payload, Self::ReadBegin),
+            SectionKind::MEMORY => read(version, payload, Self::Memory),
+            SectionKind::FAILED_ACCESS => read(version, payload, Self::FailedAccess),
+            SectionKind::READ_END => read(version, payload, Self::ReadEnd),
             SectionKind::ZONE_NAMES => read(version, payload, Self::ZoneNames),
-            SectionKind::CONTROL => read(version, payload, Self::Control),
-            SectionKind::LANE => read(version, payload, Self::Lane),
-            SectionKind::LOSS_LOG => read(version, payload, Self::LossLog),
             SectionKind::CLOCK => read(version, payload, Self::Clock),
             SectionKind::OP_METADATA => read(version, payload, Self::OpMetadata),
             SectionKind::HOST_EVENTS => read(version, payload, Self::HostEvents),
             SectionKind::LEDGER => read(version, payload, Self::Ledger),
-            SectionKind::READ_BOUNDARY => read(version, payload, Self::ReadBoundary),
             _ => Ok(Self::Unknown(payload)),
         }
     }
@@ -215,13 +210,13 @@ mod tests {
     #[test]
     fn a_newer_major_version_is_refused_and_a_newer_minor_one_read() {
         let mut payload = Vec::new();
-        ReadBoundary::default().encode(&mut payload).unwrap();
+        ReadEnd::default().encode(&mut payload).unwrap();
         payload.extend_from_slice(&[1; 24]);
         let newer_minor = SectionVersion { major: 1, minor: 9 };
-        let content = Content::decode(SectionKind::READ_BOUNDARY, newer_minor, &payload);
-        assert_eq!(content, Ok(Content::ReadBoundary(ReadBoundary::default())));
+        let content = Content::decode(SectionKind::READ_END, newer_minor, &payload);
+        assert_eq!(content, Ok(Content::ReadEnd(ReadEnd::default())));
         let newer_major = SectionVersion { major: 2, minor: 0 };
-        let content = Content::decode(SectionKind::READ_BOUNDARY, newer_major, &payload);
+        let content = Content::decode(SectionKind::READ_END, newer_major, &payload);
         let known = VERSION_1_0;
         assert_eq!(content, Err(ProblemKind::UnknownSectionVersion { found: newer_major, known }));
     }

@@ -1,6 +1,6 @@
 //! Names of zones.
 //!
-//! Kind 3, version 1.0:
+//! Kind 6, version 1.0:
 //!
 //! ```text
 //!  0  u32  place count

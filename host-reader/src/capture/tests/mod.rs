@@ -2,6 +2,7 @@
 
 mod damage;
 mod kill;
+mod replay;
 mod round_trip;
 mod sample;
 mod writing;
@@ -50,28 +51,34 @@ fn lane_id(risc: Risc) -> LaneId {
     LaneId { chip_id: 2, core: Noc0Coord { x: 3, y: 4 }, risc }
 }
 
-fn lane_words(read_number: u32, words: &[u32]) -> LaneWords<'_> {
-    let memory = LaneMemory::Dram;
-    let lane = lane_id(Risc::Trisc1);
-    LaneWords { read_number, lane, memory, first_word: 40, words: words.into(), read_at: None }
+fn lane_words(read_number: u32, words: &[u32]) -> MemoryWords<'_> {
+    MemoryWords {
+        read_number,
+        chip_id: 2,
+        memory: Memory::Dram(1),
+        address: 0x140,
+        content: WordsContent::Lane,
+        lane: Some(lane_id(Risc::Trisc1)),
+        first_word: 40,
+        words: words.into(),
+    }
 }
 
 /// A few small sections.
 fn small_draft() -> Draft {
-    let boundary = ReadBoundary { words_read: 7, host_time_ns: 99, ..ReadBoundary::default() };
-    let control = ControlWords {
-        read_number: 0,
-        chip_id: 2,
-        core: Noc0Coord { x: 3, y: 4 },
-        words: vec![9; 5].into(),
-        read_at: Some(77),
+    let end = ReadEnd { words_read: 7, host_time_ns: 99, ..ReadEnd::default() };
+    let control = MemoryWords {
+        memory: Memory::L1(Noc0Coord { x: 3, y: 4 }),
+        content: WordsContent::Control,
+        lane: None,
+        ..lane_words(0, &[9; 5])
     };
-    let log = LossLogWords { read_number: 0, lane: lane_id(Risc::Brisc), words: vec![1; 8].into() };
+    let log = MemoryWords { content: WordsContent::LossLog, ..lane_words(0, &[1; 8]) };
     Draft::new()
         .with(&control)
         .with(&lane_words(0, &[0x8000_0001, 2, 3]))
         .with(&log)
-        .with(&boundary)
+        .with(&end)
         .with(&lane_words(1, &[]))
 }
 

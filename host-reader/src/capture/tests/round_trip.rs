@@ -5,16 +5,20 @@ use crate::{
     clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing},
     decode::{CaptureMode, HostIdForm},
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
-    mesh::{CoreDescription, DeviceDescription, DramDescription, LogicalCoord},
+    mesh::{
+        AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
+        LogicalCoord,
+    },
     names::{ZoneSource, ZoneTable},
+    read::{GenerationChoice, ReadOptions},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
-use wire::{CoreKind, Generation, RunHostId, ZoneId, generation, marker::HeaderLayout};
+use wire::{CoreKind, RunHostId, ZoneId, marker::HeaderLayout};
 
 /// Captures a payload behind another section and gives back what is read, with words in
 /// place and with words on an odd byte.
 fn through_a_file<'file>(payload: &impl Payload<'file>) -> [Capture; 2] {
-    let draft = Draft::new().with(&ReadBoundary::default()).with(payload);
+    let draft = Draft::new().with(&ReadEnd::default()).with(payload);
     let in_place = draft.open();
     let mut bytes = draft.bytes;
     bytes.splice(FILE_HEADER_BYTES..FILE_HEADER_BYTES, [0x55; 3]);
@@ -72,27 +76,43 @@ proptest! {
     }
 
     #[test]
-    fn layouts(
-        numbers: [u32; 5], sums_enabled: bool, bits in 0_u32..28,
-        mode in select(vec![
-            CaptureMode::Workers, CaptureMode::DispatchCores, CaptureMode::TraceOnly,
-        ]),
-        is_legacy: bool, is_encoded: bool,
+    fn beginnings_of_reads(
+        numbers: (u32, u32), flags: [bool; 3], chips: Vec<u32>,
+        cores in (
+            any::<Option<Vec<u32>>>(), any::<Option<Vec<u8>>>(), any::<Option<Vec<[u16; 2]>>>(),
+        ),
+        choices in (0_usize..3, 0_u32..28, 0_usize..3, any::<bool>()),
     ) {
-        let known = if is_legacy { generation::LEGACY } else { generation::CURRENT };
-        let layout = LaneLayout {
-            chip_id: numbers[0],
-            program_support_count: numbers[1],
-            sums_enabled,
-            core_count: numbers[2],
-            bank_count: numbers[3],
-            lane_words: numbers[4],
-            generation: Generation { header: HeaderLayout { time_high_bits: bits }, ..known },
-            mode,
-            host_ids: if is_encoded { HostIdForm::Encoded } else { HostIdForm::Base },
+        let generations =
+            [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
+        let modes = [CaptureMode::Workers, CaptureMode::DispatchCores, CaptureMode::TraceOnly];
+        let kind = |number: u8| {
+            [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth][usize::from(number % 3)]
         };
-        for capture in through_a_file(&layout) {
-            prop_assert_eq!(last_content(&capture), Content::Layout(layout.clone()));
+        let place = |[x, y]: [u16; 2]| Noc0Coord { x, y };
+        let layout = HeaderLayout { time_high_bits: choices.1 };
+        let begin = ReadBegin {
+            read_number: numbers.0,
+            is_fresh: flags[0],
+            chips,
+            options: ReadOptions {
+                program_support_count: numbers.1,
+                sums_enabled: flags[1],
+                cores: CoreSelection {
+                    chips: cores.0.map(|ids| ids.into_iter().collect()),
+                    kinds: cores.1.map(|kinds| kinds.into_iter().map(kind).collect()),
+                    cores: cores.2.map(|places| places.into_iter().map(place).collect()),
+                },
+                generation: generations[choices.0],
+                header_layout: (choices.1 > 0).then_some(layout),
+                last_read: flags[2],
+                host_ids: if choices.3 { HostIdForm::Encoded } else { HostIdForm::Base },
+                mode: modes[choices.2],
+                zones: ZoneTable::new(),
+            },
+        };
+        for capture in through_a_file(&begin) {
+            prop_assert_eq!(last_content(&capture), Content::ReadBegin(begin.clone()));
         }
     }
 
@@ -109,23 +129,45 @@ proptest! {
 
     #[test]
     fn words(
-        read_number: u32, lane in lanes(), is_l1: bool, first_word: u64, words: Vec<u32>,
-        read_at: Option<u64>,
+        read_number: u32, lane in lanes(), has_lane: bool, bank: u32, address: u64,
+        first_word: u64, words: Vec<u32>,
     ) {
         let LaneId { chip_id, core, .. } = lane;
+        let lane = has_lane.then_some(lane);
+        let content = WordsContent::Vector;
         let words = std::borrow::Cow::<[u32]>::Owned(words);
-        let memory = if is_l1 { LaneMemory::L1 } else { LaneMemory::Dram };
-        let control = ControlWords { read_number, chip_id, core, words: words.clone(), read_at };
-        let log = LossLogWords { read_number, lane, words: words.clone() };
-        let lane = LaneWords { read_number, lane, memory, first_word, words, read_at };
-        for capture in through_a_file(&control) {
-            prop_assert_eq!(last_content(&capture), Content::Control(control.clone()));
+        for memory in [Memory::L1(core), Memory::Dram(bank), Memory::WallClock(core)] {
+            let words = words.clone();
+            let words = MemoryWords {
+                read_number, chip_id, memory, address, content, lane, first_word, words,
+            };
+            for capture in through_a_file(&words) {
+                prop_assert_eq!(last_content(&capture), Content::Memory(words.clone()));
+            }
         }
-        for capture in through_a_file(&log) {
-            prop_assert_eq!(last_content(&capture), Content::LossLog(log.clone()));
-        }
-        for capture in through_a_file(&lane) {
-            prop_assert_eq!(last_content(&capture), Content::Lane(lane.clone()));
+    }
+
+    #[test]
+    fn failed_accesses(
+        read_number: u32, chip_id: u32, place: [u16; 2], bank: u32, address: u64,
+        word_count in 0_usize..1 << 30, is_write: bool, text in ".{0,30}",
+    ) {
+        let core = Noc0Coord { x: place[0], y: place[1] };
+        let out_of_range =
+            AccessError::OutOfRange { chip_id, memory: text.clone(), address, word_count };
+        let unreachable = AccessError::Unreachable { chip_id, reason: text };
+        for (memory, error) in [
+            (Memory::L1(core), AccessError::NoSuchCore { chip_id, core }),
+            (Memory::Dram(bank), out_of_range),
+            (Memory::WallClock(core), unreachable),
+        ] {
+            let word_count = word_count as u64;
+            let failed = FailedAccess {
+                read_number, chip_id, memory, address, word_count, is_write, error,
+            };
+            for capture in through_a_file(&failed) {
+                prop_assert_eq!(last_content(&capture), Content::FailedAccess(failed.clone()));
+            }
         }
     }
 
@@ -185,16 +227,16 @@ proptest! {
     }
 
     #[test]
-    fn host_events_and_boundaries(bytes: Vec<u8>, numbers: (u32, bool, u64, u64, u64)) {
-        let boundary = ReadBoundary {
+    fn host_events_and_ends_of_reads(bytes: Vec<u8>, numbers: (u32, bool, u64, u64, u64)) {
+        let end = ReadEnd {
             read_number: numbers.0,
             is_last: numbers.1,
             host_time_ns: numbers.2,
             words_read: numbers.3,
             unix_time_ns: numbers.4,
         };
-        for capture in through_a_file(&boundary) {
-            prop_assert_eq!(last_content(&capture), Content::ReadBoundary(boundary));
+        for capture in through_a_file(&end) {
+            prop_assert_eq!(last_content(&capture), Content::ReadEnd(end));
         }
         let events = HostEvents { bytes: bytes.into() };
         for capture in through_a_file(&events) {
@@ -234,7 +276,7 @@ proptest! {
 fn words_in_a_mapped_file_are_read_in_place() {
     let words = [1, 2, 3];
     let capture = Draft::new().with(&lane_words(0, &words)).open();
-    let Content::Lane(read) = last_content(&capture) else { panic!("another kind") };
+    let Content::Memory(read) = last_content(&capture) else { panic!("another kind") };
     // A vector's bytes happen to be aligned here; a mapping's always are.
     if capture.bytes.as_ptr().cast::<u64>().is_aligned() && cfg!(target_endian = "little") {
         assert!(matches!(read.words, std::borrow::Cow::Borrowed(_)));

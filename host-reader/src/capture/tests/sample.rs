@@ -10,14 +10,18 @@
 
 use super::*;
 use crate::{
+    anomaly::AnomalyKind,
     clock::{PingBurst, Tile, TwoWayPing},
-    decode::{CaptureMode, HostIdForm},
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
-    mesh::{CoreDescription, DeviceDescription, DramDescription, LogicalCoord},
+    mesh::{
+        AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
+        LogicalCoord,
+    },
     names::{ZoneSource, ZoneTable},
+    read::{GenerationChoice, ReadOptions},
 };
 use std::path::PathBuf;
-use wire::{CoreKind, RunHostId, generation};
+use wire::{CoreKind, RunHostId};
 
 const IDENTITY: CaptureIdentity =
     CaptureIdentity { id: 0x6B70_726F_6600_0001, created_unix_ns: 1_767_225_600_000_000_000 };
@@ -46,18 +50,18 @@ fn device() -> DeviceDescription {
     }
 }
 
-fn layout() -> LaneLayout {
-    LaneLayout {
-        chip_id: 2,
-        program_support_count: 1000,
-        sums_enabled: false,
-        core_count: 1,
-        bank_count: 1,
-        lane_words: 12_000,
-        generation: generation::CURRENT,
-        mode: CaptureMode::Workers,
-        host_ids: HostIdForm::Base,
-    }
+fn read_begin() -> ReadBegin {
+    let core = Noc0Coord { x: 3, y: 4 };
+    let options = ReadOptions {
+        cores: CoreSelection {
+            kinds: Some([CoreKind::Tensix].into()),
+            ..CoreSelection::at([core])
+        },
+        generation: GenerationChoice::Current,
+        last_read: true,
+        ..ReadOptions::default()
+    };
+    ReadBegin { read_number: 0, is_fresh: true, chips: vec![2], options }
 }
 
 fn zones() -> ZoneTable {
@@ -108,30 +112,62 @@ const RUN: [u32; 12] = [
     0x1600,
 ];
 
-fn control() -> ControlWords<'static> {
+fn control() -> MemoryWords<'static> {
     let mut words = vec![0; 64];
     words[0] = 12;
     words[50] = 0x40;
     words[55] = 1;
-    let core = Noc0Coord { x: 3, y: 4 };
-    ControlWords { read_number: 0, chip_id: 2, core, words: words.into(), read_at: Some(1 << 33) }
+    MemoryWords {
+        read_number: 0,
+        chip_id: 2,
+        memory: Memory::L1(Noc0Coord { x: 3, y: 4 }),
+        address: 0x10,
+        content: WordsContent::Control,
+        lane: None,
+        first_word: 0,
+        words: words.into(),
+    }
 }
 
-fn run() -> LaneWords<'static> {
-    LaneWords { lane: lane_id(Risc::Brisc), first_word: 0, ..lane_words(0, &RUN) }
+fn run() -> MemoryWords<'static> {
+    MemoryWords {
+        memory: Memory::Dram(0),
+        address: 0x40,
+        content: WordsContent::Lane,
+        lane: Some(lane_id(Risc::Brisc)),
+        words: RUN[..].into(),
+        ..control()
+    }
 }
 
-fn loss_log() -> LossLogWords<'static> {
-    let words = vec![1, 0, 1, 0, 25, 0, 0, 0].into();
-    LossLogWords { read_number: 0, lane: lane_id(Risc::Brisc), words }
+fn wall_clock() -> MemoryWords<'static> {
+    MemoryWords {
+        memory: Memory::WallClock(Noc0Coord { x: 3, y: 4 }),
+        address: 0,
+        content: WordsContent::WallClock,
+        words: vec![0x2000, 1].into(),
+        ..control()
+    }
 }
 
-fn boundary() -> ReadBoundary {
-    ReadBoundary {
+fn failed_access() -> FailedAccess {
+    FailedAccess {
+        read_number: 0,
+        chip_id: 2,
+        memory: Memory::L1(Noc0Coord { x: 3, y: 4 }),
+        address: 0x10,
+        word_count: 64,
+        is_write: true,
+        error: AccessError::Unreachable { chip_id: 2, reason: "the link is down".into() },
+    }
+}
+
+fn read_end() -> ReadEnd {
+    ReadEnd {
         read_number: 0,
         is_last: true,
         host_time_ns: 123_456_789,
-        words_read: 84,
+        words_read: 76,
         unix_time_ns: 1_767_225_601_000_000_000,
     }
 }
@@ -142,12 +178,13 @@ fn sample() -> Vec<u8> {
     draft.bytes = header.to_bytes().to_vec();
     draft
         .with(&device())
-        .with(&layout())
         .with(&zones())
+        .with(&read_begin())
         .with(&control())
         .with(&run())
-        .with(&loss_log())
-        .with(&boundary())
+        .with(&wall_clock())
+        .with(&failed_access())
+        .with(&read_end())
         .with(&clock_samples())
         .with(&ops())
         .with(&HostEvents { bytes: vec![1, 2, 3].into() })
@@ -169,18 +206,34 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
     let contents: Vec<_> = capture.sections().map(|s| s.content().unwrap()).collect();
     let expected = [
         Content::Device(device()),
-        Content::Layout(layout()),
         Content::ZoneNames(zones()),
-        Content::Control(control()),
-        Content::Lane(run()),
-        Content::LossLog(loss_log()),
-        Content::ReadBoundary(boundary()),
+        Content::ReadBegin(read_begin()),
+        Content::Memory(control()),
+        Content::Memory(run()),
+        Content::Memory(wall_clock()),
+        Content::FailedAccess(failed_access()),
+        Content::ReadEnd(read_end()),
         Content::Clock(clock_samples()),
         Content::OpMetadata(ops()),
         Content::HostEvents(HostEvents { bytes: vec![1, 2, 3].into() }),
         Content::Ledger(ledger()),
     ];
     assert_eq!(contents, expected);
+}
+
+#[test]
+fn the_sample_decodes_to_its_run() {
+    let capture = Capture::open(sample_path()).unwrap();
+    let readout = capture.readout(&Overrides::default()).unwrap();
+    let [device] = readout.devices.as_slice() else { panic!("one chip") };
+    let [lane] = device.lanes.as_slice() else { panic!("one lane") };
+    assert_eq!(lane.id, lane_id(Risc::Brisc));
+    assert_eq!(lane.runs[0].program, RunHostId::encode(1, 2));
+    let times = [0x1000, 0x1100, 0x1600, 0x1700].map(|low| (1 << 32) + low);
+    assert_eq!(lane.times, times);
+    assert_eq!(readout.losses.by_cause(LossCause::L1Full).zones, 25);
+    assert_eq!(readout.zones, zones());
+    assert_eq!(readout.anomalies.count(AnomalyKind::UnreadableCore), 1, "the refused write");
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn appending_goes_on_with_section_and_read_numbers() {
     let path = folder.path().join("a.kprof");
     let mut writer = CaptureWriter::create(&path).unwrap();
     writer.append(&lane_words(4, &[1])).unwrap();
-    let boundary = ReadBoundary { read_number: 4, ..ReadBoundary::default() };
-    writer.finish_read(&boundary).unwrap();
+    let end = ReadEnd { read_number: 4, ..ReadEnd::default() };
+    writer.finish_read(&end).unwrap();
     assert_eq!(writer.next_read_number(), 5);
     drop(writer);
     let mut writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::EachSection);
@@ -47,10 +47,7 @@ fn appending_goes_on_with_section_and_read_numbers() {
     assert_eq!(capture.sections().map(|s| s.number).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(capture.problems(), []);
     let info = capture.info();
-    assert_eq!(
-        (info.reads, info.open_reads.into_iter().collect::<Vec<_>>()),
-        (vec![boundary], vec![5])
-    );
+    assert_eq!((info.reads, info.open_reads.into_iter().collect::<Vec<_>>()), (vec![end], vec![5]));
 }
 
 #[test]
@@ -72,7 +69,7 @@ fn appending_behind_a_tail_torn_at_any_byte_keeps_every_byte_and_every_section()
         assert_eq!(capture.sections().count(), 5, "cut at {cut}");
         assert_eq!(capture.problems().len(), usize::from(cut > torn.start), "cut at {cut}");
         let last = capture.sections().next_back().unwrap().content();
-        assert_eq!(last, Ok(Content::Lane(lane_words(9, &[4]))));
+        assert_eq!(last, Ok(Content::Memory(lane_words(9, &[4]))));
         fs::remove_file(path).unwrap();
     }
 }
@@ -101,8 +98,8 @@ fn files_of_other_kinds_are_never_appended_to() {
 #[test]
 fn info_counts_what_is_there() {
     let info = small_draft().open().info();
-    let totals = info.kinds[&SectionKind::LANE];
-    assert_eq!((totals.section_count, totals.payload_bytes), (2, 40 + 12 + 40));
+    let totals = info.kinds[&SectionKind::MEMORY];
+    assert_eq!((totals.section_count, totals.payload_bytes), (4, 4 * 48 + 20 + 12 + 32));
     assert_eq!(info.lane_words[&lane_id(Risc::Trisc1)], 3);
     assert_eq!((info.marker_words(), info.core_count(), info.time_span_ns()), (3, 0, None));
     assert_eq!(info.reads.len(), 1);

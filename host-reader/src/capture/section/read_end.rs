@@ -1,6 +1,6 @@
 //! Where a read ends.
 //!
-//! Kind 11, version 1.0:
+//! Kind 5, version 1.0:
 //!
 //! ```text
 //!  0  u32  number of the read, from 0      8  u64  host time, ns of its monotonic clock
@@ -21,7 +21,7 @@ use zerocopy::{
 
 /// The end of a read: everything before it that carries its number is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadBoundary {
+pub struct ReadEnd {
     /// Number of the read, from 0.
     pub read_number: u32,
     /// Whether nothing was to be launched any more.
@@ -36,16 +36,16 @@ pub struct ReadBoundary {
     pub unix_time_ns: u64,
 }
 
-impl Sealed for ReadBoundary {}
+impl Sealed for ReadEnd {}
 
-impl<'file> Payload<'file> for ReadBoundary {
-    const KIND: SectionKind = SectionKind::READ_BOUNDARY;
+impl<'file> Payload<'file> for ReadEnd {
+    const KIND: SectionKind = SectionKind::READ_END;
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(
             buffer,
-            &RawBoundary {
+            &RawEnd {
                 read_number: U32::new(self.read_number),
                 flags: U32::new(u32::from(self.is_last) * FLAG_LAST),
                 host_time_ns: U64::new(self.host_time_ns),
@@ -57,7 +57,7 @@ impl<'file> Payload<'file> for ReadBoundary {
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
-        let raw: &RawBoundary = Fields::new(payload).record("boundary")?;
+        let raw: &RawEnd = Fields::new(payload).record("end")?;
         Ok(Self {
             read_number: raw.read_number.get(),
             is_last: raw.flags.get() & FLAG_LAST != 0,
@@ -72,7 +72,7 @@ const FLAG_LAST: u32 = 1;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct RawBoundary {
+struct RawEnd {
     read_number: U32,
     flags: U32,
     host_time_ns: U64,
@@ -80,4 +80,4 @@ struct RawBoundary {
     unix_time_ns: U64,
 }
 
-const _: () = assert!(size_of::<RawBoundary>() == 32);
+const _: () = assert!(size_of::<RawEnd>() == 32);
