@@ -1,1 +1,24 @@
-fn main() {}
+//! The `kprof` program: options, help text and exit codes around the libraries.
+//!
+//! Exit codes: 0 clean, 1 losses or anomalies above the chosen level, 2 an error.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod command;
+mod failure;
+mod json;
+mod output;
+mod progress;
+mod tables;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("error")).init();
+    match command::dispatch(args::Cli::parse()) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

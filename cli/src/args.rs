@@ -1,0 +1,97 @@
+//! Options and help text, one struct per command.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Profile kernels for Tenstorrent chips: where the cycles went, and exactly what was lost.
+///
+/// Without a command, `kprof run` is meant.
+#[derive(Debug, Parser)]
+#[command(name = "kprof", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a workload on the simulator, read the profiler, show the tables.
+    Run(RunArgs),
+    /// Show the same tables for an existing profile_log_device.csv.
+    Report(ReportArgs),
+}
+
+/// Run a workload on the simulator, read the profiler, show the tables.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof run --workload matmul --ops 5
+  kprof run --arch blackhole --cores 130 --devices 2 --json
+  kprof run --workload multi-op-overflow --fail-on-loss")]
+pub(crate) struct RunArgs {
+    /// Architecture: wormhole_b0 or blackhole.
+    #[arg(long, default_value = "wormhole_b0")]
+    pub(crate) arch: String,
+    /// Worker cores per chip, as harvesting leaves them: 64, 72, 80 or 120, 130, 140.
+    /// The smallest of the architecture if not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<u32>,
+    /// Chips in the mesh.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) devices: u32,
+    /// What to run; an unknown name lists the known ones.
+    #[arg(long, value_name = "NAME", default_value = "matmul")]
+    pub(crate) workload: String,
+    /// Ops to launch, where the workload lets one choose.
+    #[arg(long, value_name = "N")]
+    pub(crate) ops: Option<u32>,
+    /// Programs that the DRAM buffers are made for; small counts are raised to 43
+    /// (32 with sums). The workload's own choice if not given, else 1000.
+    #[arg(long, value_name = "N")]
+    pub(crate) op_support_count: Option<u32>,
+    /// Record sum zones, too.
+    #[arg(long)]
+    pub(crate) enable_sum_profiling: bool,
+    /// Seed of everything that is random in the simulator.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Folder for artifacts; the log goes into its .logs folder.
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// Show the tables of an existing profile_log_device.csv.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof report generated/profiler/.logs/profile_log_device.csv
+  kprof report log.csv --json | jq '.zones[0]'")]
+pub(crate) struct ReportArgs {
+    /// The device log, of any version since 2024.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// How results are shown.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ShowArgs {
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Rows shown of each table; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) rows: usize,
+    /// Exit with code 1 if anything was lost.
+    #[arg(long)]
+    pub(crate) fail_on_loss: bool,
+}

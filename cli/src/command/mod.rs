@@ -1,0 +1,19 @@
+//! The commands, a file each.
+
+mod report;
+mod run;
+
+use crate::{
+    args::{Cli, Command},
+    failure::Failure,
+};
+use std::process::ExitCode;
+
+/// Carries out what was asked for.
+pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    match cli.command {
+        None => run::run(&cli.run),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
+    }
+}

@@ -1,0 +1,51 @@
+//! Errors as a person meets them: one sentence and exit code 2.
+
+use std::process::ExitCode;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The reader of the output went away; that is no error.
+    #[error("output closed")]
+    OutputClosed,
+    /// Anything else, already a sentence.
+    #[error("{0}")]
+    Sentence(String),
+}
+
+impl Failure {
+    /// Any error as a failure, with its causes in one sentence.
+    pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
+        let mut sentence = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            let text = inner.to_string();
+            if !sentence.contains(&text) {
+                sentence.push_str(": ");
+                sentence.push_str(&text);
+            }
+            cause = inner.source();
+        }
+        Self::Sentence(sentence)
+    }
+
+    /// Tells the user and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Self::OutputClosed => ExitCode::SUCCESS,
+            Self::Sentence(sentence) => {
+                eprintln!("kprof: {sentence}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::OutputClosed;
+        }
+        Self::Sentence(format!("cannot write the output: {error}"))
+    }
+}

@@ -1,0 +1,140 @@
+//! The one JSON object of `--json`.
+
+use host_reader::{
+    analysis::{KindCount, Op, Report, SumStatistics, ZoneStatistics},
+    ledger::{LossCause, LossLedger},
+};
+use serde::Serialize;
+
+/// Everything that a script may want.
+#[derive(Serialize)]
+pub(crate) struct Document<'a> {
+    arch: &'a str,
+    devices: usize,
+    worker_cores: Option<u32>,
+    launches: u64,
+    kept: Kept,
+    lost: Lost,
+    anomalies: u64,
+    repairs: u64,
+    anomaly_kinds: &'a [KindCount],
+    repair_kinds: &'a [KindCount],
+    pending_runs: u64,
+    discarded_launches: u64,
+    words_read: u64,
+    ops: &'a [Op],
+    zones: &'a [ZoneStatistics],
+    sums: &'a [SumStatistics],
+    losses: Vec<Loss>,
+}
+
+/// Records that were read; zones count whole, those with a made-up end included.
+#[derive(Serialize)]
+struct Kept {
+    zones: u64,
+    data: u64,
+    events: u64,
+    sums: u64,
+    open_zones: u64,
+    orphan_ends: u64,
+}
+
+/// Records that are missing, of every kind together.
+#[derive(Serialize)]
+struct Lost {
+    l1_full: u64,
+    dram_full: u64,
+    other: u64,
+    is_lower_bound: bool,
+}
+
+/// One entry of the ledger.
+#[derive(Serialize)]
+struct Loss {
+    chip_id: u32,
+    core_x: u16,
+    core_y: u16,
+    risc: &'static str,
+    cause: &'static str,
+    run_host_id: Option<u32>,
+    zones: u64,
+    data: u64,
+    events: u64,
+    sums: u64,
+    unknown_markers: u64,
+    is_lower_bound: bool,
+}
+
+/// What the report does not know itself.
+pub(crate) struct Source<'a> {
+    pub(crate) arch: &'a str,
+    pub(crate) devices: usize,
+    pub(crate) worker_cores: Option<u32>,
+    pub(crate) launches: u64,
+}
+
+impl<'a> Document<'a> {
+    /// Gathers the document from a report and its ledger.
+    pub(crate) fn new(source: &Source<'a>, report: &'a Report, losses: &LossLedger) -> Self {
+        let summary = &report.summary;
+        Self {
+            arch: source.arch,
+            devices: source.devices,
+            worker_cores: source.worker_cores,
+            launches: source.launches,
+            kept: kept(report),
+            lost: lost(losses),
+            anomalies: summary.anomaly_count,
+            repairs: summary.repair_count,
+            anomaly_kinds: &summary.anomalies,
+            repair_kinds: &summary.repairs,
+            pending_runs: summary.pending_run_count,
+            discarded_launches: summary.discarded_launch_count,
+            words_read: summary.words_read,
+            ops: &report.ops,
+            zones: &report.zones,
+            sums: &report.sums,
+            losses: losses_of(losses),
+        }
+    }
+}
+
+const fn kept(report: &Report) -> Kept {
+    let kept = &report.summary.kept;
+    Kept {
+        zones: kept.zones + kept.open_zones,
+        data: kept.data,
+        events: kept.events,
+        sums: kept.sums,
+        open_zones: kept.open_zones,
+        orphan_ends: kept.orphan_ends,
+    }
+}
+
+fn lost(losses: &LossLedger) -> Lost {
+    let of = |cause| losses.by_cause(cause).record_count();
+    let total = losses.total();
+    let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));
+    let other = total.record_count().saturating_sub(l1_full).saturating_sub(dram_full);
+    Lost { l1_full, dram_full, other, is_lower_bound: total.is_lower_bound }
+}
+
+fn losses_of(losses: &LossLedger) -> Vec<Loss> {
+    let entries = losses.entries();
+    entries
+        .map(|(key, totals)| Loss {
+            chip_id: key.lane.chip_id,
+            core_x: key.lane.core.x,
+            core_y: key.lane.core.y,
+            risc: key.lane.risc.label(),
+            cause: key.cause.label(),
+            run_host_id: key.program.map(|program| program.0),
+            zones: totals.zones,
+            data: totals.data,
+            events: totals.events,
+            sums: totals.sums,
+            unknown_markers: totals.unknown_markers,
+            is_lower_bound: totals.is_lower_bound,
+        })
+        .collect()
+}

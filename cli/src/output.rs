@@ -1,0 +1,60 @@
+//! Showing a result: tables or JSON on standard output, and the exit code.
+
+use crate::{
+    args::ShowArgs,
+    failure::Failure,
+    json::{Document, Source},
+    tables::Tables,
+};
+use host_reader::{
+    analysis::{Report, TileOrigins},
+    readout::Readout,
+    timeline::Timeline,
+};
+use std::{
+    io::{BufWriter, Write},
+    process::ExitCode,
+};
+
+/// A readout with all figures computed from it.
+pub(crate) struct Findings {
+    readout: Readout,
+    timeline: Timeline,
+    report: Report,
+}
+
+impl Findings {
+    /// Pairs and computes.
+    pub(crate) fn new(readout: Readout, origins: &TileOrigins) -> Self {
+        let timeline = Timeline::of_readout(&readout);
+        let report = Report::new(&readout, &timeline, origins);
+        Self { readout, timeline, report }
+    }
+
+    /// Shows everything; the exit code tells of losses if that was asked for.
+    pub(crate) fn show(
+        &self,
+        title: &str,
+        source: &Source<'_>,
+        show: ShowArgs,
+    ) -> Result<ExitCode, Failure> {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        if show.json {
+            let document = Document::new(source, &self.report, &self.readout.losses);
+            serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{title}")?;
+            self.tables().write(show, &mut out)?;
+        }
+        out.flush()?;
+        let is_failed = show.fail_on_loss && !self.readout.losses.is_empty();
+        Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        let kept = self.readout.anomalies.kept().iter().chain(self.timeline.anomalies.kept());
+        let anomalies = kept.filter(|anomaly| !anomaly.kind.is_repair()).collect();
+        Tables { report: &self.report, losses: &self.readout.losses, anomalies }
+    }
+}

@@ -1,0 +1,378 @@
+//! Tables for people: ops, zones, sums, losses, oddities.
+
+use crate::args::ShowArgs;
+use comfy_table::{CellAlignment, Table, presets};
+use host_reader::{
+    analysis::{CycleStatistics, Op, Report, Span, SumStatistics, ZoneStatistics},
+    anomaly::Anomaly,
+    lane::LaneId,
+    ledger::{LossCause, LossLedger, LossTotals},
+};
+use std::{collections::BTreeMap, io::Write};
+
+/// What the tables are made of.
+pub(crate) struct Tables<'a> {
+    pub(crate) report: &'a Report,
+    pub(crate) losses: &'a LossLedger,
+    pub(crate) anomalies: Vec<&'a Anomaly>,
+}
+
+impl Tables<'_> {
+    /// Writes every table that has rows.
+    pub(crate) fn write(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
+        let rows = if show.rows == 0 { usize::MAX } else { show.rows };
+        write_ops(&self.report.ops, rows, out)?;
+        write_zones(&self.report.zones, rows, out)?;
+        write_sums(&self.report.sums, rows, out)?;
+        self.write_records(out)?;
+        self.write_losses(rows, out)?;
+        self.write_anomalies(rows, out)
+    }
+
+    fn write_records(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let summary = &self.report.summary;
+        let kept = summary.kept;
+        let zones = kept.zones + kept.open_zones;
+        writeln!(
+            out,
+            "\nKept: {} zones, {} data, {} events, {} sums from {} RISCs of {} cores",
+            grouped(zones),
+            grouped(kept.data),
+            grouped(kept.events),
+            grouped(kept.sums),
+            grouped(summary.lane_count),
+            grouped(summary.core_count),
+        )?;
+        if summary.pending_run_count > 0 {
+            let count = grouped(summary.pending_run_count);
+            writeln!(out, "Still in L1, pushed by the next launch: {count} runs")?;
+        }
+        if summary.discarded_launch_count > 0 {
+            let count = grouped(summary.discarded_launch_count);
+            writeln!(out, "Ran no kernel and left nothing: {count} launches of a core")?;
+        }
+        Ok(())
+    }
+
+    fn write_losses(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+        if self.losses.is_empty() {
+            return writeln!(out, "Lost: nothing");
+        }
+        let total = self.losses.total();
+        writeln!(out, "Lost: {}\n", describe(&total))?;
+        let groups = loss_groups(self.losses);
+        let mut table = table(&[
+            "cause", "chip", "RISC", "programs", "cores", "zones", "data", "events", "sums",
+            "unknown",
+        ]);
+        for (key, group) in groups.iter().take(rows) {
+            table.add_row(group.cells(key));
+        }
+        write_table(&table, groups.len(), rows, out)
+    }
+
+    fn write_anomalies(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let summary = &self.report.summary;
+        for (title, counts) in [("Anomalies", &summary.anomalies), ("Repairs", &summary.repairs)] {
+            if !counts.is_empty() {
+                let list: Vec<_> =
+                    counts.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();
+                writeln!(out, "\n{title}: {}", list.join(", "))?;
+            }
+        }
+        for anomaly in self.anomalies.iter().take(rows) {
+            writeln!(out, "  {}", anomaly_line(anomaly))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_ops(ops: &[Op], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if ops.is_empty() {
+        return writeln!(out, "\nOps: none; the records belong to no program");
+    }
+    writeln!(out, "\nOps, times in ns\n")?;
+    let mut table = table(&[
+        "chip",
+        "program",
+        "launch",
+        "cores",
+        "FW",
+        "kernel",
+        "BRISC",
+        "NCRISC",
+        "TRISC0",
+        "TRISC1",
+        "TRISC2",
+        "ERISC",
+        "start skew",
+        "op to op",
+    ]);
+    for op in ops.iter().take(rows) {
+        table.add_row(op_cells(op));
+    }
+    write_table(&table, ops.len(), rows, out)?;
+    let implausible = ops.iter().filter(|op| op.is_spread_implausible).count();
+    if implausible > 0 {
+        let count = grouped(implausible as u64);
+        writeln!(
+            out,
+            "{count} ops: the cores' clocks do not agree, figures over cores are doubtful"
+        )?;
+    }
+    Ok(())
+}
+
+fn op_cells(op: &Op) -> Vec<String> {
+    let kernels = &op.risc_kernels;
+    let duration = |span: &Option<Span>| optional(span.as_ref().and_then(|span| span.duration_ns));
+    vec![
+        op.chip_id.to_string(),
+        program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
+        op.launch.to_string(),
+        op.core_count.to_string(),
+        duration(&op.firmware),
+        duration(&op.kernel),
+        duration(&kernels.brisc),
+        duration(&kernels.ncrisc),
+        duration(&kernels.trisc0),
+        duration(&kernels.trisc1),
+        duration(&kernels.trisc2),
+        duration(&kernels.erisc),
+        optional(op.kernel_first_to_last_start_ns),
+        optional(op.op_to_op_latency_ns),
+    ]
+}
+
+/// The program as its base id; the encoded id if it carries no chip of its own.
+fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
+    let base = wire::RunHostId(run_host_id).base();
+    match trace {
+        Some((trace, replay)) => format!("{base} trace {trace}.{replay}"),
+        None => base.to_string(),
+    }
+}
+
+fn write_zones(zones: &[ZoneStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if zones.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nZones, times in ns\n")?;
+    let mut table =
+        table(&["chip", "RISC", "zone", "count", "total", "min", "median", "p99", "max"]);
+    for zone in zones.iter().take(rows) {
+        let risc = zone.risc.map_or("all", wire::Risc::label).to_owned();
+        let name = zone_label(&zone.name, zone.marker_id);
+        table.add_row(statistic_cells(zone.chip_id, risc, name, &zone.cycles));
+    }
+    write_table(&table, zones.len(), rows, out)
+}
+
+fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if sums.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nSum zones, ns per launch\n")?;
+    let mut table =
+        table(&["chip", "RISC", "sum zone", "count", "total", "min", "median", "p99", "max"]);
+    for sum in sums.iter().take(rows) {
+        let name = zone_label(&sum.name, sum.marker_id);
+        table.add_row(statistic_cells(sum.chip_id, sum.risc.label().into(), name, &sum.cycles));
+    }
+    write_table(&table, sums.len(), rows, out)
+}
+
+fn statistic_cells(
+    chip_id: u32,
+    risc: String,
+    name: String,
+    cycles: &CycleStatistics,
+) -> Vec<String> {
+    let times = [cycles.total_ns, cycles.min_ns, cycles.median_ns, cycles.p99_ns, cycles.max_ns];
+    let mut cells = vec![chip_id.to_string(), risc, name, grouped(cycles.count)];
+    cells.extend(times.map(optional));
+    cells
+}
+
+fn zone_label(name: &str, marker_id: u32) -> String {
+    if name.is_empty() { format!("id {marker_id}") } else { name.to_owned() }
+}
+
+/// Losses that differ only in core and program share a row.
+type LossGroupKey = (LossCause, u32, wire::Risc);
+
+#[derive(Default)]
+struct LossGroup {
+    totals: LossTotals,
+    cores: std::collections::BTreeSet<host_reader::mesh::Noc0Coord>,
+    programs: std::collections::BTreeSet<Option<u32>>,
+}
+
+impl LossGroup {
+    fn cells(&self, (cause, chip_id, risc): &LossGroupKey) -> Vec<String> {
+        let totals = &self.totals;
+        let counts =
+            [totals.zones, totals.data, totals.events, totals.sums, totals.unknown_markers];
+        let mut cells = vec![
+            cause.label().to_owned(),
+            chip_id.to_string(),
+            risc.label().to_owned(),
+            program_ranges(&self.programs),
+            self.cores.len().to_string(),
+        ];
+        cells.extend(counts.map(|count| bounded(count, totals.is_lower_bound)));
+        cells
+    }
+}
+
+fn loss_groups(losses: &LossLedger) -> BTreeMap<LossGroupKey, LossGroup> {
+    let mut groups = BTreeMap::<LossGroupKey, LossGroup>::new();
+    for (key, totals) in losses.entries() {
+        let LaneId { chip_id, core, risc } = key.lane;
+        let group = groups.entry((key.cause, chip_id, risc)).or_default();
+        group.totals.add(*totals);
+        group.cores.insert(core);
+        group.programs.insert(key.program.map(wire::RunHostId::base));
+    }
+    groups
+}
+
+/// Program ids as ranges, such as `1001..1400` or `5..1400 by 5`; at most three of them.
+fn program_ranges(programs: &std::collections::BTreeSet<Option<u32>>) -> String {
+    const SHOWN: usize = 3;
+    let known: Vec<u32> = programs.iter().copied().flatten().collect();
+    let mut ranges = ranges_of(&known);
+    let hidden = ranges.len().saturating_sub(SHOWN);
+    ranges.truncate(SHOWN);
+    if hidden > 0 {
+        ranges.push(format!("{hidden} more"));
+    }
+    if programs.contains(&None) {
+        ranges.push("unknown".to_owned());
+    }
+    ranges.join(", ")
+}
+
+fn ranges_of(ids: &[u32]) -> Vec<String> {
+    let mut ranges = Vec::new();
+    let mut rest = ids;
+    while let [first, after @ ..] = rest {
+        let step = after.first().map_or(1, |second| second - first);
+        let follows = rest.windows(2).take_while(|pair| pair[1] - pair[0] == step).count();
+        // Two ids in a row are a range only if they are neighbours.
+        let length = if follows > 1 || step == 1 { follows + 1 } else { 1 };
+        let last = rest[length - 1];
+        ranges.push(match (length, step) {
+            (1, _) => first.to_string(),
+            (_, 1) => format!("{first}..{last}"),
+            _ => format!("{first}..{last} by {step}"),
+        });
+        rest = &rest[length..];
+    }
+    ranges
+}
+
+/// A loss in words, such as `64 zones and 3 events`.
+pub(crate) fn describe(totals: &LossTotals) -> String {
+    let parts: Vec<String> = [
+        (totals.zones, "zones"),
+        (totals.data, "data"),
+        (totals.events, "events"),
+        (totals.sums, "sums"),
+        (totals.unknown_markers, "markers of unknown kind"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{} {what}", grouped(count)))
+    .collect();
+    match (parts.is_empty(), totals.is_lower_bound) {
+        (true, _) => "an unknown number of records".to_owned(),
+        (false, true) => format!("at least {}", parts.join(", ")),
+        (false, false) => parts.join(", "),
+    }
+}
+
+fn anomaly_line(anomaly: &Anomaly) -> String {
+    let place = anomaly.lane.map_or_else(String::new, |lane| format!("{lane}, "));
+    let detail =
+        if anomaly.detail.is_empty() { String::new() } else { format!(": {}", anomaly.detail) };
+    format!("{} at {place}position {}{detail}", anomaly.kind.label(), anomaly.position)
+}
+
+fn bounded(count: u64, is_lower_bound: bool) -> String {
+    if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
+}
+
+fn optional(value: Option<u64>) -> String {
+    value.map_or_else(|| "-".to_owned(), grouped)
+}
+
+/// A number with thin groups of three digits.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn table(titles: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(titles.iter().copied());
+    for (index, title) in titles.iter().enumerate() {
+        let is_text = matches!(*title, "RISC" | "zone" | "sum zone" | "cause" | "programs");
+        if let (false, Some(column)) = (is_text, table.column_mut(index)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn write_table(
+    table: &Table,
+    row_count: usize,
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    match row_count.checked_sub(rows) {
+        Some(hidden) if hidden > 0 => {
+            writeln!(out, " ... {} more rows, --rows 0 shows all", grouped(hidden as u64))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_ids_are_shown_as_ranges() {
+        let ids = |ids: &[u32]| ids.iter().copied().map(Some).collect();
+        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7])), "1..3, 7");
+        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20])), "5..20 by 5");
+        assert_eq!(program_ranges(&ids(&[3, 9])), "3, 9");
+        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20])), "1, 4, 6, 2 more");
+        assert_eq!(program_ranges(&[None, Some(4)].into()), "4, unknown");
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_869_442), "1,869,442");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn a_loss_without_counts_is_not_shown_as_nothing() {
+        let totals = LossTotals { is_lower_bound: true, ..LossTotals::default() };
+        assert_eq!(describe(&totals), "an unknown number of records");
+    }
+}
