@@ -60,6 +60,7 @@
 //! is read; fields that it has added are ignored. A newer major version of one kind is a
 //! problem of those sections, a newer major version of the container an error.
 
+mod clock_samples;
 mod error;
 mod frame;
 mod header;

@@ -32,6 +32,7 @@ use super::{
 use crate::{
     capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload},
     clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing},
+    sync::LinkBurst,
 };
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
@@ -43,15 +44,8 @@ use zerocopy::{
 pub enum ClockSamples {
     /// Pings of one tile from the host.
     TwoWay(PingBurst),
-    /// Pings between two chips.
-    Ethernet {
-        /// The tile that sent.
-        sender: Tile,
-        /// The tile that echoed.
-        receiver: Tile,
-        /// The pings in the order in which they were taken.
-        pings: Vec<EthernetPing>,
-    },
+    /// Messages between two chips.
+    Ethernet(LinkBurst),
     /// One run of upstream's synchronisation kernel.
     OneWay(OneWaySession),
 }
@@ -64,11 +58,11 @@ impl ClockSamples {
                 sample_bytes: U32::new(24),
                 ..RawHead::of_tile(TWO_WAY, burst.tile)
             },
-            Self::Ethernet { sender, receiver, pings } => RawHead {
-                sample_count: U32::new(field_count(pings.len())?),
+            Self::Ethernet(burst) => RawHead {
+                sample_count: U32::new(field_count(burst.pings.len())?),
                 sample_bytes: U32::new(32),
-                peer: RawTile::of(*receiver),
-                ..RawHead::of_tile(ETHERNET, *sender)
+                peer: RawTile::of(burst.receiver),
+                ..RawHead::of_tile(ETHERNET, burst.sender)
             },
             Self::OneWay(session) => RawHead {
                 sample_count: U32::new(field_count(session.stamps.len())?),
@@ -92,7 +86,7 @@ impl<'file> Payload<'file> for ClockSamples {
         put(buffer, &self.head()?);
         match self {
             Self::TwoWay(burst) => put_all(buffer, &burst.pings, RawTwoWay::of),
-            Self::Ethernet { pings, .. } => put_all(buffer, pings, RawEthernet::of),
+            Self::Ethernet(burst) => put_all(buffer, &burst.pings, RawEthernet::of),
             Self::OneWay(session) => put_all(buffer, &session.stamps, RawOneWay::of),
         }
         Ok(())
@@ -112,7 +106,8 @@ impl<'file> Payload<'file> for ClockSamples {
             ETHERNET => {
                 let samples = fields.records::<RawEthernet>("pings", count, stride)?;
                 let pings = samples.map(RawEthernet::ping).collect();
-                Ok(Self::Ethernet { sender: tile, receiver: head.peer.tile(&fields)?, pings })
+                let receiver = head.peer.tile(&fields)?;
+                Ok(Self::Ethernet(LinkBurst { sender: tile, receiver, pings }))
             }
             ONE_WAY => {
                 let samples = fields.records::<RawOneWay>("stamps", count, stride)?;

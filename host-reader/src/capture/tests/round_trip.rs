@@ -11,6 +11,7 @@ use crate::{
     },
     names::{ZoneSource, ZoneTable},
     read::{GenerationChoice, ReadOptions},
+    sync::LinkBurst,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 use wire::{CoreKind, RunHostId, ZoneId, marker::HeaderLayout};
@@ -185,7 +186,7 @@ proptest! {
                 host_receive_ns: ping[2].cast_signed(),
             }).collect(),
         });
-        let ethernet = ClockSamples::Ethernet {
+        let ethernet = ClockSamples::Ethernet(LinkBurst {
             sender: tile,
             receiver,
             pings: pings.iter().map(|ping| EthernetPing {
@@ -194,7 +195,7 @@ proptest! {
                 receiver_end_cycles: ping[2],
                 sender_end_cycles: ping[3],
             }).collect(),
-        };
+        });
         let low = |word: u64| u32::try_from(word & 0xFFFF_FFFF).unwrap();
         let one_way = ClockSamples::OneWay(OneWaySession {
             tile,
