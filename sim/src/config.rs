@@ -7,6 +7,7 @@ use crate::{
     },
     clock::FrequencyStep,
     host::HostTiming,
+    machine::KernelKind,
     random::Stream,
 };
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
@@ -184,6 +185,10 @@ pub struct MeshConfig {
     pub program_support_count: u32,
     /// Whether kernels are built to record sum zones.
     pub sums_enabled: bool,
+    /// What kernels are made of.
+    pub kernels: KernelKind,
+    /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
+    pub cycle_budget: u64,
     /// How long the host's accesses take.
     pub host: HostTiming,
 }
@@ -197,6 +202,8 @@ impl MeshConfig {
             chips: Vec::new(),
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             sums_enabled: false,
+            kernels: KernelKind::Native,
+            cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
         }
     }
@@ -234,6 +241,20 @@ impl MeshConfig {
         self
     }
 
+    /// The same mesh with kernels of another make.
+    #[must_use]
+    pub const fn with_kernels(mut self, kernels: KernelKind) -> Self {
+        self.kernels = kernels;
+        self
+    }
+
+    /// The same mesh with another limit for launches of object code.
+    #[must_use]
+    pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
+        self.cycle_budget = cycle_budget;
+        self
+    }
+
     /// The same mesh behind another host.
     #[must_use]
     pub const fn with_host(mut self, host: HostTiming) -> Self {
@@ -264,6 +285,9 @@ impl MeshConfig {
         Ok(geometry)
     }
 }
+
+/// A tenth of a second at 1 GHz.
+const DEFAULT_CYCLE_BUDGET: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,8 @@
 //! | Where do cores and banks lie? | [`arch`] |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
+//! | Which kernels exist natively and as object code? | [`kernel`] |
+//! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
 
 #![forbid(unsafe_code)]
@@ -29,6 +31,8 @@ pub mod config;
 pub mod dram;
 pub mod fault;
 pub mod host;
+pub mod kernel;
+pub mod machine;
 pub mod mesh;
 pub mod mesh_access;
 pub mod native;

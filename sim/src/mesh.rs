@@ -7,6 +7,7 @@ use crate::{
     config::{ChipConfig, ConfigError, MeshConfig},
     fault::Rule,
     host::HostClock,
+    machine::ExecutionFailure,
     mesh_access::ChipDevice,
     program::Launch,
     random::Stream,
@@ -132,6 +133,11 @@ impl SimulatedMesh {
         self.host.now()
     }
 
+    /// What went wrong with object code so far, in order of chip, launch and core.
+    pub fn execution_failures(&self) -> impl Iterator<Item = &ExecutionFailure> {
+        self.chips().flat_map(Chip::execution_failures)
+    }
+
     /// What really happened so far.
     ///
     /// Launches count as soon as they have begun.
@@ -162,6 +168,8 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         sums_enabled: config.sums_enabled,
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
+        kernels: config.kernels,
+        cycle_budget: config.cycle_budget,
         seed: config.seed,
     };
     let drift_ppb = chip.drift_ppb(&mut random);

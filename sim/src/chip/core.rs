@@ -4,14 +4,16 @@ use super::facts::ChipFacts;
 use crate::{
     dram::Landing,
     fault::{AppliedFault, RuleSet},
+    machine::{self, ExecutionFailure, KernelKind, Machine},
     native::{
-        firmware::{self, Go, Riscs},
+        firmware::{self, Go, LaunchReport, Riscs},
         stage::{self, Stage},
     },
     program::{KernelContext, Launch},
     tile::Tile,
     truth::{LaunchTruth, RiscKey, Truth},
 };
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::Arc;
 use wire::Risc;
 
@@ -19,6 +21,8 @@ use wire::Risc;
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
     riscs: Riscs,
+    /// Made when object code first runs here.
+    machine: Option<Box<Machine>>,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
     idle_launch_count: u64,
@@ -42,12 +46,45 @@ pub(crate) struct Outcome {
     pub(crate) done_cycle: u64,
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
+    pub(crate) failures: Vec<ExecutionFailure>,
 }
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
 pub(crate) fn run_on_all(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
-    taking_part.map(|core| core.run(job)).collect()
+    match job.chip.kernels {
+        KernelKind::Native => taking_part.map(|core| core.run(job)).collect(),
+        KernelKind::Riscv => {
+            let (cores, staged): (Vec<&mut Core>, Vec<StagedMachine>) =
+                taking_part.map(|core| core.set_machine_up(job)).unzip();
+            let runs: Vec<MachineRun> =
+                staged.into_par_iter().map(|staged| staged.run(job.launch)).collect();
+            cores.into_iter().zip(runs).map(|(core, run)| core.take_home(run)).collect()
+        }
+    }
+}
+
+/// A core's machine on its stage, to be run on any thread.
+struct StagedMachine {
+    machine: Box<Machine>,
+    stage: Box<Stage>,
+    go: Go,
+}
+
+/// What became of it.
+struct MachineRun {
+    machine: Box<Machine>,
+    stage: Box<Stage>,
+    report: LaunchReport,
+    failures: Vec<ExecutionFailure>,
+}
+
+impl StagedMachine {
+    fn run(self, launch: &Launch) -> MachineRun {
+        let Self { mut machine, mut stage, go } = self;
+        let (report, failures) = machine::run_launch(&mut machine, &mut stage, launch, &go);
+        MachineRun { machine, stage, report, failures }
+    }
 }
 
 impl Core {
@@ -56,6 +93,7 @@ impl Core {
         let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
         Self {
             riscs: Riscs::new(kind),
+            machine: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
@@ -84,6 +122,29 @@ impl Core {
         let (stage, go) = self.set_up(job);
         let riscs = &mut self.riscs;
         let (stage, report) = stage::play(stage, || firmware::run_launch(riscs, job.launch, &go));
+        self.settle(stage, report, Vec::new())
+    }
+
+    fn set_machine_up(&mut self, job: &Job<'_>) -> (&mut Self, StagedMachine) {
+        let (stage, go) = self.set_up(job);
+        let new_machine = || Box::new(Machine::new(job.chip, stage.tile.place));
+        let machine = self.machine.take().unwrap_or_else(new_machine);
+        (self, StagedMachine { machine, stage, go })
+    }
+
+    fn take_home(&mut self, run: MachineRun) -> Outcome {
+        let MachineRun { machine, stage, report, failures } = run;
+        self.machine = Some(machine);
+        self.settle(stage, report, failures)
+    }
+
+    /// Takes the tile back and notes what the launch did.
+    fn settle(
+        &mut self,
+        stage: Box<Stage>,
+        report: LaunchReport,
+        failures: Vec<ExecutionFailure>,
+    ) -> Outcome {
         let Stage { tile, landings, faults, .. } = *stage;
         self.tile = Some(tile);
         self.free_at_cycle = report.free_cycle;
@@ -93,7 +154,7 @@ impl Core {
                 launches.push(truth);
             }
         }
-        Outcome { done_cycle: report.done_cycle, landings, faults }
+        Outcome { done_cycle: report.done_cycle, landings, faults, failures }
     }
 
     /// Puts the tile on a stage and says when the GO message arrives there.

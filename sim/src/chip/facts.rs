@@ -1,6 +1,6 @@
 //! What every part of one simulated chip knows about it.
 
-use crate::arch::Arch;
+use crate::{arch::Arch, machine::KernelKind};
 
 /// Constants of one chip of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,10 @@ pub struct ChipFacts {
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.
     pub region_bytes: u64,
+    /// What kernels are made of.
+    pub kernels: KernelKind,
+    /// Most cycles that a launch of object code may take on a core.
+    pub cycle_budget: u64,
     /// Seed of the simulation.
     pub seed: u64,
 }

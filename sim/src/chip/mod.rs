@@ -16,6 +16,7 @@ use crate::{
     dram::Dram,
     fault::{AppliedFault, FaultEffect, HostReadPoint, Rule, RuleSet},
     host::AccessTime,
+    machine::ExecutionFailure,
     program::Launch,
     random::Stream,
     tile::Tile,
@@ -45,6 +46,7 @@ pub struct Chip {
     launch_count: u64,
     free_at_cycle: u64,
     faults: Vec<AppliedFault>,
+    failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
     host_random: Stream,
 }
@@ -89,6 +91,7 @@ impl Chip {
             launch_count: 0,
             free_at_cycle: 0,
             faults: Vec::new(),
+            failures: Vec::new(),
             lost_at: None,
         }
     }
@@ -121,6 +124,12 @@ impl Chip {
     #[must_use]
     pub fn tile(&self, coord: TileCoord) -> Option<&Tile> {
         self.core_index(coord).map(|index| self.cores[index].tile())
+    }
+
+    /// What went wrong with object code so far.
+    #[must_use]
+    pub fn execution_failures(&self) -> &[ExecutionFailure] {
+        &self.failures
     }
 
     /// Launches that still wait.
@@ -219,6 +228,7 @@ impl Chip {
         for outcome in outcomes {
             done_cycle = done_cycle.max(outcome.done_cycle);
             self.faults.extend(outcome.faults);
+            self.failures.extend(outcome.failures);
             outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
         }
         self.free_at_cycle = done_cycle + DISPATCH_CYCLES;

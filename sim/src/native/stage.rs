@@ -7,6 +7,7 @@ use crate::{
     chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
+    machine::WriteCommand,
     noc,
     program::KernelContext,
     tile::Tile,
@@ -45,6 +46,8 @@ pub(crate) struct Stage {
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
     context: KernelContext,
+    /// The fault that holds the clock read of each hart back.
+    held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     riscs: [RiscTime; RISCS_PER_CORE],
 }
 
@@ -93,6 +96,7 @@ impl Stage {
             landings: Vec::new(),
             faults: Vec::new(),
             context,
+            held_clock: Default::default(),
             riscs: [risc; RISCS_PER_CORE],
         }
     }
@@ -175,6 +179,42 @@ impl Stage {
         stall
     }
 
+    /// For how many cycles a read of the clock at a cycle is held back.
+    pub(crate) fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
+        if !self.rules.watches_clock() {
+            return 0;
+        }
+        self.riscs[risc_index].chip_cycle = chip_cycle;
+        let stall = self.clock_stall(risc_index);
+        let stall_cycles = stall.as_ref().map_or(0, |(cycles, _)| *cycles);
+        self.held_clock[risc_index] = stall;
+        stall_cycles
+    }
+
+    /// Logs two reads that belong together, if a fault or a wrap came between them.
+    pub(crate) fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
+        let [low, high] = [low_at, high_at].map(|cycle| self.tile.clock.value(cycle).high_word());
+        let (is_torn, held) = (low != high, self.held_clock[risc_index].take());
+        if is_torn || held.is_some() {
+            let (stall_cycles, rule) = held.unwrap_or_else(|| (0, Arc::from(BY_CHANCE)));
+            let effect = FaultEffect::ClockReadStalled { stall_cycles, is_torn };
+            self.log(rule, risc_index, low_at, effect);
+        }
+    }
+
+    /// Issues a write at a cycle; returns when its acknowledgement arrives.
+    pub(crate) fn push_at(
+        &mut self,
+        risc_index: usize,
+        chip_cycle: u64,
+        write: WriteCommand,
+    ) -> u64 {
+        self.riscs[risc_index].chip_cycle = chip_cycle;
+        let WriteCommand { source, word_count, bank, address } = write;
+        self.transfer(risc_index, u64::from(source), word_count, (bank, address));
+        self.riscs[risc_index].acknowledged_at
+    }
+
     /// Issues a write of L1 words to DRAM, with acknowledgement.
     pub(crate) fn push(
         &mut self,
@@ -185,6 +225,16 @@ impl Stage {
         address: u64,
     ) {
         self.advance(risc_index, cost::PUSH);
+        self.transfer(risc_index, source, word_count, (bank, address));
+    }
+
+    fn transfer(
+        &mut self,
+        risc_index: usize,
+        source: u64,
+        word_count: u32,
+        (bank, address): (u32, u64),
+    ) {
         let words: Vec<u32> =
             (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
         let issued_at = self.cycle_of(risc_index);

@@ -68,6 +68,11 @@ pub trait Kernel: Send + Sync {
 
     /// How many records [`Kernel::run`] tries to leave, known without running it.
     fn emission(&self, context: &KernelContext) -> Emission;
+
+    /// The function that does the same as object code, if there is one.
+    fn object_name(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A kernel made of two closures.

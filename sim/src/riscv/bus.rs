@@ -67,6 +67,23 @@ pub trait Bus {
     /// The tile's L1, from address 0, for writing.
     fn l1_mut(&mut self) -> &mut [u8];
 
+    /// Called before a store to L1 takes effect, with the cycle in which the instruction
+    /// starts; bits of `value` above `width` are of no meaning.
+    ///
+    /// # Errors
+    /// As [`mmio_store`](Self::mmio_store): the store is then not carried out.
+    #[inline(always)]
+    fn before_l1_store(
+        &mut self,
+        address: u32,
+        width: Width,
+        value: u32,
+        cycle: u64,
+    ) -> Result<(), Refusal> {
+        let _ = (address, width, value, cycle);
+        Ok(())
+    }
+
     /// This hart's private data RAM, from [`LOCAL_RAM_BASE`].
     fn local_ram(&self) -> &[u8];
 

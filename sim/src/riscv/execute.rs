@@ -384,8 +384,15 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         let region = if let Some(place) = place_at(bus.local_ram_mut(), local(address)) {
             *place = bytes;
             Region::LocalRam
-        } else if let Some(place) = place_at(bus.l1_mut(), address as usize) {
-            *place = bytes;
+        } else if bytes_at::<N>(bus.l1(), address as usize).is_some() {
+            let (value, now) = (u32::from_le_bytes(padded(bytes)), M::now(&self.beat));
+            if let Err(refusal) = bus.before_l1_store(address, width::<N>(), value, now) {
+                let kinds = (TrapKind::StoreOutside, TrapKind::StoreUnsupported);
+                return self.end(pc, reason(refusal, address, kinds));
+            }
+            if let Some(place) = place_at(bus.l1_mut(), address as usize) {
+                *place = bytes;
+            }
             Region::L1
         } else {
             return self.store_mapped(op, pc, address, width::<N>());
@@ -450,6 +457,13 @@ fn local(address: u32) -> usize {
 #[inline(always)]
 fn bytes_at<const N: usize>(memory: &[u8], offset: usize) -> Option<[u8; N]> {
     memory.get(offset..)?.first_chunk().copied()
+}
+
+#[inline(always)]
+fn padded<const N: usize>(bytes: [u8; N]) -> [u8; 4] {
+    let mut word = [0; 4];
+    word[..N].copy_from_slice(&bytes);
+    word
 }
 
 #[inline(always)]

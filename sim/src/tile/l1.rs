@@ -72,6 +72,27 @@ impl L1 {
         true
     }
 
+    /// The part that is kept, from address 0.
+    #[must_use]
+    #[inline]
+    pub fn kept(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The part that is kept, from address 0, for writing.
+    #[inline]
+    pub fn kept_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Keeps at least the first `size_bytes`, so that an interpreter finds them in one piece.
+    pub fn keep(&mut self, size_bytes: u64) {
+        let size_bytes = index(size_bytes.min(self.size_bytes));
+        if size_bytes > self.bytes.len() {
+            self.bytes.resize(size_bytes, 0);
+        }
+    }
+
     /// All bytes, for an interpreter that needs them in one piece.
     pub fn whole(&mut self) -> &mut [u8] {
         self.bytes.resize(index(self.size_bytes), 0);

@@ -1,0 +1,250 @@
+//! Builds the code of the simulated RISCs and embeds it.
+//!
+//! The crates of `objects/` are compiled for riscv32im into static libraries, per chip
+//! architecture and with or without sum zones; each processor's firmware is linked from
+//! them with the processor's memory map, and the kernels against that firmware's symbols.
+//!
+//! Without the target installed the simulator has no object code, runs native kernels, and
+//! a warning says what to install; under `CI=true` that is an error.
+
+use std::{
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const TARGET: &str = "riscv32im-unknown-none-elf";
+const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
+const PROCESSORS: [&str; 7] =
+    ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
+
+fn main() -> Result<()> {
+    println!("cargo:rustc-check-cfg=cfg(object_code)");
+    let build = Build::new()?;
+    build.announce_inputs();
+    let mut list = String::from("[\n");
+    match build.missing_tool() {
+        None => {
+            println!("cargo:rustc-cfg=object_code");
+            build.all_images(&mut list)?;
+        }
+        Some(missing) if env::var("CI").is_ok_and(|ci| ci == "true") => {
+            return Err(format!("{missing}; run `rustup target add {TARGET}`").into());
+        }
+        Some(missing) => println!(
+            "cargo:warning={missing}, so kernels run natively only; \
+             run `rustup target add {TARGET}`"
+        ),
+    }
+    list.push_str("]\n");
+    fs::write(build.out.join("images.rs"), list)?;
+    Ok(())
+}
+
+/// Where things are.
+struct Build {
+    repository: PathBuf,
+    objects: PathBuf,
+    out: PathBuf,
+    sysroot: PathBuf,
+    linker: PathBuf,
+}
+
+/// One way to compile the crates.
+struct Variant {
+    arch: &'static str,
+    sums: bool,
+    enabled: bool,
+}
+
+impl Build {
+    fn new() -> Result<Self> {
+        let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+        let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
+        let mut rustc = Command::new(variable("RUSTC")?);
+        let output = rustc.args(["--print", "sysroot"]).output()?;
+        let sysroot = PathBuf::from(String::from_utf8(output.stdout)?.trim());
+        let host = variable("HOST")?;
+        let linker = sysroot.join("lib/rustlib").join(host).join("bin/rust-lld");
+        Ok(Self {
+            repository,
+            objects: manifest.join("objects"),
+            out: PathBuf::from(variable("OUT_DIR")?),
+            sysroot,
+            linker: linker.with_extension(env::consts::EXE_EXTENSION),
+        })
+    }
+
+    /// Everything that the images are made of, so that nothing else makes them anew.
+    fn announce_inputs(&self) {
+        let own = ["sim/build.rs", "sim/objects", "sim/src/kernel/body.rs"];
+        let shared = ["sim/src/machine/mailbox.rs", "Cargo.toml", "rust-toolchain.toml"];
+        let crates = ["wire/src", "wire/Cargo.toml"];
+        let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
+        for input in [&own[..], &shared, &crates, &runtime].concat() {
+            println!("cargo:rerun-if-changed={}", self.repository.join(input).display());
+        }
+        println!("cargo:rerun-if-env-changed=CI");
+        println!(
+            "cargo:rerun-if-changed={}",
+            self.sysroot.join("lib/rustlib").join(TARGET).display()
+        );
+    }
+
+    fn missing_tool(&self) -> Option<String> {
+        if !self.sysroot.join("lib/rustlib").join(TARGET).is_dir() {
+            return Some(format!("the target {TARGET} is not installed"));
+        }
+        (!self.linker.is_file()).then(|| format!("there is no {}", self.linker.display()))
+    }
+
+    fn all_images(&self, list: &mut String) -> Result<()> {
+        for arch in ARCHITECTURES {
+            for sums in [false, true] {
+                let variant = Variant { arch, sums, enabled: true };
+                let libraries = self.compile(&variant)?;
+                self.link_all(&variant, &libraries, list)?;
+            }
+        }
+        let disabled = Variant { arch: ARCHITECTURES[0], sums: false, enabled: false };
+        let libraries = self.compile(&disabled)?;
+        self.link_all(&disabled, &libraries, list)
+    }
+
+    /// Compiles the crates; returns where the libraries lie.
+    fn compile(&self, variant: &Variant) -> Result<PathBuf> {
+        let target_dir = self.out.join("objects");
+        let mut cargo = Command::new(variable("CARGO")?);
+        cargo.current_dir(&self.objects).args(["build", "--quiet", "--locked", "--offline"]);
+        cargo.args(["--workspace", "--profile", "device", "--target", TARGET]);
+        cargo.arg("--features").arg(variant.features());
+        cargo.arg("--target-dir").arg(&target_dir);
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_outer_build(name)) {
+            cargo.env_remove(name);
+        }
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags());
+        let output = cargo.output()?;
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("the code of the RISCs does not compile:\n{messages}").into());
+        }
+        Ok(target_dir.join(TARGET).join("device"))
+    }
+
+    /// Zone ids are computed from paths, so these must be the same on every machine and
+    /// the same as in native kernels.
+    fn flags(&self) -> String {
+        let repository = self.repository.display();
+        let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
+        [
+            remap(&repository.to_string(), ""),
+            remap("firmware", "sim/objects/firmware"),
+            remap("kernels", "sim/objects/kernels"),
+            remap("kernels/src/../../../src", "sim/src"),
+        ]
+        .join("\x1f")
+    }
+
+    /// Links every image of a variant.
+    fn link_all(&self, variant: &Variant, libraries: &Path, list: &mut String) -> Result<()> {
+        let directory = self.out.join(variant.name());
+        fs::create_dir_all(&directory)?;
+        for processor in PROCESSORS {
+            let image = |part| directory.join(format!("{part}-{processor}.elf"));
+            let link = Link { build: self, variant, processor, libraries };
+            let firmware = image("firmware");
+            link.run("firmware", &format!("__{processor}_entry"), None, &firmware)?;
+            variant.enter(list, ("firmware", processor), &firmware)?;
+            if variant.enabled {
+                let kernels = image("kernels");
+                link.run("kernels", "empty", Some(&firmware), &kernels)?;
+                variant.enter(list, ("kernels", processor), &kernels)?;
+            }
+        }
+        let probes = directory.join("probes-brisc.elf");
+        let link = Link { build: self, variant, processor: "brisc", libraries };
+        link.run("probes", "nothing", None, &probes)?;
+        variant.enter(list, ("probes", "brisc"), &probes)
+    }
+}
+
+/// What goes into an image.
+struct Link<'a> {
+    build: &'a Build,
+    variant: &'a Variant,
+    processor: &'static str,
+    libraries: &'a Path,
+}
+
+impl Link<'_> {
+    /// Links a part of the code for a processor, if need be against another image.
+    fn run(&self, part: &str, entry: &str, symbols: Option<&Path>, image: &Path) -> Result<()> {
+        let scripts = self.build.objects.join("link");
+        let map = scripts.join(self.variant.arch).join(format!("{}.ld", self.processor));
+        let mut linker = Command::new(&self.build.linker);
+        linker.args(["-flavor", "gnu", "--gc-sections", "--entry", entry]);
+        linker.arg("--script").arg(map);
+        linker.arg("--script").arg(scripts.join(format!("{part}.ld")));
+        if let Some(symbols) = symbols {
+            linker.arg("--just-symbols").arg(symbols);
+        }
+        linker.arg(self.libraries.join(format!("lib{part}.a"))).arg("-o").arg(image);
+        let output = linker.output()?;
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{} does not link:\n{messages}", image.display()).into());
+        }
+        Ok(())
+    }
+}
+
+impl Variant {
+    fn features(&self) -> String {
+        let mut features = Vec::new();
+        for (feature, is_wanted) in [
+            ("enabled", self.enabled),
+            ("blackhole", self.arch == "blackhole"),
+            ("sums", self.sums),
+        ] {
+            if is_wanted {
+                let crates = ["firmware", "kernels", "probes"];
+                features.extend(crates.map(|name| format!("{name}/{feature}")));
+            }
+        }
+        features.join(",")
+    }
+
+    fn name(&self) -> String {
+        let Self { arch, sums, enabled } = self;
+        format!("{arch}-sums-{sums}-enabled-{enabled}")
+    }
+
+    /// Adds an image to the list of all.
+    fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
+        let Self { arch, sums, enabled } = self;
+        let (part, processor) = what;
+        writeln!(
+            list,
+            "    EmbeddedImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
+             part: {part:?}, processor: {processor:?}, elf: include_bytes!({image:?}) }},"
+        )?;
+        Ok(())
+    }
+}
+
+/// What the outer cargo sets for its own build and would change this one.
+fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
+    let prefixes = ["CARGO", "RUST", "__CARGO", "CLIPPY", "DEP_"];
+    !is_kept.contains(&&*name) && prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn variable(name: &str) -> Result<String> {
+    env::var(name).map_err(|error| format!("{name}: {error}").into())
+}

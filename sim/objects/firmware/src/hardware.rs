@@ -1,0 +1,231 @@
+//! Entry points, registers and memory: all of the firmware's unsafe code.
+
+#![allow(unsafe_code, reason = "entry points, memory-mapped registers and linker symbols")]
+
+use crate::mailbox::{self, SIZE_BYTES};
+use core::{arch::naked_asm, panic::PanicInfo, ptr};
+
+/// The firmware's variables that the profiler's runtime asks for, and the tables that a
+/// RISC keeps in its local RAM.
+#[cfg(feature = "enabled")]
+mod profiler {
+    use super::{NOC_0, read, word};
+    use crate::mailbox::{
+        BANK_COORDINATES, BANK_COUNT, BANK_COUNT_MAX, BANK_OFFSETS, LANE_WORDS, NOC_X, NOC_Y,
+        RISC_COUNT,
+    };
+    use core::ptr;
+    use kernel_profiler::tensix::{STATE_BYTES, Tile};
+
+    #[unsafe(no_mangle)]
+    static mut __kprof_state: [u32; STATE_BYTES / 4] = [0; STATE_BYTES / 4];
+    #[unsafe(no_mangle)]
+    static mut __kprof_tile: Tile = Tile {
+        risc_index: 0,
+        risc_count: 0,
+        noc_index: 0,
+        command_buffer: 0,
+        lane_words: 0,
+        noc_x: 0,
+        noc_y: 0,
+        bank_count: 0,
+        bank_coordinates: ptr::null(),
+        bank_offsets: ptr::null(),
+        writes_issued: ptr::null_mut(),
+        writes_acked: ptr::null_mut(),
+    };
+    static mut BANK_PLACES: [u32; BANK_COUNT_MAX as usize / 2] = [0; BANK_COUNT_MAX as usize / 2];
+    static mut OFFSETS: [u32; BANK_COUNT_MAX as usize] = [0; BANK_COUNT_MAX as usize];
+    static mut WRITES_ISSUED: u32 = 0;
+    static mut WRITES_ACKED: u32 = 0;
+
+    /// Fills what the runtime reads, and takes over the NoC's count of acknowledgements.
+    #[inline(always)]
+    pub(super) fn boot(risc_index: u32) {
+        let noc_index = u32::from(risc_index == 1);
+        let noc = NOC_0 + noc_index * 0x1_0000;
+        let places = BANK_COORDINATES + noc_index * 2 * BANK_COUNT_MAX;
+        copy_words(places, (&raw mut BANK_PLACES).cast(), BANK_COUNT_MAX / 2);
+        copy_words(BANK_OFFSETS, (&raw mut OFFSETS).cast(), BANK_COUNT_MAX);
+        let tile = Tile {
+            risc_index,
+            risc_count: word(RISC_COUNT),
+            noc_index,
+            command_buffer: 0,
+            lane_words: word(LANE_WORDS),
+            noc_x: word(NOC_X),
+            noc_y: word(NOC_Y),
+            bank_count: word(BANK_COUNT),
+            bank_coordinates: (&raw const BANK_PLACES).cast(),
+            bank_offsets: (&raw const OFFSETS).cast(),
+            writes_issued: &raw mut WRITES_ISSUED,
+            writes_acked: &raw mut WRITES_ACKED,
+        };
+        // SAFETY: this RISC's own variable, before the first probe reads it.
+        unsafe { (&raw mut __kprof_tile).write(tile) };
+        let received = read(noc + STATUS_WRITE_ACKS_RECEIVED);
+        // SAFETY: this RISC's own variable.
+        unsafe { (&raw mut WRITES_ACKED).write_volatile(received) };
+    }
+
+    /// Copies from the mailbox into a variable of `count` words.
+    #[inline(always)]
+    fn copy_words(offset: u32, to: *mut u32, count: u32) {
+        for index in 0..count {
+            let to = to.wrapping_add(index as usize);
+            // SAFETY: the callers' variables have `count` words and nobody else uses them.
+            unsafe { to.write_volatile(word(offset + 4 * index)) };
+        }
+    }
+
+    const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
+}
+
+unsafe extern "C" {
+    static mut __mailbox: [u8; SIZE_BYTES as usize];
+    static __ncrisc_base: [u32; 0];
+    static __trisc0_base: [u32; 0];
+    static __trisc1_base: [u32; 0];
+    static __trisc2_base: [u32; 0];
+}
+
+/// Returns once the byte at `address` is `value`.
+///
+/// Its two instructions are where a RISC is idle, so the simulator can tell.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn __wait_for_byte(address: u32, value: u32) {
+    naked_asm!("2: lbu t0, 0(a0)", "bne t0, a1, 2b", "ret")
+}
+
+/// An entry point: sets the stack up, zeroes the variables, goes on in Rust.
+macro_rules! entry {
+    ($symbol:ident, $section:literal, $main:path) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = $section)]
+        extern "C" fn $symbol() -> ! {
+            extern "C" fn main() -> ! {
+                $main()
+            }
+            naked_asm!(
+                "la sp, __stack_top",
+                "la t0, __bss_start",
+                "la t1, __bss_end",
+                "2: bgeu t0, t1, 3f",
+                "sw zero, 0(t0)",
+                "addi t0, t0, 4",
+                "j 2b",
+                "3: tail {main}",
+                main = sym main,
+            )
+        }
+    };
+}
+
+entry!(__brisc_entry, ".text.entry.brisc", crate::brisc);
+entry!(__ncrisc_entry, ".text.entry.ncrisc", crate::ncrisc);
+entry!(__trisc0_entry, ".text.entry.trisc0", trisc0);
+entry!(__trisc1_entry, ".text.entry.trisc1", trisc1);
+entry!(__trisc2_entry, ".text.entry.trisc2", trisc2);
+entry!(__erisc_entry, ".text.entry.erisc", crate::erisc);
+entry!(__idle_erisc_entry, ".text.entry.idle_erisc", crate::idle_erisc);
+
+fn trisc0() -> ! {
+    crate::trisc(2)
+}
+
+fn trisc1() -> ! {
+    crate::trisc(3)
+}
+
+fn trisc2() -> ! {
+    crate::trisc(4)
+}
+
+/// Prepares the RISC with this index.
+#[inline(always)]
+pub(crate) fn boot(risc_index: u32) {
+    #[cfg(feature = "enabled")]
+    profiler::boot(risc_index);
+    #[cfg(not(feature = "enabled"))]
+    let _ = risc_index;
+}
+
+/// Says where the subordinates of a Tensix core begin, and ends their reset.
+pub(crate) fn release_subordinates() {
+    write(TRISC_RESET_PC, (&raw const __trisc0_base).addr() as u32);
+    write(TRISC_RESET_PC + 4, (&raw const __trisc1_base).addr() as u32);
+    write(TRISC_RESET_PC + 8, (&raw const __trisc2_base).addr() as u32);
+    write(TRISC_RESET_PC_OVERRIDE, 0b111);
+    write(NCRISC_RESET_PC, (&raw const __ncrisc_base).addr() as u32);
+    write(NCRISC_RESET_PC_OVERRIDE, 1);
+    write(SOFT_RESET, 0);
+}
+
+/// Runs the kernel that begins at an address; it gets its part of the launch message.
+#[inline(always)]
+pub(crate) fn call_kernel(entry: u32) {
+    let entry = ptr::with_exposed_provenance::<()>(entry as usize);
+    // SAFETY: the dispatcher has written the kernel's code and its entry before GO; a
+    // kernel is a function of this type.
+    let entry = unsafe { core::mem::transmute::<*const (), extern "C" fn(*const u32)>(entry) };
+    entry(mailbox_at(mailbox::LAUNCH_INDEX).cast());
+}
+
+/// A word of the mailbox.
+#[inline(always)]
+pub(crate) fn word(offset: u32) -> u32 {
+    // SAFETY: callers pass offsets of words within the mailbox, which is aligned. Volatile,
+    // since others write to it.
+    unsafe { mailbox_at(offset).cast::<u32>().read_volatile() }
+}
+
+/// Writes a byte of the mailbox.
+#[inline(always)]
+pub(crate) fn set_byte(offset: u32, value: u8) {
+    // SAFETY: callers pass offsets within the mailbox, to which nobody holds references.
+    unsafe { mailbox_at(offset).write_volatile(value) }
+}
+
+/// Waits until a byte of the mailbox has a value.
+#[inline(always)]
+pub(crate) fn wait_for_byte(offset: u32, value: u8) {
+    __wait_for_byte(mailbox_at(offset).addr() as u32, u32::from(value));
+}
+
+#[inline(always)]
+fn mailbox_at(offset: u32) -> *mut u8 {
+    (&raw mut __mailbox).cast::<u8>().wrapping_add(offset as usize)
+}
+
+#[cfg(feature = "enabled")]
+#[inline(always)]
+fn read(register: u32) -> u32 {
+    // SAFETY: this module names only registers that exist and may be read.
+    unsafe { ptr::with_exposed_provenance::<u32>(register as usize).read_volatile() }
+}
+
+#[inline(always)]
+fn write(register: u32, value: u32) {
+    // SAFETY: this module names only registers that exist and may be written; none of them
+    // changes memory.
+    unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
+}
+
+/// Nothing here panics; if it did, the core would stop where a debugger sees it.
+#[panic_handler]
+fn stop(_: &PanicInfo<'_>) -> ! {
+    loop {
+        // SAFETY: stops the core.
+        unsafe { core::arch::asm!("ebreak") };
+    }
+}
+
+#[cfg(feature = "enabled")]
+const NOC_0: u32 = 0xFFB2_0000;
+const SOFT_RESET: u32 = 0xFFB1_21B0;
+const TRISC_RESET_PC: u32 = 0xFFB1_2228;
+const TRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_2234;
+const NCRISC_RESET_PC: u32 = 0xFFB1_2238;
+const NCRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_223C;

@@ -1,0 +1,182 @@
+//! The firmware of the RISCs of a core.
+//!
+//! ```text
+//! BRISC / ERISC                         NCRISC, TRISCs
+//! -------------                         --------------
+//! boots, releases the others ---------> boot
+//! waits for GO                          wait for GO
+//! main zone opens
+//! validates, sets the program id
+//! starts them ------------------------> main zone opens
+//! kernel in its zone                    kernel in its zone
+//! waits until all are done <----------- main zone closes, done
+//! done: the dispatcher goes on
+//! main zone closes: push
+//! ```
+//!
+//! One library holds the code of every processor; a linker script and an entry point make
+//! it the firmware of one.
+//!
+//! # Compatibility
+//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, except that
+//! subordinates close their main zone before they say that they are done.
+
+#![no_std]
+
+mod hardware;
+#[path = "../../../src/machine/mailbox.rs"]
+#[allow(dead_code, reason = "some words are for the simulator only")]
+mod mailbox;
+
+use hardware::{boot, call_kernel, release_subordinates, set_byte, wait_for_byte, word};
+use kernel_profiler::{
+    device_increment_trace_count, device_profiler_init, device_validate_profiler,
+    device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
+};
+use mailbox::{
+    BEGINS_REPLAY, ENABLES, ENTRIES, GO, LATE, PROGRAM_ID, RELEASE, RISC_COUNT, STAGE, SYNC,
+    signal, stage,
+};
+
+/// BRISC: leads a Tensix core.
+fn brisc() -> ! {
+    boot(0);
+    device_profiler_init!();
+    for risc in 1..word(RISC_COUNT) {
+        set_byte(SYNC + risc, signal::INIT);
+    }
+    release_subordinates();
+    for risc in 1..word(RISC_COUNT) {
+        wait_for_byte(SYNC + risc, signal::DONE);
+    }
+    loop {
+        wait_for_launch();
+        device_zone_scoped_main!("BRISC-FW");
+        let enables = begin_launch();
+        start_subordinates(enables);
+        run_kernel(0, enables, || {
+            device_zone_scoped_main_child!("BRISC-KERNEL");
+            call_kernel(word(ENTRIES));
+        });
+        for risc in subordinates(enables) {
+            wait_for_byte(SYNC + risc, signal::DONE);
+        }
+        set_byte(GO, signal::DONE);
+    }
+}
+
+/// NCRISC: follows BRISC.
+fn ncrisc() -> ! {
+    boot(1);
+    set_byte(SYNC + 1, signal::DONE);
+    loop {
+        wait_for_byte(SYNC + 1, signal::GO);
+        {
+            device_zone_scoped_main!("NCRISC-FW");
+            run_kernel(1, word(ENABLES), || {
+                device_zone_scoped_main_child!("NCRISC-KERNEL");
+                call_kernel(word(ENTRIES + 4));
+            });
+            wait_if_late(1);
+        }
+        set_byte(SYNC + 1, signal::DONE);
+    }
+}
+
+/// A TRISC: follows BRISC.
+#[inline(always)]
+fn trisc(risc: u32) -> ! {
+    boot(risc);
+    set_byte(SYNC + risc, signal::DONE);
+    loop {
+        wait_for_byte(SYNC + risc, signal::GO);
+        {
+            device_zone_scoped_main!("TRISC-FW");
+            run_kernel(risc, word(ENABLES), || {
+                device_zone_scoped_main_child!("TRISC-KERNEL");
+                call_kernel(word(ENTRIES + 4 * risc));
+            });
+            wait_if_late(risc);
+        }
+        set_byte(SYNC + risc, signal::DONE);
+    }
+}
+
+/// The only RISC of an Ethernet core with a link.
+fn erisc() -> ! {
+    boot(0);
+    device_profiler_init!();
+    loop {
+        wait_for_launch();
+        device_zone_scoped_main!("ERISC-FW");
+        lead_alone();
+    }
+}
+
+/// The only RISC of an Ethernet core without a link.
+fn idle_erisc() -> ! {
+    boot(0);
+    device_profiler_init!();
+    loop {
+        wait_for_launch();
+        device_zone_scoped_main!("ERISC-IDLE-FW");
+        lead_alone();
+    }
+}
+
+#[inline(always)]
+fn lead_alone() {
+    let enables = begin_launch();
+    run_kernel(0, enables, || {
+        device_zone_scoped_main_child!("ERISC-KERNEL");
+        call_kernel(word(ENTRIES));
+    });
+    set_byte(GO, signal::DONE);
+}
+
+#[inline(always)]
+fn wait_for_launch() {
+    wait_for_byte(GO, signal::GO);
+    if word(BEGINS_REPLAY) != 0 {
+        device_increment_trace_count!();
+    }
+}
+
+/// Tells the profiler which launch this is; returns which RISCs have a kernel in it.
+#[inline(always)]
+fn begin_launch() -> u32 {
+    let enables = word(ENABLES);
+    device_validate_profiler!(enables != 0);
+    device_zone_set_counter!(word(PROGRAM_ID));
+    enables
+}
+
+#[inline(always)]
+fn start_subordinates(enables: u32) {
+    for risc in subordinates(enables) {
+        set_byte(SYNC + risc, signal::GO);
+    }
+}
+
+#[inline(always)]
+fn subordinates(enables: u32) -> impl Iterator<Item = u32> {
+    (1..word(RISC_COUNT)).filter(move |risc| enables >> risc & 1 != 0)
+}
+
+#[inline(always)]
+fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
+    if enables >> risc & 1 != 0 {
+        set_byte(STAGE + risc, stage::BEGINS);
+        run();
+        set_byte(STAGE + risc, stage::ENDED);
+    }
+}
+
+/// A fault that the simulator can ask for: the main zone closes after BRISC has pushed.
+#[inline(always)]
+fn wait_if_late(risc: u32) {
+    if word(LATE) >> risc & 1 != 0 {
+        set_byte(SYNC + risc, signal::DONE);
+        wait_for_byte(RELEASE + risc, signal::GO);
+    }
+}

@@ -1,0 +1,11 @@
+//! The simulator's kernels as object code: one exported function each.
+//!
+//! What they do stands in the simulator's `kernel::body`, which native kernels share. Only
+//! [`broken`] has no native twin, since no native kernel can do what it does.
+
+#![no_std]
+
+#[path = "../../../src/kernel/body.rs"]
+mod body;
+mod broken;
+mod risc;

@@ -1,0 +1,68 @@
+//! What the probes stand on without firmware.
+
+#![allow(unsafe_code, reason = "exported functions, symbols that firmware has, an empty body")]
+
+use core::{arch::asm, panic::PanicInfo};
+
+/// Stands for what a zone measures: one store, which the probes' code must not move across.
+#[inline(always)]
+pub(crate) fn body() {
+    // SAFETY: an instruction without effect that the compiler cannot look into.
+    unsafe { asm!("nop") };
+}
+
+macro_rules! exported {
+    ($($name:ident $section:literal)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(link_section = $section)]
+            extern "C" fn $name(count: u32) {
+                crate::$name(count);
+            }
+        )*
+    };
+}
+
+exported! {
+    nothing ".text.probe.nothing"
+    zone ".text.probe.zone"
+    data ".text.probe.data"
+    event ".text.probe.event"
+    sum ".text.probe.sum"
+    zone_sites_1 ".text.probe.zone_sites_1"
+    zone_sites_8 ".text.probe.zone_sites_8"
+    open_main ".text.probe.open_main"
+    finish ".text.probe.finish"
+}
+
+#[cfg(feature = "enabled")]
+mod firmware {
+    use core::ptr;
+    use kernel_profiler::tensix::{STATE_BYTES, Tile};
+
+    #[unsafe(no_mangle)]
+    static mut __kprof_state: [u32; STATE_BYTES / 4] = [0; STATE_BYTES / 4];
+    #[unsafe(no_mangle)]
+    static mut __kprof_tile: Tile = Tile {
+        risc_index: 0,
+        risc_count: 0,
+        noc_index: 0,
+        command_buffer: 0,
+        lane_words: 0,
+        noc_x: 0,
+        noc_y: 0,
+        bank_count: 0,
+        bank_coordinates: ptr::null(),
+        bank_offsets: ptr::null(),
+        writes_issued: ptr::null_mut(),
+        writes_acked: ptr::null_mut(),
+    };
+}
+
+#[panic_handler]
+fn stop(_: &PanicInfo<'_>) -> ! {
+    loop {
+        // SAFETY: stops the core.
+        unsafe { asm!("ebreak") };
+    }
+}

@@ -1,0 +1,62 @@
+//! What went wrong while object code ran.
+
+use crate::{arch::TileCoord, riscv::Trap};
+use wire::Risc;
+
+/// Object code that did what no correct program does. Its core stopped; others went on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
+     at pc {pc:#010x} in {}", symbol.as_deref().unwrap_or("no known function")
+)]
+pub struct ExecutionFailure {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core.
+    pub core: TileCoord,
+    /// Processor.
+    pub risc: Risc,
+    /// Number of the launch on its chip.
+    pub launch_index: u64,
+    /// Cycle of the chip at which it was noticed.
+    pub chip_cycle: u64,
+    /// Address of the instruction.
+    pub pc: u32,
+    /// The function that it belongs to, with the offset in bytes.
+    pub symbol: Option<String>,
+    /// What is wrong.
+    pub reason: FailureReason,
+}
+
+/// Why object code was stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FailureReason {
+    /// An instruction that a correct program does not execute.
+    #[error("{0}")]
+    Trap(Trap),
+    /// `ebreak` or `ecall`: what a panic compiles to.
+    #[error("the code stopped itself, as it does when it panics")]
+    Stopped,
+    /// The launch took too long.
+    #[error("still running after {budget_cycles} cycles; raise the cycle budget if that is right")]
+    CycleBudget {
+        /// The most that was allowed.
+        budget_cycles: u64,
+    },
+    /// All RISCs wait, and nobody is left who could wake this one.
+    #[error("waits for a RISC that will never answer")]
+    Deadlock,
+    /// A command to the NoC that the simulator does not carry out.
+    #[error("the NoC was given a command that it cannot carry out: {reason}")]
+    Noc {
+        /// What about it.
+        reason: String,
+    },
+    /// The launch cannot be handed to the firmware.
+    #[error("expected kernels that the build has object code for: {reason}")]
+    NotLaunched {
+        /// What about it.
+        reason: String,
+    },
+}

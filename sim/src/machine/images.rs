@@ -1,0 +1,219 @@
+//! The object code that is embedded: what `build.rs` has linked, as memory and symbols.
+
+use crate::{arch::Arch, riscv};
+use object::{Object, ObjectSection, ObjectSymbol};
+use std::{collections::BTreeMap, sync::OnceLock};
+use wire::CoreKind;
+
+/// A linked ELF, as `build.rs` lists it.
+#[derive(Debug)]
+struct EmbeddedImage {
+    arch: &'static str,
+    has_sums: bool,
+    is_enabled: bool,
+    part: &'static str,
+    processor: &'static str,
+    elf: &'static [u8],
+}
+
+static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
+
+/// Code for one processor: its memory, its symbols and the zones in it.
+///
+/// ```
+/// use sim::machine::images::{self, Selection};
+/// use sim::arch::Arch;
+/// if sim::machine::has_object_code() {
+///     let selection = Selection { arch: Arch::Blackhole, has_sums: false, is_enabled: true };
+///     let image = images::find(selection, "firmware", "brisc").unwrap();
+///     assert!(image.symbol("__wait_for_byte").is_some());
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// What to load, and which function an address lies in.
+    pub program: riscv::Image<'static>,
+    /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
+    pub zones: Vec<String>,
+    symbols: BTreeMap<&'static str, Symbol>,
+}
+
+/// A name in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Where it is.
+    pub address: u32,
+    /// How long it is, 0 where the linker script says only an address.
+    pub size_bytes: u32,
+}
+
+/// Which build of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Architecture.
+    pub arch: Arch,
+    /// Whether sum zones are recorded.
+    pub has_sums: bool,
+    /// Whether the profiler is switched on.
+    pub is_enabled: bool,
+}
+
+/// The name that images give the processor with this index on a core of a kind.
+#[must_use]
+pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
+    const TENSIX: [&str; 5] = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];
+    match kind {
+        CoreKind::Tensix => TENSIX.get(risc_index).copied().unwrap_or(""),
+        CoreKind::ActiveEth => "erisc",
+        CoreKind::IdleEth => "idle_erisc",
+    }
+}
+
+/// An image of a build: `part` is `firmware`, `kernels` or `probes`.
+#[must_use]
+pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
+    let index = EMBEDDED.iter().position(|image| {
+        image.arch == selection.arch.facts().name
+            && image.has_sums == selection.has_sums
+            && image.is_enabled == selection.is_enabled
+            && (image.part, image.processor) == (part, processor)
+    })?;
+    parsed().get(index)
+}
+
+/// Texts of all zones in the embedded code, sorted, each once.
+#[must_use]
+pub fn zones() -> Vec<String> {
+    let mut zones: Vec<String> = parsed().iter().flat_map(|image| image.zones.clone()).collect();
+    zones.sort();
+    zones.dedup();
+    zones
+}
+
+fn parsed() -> &'static [Image] {
+    static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
+    PARSED.get_or_init(|| EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf)).collect())
+}
+
+impl Image {
+    /// Reads an ELF that `build.rs` has linked.
+    ///
+    /// # Panics
+    /// If it is none: then this program was put together wrongly.
+    fn parse(elf: &'static [u8]) -> Self {
+        let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
+        let file = object::File::parse(elf).expect("the linker wrote an ELF file");
+        let place = |symbol: object::Symbol<'static, '_>| {
+            let size_bytes = low_word(symbol.size());
+            let place = Symbol { address: low_word(symbol.address()), size_bytes };
+            symbol.name().ok().map(|name| (name, place))
+        };
+        Self {
+            program,
+            zones: zone_texts(&file),
+            symbols: file.symbols().filter_map(place).collect(),
+        }
+    }
+
+    /// Where a name lies.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<Symbol> {
+        self.symbols.get(name).copied()
+    }
+
+    /// Every name with its place.
+    pub fn symbols(&self) -> impl Iterator<Item = (&'static str, Symbol)> {
+        self.symbols.iter().map(|(name, symbol)| (*name, *symbol))
+    }
+
+    /// Bytes of code and constants.
+    #[must_use]
+    pub fn loaded_bytes(&self) -> usize {
+        self.program.segments().iter().map(|segment| segment.bytes.len()).sum()
+    }
+
+    /// The first byte of code and constants and the one behind the last.
+    #[must_use]
+    pub fn bounds(&self) -> (u32, u32) {
+        let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
+        let ends =
+            loaded.clone().map(|segment| segment.address + low_word(segment.bytes.len() as u64));
+        (loaded.map(|segment| segment.address).min().unwrap_or(0), ends.max().unwrap_or(0))
+    }
+}
+
+fn zone_texts(file: &object::File<'_>) -> Vec<String> {
+    let section = file.section_by_name(kernel_profiler::names::SECTION);
+    let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
+    let texts = bytes.split(|&byte| byte == 0).filter(|text| !text.is_empty());
+    texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+}
+
+/// Addresses in these files have 32 bits.
+fn low_word(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(all(test, object_code))]
+mod tests {
+    use super::*;
+    use wire::control::ControlLayout;
+
+    fn selections() -> impl Iterator<Item = Selection> {
+        Arch::ALL.into_iter().flat_map(|arch| {
+            [false, true].map(|has_sums| Selection { arch, has_sums, is_enabled: true })
+        })
+    }
+
+    const KINDS: [CoreKind; 3] = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];
+
+    #[test]
+    fn linker_scripts_and_simulator_agree_on_the_profilers_memory() {
+        for selection in selections() {
+            for kind in KINDS {
+                for index in 0..kind.risc_count() {
+                    let image = find(selection, "firmware", processor(kind, index)).unwrap();
+                    let at = |name| u64::from(image.symbol(name).unwrap().address);
+                    let control = selection.arch.facts().control_address(kind);
+                    assert_eq!(at("__kprof_control"), control);
+                    let vectors = control + ControlLayout::WORDS64.size_bytes() as u64;
+                    assert_eq!(at("__kprof_vectors"), vectors);
+                    let mailbox_end =
+                        at("__mailbox") + u64::from(crate::machine::mailbox::SIZE_BYTES);
+                    assert!(mailbox_end <= control);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn images_of_one_tile_do_not_overlap() {
+        for selection in selections() {
+            for kind in KINDS {
+                let mut bounds = Vec::new();
+                for index in 0..kind.risc_count() {
+                    for part in ["firmware", "kernels"] {
+                        let image = find(selection, part, processor(kind, index)).unwrap();
+                        bounds.push(image.bounds());
+                    }
+                }
+                bounds.sort_unstable();
+                assert!(bounds.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{bounds:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn zone_texts_are_those_of_the_native_kernels_and_take_no_memory() {
+        let zones = zones();
+        let text = |name| zones.iter().find(|text| text.starts_with(name)).unwrap().as_str();
+        assert!(text("TEST-FULL,").starts_with("TEST-FULL,sim/src/kernel/body.rs,"));
+        assert!(text("BRISC-FW,").starts_with("BRISC-FW,sim/objects/firmware/src/lib.rs,"));
+        let push = "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,";
+        assert!(text("PROFILER-NOC-QUICK-PUSH,").starts_with(push));
+        for image in parsed() {
+            let holds = |bytes: &[u8]| bytes.windows(9).any(|part| part == b"KERNEL_PR");
+            assert!(!image.program.segments().iter().any(|segment| holds(segment.bytes)));
+        }
+    }
+}

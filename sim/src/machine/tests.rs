@@ -1,0 +1,281 @@
+//! Object code on a mesh: the same records as native kernels, and failures that say where.
+
+use super::{ExecutionFailure, FailureReason, KernelKind, images};
+use crate::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig},
+    kernel::TwinKernel,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    riscv::TrapKind,
+};
+use host_reader::{ProfilerOptions, init_device_profiler};
+use kernel_profiler::hosted::registered_zones;
+use std::{collections::BTreeMap, sync::Arc};
+use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
+
+/// Small, so that lanes are quick to read.
+const SUPPORT_COUNT: u32 = 400;
+
+fn mesh(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
+    let config = MeshConfig::new(7)
+        .with_chip(ChipConfig::new(arch))
+        .with_program_support_count(SUPPORT_COUNT)
+        .with_sums(sums)
+        .with_cycle_budget(3_000_000)
+        .with_kernels(kernels);
+    let mut mesh = SimulatedMesh::new(&config).unwrap();
+    let options =
+        ProfilerOptions { program_support_count: SUPPORT_COUNT, ..ProfilerOptions::default() };
+    init_device_profiler(&mut mesh, &options).unwrap();
+    mesh
+}
+
+fn cores(mesh: &SimulatedMesh, kind: CoreKind, count: usize) -> Vec<TileCoord> {
+    let cores = mesh.chip(0).unwrap().plan().cores().iter();
+    cores.filter(|core| core.kind == kind).map(|core| core.coord).take(count).collect()
+}
+
+/// The words of every lane that something was pushed to, by core and RISC.
+fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u32>> {
+    let chip = mesh.chip(0).unwrap();
+    let facts = chip.facts().arch.facts();
+    let (core_max, bank_count) = (facts.profiled_core_max, facts.bank_count);
+    let geometry = DramGeometry::new(SUPPORT_COUNT, sums, core_max, bank_count).unwrap();
+    let mut lanes = BTreeMap::new();
+    for place in chip.plan().cores() {
+        let tile = chip.tile(place.coord).unwrap();
+        for risc in 0..place.kind.risc_count() {
+            let end = tile.load(tile.control_word_address(risc));
+            let lane = geometry.lane(place.flat_id, u32::try_from(risc).unwrap());
+            let mut words = vec![0; end as usize];
+            let address = facts.dram_align_bytes + u64::from(lane.offset_bytes);
+            assert!(chip.dram().read(lane.bank, address, &mut words));
+            if end > 0 {
+                lanes.insert((place.coord, risc), words);
+            }
+        }
+    }
+    lanes
+}
+
+/// Zone texts begin with the name; the rest says where it stands, which differs for the
+/// firmware.
+fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
+    let name = |text: &String| text.split(',').next().unwrap().to_owned();
+    texts.iter().map(|text| (ZoneId::of_text(text), name(text))).collect()
+}
+
+/// The same words without what time put there, and names for ids.
+fn timeless(words: &[u32], names: &BTreeMap<ZoneId, String>) -> Vec<String> {
+    let mut timeless = Vec::new();
+    let mut index = 0;
+    while index < words.len() {
+        let header = Header(words[index]);
+        let Some(kind) = header.kind().filter(|_| words[index] >> 31 != 0) else {
+            timeless.push(format!("{:x}", words[index]));
+            index += 1;
+            continue;
+        };
+        let id = header.id();
+        let name = names.get(&id).filter(|_| kind != PacketKind::TimestampedEvent);
+        timeless.push(format!("{kind:?} {}", name.cloned().unwrap_or(format!("{id:?}"))));
+        let record = kind.record_words();
+        timeless.extend(words[index + 2..index + record].iter().map(|word| format!("{word:x}")));
+        index += record;
+    }
+    timeless
+}
+
+fn twin(name: &str) -> Arc<dyn Kernel> {
+    Arc::new(TwinKernel::named(name).unwrap())
+}
+
+fn run(mut mesh: SimulatedMesh, launches: &[Launch]) -> SimulatedMesh {
+    for launch in launches {
+        mesh.enqueue(0, launch.clone()).unwrap();
+    }
+    mesh.run_to_completion();
+    mesh
+}
+
+/// Runs natively and as object code, on a few cores of each architecture.
+fn compare(program: &Program, args: &[u32], sums: bool) {
+    for arch in Arch::ALL {
+        let run_as = |kind| {
+            let mesh = mesh(arch, kind, sums);
+            let mut at = cores(&mesh, CoreKind::Tensix, 2);
+            at.extend(cores(&mesh, CoreKind::IdleEth, 1));
+            let program = Arc::new(program.clone());
+            let launch =
+                |id| Launch::new(&program, id).on(CoreSelection::At(at.clone())).with_args(args);
+            run(mesh, &[launch(1), launch(2)])
+        };
+        let (native, object) = (run_as(KernelKind::Native), run_as(KernelKind::Riscv));
+        assert_eq!(
+            object.execution_failures().collect::<Vec<_>>(),
+            Vec::<&ExecutionFailure>::new()
+        );
+        let (native_lanes, object_lanes) = (lanes(&native, sums), lanes(&object, sums));
+        assert!(!native_lanes.is_empty());
+        let keys = |lanes: &BTreeMap<_, _>| lanes.keys().copied().collect::<Vec<_>>();
+        assert_eq!(keys(&native_lanes), keys(&object_lanes));
+        for (key, words) in native_lanes {
+            let native = timeless(&words, &names(&registered_zones()));
+            let object = timeless(&object_lanes[&key], &names(&images::zones()));
+            let differs = native.iter().zip(&object).position(|(native, object)| native != object);
+            let at = differs.map(|at| (at, &native[at], &object[at]));
+            assert_eq!(at, None, "{arch} {key:?}");
+            assert_eq!(native.len(), object.len(), "{arch} {key:?}");
+        }
+        assert_eq!(native.truth().emitted(), object.truth().emitted());
+    }
+}
+
+fn on_all(name: &str) -> Program {
+    Program::new(name).with_kernel_on_all(&twin(name)).with_kernel(Risc::Erisc, twin(name))
+}
+
+#[test]
+fn empty_kernels_leave_the_firmwares_zones() {
+    compare(&on_all("empty"), &[], false);
+}
+
+#[test]
+fn a_full_buffer_loses_the_same_zones() {
+    compare(&on_all("full_buffer"), &[150, 12], false);
+}
+
+#[test]
+fn events_and_data_are_kept_and_lost_alike() {
+    compare(&on_all("timestamped_events"), &[150], false);
+}
+
+#[test]
+fn wide_data_and_sums_are_kept_alike() {
+    compare(&on_all("wide_data"), &[30], false);
+    compare(&on_all("sums"), &[5, 40], true);
+}
+
+#[test]
+fn the_kernels_of_a_matrix_product_leave_the_same_zones() {
+    let program = Program::new("matmul")
+        .with_kernel(Risc::Brisc, twin("matmul_writer"))
+        .with_kernel(Risc::Ncrisc, twin("matmul_reader"))
+        .with_kernel(Risc::Trisc1, twin("matmul_compute"));
+    compare(&program, &[8, 100, 300], false);
+}
+
+#[test]
+fn a_kernel_takes_the_time_that_it_spins() {
+    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let at = cores(&mesh, CoreKind::Tensix, 3);
+    let program = Arc::new(on_all("cycle_count"));
+    let launch = Launch::new(&program, 1).on(CoreSelection::At(at)).with_args(&[2000, 52]);
+    let truth = run(mesh, &[launch]).truth();
+    assert_eq!(truth.kernel_run_count(), 15);
+    for launch in truth.launches.values().flatten() {
+        let times = launch.kernel.unwrap();
+        let cycles = times.end.0 - times.start.0;
+        assert!((104_000..200_000).contains(&cycles), "{cycles}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_words() {
+    let run_once = || {
+        let mesh = mesh(Arch::Blackhole, KernelKind::Riscv, false);
+        let program = Arc::new(on_all("full_buffer"));
+        let launch = Launch::new(&program, 1).on(CoreSelection::All).with_args(&[20, 12]);
+        lanes(&run(mesh, &[launch]), false)
+    };
+    assert_eq!(run_once(), run_once());
+}
+
+/// A kernel that only exists as object code.
+struct Broken(&'static str);
+
+impl Kernel for Broken {
+    fn run(&self, _: &KernelContext) {}
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some(self.0)
+    }
+}
+
+/// Runs a broken kernel on one core and a sound one on another.
+fn break_with(name: &'static str) -> (ExecutionFailure, SimulatedMesh) {
+    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let at = cores(&mesh, CoreKind::Tensix, 2);
+    let broken = Program::new(name)
+        .with_kernel_on_all(&twin("work"))
+        .with_kernel(Risc::Trisc1, Arc::new(Broken(name)));
+    let launch = |program: Program, id, core| {
+        Launch::new(&Arc::new(program), id).on(CoreSelection::At(vec![core]))
+    };
+    let launches = [
+        launch(broken, 1, at[0]),
+        launch(on_all("work"), 2, at[1]),
+        launch(on_all("work"), 3, at[0]),
+    ];
+    let mesh = run(mesh, &launches);
+    let lanes = lanes(&mesh, false);
+    assert!((0..5).all(|risc| lanes.contains_key(&(at[1], risc))), "the other core went on");
+    assert!((0..5).all(|risc| lanes.contains_key(&(at[0], risc))), "the core was booted again");
+    let failures: Vec<_> = mesh.execution_failures().cloned().collect();
+    assert_eq!(failures.len(), 1, "{failures:?}");
+    let failure = failures[0].clone();
+    assert_eq!((failure.core, failure.risc, failure.launch_index), (at[0], Risc::Trisc1, 0));
+    assert!(failure.symbol.clone().unwrap().starts_with(name), "{failure}");
+    (failure, mesh)
+}
+
+fn trap_kind(reason: &FailureReason) -> TrapKind {
+    match reason {
+        FailureReason::Trap(trap) => trap.kind,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_store_outside_memory_is_named() {
+    let (failure, _) = break_with("broken_store");
+    assert_eq!(trap_kind(&failure.reason), TrapKind::StoreOutside);
+    assert!(failure.to_string().contains("0x01000000"), "{failure}");
+}
+
+#[test]
+fn an_unmapped_register_is_named() {
+    let (failure, _) = break_with("broken_load");
+    assert_eq!(trap_kind(&failure.reason), TrapKind::LoadOutside);
+    assert!(failure.to_string().contains("0xffb12ffc"), "{failure}");
+}
+
+#[test]
+fn code_cannot_be_overwritten() {
+    let (failure, _) = break_with("broken_overwrite");
+    assert_eq!(trap_kind(&failure.reason), TrapKind::StoreUnsupported);
+}
+
+#[test]
+fn what_is_no_instruction_is_named() {
+    let (failure, _) = break_with("broken_instruction");
+    assert_eq!(trap_kind(&failure.reason), TrapKind::IllegalInstruction);
+}
+
+#[test]
+fn a_panic_stops_its_core() {
+    let (failure, _) = break_with("broken_panic");
+    assert_eq!(failure.reason, FailureReason::Stopped);
+}
+
+#[test]
+fn an_endless_kernel_runs_into_its_budget() {
+    let (failure, _) = break_with("broken_endless");
+    let budget_cycles = 3_000_000;
+    assert_eq!(failure.reason, FailureReason::CycleBudget { budget_cycles });
+}
