@@ -82,7 +82,7 @@ impl Build {
 
     /// Everything that the images are made of, so that nothing else makes them anew.
     fn announce_inputs(&self) {
-        let own = ["sim/build.rs", "sim/objects", "sim/src/kernel/body.rs"];
+        let own = ["sim/build.rs", "sim/objects", "sim/src/kernel/body.rs", "sim/src/random.rs"];
         let shared = ["sim/src/machine/mailbox.rs", "Cargo.toml", "rust-toolchain.toml"];
         let crates = ["wire/src", "wire/Cargo.toml"];
         let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
@@ -228,13 +228,20 @@ impl Variant {
     fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
         let Self { arch, sums, enabled } = self;
         let (part, processor) = what;
+        let digest = digest(&fs::read(image)?);
         writeln!(
             list,
             "    EmbeddedImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
-             part: {part:?}, processor: {processor:?}, elf: include_bytes!({image:?}) }},"
+             part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
         )?;
         Ok(())
     }
+}
+
+/// Changes with the file, so that an incremental build of the simulator sees new contents.
+fn digest(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
 /// What the outer cargo sets for its own build and would change this one.

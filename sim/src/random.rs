@@ -14,7 +14,7 @@
 /// assert_eq!(first, same.next_u64());
 /// assert_ne!(first, other.next_u64());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
     state: u64,
 }

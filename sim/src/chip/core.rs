@@ -13,7 +13,6 @@ use crate::{
     tile::Tile,
     truth::{LaunchTruth, RiscKey, Truth},
 };
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::sync::Arc;
 use wire::Risc;
 
@@ -52,39 +51,7 @@ pub(crate) struct Outcome {
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
 pub(crate) fn run_on_all(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
-    match job.chip.kernels {
-        KernelKind::Native => taking_part.map(|core| core.run(job)).collect(),
-        KernelKind::Riscv => {
-            let (cores, staged): (Vec<&mut Core>, Vec<StagedMachine>) =
-                taking_part.map(|core| core.set_machine_up(job)).unzip();
-            let runs: Vec<MachineRun> =
-                staged.into_par_iter().map(|staged| staged.run(job.launch)).collect();
-            cores.into_iter().zip(runs).map(|(core, run)| core.take_home(run)).collect()
-        }
-    }
-}
-
-/// A core's machine on its stage, to be run on any thread.
-struct StagedMachine {
-    machine: Box<Machine>,
-    stage: Box<Stage>,
-    go: Go,
-}
-
-/// What became of it.
-struct MachineRun {
-    machine: Box<Machine>,
-    stage: Box<Stage>,
-    report: LaunchReport,
-    failures: Vec<ExecutionFailure>,
-}
-
-impl StagedMachine {
-    fn run(self, launch: &Launch) -> MachineRun {
-        let Self { mut machine, mut stage, go } = self;
-        let (report, failures) = machine::run_launch(&mut machine, &mut stage, launch, &go);
-        MachineRun { machine, stage, report, failures }
-    }
+    taking_part.map(|core| core.run(job)).collect()
 }
 
 impl Core {
@@ -120,21 +87,21 @@ impl Core {
 
     fn run(&mut self, job: &Job<'_>) -> Outcome {
         let (stage, go) = self.set_up(job);
-        let riscs = &mut self.riscs;
-        let (stage, report) = stage::play(stage, || firmware::run_launch(riscs, job.launch, &go));
-        self.settle(stage, report, Vec::new())
+        match job.chip.kernels {
+            KernelKind::Native => {
+                let riscs = &mut self.riscs;
+                let run = || firmware::run_launch(riscs, job.launch, &go);
+                let (stage, report) = stage::play(stage, run);
+                self.settle(stage, report, Vec::new())
+            }
+            KernelKind::Riscv => self.run_machine(stage, job, &go),
+        }
     }
 
-    fn set_machine_up(&mut self, job: &Job<'_>) -> (&mut Self, StagedMachine) {
-        let (stage, go) = self.set_up(job);
+    fn run_machine(&mut self, mut stage: Box<Stage>, job: &Job<'_>, go: &Go) -> Outcome {
         let new_machine = || Box::new(Machine::new(job.chip, stage.tile.place));
-        let machine = self.machine.take().unwrap_or_else(new_machine);
-        (self, StagedMachine { machine, stage, go })
-    }
-
-    fn take_home(&mut self, run: MachineRun) -> Outcome {
-        let MachineRun { machine, stage, report, failures } = run;
-        self.machine = Some(machine);
+        let machine = self.machine.get_or_insert_with(new_machine);
+        let (report, failures) = machine::run_launch(machine, &mut stage, job.launch, go);
         self.settle(stage, report, failures)
     }
 

@@ -16,10 +16,19 @@ pub trait Environment {
 
     /// Runtime argument `index` of the launch, 0 where it gives none.
     fn arg(&self, index: u32) -> u32;
+
+    /// A random number below `bound`, of this RISC in this launch.
+    fn draw(&mut self, bound: u32) -> u32;
 }
 
 /// Does nothing.
 pub fn empty<E: Environment>(_: &mut E) {}
+
+/// A short kernel without zones of its own.
+pub fn short<E: Environment>(environment: &mut E) {
+    let cycles = 300 + environment.draw(121);
+    environment.spin(cycles);
+}
 
 /// Spins for argument 0 cycles in a zone.
 pub fn work<E: Environment>(environment: &mut E) {
@@ -27,20 +36,27 @@ pub fn work<E: Environment>(environment: &mut E) {
     environment.spin(environment.arg(0));
 }
 
-/// Opens and closes argument 0 zones: more than fit, if asked.
+/// Zones of [`full_buffer`], more than fit.
+pub const FULL_BUFFER_ZONES: u16 = 150;
+
+/// Opens and closes more zones than fit.
 pub fn full_buffer<E: Environment>(environment: &mut E) {
-    for _ in 0..environment.arg(0) {
+    for _ in 0..FULL_BUFFER_ZONES {
         device_zone_scoped!("TEST-FULL");
-        environment.spin(environment.arg(1));
+        environment.spin(12);
     }
 }
 
-/// Argument 0 times a zone with data and an event in it.
+/// Passes of [`timestamped_events`].
+pub const EVENT_PASSES: u16 = 150;
+
+/// A zone with data and an event in it, more often than fits.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
-    for index in 0..environment.arg(0) {
+    for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
-        device_timestamped_data!("TEST-DATA", u64::from(index));
-        device_record_event!((index & 0xFFFF) as u16);
+        device_timestamped_data!("TEST-DATA", u64::from(pass) + (1 << 32));
+        device_record_event!(pass);
+        environment.spin(20);
     }
 }
 
@@ -51,10 +67,25 @@ pub fn wide_data<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Argument 0 loops of argument 1 cycles each, in no zone but the kernel's own.
+/// 2000 loops of 52 cycles in one zone.
+///
+/// # Compatibility
+/// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
 pub fn cycle_count<E: Environment>(environment: &mut E) {
-    for _ in 0..environment.arg(0) {
-        environment.spin(environment.arg(1));
+    device_zone_scoped!("LOOPS");
+    for _ in 0..2000 {
+        environment.spin(52);
+    }
+}
+
+/// Zones of [`steps`].
+pub const STEPS: u16 = 100;
+
+/// Zones of 1000 cycles one after the other.
+pub fn steps<E: Environment>(environment: &mut E) {
+    for _ in 0..STEPS {
+        device_zone_scoped!("STEP");
+        environment.spin(1000);
     }
 }
 
@@ -68,33 +99,115 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
-/// The reader of a matrix product: argument 0 blocks, two tiles each.
+/// A product of matrices, in tiles of 32 by 32 and per core: the arguments of its kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct MatmulShape {
+    /// Blocks along the inner dimension.
+    pub blocks: u32,
+    /// Tiles that a block brings in.
+    pub tiles_in: u32,
+    /// Tiles of the result.
+    pub tiles_out: u32,
+}
+
+impl MatmulShape {
+    fn of<E: Environment>(environment: &E) -> Self {
+        let [blocks, tiles_in, tiles_out] = [0, 1, 2].map(|index| environment.arg(index));
+        Self { blocks, tiles_in, tiles_out }
+    }
+
+    /// Cycles in which a block of tiles comes in from DRAM.
+    const fn load_cycles(self) -> u32 {
+        350 + self.tiles_in * 70
+    }
+
+    /// Cycles in which a block is multiplied.
+    const fn multiply_cycles(self) -> u32 {
+        self.tiles_in * self.tiles_out / 4 * 18
+    }
+
+    const fn unpack_cycles(self) -> u32 {
+        self.tiles_in * 30
+    }
+
+    const fn pack_cycles(self) -> u32 {
+        self.tiles_out * 40
+    }
+
+    /// Cycles from one block to the next: loading and computing overlap.
+    fn block_cycles(self) -> u32 {
+        self.load_cycles().max(self.multiply_cycles())
+    }
+}
+
+/// Works for so many cycles and up to an eighth more.
+fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
+    let more = environment.draw(cycles / 8 + 1);
+    environment.spin(cycles + more);
+}
+
+/// Brings blocks in from DRAM.
 pub fn matmul_reader<E: Environment>(environment: &mut E) {
-    for _ in 0..environment.arg(0) {
-        device_zone_scoped!("READ-BLOCK");
+    let shape = MatmulShape::of(environment);
+    for block in 0..shape.blocks {
         {
-            device_zone_scoped!("READ-IN0");
-            environment.spin(environment.arg(1));
+            device_zone_scoped_sum1!("WaitSpace");
+            work_about(environment, shape.block_cycles() - shape.load_cycles());
         }
-        device_zone_scoped!("READ-IN1");
-        environment.spin(environment.arg(1));
+        device_zone_scoped!("LoadData");
+        device_timestamped_data!("LoadBlock", u64::from(block) << 32 | u64::from(shape.tiles_in));
+        work_about(environment, shape.load_cycles());
     }
 }
 
-/// The compute kernel of a matrix product: argument 0 blocks.
-pub fn matmul_compute<E: Environment>(environment: &mut E) {
-    for block in 0..environment.arg(0) {
-        device_zone_scoped!("MATMUL-BLOCK");
-        device_timestamped_data!("BLOCK", u64::from(block));
-        environment.spin(environment.arg(2));
+/// Takes blocks apart for the matrix engine.
+pub fn matmul_unpack<E: Environment>(environment: &mut E) {
+    let shape = MatmulShape::of(environment);
+    for _ in 0..shape.blocks {
+        {
+            device_zone_scoped_sum1!("WaitInput");
+            work_about(environment, shape.block_cycles().saturating_sub(shape.unpack_cycles()));
+        }
+        device_zone_scoped!("Unpack");
+        work_about(environment, shape.unpack_cycles());
     }
 }
 
-/// The writer of a matrix product: argument 0 blocks.
+/// Multiplies.
+pub fn matmul_math<E: Environment>(environment: &mut E) {
+    let shape = MatmulShape::of(environment);
+    device_zone_scoped!("Matmul");
+    for block in 0..shape.blocks {
+        {
+            device_zone_scoped_sum1!("WaitUnpack");
+            work_about(environment, shape.block_cycles() - shape.multiply_cycles());
+        }
+        device_zone_scoped!("MatmulBlock");
+        device_zone_scoped_sum2!("MathBusy");
+        work_about(environment, shape.multiply_cycles());
+        device_record_event!(u16::try_from(block).unwrap_or(u16::MAX));
+    }
+}
+
+/// Puts the result together.
+pub fn matmul_pack<E: Environment>(environment: &mut E) {
+    let shape = MatmulShape::of(environment);
+    {
+        device_zone_scoped_sum1!("WaitMath");
+        work_about(environment, shape.blocks * shape.block_cycles());
+    }
+    device_zone_scoped!("Pack");
+    work_about(environment, shape.pack_cycles());
+}
+
+/// Brings the result to DRAM.
 pub fn matmul_writer<E: Environment>(environment: &mut E) {
-    for block in 0..environment.arg(0) {
-        device_zone_scoped!("WRITE-BLOCK");
-        environment.spin(environment.arg(1));
-        device_record_event!((block & 0xFFFF) as u16);
+    let shape = MatmulShape::of(environment);
+    {
+        device_zone_scoped!("WaitResult");
+        work_about(environment, shape.blocks * shape.block_cycles() + shape.pack_cycles());
     }
+    device_zone_scoped!("StoreData");
+    device_timestamped_data!("StoreTiles", u64::from(shape.tiles_out));
+    work_about(environment, shape.tiles_out * 80);
 }

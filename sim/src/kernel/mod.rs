@@ -8,8 +8,10 @@ pub mod body;
 use crate::{
     native,
     program::{Emission, Kernel, KernelContext},
+    random::Stream,
 };
 use body::Environment;
+use std::sync::Arc;
 
 /// A kernel that runs natively and as object code, and does the same.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,7 @@ pub struct TwinKernel {
 #[derive(Debug)]
 pub struct Native {
     context: KernelContext,
+    random: Stream,
 }
 
 impl Environment for Native {
@@ -33,11 +36,15 @@ impl Environment for Native {
     fn arg(&self, index: u32) -> u32 {
         self.context.arg(index as usize)
     }
+
+    fn draw(&mut self, bound: u32) -> u32 {
+        u32::try_from(self.random.below(bound.into())).unwrap_or(0)
+    }
 }
 
 impl Kernel for TwinKernel {
     fn run(&self, context: &KernelContext) {
-        (self.run)(&mut Native { context: context.clone() });
+        (self.run)(&mut Native { context: context.clone(), random: context.random() });
     }
 
     fn emission(&self, context: &KernelContext) -> Emission {
@@ -62,6 +69,14 @@ impl TwinKernel {
         ALL.iter().find(|kernel| kernel.name == name).copied()
     }
 
+    /// The kernel with this name, as a program takes it.
+    ///
+    /// # Panics
+    /// If there is none: names of kernels are written into programs.
+    pub(crate) fn shared(name: &str) -> Arc<dyn Kernel> {
+        Arc::new(Self::named(name).expect("a kernel that this module lists"))
+    }
+
     /// Every such kernel.
     #[must_use]
     pub const fn all() -> &'static [Self] {
@@ -75,51 +90,71 @@ impl TwinKernel {
     }
 }
 
-/// Argument 0, how often the body repeats what it records.
+/// As many times as argument 0 says.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
+/// Totals of sum zones, where they are recorded.
+fn sums(context: &KernelContext, accumulators: u64) -> Emission {
+    let is_recorded = context.sums_enabled && context.arg(0) > 0;
+    Emission { sums: if is_recorded { accumulators } else { 0 }, ..Emission::NONE }
+}
+
+const EVENT: Emission = Emission { events: 1, ..Emission::NONE };
+const DATA: Emission = Emission { data: 1, ..Emission::NONE };
+
 const ALL: &[TwinKernel] = &[
     TwinKernel { name: "empty", run: body::empty, emission: |_| Emission::NONE },
+    TwinKernel { name: "short", run: body::short, emission: |_| Emission::NONE },
     TwinKernel { name: "work", run: body::work, emission: |_| Emission::zones(1) },
     TwinKernel {
         name: "full_buffer",
         run: body::full_buffer,
-        emission: |context| times(context, Emission::zones(1)),
+        emission: |_| Emission::zones(body::FULL_BUFFER_ZONES.into()),
     },
     TwinKernel {
         name: "timestamped_events",
         run: body::timestamped_events,
-        emission: |context| times(context, Emission { zones: 1, data: 1, events: 1, sums: 0 }),
+        emission: |_| (Emission::zones(1) + DATA + EVENT) * body::EVENT_PASSES.into(),
     },
     TwinKernel {
         name: "wide_data",
         run: body::wide_data,
-        emission: |context| times(context, Emission { data: 1, ..Emission::NONE }),
+        emission: |context| times(context, DATA),
     },
-    TwinKernel { name: "cycle_count", run: body::cycle_count, emission: |_| Emission::NONE },
+    TwinKernel { name: "cycle_count", run: body::cycle_count, emission: |_| Emission::zones(1) },
     TwinKernel {
-        name: "sums",
-        run: body::sums,
-        emission: |context| {
-            let sums = u64::from(context.sums_enabled && context.arg(0) > 0) * 2;
-            Emission { sums, ..Emission::NONE }
-        },
+        name: "steps",
+        run: body::steps,
+        emission: |_| Emission::zones(body::STEPS.into()),
     },
+    TwinKernel { name: "sums", run: body::sums, emission: |context| sums(context, 2) },
     TwinKernel {
         name: "matmul_reader",
         run: body::matmul_reader,
-        emission: |context| times(context, Emission::zones(3)),
+        emission: |context| times(context, Emission::zones(1) + DATA) + sums(context, 1),
     },
     TwinKernel {
-        name: "matmul_compute",
-        run: body::matmul_compute,
-        emission: |context| times(context, Emission { zones: 1, data: 1, ..Emission::NONE }),
+        name: "matmul_unpack",
+        run: body::matmul_unpack,
+        emission: |context| times(context, Emission::zones(1)) + sums(context, 1),
+    },
+    TwinKernel {
+        name: "matmul_math",
+        run: body::matmul_math,
+        emission: |context| {
+            Emission::zones(1) + times(context, Emission::zones(1) + EVENT) + sums(context, 2)
+        },
+    },
+    TwinKernel {
+        name: "matmul_pack",
+        run: body::matmul_pack,
+        emission: |context| Emission::zones(1) + sums(context, 1),
     },
     TwinKernel {
         name: "matmul_writer",
         run: body::matmul_writer,
-        emission: |context| times(context, Emission { zones: 1, events: 1, ..Emission::NONE }),
+        emission: |_| Emission::zones(2) + DATA,
     },
 ];

@@ -13,6 +13,7 @@ struct EmbeddedImage {
     is_enabled: bool,
     part: &'static str,
     processor: &'static str,
+    digest: u64,
     elf: &'static [u8],
 }
 
@@ -33,6 +34,8 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 pub struct Image {
     /// What to load, and which function an address lies in.
     pub program: riscv::Image<'static>,
+    /// A hash of the file: two builds with the same one have the same code.
+    pub digest: u64,
     /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
     symbols: BTreeMap<&'static str, Symbol>,
@@ -92,7 +95,7 @@ pub fn zones() -> Vec<String> {
 
 fn parsed() -> &'static [Image] {
     static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
-    PARSED.get_or_init(|| EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf)).collect())
+    PARSED.get_or_init(|| EMBEDDED.iter().map(Image::parse).collect())
 }
 
 impl Image {
@@ -100,7 +103,8 @@ impl Image {
     ///
     /// # Panics
     /// If it is none: then this program was put together wrongly.
-    fn parse(elf: &'static [u8]) -> Self {
+    fn parse(embedded: &EmbeddedImage) -> Self {
+        let &EmbeddedImage { digest, elf, .. } = embedded;
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
         let file = object::File::parse(elf).expect("the linker wrote an ELF file");
         let place = |symbol: object::Symbol<'static, '_>| {
@@ -110,6 +114,7 @@ impl Image {
         };
         Self {
             program,
+            digest,
             zones: zone_texts(&file),
             symbols: file.symbols().filter_map(place).collect(),
         }
@@ -154,7 +159,8 @@ fn low_word(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-#[cfg(all(test, object_code))]
+#[cfg(object_code)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use wire::control::ControlLayout;

@@ -35,12 +35,14 @@ pub const BEGINS_REPLAY: u32 = 36;
 pub const LATE: u32 = 40;
 /// One word per RISC: where its kernel begins.
 pub const ENTRIES: u32 = 44;
-/// Number of the launch on its chip; with the arguments, what a kernel is given.
+/// Number of the launch on its chip; from here on, what a kernel is given.
 pub const LAUNCH_INDEX: u32 = 64;
+/// Seed of the launch's random numbers, low word first.
+pub const SEED: u32 = 68;
 /// How many arguments follow.
-pub const ARG_COUNT: u32 = 68;
+pub const ARG_COUNT: u32 = 76;
 /// The arguments, [`ARG_COUNT_MAX`] words.
-pub const ARGS: u32 = 72;
+pub const ARGS: u32 = 80;
 /// Most arguments of a launch.
 pub const ARG_COUNT_MAX: u32 = 32;
 

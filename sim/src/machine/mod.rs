@@ -35,7 +35,8 @@ pub mod images;
 pub mod mailbox;
 mod noc_interface;
 mod run;
-#[cfg(all(test, object_code))]
+#[cfg(object_code)]
+#[cfg(test)]
 mod tests;
 
 use crate::{
@@ -120,14 +121,15 @@ impl Machine {
         let bounds = processors.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
         let code = bounds
             .map(Image::bounds)
-            .fold(u32::MAX..0, |code, (start, end)| code.start.min(start)..code.end.max(end));
+            .reduce(|all, (start, end)| (all.0.min(start), all.1.max(end)));
+        let (start, end) = code.unwrap_or_default();
         let firmware = processors.first().map(|risc| risc.firmware);
         let mailbox = firmware.and_then(|image| image.symbol("__mailbox"));
         let mailbox = mailbox.map_or(0, |symbol| symbol.address);
         let noc = NocInterfaces::new(chip.arch, place.coord);
         Self {
             processors,
-            devices: Devices::new(noc, code, mailbox),
+            devices: Devices::new(noc, start..end, mailbox),
             front: L1Front::new(),
             has_booted: false,
         }

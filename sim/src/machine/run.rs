@@ -112,10 +112,13 @@ impl Run<'_> {
             let most = mailbox::ARG_COUNT_MAX;
             return Err(format!("{arg_count} arguments, a launch message holds {most}"));
         }
+        let seed = context.random().next_u64();
         let mut message = vec![
             (mailbox::PROGRAM_ID, context.program_id),
             (mailbox::BEGINS_REPLAY, u32::from(self.launch.begins_trace_replay)),
             (mailbox::LAUNCH_INDEX, (context.launch_index & 0xFFFF_FFFF) as u32),
+            (mailbox::SEED, (seed & 0xFFFF_FFFF) as u32),
+            (mailbox::SEED + 4, (seed >> 32) as u32),
             (mailbox::ARG_COUNT, arg_count),
         ];
         message.extend((mailbox::ARGS..).step_by(4).zip(context.args.iter().copied()));
@@ -256,23 +259,23 @@ impl Run<'_> {
 
     /// Lets late subordinates close their main zone, now that BRISC has pushed.
     fn release_late(&mut self) {
-        let release = self.machine.devices.mailbox + mailbox::RELEASE;
-        let riscs = self.machine.processors.len();
         let cycle = self.machine.processors[0].hart.cycle();
-        for index in 0..riscs {
-            let address = release + index as u32;
-            let is_late = matches!(
-                self.machine.processors[index].state,
-                HartState::Waiting { address: waits_for, .. } if waits_for == address
-            );
-            if is_late {
-                self.write_byte(mailbox::RELEASE + index as u32, signal::GO, cycle);
-            }
+        let mailbox = self.machine.devices.mailbox;
+        let states = self.machine.processors.iter().map(|risc| risc.state);
+        let offsets: Vec<u32> = states
+            .filter_map(|state| match state {
+                HartState::Waiting { address, .. } => Some(address - mailbox),
+                _ => None,
+            })
+            .filter(|offset| (mailbox::RELEASE..mailbox::PROGRAM_ID).contains(offset))
+            .collect();
+        for &offset in &offsets {
+            self.write_byte(offset, signal::GO, cycle);
         }
         self.wake(cycle);
         self.take_turns();
-        for index in 0..riscs {
-            self.write_byte(mailbox::RELEASE + index as u32, signal::DONE, cycle);
+        for &offset in &offsets {
+            self.write_byte(offset, signal::DONE, cycle);
         }
     }
 

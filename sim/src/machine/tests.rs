@@ -143,12 +143,12 @@ fn empty_kernels_leave_the_firmwares_zones() {
 
 #[test]
 fn a_full_buffer_loses_the_same_zones() {
-    compare(&on_all("full_buffer"), &[150, 12], false);
+    compare(&on_all("full_buffer"), &[], false);
 }
 
 #[test]
 fn events_and_data_are_kept_and_lost_alike() {
-    compare(&on_all("timestamped_events"), &[150], false);
+    compare(&on_all("timestamped_events"), &[], false);
 }
 
 #[test]
@@ -160,10 +160,13 @@ fn wide_data_and_sums_are_kept_alike() {
 #[test]
 fn the_kernels_of_a_matrix_product_leave_the_same_zones() {
     let program = Program::new("matmul")
-        .with_kernel(Risc::Brisc, twin("matmul_writer"))
-        .with_kernel(Risc::Ncrisc, twin("matmul_reader"))
-        .with_kernel(Risc::Trisc1, twin("matmul_compute"));
-    compare(&program, &[8, 100, 300], false);
+        .with_kernel(Risc::Brisc, twin("matmul_reader"))
+        .with_kernel(Risc::Ncrisc, twin("matmul_writer"))
+        .with_kernel(Risc::Trisc0, twin("matmul_unpack"))
+        .with_kernel(Risc::Trisc1, twin("matmul_math"))
+        .with_kernel(Risc::Trisc2, twin("matmul_pack"));
+    compare(&program, &[4, 16, 16], false);
+    compare(&program, &[2, 4, 4], true);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn a_kernel_takes_the_time_that_it_spins() {
     let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
     let at = cores(&mesh, CoreKind::Tensix, 3);
     let program = Arc::new(on_all("cycle_count"));
-    let launch = Launch::new(&program, 1).on(CoreSelection::At(at)).with_args(&[2000, 52]);
+    let launch = Launch::new(&program, 1).on(CoreSelection::At(at));
     let truth = run(mesh, &[launch]).truth();
     assert_eq!(truth.kernel_run_count(), 15);
     for launch in truth.launches.values().flatten() {

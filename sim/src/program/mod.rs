@@ -161,6 +161,13 @@ impl Program {
         }
     }
 
+    /// Whether every kernel exists as object code as well.
+    #[must_use]
+    pub fn runs_as_object_code(&self) -> bool {
+        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
+        kernels.all(|kernel| kernel.object_name().is_some())
+    }
+
     /// Whether any processor of a core of this kind has a kernel.
     #[must_use]
     pub fn runs_on(&self, kind: CoreKind) -> bool {

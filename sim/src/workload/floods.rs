@@ -5,46 +5,25 @@
 
 use super::{Phase, Plan, WorkloadOptions};
 use crate::{
+    kernel::TwinKernel,
     mesh::SimulatedMesh,
-    native::spin,
-    program::{CoreSelection, Emission, Kernel, Launch, NativeKernel, Program},
+    program::{CoreSelection, Kernel, Launch, Program},
 };
-use kernel_profiler::{device_record_event, device_timestamped_data, device_zone_scoped};
 use std::sync::Arc;
 use wire::{Risc, vector::FIRST_OPTIONAL};
 
-const FULL_BUFFER_ZONES: u64 = 150;
 const FULL_BUFFER_LAUNCHES: u32 = 23;
 
 pub(super) fn full_buffer(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(
-        |_| Emission::zones(FULL_BUFFER_ZONES),
-        |_| {
-            for _ in 0..FULL_BUFFER_ZONES {
-                device_zone_scoped!("TEST-FULL");
-                spin(12);
-            }
-        },
-    ));
+    let kernel = TwinKernel::shared("full_buffer");
     let ops = options.ops.unwrap_or(FULL_BUFFER_LAUNCHES);
     same_kernel("full-buffer", &kernel, ops, options)
 }
 
-const EVENT_ITERATIONS: u16 = 150;
 const EVENT_LAUNCHES: u32 = 2;
 
 pub(super) fn timestamped_events(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(
-        |_| Emission { zones: 1, data: 1, events: 1, sums: 0 } * u64::from(EVENT_ITERATIONS),
-        |_| {
-            for iteration in 0..EVENT_ITERATIONS {
-                device_zone_scoped!("TEST");
-                device_timestamped_data!("TEST-DATA", u64::from(iteration) + (1 << 32));
-                device_record_event!(iteration);
-                spin(20);
-            }
-        },
-    ));
+    let kernel = TwinKernel::shared("timestamped_events");
     let ops = options.ops.unwrap_or(EVENT_LAUNCHES);
     same_kernel("timestamped-events", &kernel, ops, options)
 }
@@ -110,8 +89,5 @@ impl Program {
 
 /// A kernel without zones of its own.
 fn short_kernel() -> Arc<dyn Kernel> {
-    Arc::new(NativeKernel::new(
-        |_| Emission::NONE,
-        |context| spin(context.random().between(300, 420)),
-    ))
+    TwinKernel::shared("short")
 }

@@ -7,27 +7,15 @@ use crate::{
         ClockPlacement, Rule,
         rules::{Selection, TearClock, WrapClock},
     },
+    kernel::TwinKernel,
     mesh::SimulatedMesh,
-    native::spin,
-    program::{Emission, Kernel, Launch, NativeKernel, Program},
+    program::{Launch, Program},
 };
-use kernel_profiler::device_zone_scoped;
 use std::sync::Arc;
 use wire::{CoreKind, Risc, cycles::TIMESTAMP_BITS};
 
-const LOOPS: u64 = 2000;
-const LOOP_CYCLES: u64 = 52;
-
-/// # Compatibility
-/// `test_custom_cycle_count`: the kernel takes 20,800 to 1,040,000 cycles on average.
 pub(super) fn cycle_count(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
-    let kernel: Arc<dyn Kernel> = Arc::new(NativeKernel::new(
-        |_| Emission::zones(1),
-        |_| {
-            device_zone_scoped!("LOOPS");
-            (0..LOOPS).for_each(|_| spin(LOOP_CYCLES));
-        },
-    ));
+    let kernel = TwinKernel::shared("cycle_count");
     let program = Arc::new(Program::new("cycle-count").with_kernel_on_all(&kernel));
     let ops = options.ops.unwrap_or(1);
     Plan::of((1..=ops).map(|id| Launch::new(&program, id)).collect())
@@ -36,15 +24,14 @@ pub(super) fn cycle_count(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
 const NS_PER_MINUTE: u64 = 60_000_000_000;
 const TWO_HOURS_MINUTES: u64 = 120;
 const TWO_HOUR_LAUNCHES: u32 = 24;
-const STEPS_PER_LAUNCH: u64 = 100;
-const STEP_CYCLES: u64 = 1000;
 
 /// One worker core's clock loses its 44th bit after an hour, in the middle of a launch;
 /// another one's low word wraps between the two loads of a read, in an earlier launch.
 pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(TWO_HOUR_LAUNCHES);
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));
-    let program = Arc::new(Program::new("two-hour").with_kernel_on_all(&stepping_kernel()));
+    let program =
+        Arc::new(Program::new("two-hour").with_kernel_on_all(&TwinKernel::shared("steps")));
     let launch = |op: u32| {
         let start_ns = u64::from(op) * spacing_ns;
         Launch::new(&program, op + 1).not_before_ns(start_ns)
@@ -54,18 +41,6 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
     let within = |op: u32| u64::from(op) * spacing_ns + 40_000;
     let rules = clock_rules(mesh, within(ops / 2), within(ops / 4));
     Plan { phases: vec![Phase { launches }], rules }
-}
-
-fn stepping_kernel() -> Arc<dyn Kernel> {
-    Arc::new(NativeKernel::new(
-        |_| Emission::zones(STEPS_PER_LAUNCH),
-        |_| {
-            for _ in 0..STEPS_PER_LAUNCH {
-                device_zone_scoped!("STEP");
-                spin(STEP_CYCLES);
-            }
-        },
-    ))
 }
 
 fn clock_rules(mesh: &SimulatedMesh, wrap_ns: u64, tear_ns: u64) -> Vec<Arc<dyn Rule>> {

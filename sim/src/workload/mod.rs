@@ -48,6 +48,13 @@ impl Plan {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
+    /// Whether every kernel of it exists as object code as well.
+    #[must_use]
+    pub fn runs_as_object_code(&self) -> bool {
+        let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
+        launches.all(|launch| launch.program.runs_as_object_code())
+    }
+
     /// Launches in all phases.
     #[must_use]
     pub fn launch_count(&self) -> usize {

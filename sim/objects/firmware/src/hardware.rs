@@ -163,14 +163,15 @@ pub(crate) fn release_subordinates() {
     write(SOFT_RESET, 0);
 }
 
-/// Runs the kernel that begins at an address; it gets its part of the launch message.
+/// Runs a RISC's kernel; it gets its part of the launch message.
 #[inline(always)]
-pub(crate) fn call_kernel(entry: u32) {
+pub(crate) fn call_kernel(risc: u32) {
+    let entry = word(mailbox::ENTRIES + 4 * risc);
     let entry = ptr::with_exposed_provenance::<()>(entry as usize);
     // SAFETY: the dispatcher has written the kernel's code and its entry before GO; a
     // kernel is a function of this type.
-    let entry = unsafe { core::mem::transmute::<*const (), extern "C" fn(*const u32)>(entry) };
-    entry(mailbox_at(mailbox::LAUNCH_INDEX).cast());
+    let entry = unsafe { core::mem::transmute::<*const (), extern "C" fn(*const u32, u32)>(entry) };
+    entry(mailbox_at(mailbox::LAUNCH_INDEX).cast(), risc);
 }
 
 /// A word of the mailbox.

@@ -34,8 +34,7 @@ use kernel_profiler::{
     device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
 };
 use mailbox::{
-    BEGINS_REPLAY, ENABLES, ENTRIES, GO, LATE, PROGRAM_ID, RELEASE, RISC_COUNT, STAGE, SYNC,
-    signal, stage,
+    BEGINS_REPLAY, ENABLES, GO, LATE, PROGRAM_ID, RELEASE, RISC_COUNT, STAGE, SYNC, signal, stage,
 };
 
 /// BRISC: leads a Tensix core.
@@ -56,7 +55,7 @@ fn brisc() -> ! {
         start_subordinates(enables);
         run_kernel(0, enables, || {
             device_zone_scoped_main_child!("BRISC-KERNEL");
-            call_kernel(word(ENTRIES));
+            call_kernel(0);
         });
         for risc in subordinates(enables) {
             wait_for_byte(SYNC + risc, signal::DONE);
@@ -75,7 +74,7 @@ fn ncrisc() -> ! {
             device_zone_scoped_main!("NCRISC-FW");
             run_kernel(1, word(ENABLES), || {
                 device_zone_scoped_main_child!("NCRISC-KERNEL");
-                call_kernel(word(ENTRIES + 4));
+                call_kernel(1);
             });
             wait_if_late(1);
         }
@@ -94,7 +93,7 @@ fn trisc(risc: u32) -> ! {
             device_zone_scoped_main!("TRISC-FW");
             run_kernel(risc, word(ENABLES), || {
                 device_zone_scoped_main_child!("TRISC-KERNEL");
-                call_kernel(word(ENTRIES + 4 * risc));
+                call_kernel(risc);
             });
             wait_if_late(risc);
         }
@@ -129,7 +128,7 @@ fn lead_alone() {
     let enables = begin_launch();
     run_kernel(0, enables, || {
         device_zone_scoped_main_child!("ERISC-KERNEL");
-        call_kernel(word(ENTRIES));
+        call_kernel(0);
     });
     set_byte(GO, signal::DONE);
 }

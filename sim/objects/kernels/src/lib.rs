@@ -8,4 +8,7 @@
 #[path = "../../../src/kernel/body.rs"]
 mod body;
 mod broken;
+#[path = "../../../src/random.rs"]
+#[allow(dead_code, reason = "kernels need only some of it")]
+mod random;
 mod risc;

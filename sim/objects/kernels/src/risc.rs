@@ -2,16 +2,31 @@
 
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
-use crate::body::{self, Environment};
+use crate::{
+    body::{self, Environment},
+    random::Stream,
+};
 use core::{panic::PanicInfo, ptr};
 
-/// A kernel's part of the launch message: launch index, argument count, arguments.
-pub(crate) struct Launch(*const u32);
+/// A kernel's part of the launch message, and what it draws from the seed in it.
+pub(crate) struct Launch {
+    /// Launch index, two words of seed, argument count, arguments.
+    message: *const u32,
+    random: Stream,
+}
 
 impl Launch {
     #[inline(always)]
+    fn new(message: *const u32, risc: u32) -> Self {
+        let mut launch = Self { message, random: Stream::default() };
+        let seed = u64::from(launch.word(1)) | u64::from(launch.word(2)) << 32;
+        launch.random = Stream::new(seed, &[u64::from(risc)]);
+        launch
+    }
+
+    #[inline(always)]
     fn word(&self, index: u32) -> u32 {
-        let word = self.0.wrapping_add(index as usize);
+        let word = self.message.wrapping_add(index as usize);
         // SAFETY: the firmware passes the address of the message, and only words that its
         // own count says are there are asked for.
         unsafe { word.read_volatile() }
@@ -27,7 +42,13 @@ impl Environment for Launch {
 
     #[inline(always)]
     fn arg(&self, index: u32) -> u32 {
-        if index < self.word(1) { self.word(2 + index) } else { 0 }
+        if index < self.word(3) { self.word(4 + index) } else { 0 }
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, bound: u32) -> u32 {
+        let drawn = self.random.next_u64() >> 32;
+        ((drawn * u64::from(bound)) >> 32) as u32
     }
 }
 
@@ -45,16 +66,16 @@ macro_rules! exported {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(link_section = ".text.kernel")]
-            extern "C" fn $name(launch: *const u32) {
-                body::$name(&mut Launch(launch));
+            extern "C" fn $name(message: *const u32, risc: u32) {
+                body::$name(&mut Launch::new(message, risc));
             }
         )*
     };
 }
 
 exported! {
-    empty work full_buffer timestamped_events wide_data cycle_count sums
-    matmul_reader matmul_compute matmul_writer
+    empty short work full_buffer timestamped_events wide_data cycle_count steps sums
+    matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
 }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
