@@ -87,8 +87,10 @@ pub struct Op {
     pub is_spread_implausible: bool,
 }
 
-/// Cores of one launch that begin further apart than this, and than the longest of them
-/// runs, do not share an epoch. A launch goes to all cores within microseconds; epochs
+/// Cycles between the starts of two cores of one launch beyond which, if neither runs as
+/// long, they cannot share an epoch.
+///
+/// A launch goes to all cores within microseconds; epochs
 /// that differ do so by 10^9 cycles and more.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
 

@@ -157,11 +157,12 @@ impl ChunkTables {
             stray_values: Faults::default(),
             unknown_riscs: UnknownRiscs::default(),
         };
+        let traits = TextTraits::of(text);
         let mut fields = Fields::new();
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
             if start < text.len() {
-                tables.enter_line(&text[start..end], log, &mut fields);
+                tables.enter_line(&text[start..end], log, traits, &mut fields);
                 tables.line_count += 1;
             }
             start = end + 1;
@@ -170,12 +171,18 @@ impl ChunkTables {
     }
 
     #[inline]
-    fn enter_line<'text>(&mut self, line: &'text [u8], log: &LogShape, fields: &mut Fields<'text>) {
+    fn enter_line<'text>(
+        &mut self,
+        line: &'text [u8],
+        log: &LogShape,
+        traits: TextTraits,
+        fields: &mut Fields<'text>,
+    ) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return;
         }
-        if let Err(fault) = self.try_line(line, log, fields) {
+        if let Err(fault) = self.try_line(line, log, traits, fields) {
             self.enter_fault(fault);
         }
     }
@@ -185,15 +192,16 @@ impl ChunkTables {
         &mut self,
         line: &'text [u8],
         log: &LogShape,
+        traits: TextTraits,
         fields: &mut Fields<'text>,
     ) -> Result<(), RowFault<'text>> {
-        if !line.is_ascii() && std::str::from_utf8(line).is_err() {
+        if !traits.is_ascii && std::str::from_utf8(line).is_err() {
             return Err(RowFault::NotUtf8);
         }
         if is_header(line) {
             return if log.repeats(line) { Ok(()) } else { Err(RowFault::RepeatedHeader) };
         }
-        if has_quoted_field(line) {
+        if traits.has_quotes && has_quoted_field(line) {
             self.enter_quoted(line, log);
             return Ok(());
         }
@@ -251,6 +259,19 @@ impl ChunkTables {
         let (kind, value) = (row.kind.label(), row.value);
         let detail = || format!("expected no value for {kind}, found {value}; the rest is kept");
         self.stray_values.enter(self.line_count, detail);
+    }
+}
+
+/// What need not be asked of each line, since the whole text has it.
+#[derive(Clone, Copy)]
+struct TextTraits {
+    is_ascii: bool,
+    has_quotes: bool,
+}
+
+impl TextTraits {
+    fn of(text: &[u8]) -> Self {
+        Self { is_ascii: text.is_ascii(), has_quotes: memchr::memchr(b'"', text).is_some() }
     }
 }
 

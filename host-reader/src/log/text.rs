@@ -3,11 +3,14 @@
 /// Bytes of offending text that a message shows.
 const SHOWN_BYTES: usize = 60;
 
+/// Digits that fit into 64 bits whatever they are.
+const SAFE_DIGITS: usize = 19;
+
 /// The number that the field spells in plain digits.
 #[inline]
 pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
-    if field.is_empty() {
-        return None;
+    if field.is_empty() || field.len() > SAFE_DIGITS {
+        return parse_long_number(field);
     }
     let mut number: u64 = 0;
     for &byte in field {
@@ -15,9 +18,15 @@ pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
         if digit > 9 {
             return None;
         }
-        number = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+        number = number * 10 + u64::from(digit);
     }
     Some(number)
+}
+
+#[cold]
+fn parse_long_number(field: &[u8]) -> Option<u64> {
+    let is_plain = field.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(field).ok().filter(|_| is_plain)?.parse().ok()
 }
 
 /// The field without blanks around it.
@@ -47,6 +56,8 @@ mod tests {
     fn only_plain_digits_that_fit_are_a_number() {
         assert_eq!(parse_number(b"0"), Some(0));
         assert_eq!(parse_number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_number(b"9999999999999999999"), Some(9_999_999_999_999_999_999));
+        assert_eq!(parse_number(b"000000000000000000000007"), Some(7));
         for text in ["", "18446744073709551616", "-1", "1.0", "1 ", "x", "+1"] {
             assert_eq!(parse_number(text.as_bytes()), None, "{text}");
         }

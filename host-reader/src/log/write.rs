@@ -12,10 +12,10 @@ use crate::{
     lane::{Lane, RecordHead, Run, ZoneIndex},
     names::ZoneTable,
     readout::{ChipSummary, Readout},
+    whole_file::write_whole_file,
 };
 use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::Path,
 };
 use wire::Risc;
@@ -78,34 +78,12 @@ pub fn write_device_log_file(
     readout: &Readout,
 ) -> Result<LogWriteReport, LogError> {
     let path = path.as_ref();
-    write_and_rename(path, readout).map_err(|source| LogError::Io {
+    let written = write_whole_file(path, |out| write_device_log(readout, out));
+    written.map_err(|source| LogError::Io {
         file: path.display().to_string(),
         action: "write",
         source,
     })
-}
-
-fn write_and_rename(path: &Path, readout: &Readout) -> io::Result<LogWriteReport> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".profile_log_device-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    let report = write_through(file.as_file(), readout)?;
-    file.persist(path)?;
-    Ok(report)
-}
-
-fn write_through(file: &File, readout: &Readout) -> io::Result<LogWriteReport> {
-    let mut out = BufWriter::new(file);
-    let report = write_device_log(readout, &mut out)?;
-    out.flush()?;
-    file.sync_all()?;
-    Ok(report)
 }
 
 const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, \
