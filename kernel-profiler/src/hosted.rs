@@ -61,6 +61,12 @@ impl HostedRisc {
         Self { port, state: State::new() }
     }
 
+    /// A RISC that goes on from what the runtime remembered, be it on another thread.
+    #[must_use]
+    pub fn with_state(port: Box<dyn Port>, state: State) -> Self {
+        Self { port, state }
+    }
+
     /// What the RISC stands on.
     pub fn port_mut(&mut self) -> &mut dyn Port {
         &mut *self.port

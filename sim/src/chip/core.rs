@@ -13,6 +13,7 @@ use crate::{
     tile::Tile,
     truth::{LaunchTruth, RiscKey, Truth},
 };
+use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
 use wire::Risc;
 
@@ -49,10 +50,17 @@ pub(crate) struct Outcome {
 }
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
+///
+/// Cores meet only in DRAM, after the launch, so they may run side by side.
 pub(crate) fn run_on_all(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
-    taking_part.map(|core| core.run(job)).collect()
+    let mut taking_part: Vec<&mut Core> = taking_part.collect();
+    let cores = taking_part.par_iter_mut().with_min_len(CORES_PER_TASK);
+    cores.map(|core| core.run(job)).collect()
 }
+
+/// Fewer are not worth another thread.
+const CORES_PER_TASK: usize = 8;
 
 impl Core {
     pub(crate) fn new(tile: Tile) -> Self {
@@ -81,7 +89,7 @@ impl Core {
         self.free_at_cycle
     }
 
-    fn takes_part_in(&self, launch: &Launch) -> bool {
+    pub(crate) fn takes_part_in(&self, launch: &Launch) -> bool {
         launch.cores.includes(&self.tile().place)
     }
 

@@ -33,26 +33,27 @@ use kernel_profiler::{
     __site, device_increment_trace_count, device_profiler_init, device_validate_profiler,
     device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
     hosted::{self, HostedRisc},
+    state::State,
 };
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
-/// The RISCs of one core, with what the profiler's runtime remembers on each.
+/// The RISCs of one core: what the profiler's runtime remembers on each between launches.
 pub(crate) struct Riscs {
     kind: CoreKind,
-    riscs: Vec<Option<HostedRisc>>,
+    states: Vec<State>,
     has_booted: bool,
 }
 
 impl Riscs {
     pub(crate) fn new(kind: CoreKind) -> Self {
-        let risc = |index| Some(HostedRisc::new(Box::new(RiscPort::new(kind, index))));
-        Self { kind, riscs: (0..kind.risc_count()).map(risc).collect(), has_booted: false }
+        Self { kind, states: vec![State::new(); kind.risc_count()], has_booted: false }
     }
 
     /// Runs on the RISC with this index; the macros speak to it meanwhile.
     fn on<R>(&mut self, index: usize, action: impl FnOnce(&mut Self) -> R) -> R {
-        let risc = self.riscs[index].take().expect("a RISC runs one thing at a time");
+        let state = std::mem::take(&mut self.states[index]);
+        let risc = HostedRisc::with_state(Box::new(RiscPort::new(self.kind, index)), state);
         let outer = stage::with(|stage| {
             let outer = stage.context().risc;
             stage.switch_to(self.kind.risc(index).unwrap_or(outer));
@@ -60,7 +61,7 @@ impl Riscs {
         });
         let (risc, result) = hosted::enter(risc, || action(self));
         stage::with(|stage| stage.switch_to(outer));
-        self.riscs[index] = Some(risc);
+        self.states[index] = risc.state().clone();
         result
     }
 }
@@ -151,13 +152,13 @@ pub(crate) fn run_launch(riscs: &mut Riscs, launch: &Launch, go: &Go) -> LaunchR
         launch,
         pace: go.pace,
         go: Go { random: go.random.clone(), ..*go },
-        launches: Vec::with_capacity(riscs.riscs.len()),
+        launches: Vec::with_capacity(riscs.states.len()),
         late: Vec::new(),
         done_cycle: go.arrival_cycle,
     };
     riscs.on(0, |riscs| run.lead(riscs));
     run.close_late(riscs);
-    let risc_count = riscs.riscs.len();
+    let risc_count = riscs.states.len();
     let free_cycle = stage::with(|stage| (0..risc_count).map(|index| stage.cycle_of(index)).max());
     LaunchReport {
         done_cycle: run.done_cycle,
@@ -225,7 +226,7 @@ impl Run<'_> {
     fn run_subordinates(&mut self, riscs: &mut Riscs) -> u64 {
         let start_cycle = stage::with(|stage| stage.cycle_of(0));
         let mut all_done = start_cycle;
-        for index in 1..riscs.riscs.len() {
+        for index in 1..riscs.states.len() {
             let risc = riscs.kind.risc(index);
             let Some(risc) = risc.filter(|risc| self.launch.program.kernel(*risc).is_some()) else {
                 continue;

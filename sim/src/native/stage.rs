@@ -361,3 +361,88 @@ impl Stage {
 
 /// What the log names where no rule had a hand in it.
 pub(crate) const BY_CHANCE: &str = "by-chance";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        arch::{Arch, floorplan::Floorplan},
+        fault::rules::{DelayWrite, Selection},
+        machine::KernelKind,
+    };
+    use wire::{CoreKind, Risc};
+
+    fn stage(rules: RuleSet) -> Stage {
+        let (arch, seed) = (Arch::WormholeB0, 1);
+        let plan = Floorplan::new(arch, &[], 0).unwrap();
+        let place = *plan.cores().iter().find(|core| core.kind == CoreKind::Tensix).unwrap();
+        let chip = ChipFacts {
+            chip_id: 0,
+            arch,
+            sums_enabled: false,
+            lane_words: 12_000,
+            region_bytes: 1_920_000,
+            kernels: KernelKind::Native,
+            cycle_budget: 0,
+            seed,
+        };
+        let context = KernelContext {
+            chip_id: 0,
+            place,
+            risc: Risc::Brisc,
+            launch_index: 0,
+            program_id: 1,
+            args: Arc::from([]),
+            sums_enabled: false,
+            seed,
+        };
+        let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));
+        Stage::new(tile, Arc::new(chip), Arc::new(rules), context, 1_000)
+    }
+
+    #[test]
+    fn writes_of_one_tile_to_one_bank_land_in_their_order() {
+        let mut rules = RuleSet::default();
+        let selection = Selection::everywhere().parts_per_million(300_000);
+        rules.add(Arc::new(DelayWrite { selection, cycles: 500 }));
+        let mut stage = stage(rules);
+        for _ in 0..200 {
+            stage.push(0, 0xC00, 12, 3, 0x40);
+        }
+        let cycles: Vec<u64> = stage.landings.iter().map(|landing| landing.chip_cycle).collect();
+        assert!(cycles.is_sorted_by(|one, next| one < next));
+        assert!(stage.faults.len() > 30);
+    }
+
+    #[test]
+    fn a_wait_ends_after_the_last_landing() {
+        let mut stage = stage(RuleSet::default());
+        stage.push(0, 0xC00, 512, 11, 0x40);
+        stage.wait_for_pushes(0);
+        assert!(stage.cycle_of(0) > stage.landings[0].chip_cycle + 10);
+        assert_eq!(stage.cycle_of(1), 1_000, "only the RISC that waits loses time");
+    }
+
+    #[test]
+    fn a_write_to_no_bank_is_logged_and_goes_nowhere() {
+        let mut stage = stage(RuleSet::default());
+        stage.push(0, 0xC00, 12, 12, 0x40);
+        stage.push(0, 0xC00, 12, 0, u64::MAX - 3);
+        assert!(stage.landings.is_empty());
+        let effects: Vec<&FaultEffect> = stage.faults.iter().map(|fault| &fault.effect).collect();
+        assert!(matches!(
+            effects[..],
+            [FaultEffect::WriteMisdirected { bank: 12, .. }, FaultEffect::WriteMisdirected { .. }]
+        ));
+    }
+
+    #[test]
+    fn a_wrap_between_the_two_loads_tears_a_read_by_chance() {
+        let mut stage = stage(RuleSet::default());
+        stage.tile.clock.wrap_at(1_001, 32);
+        let (high, low) = stage.read_clock(0);
+        assert_eq!((high, low), (1, u32::MAX));
+        assert_eq!(&*stage.faults[0].rule, BY_CHANCE);
+        assert_eq!(stage.read_clock(0), (1, 7));
+    }
+}

@@ -169,24 +169,35 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     assert!(bench.mesh.now_ps() > 110 * 60 * 1_000_000_000_000);
 }
 
+/// What a workload leaves on two chips.
+fn outcome(seed: u64, workload: &str) -> impl PartialEq + use<> {
+    let config = MeshConfig::new(seed)
+        .with_chip(ChipConfig::new(Arch::WormholeB0).with_active_ethernet(2))
+        .with_chip(ChipConfig::new(Arch::Blackhole))
+        .with_sums(true);
+    let mut bench = Bench::new(&config);
+    let plan = bench.plan(workload, WorkloadOptions { ops: Some(10), seed, ..Default::default() });
+    plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
+    bench.mesh.run_to_completion();
+    let dram: Vec<_> = bench.mesh.chips().map(|chip| chip.dram().clone()).collect();
+    (dram, bench.mesh.truth(), bench.mesh.now_ps())
+}
+
 #[test]
 fn the_same_seed_gives_the_same_words_and_truth() {
-    let run = |seed: u64, workload: &str| {
-        let config = MeshConfig::new(seed)
-            .with_chip(ChipConfig::new(Arch::WormholeB0).with_active_ethernet(2))
-            .with_chip(ChipConfig::new(Arch::Blackhole))
-            .with_sums(true);
-        let mut bench = Bench::new(&config);
-        let plan = bench.plan(workload, WorkloadOptions { seed, ..Default::default() });
-        plan.phases.iter().for_each(|phase| bench.mesh.enqueue_phase(phase));
-        bench.mesh.run_to_completion();
-        let dram: Vec<_> = bench.mesh.chips().map(|chip| chip.dram().clone()).collect();
-        (dram, bench.mesh.truth(), bench.mesh.now_ps())
-    };
     for workload in ["random", "quick-push", "matmul"] {
-        assert!(run(8, workload) == run(8, workload), "{workload}");
-        assert!(run(8, workload) != run(9, workload), "{workload}");
+        assert!(outcome(8, workload) == outcome(8, workload), "{workload}");
+        assert!(outcome(8, workload) != outcome(9, workload), "{workload}");
     }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let with_threads = |count| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
+        pool.install(|| outcome(10, "random"))
+    };
+    assert!(with_threads(1) == with_threads(7));
 }
 
 #[test]
