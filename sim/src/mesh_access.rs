@@ -5,6 +5,7 @@
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     chip::{Chip, Unreached},
+    clock::PS_PER_NS,
     host::HostClock,
     mesh::SimulatedMesh,
 };
@@ -110,6 +111,12 @@ impl Device for ChipDevice {
 
     fn host_time_ns(&mut self) -> u64 {
         self.host.monotonic_ns()
+    }
+
+    fn wait_ns(&mut self, duration_ns: u64) {
+        let end = self.host.now().saturating_add(duration_ns.saturating_mul(PS_PER_NS));
+        self.host.wait_until(end);
+        self.chip.run_until(end);
     }
 }
 

@@ -227,13 +227,22 @@ impl Fitting<'_> {
 
     fn insert_tiles(&self, map: &mut ClockMap, chip_id: u32) {
         let Some(chip) = self.chips.get(&chip_id) else { return };
-        for (&tile, &offset) in &chip.offsets {
-            let TileOffset { cycles, bound_cycles } = offset;
-            let own = TileOrigin::Offset { cycles, bound_cycles };
-            let origin = self.own_line(chip, tile).unwrap_or(own);
-            // An origin that cannot be expressed leaves the tile without times, as it should.
-            let _ = map.insert_origin(tile, origin);
+        for (tile, pings) in self.samples.tiles_of(chip_id) {
+            let offset = chip.offsets.get(&tile).map(|&TileOffset { cycles, bound_cycles }| {
+                TileOrigin::Offset { cycles, bound_cycles }
+            });
+            let origin = self.own_line(chip, tile).or(offset).or_else(|| self.own_clock(pings));
+            // A tile without an origin, or with one that cannot be expressed, has no times.
+            let _ = origin.is_some_and(|origin| map.insert_origin(tile, origin));
         }
+    }
+
+    /// The clock of a tile that does not tick like its chip.
+    fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
+        let resolution = self.options.resolution;
+        let fit = |pings: &[TwoWayPing]| CorridorFit::fit(pings, resolution);
+        let (fit, _) = without_a_wrong_one(pings, fit).ok()?;
+        Some(TileOrigin::Line(fit.line().clone()))
     }
 
     /// A tile tied to the host by its own pings, which is closer than over the reference.

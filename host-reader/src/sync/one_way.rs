@@ -97,7 +97,9 @@ pub enum OneWayError {
 
 /// Exchanges times with a core on which `SYNC-MAIN` has been launched, as upstream does.
 ///
-/// The room of the stamps in BRISC's vector is cleared first.
+/// The room of the stamps in BRISC's vector is cleared first. The mesh must have been
+/// prepared ([`crate::init_device_profiler`]): a core that cannot push notes what it loses in
+/// that same room.
 ///
 /// # Errors
 /// If the core cannot be reached, does not stamp, or stamps what was not written.

@@ -14,7 +14,8 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// Cores whose clocks are tied; the first of each chip is its reference.
+    /// Cores whose clocks are tied; the first worker of each chip is its
+    /// reference.
     pub cores: CoreSelection,
     /// Pings of each reference when the clocks are followed evenly.
     pub spread_pings: u32,

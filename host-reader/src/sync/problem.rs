@@ -62,8 +62,9 @@ pub enum SyncProblem {
         /// How many.
         rejected_count: usize,
     },
-    /// A tile does not tick like its chip.
-    #[error("core {core} of chip {chip_id} has no clock: {source}", core = place(.tile), chip_id = .tile.chip)]
+    /// A tile does not tick like its chip; its times come from its own pings alone, and it
+    /// has no offset.
+    #[error("core {core} of chip {chip_id} does not tick like its chip: {source}", core = place(.tile), chip_id = .tile.chip)]
     TileFit {
         /// The tile.
         tile: Tile,

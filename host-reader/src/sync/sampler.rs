@@ -7,6 +7,7 @@ use crate::{
     mesh::{AccessError, ChipLink, Mesh, Noc0Coord},
 };
 use std::collections::{BTreeMap, BTreeSet};
+use wire::CoreKind;
 
 /// Ties the clocks of a mesh to the host's in one sitting, about a second by default.
 ///
@@ -152,20 +153,21 @@ impl ClockSampler {
         coreless.chain(unplaced).chain(failed).collect()
     }
 
-    /// The first chosen core of every chip.
+    /// The reference of every chip.
     fn references<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Vec<Target> {
         let devices = 0..mesh.device_count();
         devices.filter_map(|device| self.targets(mesh, device).first().copied()).collect()
     }
 
-    /// The chosen cores of a chip.
+    /// The chosen cores of a chip, workers first: other tiles may be clocked otherwise.
     fn targets<M: Mesh + ?Sized>(&mut self, mesh: &mut M, device: usize) -> Vec<Target> {
         let Some(chip) = mesh.device(device) else { return Vec::new() };
         let description = chip.description();
         let chip_id = description.chip_id;
         let chosen = |core: &&_| self.options.cores.contains(chip_id, core);
-        let cores: Vec<Noc0Coord> =
-            description.cores.iter().filter(chosen).map(|core| core.noc0).collect();
+        let mut cores: Vec<_> = description.cores.iter().filter(chosen).collect();
+        cores.sort_by_key(|core| core.kind != CoreKind::Tensix);
+        let cores: Vec<Noc0Coord> = cores.into_iter().map(|core| core.noc0).collect();
         if cores.is_empty() {
             self.coreless.insert(chip_id);
         }

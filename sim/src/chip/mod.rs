@@ -208,7 +208,18 @@ impl Chip {
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(self.free_at_cycle).max(earliest);
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
-        (!is_lost).then_some(go)
+        (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
+    }
+
+    /// Whether the host has written as often as the kernels of a launch wait for.
+    fn has_heard_enough(&self, launch: &Launch, go_cycle: u64) -> bool {
+        let awaited = launch.program.awaited_host_stores();
+        let has_heard = |core: &Core| {
+            let stores = &core.tile().host_stores;
+            stores.iter().filter(|store| store.chip_cycle >= go_cycle).count() >= awaited
+        };
+        let mut taking_part = self.cores.iter().filter(|core| core.takes_part_in(launch));
+        awaited == 0 || taking_part.all(has_heard)
     }
 
     fn run_next(&mut self, seen_until: u64) {

@@ -8,6 +8,7 @@ pub(crate) mod firmware;
 pub(crate) mod port;
 pub mod script;
 pub(crate) mod stage;
+pub mod sync;
 
 use crate::program::KernelContext;
 use wire::Cycles;

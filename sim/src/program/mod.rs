@@ -69,6 +69,12 @@ pub trait Kernel: Send + Sync {
     /// How many records [`Kernel::run`] tries to leave, known without running it.
     fn emission(&self, context: &KernelContext) -> Emission;
 
+    /// How often the host must have written to the synchronisation word of every core of a
+    /// launch before it is carried out; for kernels that answer the host.
+    fn awaited_host_stores(&self) -> usize {
+        0
+    }
+
     /// The function that does the same as object code, if there is one.
     fn object_name(&self) -> Option<&str> {
         None
@@ -159,6 +165,13 @@ impl Program {
             Risc::Erisc => self.erisc.as_ref(),
             _ => self.tensix[risc.index()].as_ref(),
         }
+    }
+
+    /// Host writes that the program's kernels wait for, see [`Kernel::awaited_host_stores`].
+    #[must_use]
+    pub fn awaited_host_stores(&self) -> usize {
+        let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
+        kernels.map(|kernel| kernel.awaited_host_stores()).max().unwrap_or(0)
     }
 
     /// Whether every kernel exists as object code as well.

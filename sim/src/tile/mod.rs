@@ -9,6 +9,7 @@ pub mod l1;
 use crate::{
     arch::{ArchFacts, floorplan::CorePlace},
     clock::WallClock,
+    native::sync::{HostStore, MAILBOX},
     random::Stream,
 };
 use journal::Journal;
@@ -26,6 +27,8 @@ pub struct Tile {
     pub clock: WallClock,
     /// Stores that the host cannot see yet.
     pub journal: Journal,
+    /// Times that the host wrote for a synchronisation kernel, until one takes them.
+    pub host_stores: Vec<HostStore>,
     /// What the NoC adds to the latency of this tile's writes.
     pub noc_random: Stream,
     /// What fault rules draw for this tile.
@@ -49,6 +52,7 @@ impl Tile {
             l1: L1::new(facts.l1_bytes(place.kind)),
             clock: WallClock::new(epoch),
             journal: Journal::default(),
+            host_stores: Vec::new(),
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
@@ -103,11 +107,24 @@ impl Tile {
         }
         for (index, &word) in words.iter().enumerate() {
             let word_address = address + 4 * index as u64;
+            self.note_host_store(word_address, word, chip_cycle);
             if !self.journal.write_beneath(word_address, word, chip_cycle) {
                 self.l1.replace_word(word_address, word);
             }
         }
         true
+    }
+
+    /// Remembers a time that the host writes; zero takes back those that nobody has seen.
+    fn note_host_store(&mut self, address: u64, value: u32, chip_cycle: u64) {
+        if address != self.control_word_address(MAILBOX) {
+            return;
+        }
+        if value == 0 {
+            self.host_stores.clear();
+        } else if self.host_stores.len() < HOST_STORES_MAX {
+            self.host_stores.push(HostStore { chip_cycle, value });
+        }
     }
 
     /// Keeps the control vector for rules that show the host an old one.
@@ -116,6 +133,9 @@ impl Tile {
         debug_assert!(is_inside, "the profiler memory lies in L1");
     }
 }
+
+/// More than any kernel waits for; a host that writes on and on is not followed further.
+const HOST_STORES_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {
