@@ -170,15 +170,45 @@ impl Lane {
     }
 
     /// Takes over the runs and records of a later read of the same lane.
-    pub fn append(&mut self, later: Self) {
-        let earlier_count = self.record_count();
-        let shifted = |run: Run| Run { first_record: run.first_record + earlier_count, ..run };
-        self.runs.extend(later.runs.into_iter().map(shifted));
+    ///
+    /// A launch that spans both reads begins in both; its parts become one run.
+    pub fn append(&mut self, mut later: Self) {
+        let repeated = self.repeated_records(&later);
+        if repeated > 0 {
+            later.runs.remove(0);
+            // Starts carry no data, so that the column of values stays.
+            later.heads.drain(..repeated);
+            later.times.drain(..repeated);
+        }
+        let moved = |record: usize, by: usize| record.saturating_sub(repeated) + by;
+        let by = self.record_count();
+        let runs = later.runs.into_iter();
+        self.runs.extend(runs.map(|run| Run { first_record: moved(run.first_record, by), ..run }));
         self.heads.extend(later.heads);
         self.times.extend(later.times);
         self.data.extend(later.data);
         let metadata = later.metadata.into_iter();
-        self.metadata.extend(metadata.map(|(record, text)| (record + earlier_count, text)));
+        self.metadata.extend(metadata.map(|(record, text)| (moved(record, by), text)));
+    }
+
+    /// How many records at the start of `later` are the guaranteed starts with which the last
+    /// run here begins, too.
+    fn repeated_records(&self, later: &Self) -> usize {
+        let (Some(last), Some(first)) = (self.runs.last(), later.runs.first()) else { return 0 };
+        if last.program != first.program || first.first_record != 0 {
+            return 0;
+        }
+        let mine = self.starts_of(last.first_record);
+        let others = later.starts_of(0);
+        mine.zip(others).take_while(|(one, other)| one == other).count()
+    }
+
+    /// Zone starts from a record on, at most the two that are guaranteed.
+    fn starts_of(&self, first: usize) -> impl Iterator<Item = (RecordHead, u64)> {
+        let heads = self.heads.get(first..).unwrap_or(&[]);
+        let times = self.times.get(first..).unwrap_or(&[]);
+        let records = heads.iter().copied().zip(times.iter().copied());
+        records.take(2).take_while(|(head, _)| head.kind() == PacketKind::ZoneStart)
     }
 
     /// How many records the lane holds.
@@ -222,6 +252,29 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_launch_that_spans_two_reads_becomes_one_run() {
+        let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+        let program = RunHostId::encode(3, 0);
+        let part = |kinds: &[(PacketKind, u32, u64)]| {
+            let mut lane = Lane::new(id);
+            let run = Run { program, trace_counter: 0, trace: None, first_record: 0, origin: 0 };
+            lane.runs.push(run);
+            for &(kind, zone, time) in kinds {
+                lane.push(RecordHead::new(kind, ZoneIndex(zone)), time, &[]);
+            }
+            lane
+        };
+        use PacketKind::{ZoneEnd, ZoneStart};
+        let mut lane = part(&[(ZoneStart, 1, 10), (ZoneStart, 2, 20), (ZoneStart, 3, 30)]);
+        let later = [(ZoneStart, 1, 10), (ZoneStart, 2, 20), (ZoneEnd, 3, 40), (ZoneEnd, 2, 50)];
+        lane.append(part(&later));
+        assert_eq!(lane.runs.len(), 1);
+        assert_eq!(lane.times, [10, 20, 30, 40, 50]);
+        lane.append(part(&[(ZoneStart, 1, 60), (ZoneEnd, 1, 70)]));
+        assert_eq!((lane.runs.len(), lane.runs[1].first_record), (2, 5));
+    }
 
     #[test]
     fn a_head_gives_back_every_kind_and_zone() {

@@ -81,7 +81,7 @@ pub(crate) fn optional_records<P: Port + ?Sized>(
         let header = Header(port.vector(risc_index, index));
         let kind = header.kind();
         match kind {
-            Some(PacketKind::ZoneStart) if !header.is_empty() => counts.zones += 1,
+            Some(PacketKind::ZoneStart) if is_of_kernel(header) => counts.zones += 1,
             Some(PacketKind::TimestampedData | PacketKind::TimestampedData16B) => counts.data += 1,
             Some(PacketKind::TimestampedEvent) => counts.events += 1,
             Some(PacketKind::ZoneTotal) => counts.sums += 1,
@@ -90,6 +90,11 @@ pub(crate) fn optional_records<P: Port + ?Sized>(
         index += kind.map_or(marker::MARKER_WORDS, PacketKind::record_words);
     }
     counts
+}
+
+/// Whether a zone's start is neither padding nor the runtime's own.
+fn is_of_kernel(start: Header) -> bool {
+    !start.is_empty() && start.id() != crate::flush::QUICK_PUSH_ZONE
 }
 
 /// Counts the fixed zones that have begun: FW and KERNEL.

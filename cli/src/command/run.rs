@@ -9,6 +9,7 @@ use host_reader::{
     names::{ZoneSource, ZoneTable},
     read::Reader,
     readout::Readout,
+    sync::{ClockSampler, SyncOptions},
 };
 use sim::{
     arch::Arch,
@@ -100,6 +101,8 @@ fn execute(mesh: &mut SimulatedMesh, plan: &Plan, config: &MeshConfig) -> Result
         mesh.add_shared_rule(rule);
     }
     init_device_profiler(mesh, &options).map_err(sentence)?;
+    let mut sampler = ClockSampler::new(SyncOptions::default());
+    sampler.open(mesh);
     let progress = Progress::new("launches", plan.launch_count() as u64);
     let mut reader = Reader::new(ReadOptions::default());
     let mut readout = Readout::default();
@@ -114,7 +117,10 @@ fn execute(mesh: &mut SimulatedMesh, plan: &Plan, config: &MeshConfig) -> Result
         reader.options_mut().last_read = index + 1 == plan.phases.len();
         readout.append(reader.read(mesh).map_err(sentence)?);
     }
+    sampler.close(mesh);
     readout.zones = zone_names();
+    // A log has one clock per chip, so its times are those of the chip's first tile.
+    sampler.clock().tile_origins(&readout).align(&mut readout);
     Ok(readout)
 }
 

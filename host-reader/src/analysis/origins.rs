@@ -1,6 +1,6 @@
 //! Where the clocks of a chip's tiles stand against each other.
 
-use crate::mesh::Noc0Coord;
+use crate::{lane::LaneId, mesh::Noc0Coord, readout::Readout};
 use std::collections::BTreeMap;
 
 /// How far each tile's counter is ahead of its chip's reference, for cross-core figures.
@@ -32,6 +32,19 @@ impl TileOrigins {
     #[must_use]
     pub fn offset_cycles(&self, chip_id: u32, core: Noc0Coord) -> i64 {
         self.offsets.get(&(chip_id, core)).copied().unwrap_or(0)
+    }
+
+    /// Moves every time of a readout to the clock of its chip's reference.
+    ///
+    /// Logs and other formats that know one clock per chip need this; figures that are
+    /// then made must not be given the origins again.
+    pub fn align(&self, readout: &mut Readout) {
+        for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
+            let LaneId { chip_id, core, .. } = lane.id;
+            for time in &mut lane.times {
+                *time = self.aligned(chip_id, core, *time);
+            }
+        }
     }
 
     /// A time of the tile's counter on the clock of the chip's reference.

@@ -58,6 +58,8 @@ pub struct LaneState {
     leading_stamp: Option<u64>,
     /// Header and low word of that run's first optional record.
     first_optional: Option<[u32; 2]>,
+    /// The guaranteed starts of the last run.
+    starts: [Option<u64>; 2],
     /// Whose run the last words belong to, as far as that is known.
     program: Option<RunHostId>,
 }
@@ -265,7 +267,10 @@ impl<'context> LaneDecoder<'context> {
     }
 
     fn lose_markers(&mut self, cause: LossCause, count: usize) {
-        self.lose(cause, LossTotals { unknown_markers: count as u64, ..LossTotals::default() });
+        // Among the words may have been a trailer that told of more.
+        let is_lower_bound = self.context.has_trailers;
+        let unknown_markers = count as u64;
+        self.lose(cause, LossTotals { unknown_markers, is_lower_bound, ..LossTotals::default() });
     }
 }
 

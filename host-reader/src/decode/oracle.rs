@@ -28,6 +28,7 @@ pub(super) struct Oracle<'a> {
     last: u64,
     leading: Option<u64>,
     first_optional: Option<(u32, u32)>,
+    starts: [Option<u64>; 2],
     slots: [(u32, u32); 4],
     truth: Truth,
 }
@@ -46,6 +47,7 @@ pub(super) fn truth(words: &[u32], flat_id: u32, risc: u32, read_at: Option<u64>
         last,
         leading,
         first_optional,
+        starts: [None; 2],
         slots,
         truth,
     };
@@ -86,7 +88,8 @@ impl Oracle<'_> {
             return self.skip(i, 12, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
         // The first two stamps, and apart from that the first two of optional records.
-        let starts: Vec<u64> = [4, 8].into_iter().filter_map(|s| self.slot_stamp(i + s)).collect();
+        let slots = [4, 8].map(|s| self.slot_stamp(i + s));
+        let starts: Vec<u64> = slots.into_iter().flatten().collect();
         let mut optional = Vec::new();
         let mut j = i + 12;
         while j < self.words.len() && self.words[j] >= EMPTY && self.kind(j) < 6 {
@@ -101,13 +104,14 @@ impl Oracle<'_> {
         let newest = leading.iter().copied().reduce(|a, b| if self.before(a, b) { b } else { a });
         let oldest = leading.iter().copied().reduce(|a, b| if self.before(b, a) { b } else { a });
         let is_older = newest.zip(self.leading).is_some_and(|(new, old)| self.before(new, old));
-        let is_resent =
-            starts.is_empty() && !optional.is_empty() && first_optional == self.first_optional;
+        let has_same_starts =
+            if starts.is_empty() { !optional.is_empty() } else { slots == self.starts };
+        let is_resent = has_same_starts && first_optional == self.first_optional;
         if is_older || is_resent {
             return self.skip(i, 12, AnomalyKind::StaleRun, LossCause::NeverArrived);
         }
         self.leading = oldest.or(self.leading);
-        self.first_optional = first_optional;
+        (self.first_optional, self.starts) = (first_optional, slots);
 
         self.open(i);
         for index in std::mem::take(early) {

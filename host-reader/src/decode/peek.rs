@@ -7,7 +7,7 @@ use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstStamps {
     /// Of the guaranteed starts.
-    starts: [Option<u64>; 2],
+    pub(super) starts: [Option<u64>; 2],
     /// Of the first two optional records that carry a time.
     optional: [Option<u64>; 2],
     /// Header and low word of the first of these.

@@ -77,12 +77,15 @@ impl LaneDecoder<'_> {
     }
 
     /// A run is left over if both its leading stamps are older than those of the run before,
-    /// or if a RISC that did not take part sent its last records once more.
+    /// or if it begins with the very same records: those of an earlier read, or of a RISC
+    /// that did not take part and sent its last ones once more. A launch that goes on after
+    /// a push begins with other optional records.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
         let is_older = |leading| self.order.is_before(newer, leading);
-        let is_repeated = !first.has_starts() && first.first_optional == self.state.first_optional;
+        let has_same_starts = !first.has_starts() || first.starts == self.state.starts;
+        let is_repeated = has_same_starts && first.first_optional == self.state.first_optional;
         self.state.leading_stamp.is_some_and(is_older) || is_repeated
     }
 
@@ -91,6 +94,7 @@ impl LaneDecoder<'_> {
             let older = if self.order.is_before(other, one) { other } else { one };
             self.state.leading_stamp = Some(older);
         }
+        self.state.starts = first.starts;
         self.state.first_optional = first.first_optional;
     }
 

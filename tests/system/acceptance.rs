@@ -1,0 +1,191 @@
+//! The workloads that mirror upstream's own tests, with figures worked out by hand.
+//!
+//! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves
+//! two guaranteed zones per RISC, `-FW` and `-KERNEL`.
+
+use crate::{
+    accounting::{assert_honest, kept, lost, total},
+    support::{Outcome, run},
+};
+use host_reader::ledger::LossCause;
+use sim::{
+    config::MeshConfig,
+    fault::{AppliedFault, FaultEffect},
+    program::Emission,
+};
+use std::collections::BTreeMap;
+use wire::Risc;
+
+const CORES: u64 = 64;
+const RISCS: u64 = 5;
+
+/// Zones of one name, by RISC.
+fn zones_named(outcome: &Outcome, name: &str) -> BTreeMap<Risc, u64> {
+    let mut counts = BTreeMap::new();
+    for lane in outcome.timeline.lanes() {
+        let named =
+            |zone: &host_reader::timeline::Zone| outcome.readout.zones.name(zone.zone) == name;
+        let count = lane.zones.iter().filter(named).count() as u64;
+        *counts.entry(lane.id.risc).or_default() += count;
+    }
+    counts.retain(|_, count| *count > 0);
+    counts
+}
+
+fn all_zones_named(outcome: &Outcome, name: &str) -> u64 {
+    zones_named(outcome, name).values().sum()
+}
+
+/// Launches whose kernel zone was kept, on each worker core alike.
+fn kernels_per_core(outcome: &Outcome, risc: Risc, name: &str) -> u64 {
+    let count = zones_named(outcome, name).get(&risc).copied().unwrap_or(0);
+    assert_eq!(count % CORES, 0, "every core kept as many");
+    count / CORES
+}
+
+#[track_caller]
+fn assert_sound(outcome: &Outcome) {
+    let odd: Vec<_> = outcome.readout.anomalies.kept().iter().collect();
+    assert!(odd.is_empty(), "{odd:?}");
+    assert_eq!(outcome.timeline.anomalies.anomaly_count(), 0);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+}
+
+#[test]
+fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
+    let outcome = run(&MeshConfig::wormhole(1), "full-buffer", None);
+    let launches = 23;
+    assert_eq!(all_zones_named(&outcome, "TEST-FULL"), CORES * launches * RISCS * 125);
+    let missing = outcome.readout.losses.by_cause(LossCause::L1Full);
+    assert_eq!(missing.zones, CORES * launches * RISCS * 25);
+    for (key, totals) in outcome.readout.losses.entries() {
+        assert_eq!((key.cause, totals.zones), (LossCause::L1Full, 25));
+        assert!(key.program.is_some() && !totals.is_lower_bound);
+    }
+    assert_eq!(outcome.readout.losses.entries().count() as u64, CORES * launches * RISCS);
+    assert_sound(&outcome);
+}
+
+#[test]
+fn timestamped_events_keep_every_record_that_500_words_hold() {
+    let outcome = run(&MeshConfig::wormhole(1), "timestamped-events", None);
+    // A zone takes 4 words, data 4, an event 2: 500 / 10 = 50 rounds of 150 fit exactly.
+    let rounds = CORES * RISCS * 2 * 50;
+    let fixed_zones = CORES * RISCS * 2 * 2;
+    let expected = Emission { zones: rounds + fixed_zones, data: rounds, events: rounds, sums: 0 };
+    assert_eq!(total(&kept(&outcome.readout, &outcome.timeline)), expected);
+    let (missing, unknown) = lost(&outcome.readout);
+    let others = CORES * RISCS * 2 * 100;
+    let expected = Emission { zones: others, data: others, events: others, sums: 0 };
+    assert_eq!((total(&missing), unknown.len()), (expected, 0));
+    assert_sound(&outcome);
+}
+
+#[test]
+fn two_rounds_of_a_thousand_ops_lose_nothing() {
+    let config = MeshConfig::wormhole(1).with_program_support_count(1200);
+    let outcome = run(&config, "multi-op", None);
+    let kernels = zones_named(&outcome, "BRISC-KERNEL");
+    assert_eq!(kernels, BTreeMap::from([(Risc::Brisc, CORES * 2000)]));
+    assert!(outcome.readout.losses.is_empty());
+    assert_sound(&outcome);
+}
+
+#[test]
+fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
+    let outcome = run(&MeshConfig::wormhole(1), "multi-op-overflow", None);
+    assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), 1000);
+    assert_eq!(kernels_per_core(&outcome, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
+    // Upstream keeps 200: it sends a TRISC's old words again with every launch. Ours sends
+    // a lane only what ran, so the 280 compute launches fit.
+    for risc in [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2] {
+        assert_eq!(kernels_per_core(&outcome, risc, "TRISC-KERNEL"), 280);
+    }
+    let mut programs = BTreeMap::<u32, u64>::new();
+    for (key, totals) in outcome.readout.losses.entries() {
+        assert_eq!((key.cause, totals.zones), (LossCause::DramFull, 2));
+        *programs.entry(key.program.unwrap().base()).or_default() += totals.zones;
+    }
+    let expected = (1001..=1400).map(|program| (program, CORES * 2 * 2)).collect();
+    assert_eq!(programs, expected);
+    assert_sound(&outcome);
+}
+
+#[test]
+fn the_support_count_decides_how_many_ops_are_kept() {
+    for (support_count, kept_ops) in [(10, 43), (100, 100), (1000, 1000), (5000, 5000)] {
+        assert_support_count(support_count, false, kept_ops);
+    }
+}
+
+#[test]
+fn ten_thousand_ops_are_kept_when_dram_is_made_for_them() {
+    assert_support_count(10_000, false, 10_000);
+}
+
+#[test]
+fn lanes_with_room_for_sums_hold_more_ops_that_have_none() {
+    // 64 bytes for each of 200 programs are 48 bytes for 266.
+    assert_support_count(200, true, 266);
+}
+
+#[track_caller]
+fn assert_support_count(support_count: u32, has_sums: bool, kept_ops: u64) {
+    let config =
+        MeshConfig::wormhole(1).with_program_support_count(support_count).with_sums(has_sums);
+    let outcome = run(&config, "op-support-count", None);
+    assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), kept_ops);
+    assert_sound(&outcome);
+}
+
+#[test]
+fn counted_cycles_are_within_a_hundredth_of_the_truth() {
+    let outcome = run(&MeshConfig::wormhole(1), "cycle-count", None);
+    let mut checked = 0;
+    for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
+        let key = sim::truth::RiscKey {
+            chip_id: lane.id.chip_id,
+            core: sim::arch::TileCoord { x: lane.id.core.x, y: lane.id.core.y },
+            risc: lane.id.risc,
+        };
+        let truths = outcome.truth.launches[&key].iter().filter_map(|launch| launch.kernel);
+        let is_kernel = |zone: &host_reader::timeline::Zone| {
+            outcome.readout.zones.name(zone.zone).ends_with("-KERNEL")
+        };
+        let kernels = paired.zones.iter().filter(is_kernel);
+        for (zone, truth) in kernels.zip(truths) {
+            let expected = (truth.end.0 - truth.start.0) as f64;
+            assert!(expected > 2000.0 * 52.0);
+            let found = zone.duration_cycles() as f64;
+            assert!((found / expected - 1.0).abs() < 0.01, "{}: {found}, {expected}", lane.id);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked % (CORES * RISCS), 0);
+    assert!(checked > 0);
+}
+
+#[test]
+fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic() {
+    use host_reader::anomaly::AnomalyKind;
+    let outcome = run(&MeshConfig::wormhole(1), "two-hour", None);
+    for lane in outcome.readout.lanes() {
+        for run in 0..lane.runs.len() {
+            let times = &lane.times[lane.run_records(run)];
+            assert!(times.is_sorted(), "{} run {run}", lane.id);
+        }
+        let starts: Vec<_> =
+            (0..lane.runs.len()).map(|run| lane.times[lane.run_records(run).start]).collect();
+        assert!(starts.is_sorted(), "{}", lane.id);
+    }
+    let anomalies = &outcome.readout.anomalies;
+    let is_torn_read = |fault: &&AppliedFault| {
+        matches!(fault.effect, FaultEffect::ClockReadStalled { is_torn: true, .. })
+    };
+    let torn = outcome.truth.faults.iter().filter(is_torn_read).count();
+    assert!(torn > 0, "the workload tears clock reads");
+    assert_eq!(anomalies.count(AnomalyKind::TornTimestamp), torn as u64);
+    assert!(anomalies.count(AnomalyKind::TimestampWrap) > 0);
+    assert_eq!(anomalies.anomaly_count(), 0);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+}

@@ -1,0 +1,120 @@
+//! What was kept, what was lost, what was emitted: three tables with the same keys.
+//!
+//! Kept is counted from a readout, lost is taken from its ledger, emitted comes from the
+//! simulator's truth. A readout is honest when kept and lost add up to emitted.
+
+use host_reader::{
+    lane::{Lane, LaneId},
+    ledger::LossTotals,
+    mesh::Noc0Coord,
+    readout::Readout,
+    timeline::Timeline,
+};
+use sim::{program::Emission, truth::Truth};
+use std::collections::BTreeMap;
+use wire::{PacketKind, RunHostId};
+
+/// Records by lane and program.
+pub(crate) type Account = BTreeMap<(LaneId, RunHostId), Emission>;
+
+/// The zone that the runtime itself records around a push within a launch.
+const RUNTIMES_OWN_ZONE: &str = "PROFILER-NOC-QUICK-PUSH";
+
+/// Records in the lanes of a readout that kernels and firmware left; a zone counts if its
+/// start was read.
+pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
+    let mut account = Account::new();
+    for (lane, paired) in readout.lanes().zip(timeline.lanes()) {
+        assert_eq!(lane.id, paired.id);
+        for zone in paired.zones.iter() {
+            if readout.zones.name(zone.zone) == RUNTIMES_OWN_ZONE {
+                continue;
+            }
+            let program = lane.runs[zone.run as usize].program;
+            account.entry((lane.id, program)).or_default().zones += 1;
+        }
+        add_single_records(lane, &mut account);
+    }
+    account
+}
+
+/// Records of the ledger; those whose program or kind is unknown come back apart.
+pub(crate) fn lost(readout: &Readout) -> (Account, BTreeMap<LaneId, LossTotals>) {
+    let mut known = Account::new();
+    let mut unknown = BTreeMap::<LaneId, LossTotals>::new();
+    for (key, totals) in readout.losses.entries() {
+        match key.program {
+            Some(program) if totals.unknown_markers == 0 && !totals.is_lower_bound => {
+                *known.entry((key.lane, program)).or_default() += emission(totals);
+            }
+            _ => unknown.entry(key.lane).or_default().add(*totals),
+        }
+    }
+    (known, unknown)
+}
+
+/// What the simulator says was emitted.
+pub(crate) fn emitted(truth: &Truth) -> Account {
+    let mut account = Account::new();
+    for ((key, program_id), emission) in truth.emitted() {
+        let core = Noc0Coord { x: key.core.x, y: key.core.y };
+        let lane = LaneId { chip_id: key.chip_id, core, risc: key.risc };
+        let program = RunHostId::encode(program_id, key.chip_id);
+        if emission != Emission::NONE {
+            *account.entry((lane, program)).or_default() += emission;
+        }
+    }
+    account
+}
+
+/// The sum of two accounts.
+pub(crate) fn sum(left: &Account, right: &Account) -> Account {
+    let mut sum = left.clone();
+    for (&key, &emission) in right {
+        *sum.entry(key).or_default() += emission;
+    }
+    sum
+}
+
+/// Everything in an account.
+pub(crate) fn total(account: &Account) -> Emission {
+    account.values().fold(Emission::NONE, |sum, &emission| sum + emission)
+}
+
+/// Asserts that kept and lost add up to emitted, for every lane and program.
+#[track_caller]
+pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Truth) {
+    let (known, unknown) = lost(readout);
+    assert!(unknown.is_empty(), "losses without program or kind: {unknown:?}");
+    assert_same(&sum(&kept(readout, timeline), &known), &emitted(truth));
+}
+
+#[track_caller]
+fn assert_same(found: &Account, expected: &Account) {
+    let keys = found.keys().chain(expected.keys());
+    for key in keys {
+        let (found, expected) = (found.get(key), expected.get(key));
+        assert_eq!(found, expected, "left: kept and lost, right: emitted; {} {}", key.0, key.1);
+    }
+}
+
+fn add_single_records(lane: &Lane, account: &mut Account) {
+    for (index, run) in lane.runs.iter().enumerate() {
+        let mut counts = Emission::NONE;
+        for head in &lane.heads[lane.run_records(index)] {
+            match head.kind() {
+                PacketKind::ZoneStart | PacketKind::ZoneEnd => {}
+                PacketKind::ZoneTotal => counts.sums += 1,
+                PacketKind::TimestampedData | PacketKind::TimestampedData16B => counts.data += 1,
+                PacketKind::TimestampedEvent => counts.events += 1,
+            }
+        }
+        if counts != Emission::NONE {
+            *account.entry((lane.id, run.program)).or_default() += counts;
+        }
+    }
+}
+
+const fn emission(totals: &LossTotals) -> Emission {
+    Emission { zones: totals.zones, data: totals.data, events: totals.events, sums: totals.sums }
+}

@@ -1,0 +1,89 @@
+//! Running a workload and reading it, as a host runtime would.
+
+use host_reader::{
+    ProfilerOptions, ReadOptions, init_device_profiler,
+    names::{ZoneSource, ZoneTable},
+    read::Reader,
+    readout::Readout,
+    timeline::Timeline,
+};
+use sim::{
+    config::MeshConfig,
+    fault::Rule,
+    mesh::SimulatedMesh,
+    truth::Truth,
+    workload::{Plan, Workload, WorkloadOptions},
+};
+use std::sync::Arc;
+
+/// What was read and what really happened.
+pub(crate) struct Outcome {
+    pub(crate) readout: Readout,
+    pub(crate) timeline: Timeline,
+    pub(crate) truth: Truth,
+}
+
+/// A mesh on which a workload is about to run.
+pub(crate) struct Session {
+    pub(crate) mesh: SimulatedMesh,
+    pub(crate) plan: Plan,
+}
+
+impl Session {
+    /// Lays out the mesh, adds the faults and initialises the profiler.
+    pub(crate) fn new(
+        config: &MeshConfig,
+        workload: &str,
+        options: &WorkloadOptions,
+        rules: Vec<Arc<dyn Rule>>,
+    ) -> Self {
+        let mut mesh = SimulatedMesh::new(config).unwrap();
+        let plan = Workload::named(workload).unwrap().plan(&mesh, options);
+        for rule in plan.rules.iter().chain(&rules) {
+            mesh.add_shared_rule(rule);
+        }
+        let options = ProfilerOptions {
+            program_support_count: config.program_support_count,
+            sums_enabled: config.sums_enabled,
+            ..ProfilerOptions::default()
+        };
+        init_device_profiler(&mut mesh, &options).unwrap();
+        Self { mesh, plan }
+    }
+
+    /// Runs every phase to completion, with a read after each.
+    pub(crate) fn run(mut self) -> Outcome {
+        let mut reader = Reader::new(ReadOptions::default());
+        let mut readout = Readout::default();
+        let phases = std::mem::take(&mut self.plan.phases);
+        for (index, phase) in phases.iter().enumerate() {
+            self.mesh.enqueue_phase(phase);
+            self.mesh.run_to_completion();
+            reader.options_mut().last_read = index + 1 == phases.len();
+            readout.append(reader.read(&mut self.mesh).unwrap());
+        }
+        outcome(readout, &self.mesh)
+    }
+}
+
+/// Runs a workload with nothing special about it.
+pub(crate) fn run(config: &MeshConfig, workload: &str, ops: Option<u32>) -> Outcome {
+    let options = WorkloadOptions { ops, ..WorkloadOptions::default() };
+    Session::new(config, workload, &options, Vec::new()).run()
+}
+
+/// Names the zones, pairs them, and asks the simulator what really happened.
+pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
+    readout.zones = zone_names();
+    let timeline = Timeline::of_readout(&readout);
+    Outcome { readout, timeline, truth: mesh.truth() }
+}
+
+fn zone_names() -> ZoneTable {
+    let mut zones = ZoneTable::new();
+    for text in sim::native::registered_zones() {
+        let source = ZoneSource::from_text(&text).unwrap();
+        zones.add(source.id(), source);
+    }
+    zones
+}
