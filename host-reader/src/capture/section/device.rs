@@ -20,6 +20,8 @@
 //!  6  u16  logical y       16  u64  L1 address of the control vector
 //!                          24  u64  L1 address of the first RISC's vector
 //! ```
+//!
+//! Addresses and sizes have at most 48 bits.
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
@@ -81,12 +83,26 @@ impl<'file> Payload<'file> for DeviceDescription {
             cores: cores.map(|core| core.description(&fields)).collect::<Result<_, _>>()?,
             dram: DramDescription {
                 bank_count: head.bank_count.get(),
-                region_address: head.region_address.get(),
-                region_bytes: head.region_bytes.get(),
+                region_address: address("DRAM region", head.region_address, &fields)?,
+                region_bytes: address("DRAM region's size", head.region_bytes, &fields)?,
             },
         })
     }
 }
+
+/// An address that can be counted on from without overflow, as those of chips can.
+fn address(
+    field: &'static str,
+    address: U64,
+    fields: &Fields<'_>,
+) -> Result<u64, MalformedPayload> {
+    let found = address.get();
+    let is_plausible = found >> ADDRESS_BITS == 0;
+    let fault = || fields.fault(field, "an address of at most 48 bits", &format!("{found:#x}"));
+    is_plausible.then_some(found).ok_or_else(fault)
+}
+
+const ADDRESS_BITS: u32 = 48;
 
 /// The number of a kind of core in a capture.
 pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
@@ -160,8 +176,8 @@ impl RawCore {
             logical: LogicalCoord { x: self.logical_x.get(), y: self.logical_y.get() },
             kind: core_kind_of_number(u32::from(self.kind), fields)?,
             flat_id: self.flat_id.get(),
-            control_address: self.control_address.get(),
-            vector_address: self.vector_address.get(),
+            control_address: address("control vector", self.control_address, fields)?,
+            vector_address: address("first vector", self.vector_address, fields)?,
         })
     }
 }

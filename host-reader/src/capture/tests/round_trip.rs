@@ -31,9 +31,13 @@ fn last_content(capture: &Capture) -> Content<'_> {
     last.unwrap().content().unwrap()
 }
 
+fn addresses() -> impl Strategy<Value = [u64; 2]> {
+    [0..1_u64 << 48, 0..1_u64 << 48]
+}
+
 fn cores() -> impl Strategy<Value = Vec<CoreDescription>> {
     let kinds = select(vec![CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth]);
-    let core = (any::<[u16; 4]>(), kinds, any::<u32>(), any::<[u64; 2]>());
+    let core = (any::<[u16; 4]>(), kinds, any::<u32>(), addresses());
     vec(
         core.prop_map(|([x, y, logical_x, logical_y], kind, flat_id, [control, vector])| {
             CoreDescription {
@@ -57,7 +61,7 @@ fn lanes() -> impl Strategy<Value = LaneId> {
 proptest! {
     #[test]
     fn devices(
-        chip: [u32; 4], arch in ".{0,20}", cores in cores(), region: [u64; 2],
+        chip: [u32; 4], arch in ".{0,20}", cores in cores(), region in addresses(),
     ) {
         let device = DeviceDescription {
             chip_id: chip[0],
