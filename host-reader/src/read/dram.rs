@@ -43,11 +43,13 @@ fn piece_length(lanes: &[&mut LaneRead]) -> usize {
 }
 
 fn read_piece(session: &mut Session<'_>, lanes: &mut [&mut LaneRead], pieces: &mut Vec<Vec<u32>>) {
-    let [first, .., last] = &*lanes else {
+    let [first, _, ..] = &*lanes else {
         return lanes.iter_mut().for_each(|lane| read_lane(session, lane));
     };
     let start = first_address(first);
-    let mut words = vec![0; usize::try_from((end_address(last) - start) / 4).unwrap_or(0)];
+    // Cores that disagree about the size of a lane may overlap.
+    let end = lanes.iter().map(|lane| end_address(lane)).max().unwrap_or(start);
+    let mut words = vec![0; usize::try_from((end - start) / 4).unwrap_or(0)];
     if session.read_dram(first.bank, start, &mut words).is_err() {
         return lanes.iter_mut().for_each(|lane| read_lane(session, lane));
     }

@@ -645,3 +645,28 @@ impl Device for Broken {
         self.0.0.host_time_ns()
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_control_words_leave_the_reader_standing(
+        ours in proptest::collection::vec(proptest::prelude::any::<bool>(), 4),
+        words in proptest::collection::vec((0_usize..64, proptest::prelude::any::<u32>()), 0..24),
+        small in proptest::collection::vec((0_usize..64, 0_u32..13_000), 0..24),
+        last_read: bool,
+    ) {
+        let mut bench = Bench::new();
+        for (flat_id, is_ours) in (0..4).zip(ours) {
+            push(&mut bench.0.image, (flat_id, 0), 0, &run(flat_id, 0, 7, 100));
+            let signature = if is_ours { ext::SIGNATURE_VALUE } else { 0 };
+            set(&mut bench.0.image, flat_id, ext::SIGNATURE, &[signature]);
+        }
+        for (place, (index, word)) in words.into_iter().chain(small).enumerate() {
+            set(&mut bench.0.image, u32::try_from(place % 4).unwrap(), index, &[word]);
+        }
+        let options = ReadOptions { last_read, ..ReadOptions::default() };
+        if let Ok(readout) = read_device_profiler_with(&mut bench, &options) {
+            // No more than the region, its gaps, and what the cores keep in L1.
+            proptest::prop_assert!(readout.words_read < 2 * 2 * 120_000 + 4 * 5 * 4096);
+        }
+    }
+}
