@@ -1,0 +1,183 @@
+//! The program as a person runs it: what it prints, what it writes, how it ends.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// Runs `kprof` with a folder of its own for artifacts.
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("TT_METAL_PROFILER_DIR")
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn captures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/mesham-tt-sim")
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, sentence: &str) {
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(sentence), "{errors}");
+    assert_eq!(errors.trim_end().lines().count(), 1, "one sentence: {errors}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn the_demo_shows_ops_and_zones_and_leaves_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = kprof(folder.path(), &[]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for wanted in ["matmul on wormhole_b0", "BRISC-KERNEL", "LoadData", "Lost: nothing"] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+    let log = folder.path().join("generated/profiler/.logs/profile_log_device.csv");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.starts_with("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n"));
+}
+
+#[test]
+fn the_log_of_a_run_reports_as_the_run_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = kprof(folder.path(), &["run", "-o", "out", "--ops", "2", "--json"]);
+    let report =
+        kprof(folder.path(), &["report", "out/.logs/profile_log_device.csv", "--json"]);
+    let run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    for field in ["arch", "devices", "worker_cores", "launches", "kept", "ops", "zones"] {
+        assert_eq!(run[field], report[field], "{field}");
+    }
+}
+
+#[test]
+fn json_has_the_fields_that_scripts_rely_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "--workload", "full-buffer", "--ops", "1", "--json"];
+    let output = kprof(folder.path(), &args);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // 64 cores of 5 RISCs: 125 of 150 zones, and the two guaranteed ones.
+    assert_eq!(json["arch"], "wormhole_b0");
+    assert_eq!((&json["devices"], &json["worker_cores"]), (&1.into(), &64.into()));
+    assert_eq!(json["launches"], 1);
+    assert_eq!(json["kept"]["zones"], 64 * 5 * 127);
+    for kind in ["data", "events", "sums"] {
+        assert_eq!(json["kept"][kind], 0, "{kind}");
+    }
+    assert_eq!(json["lost"]["l1_full"], 64 * 5 * 25);
+    assert_eq!((&json["lost"]["dram_full"], &json["lost"]["other"]), (&0.into(), &0.into()));
+    assert_eq!((&json["anomalies"], &json["repairs"]), (&0.into(), &0.into()));
+    assert_eq!(json["ops"].as_array().unwrap().len(), 1);
+    assert!(!json["zones"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn losses_end_with_code_1_only_if_that_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["run", "--workload", "full-buffer", "--ops", "1"];
+    let quiet = kprof(folder.path(), &run);
+    assert_eq!(quiet.status.code(), Some(0));
+    assert!(stdout(&quiet).contains("Lost: 8,000 zones"), "{}", stdout(&quiet));
+    let strict = kprof(folder.path(), &[&run[..], &["--fail-on-loss"]].concat());
+    assert_eq!(strict.status.code(), Some(1));
+    let clean = kprof(folder.path(), &["run", "--ops", "1", "--fail-on-loss"]);
+    assert_eq!(clean.status.code(), Some(0));
+}
+
+#[test]
+fn a_mesh_of_blackholes_runs_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "--arch", "blackhole", "--cores", "130", "--devices", "2", "--ops", "1"];
+    let output = kprof(folder.path(), &[&args[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["devices"], &json["worker_cores"]), (&2.into(), &130.into()));
+    let cores: Vec<_> = json["ops"].as_array().unwrap().iter().map(|op| &op["core_count"]).collect();
+    assert_eq!(cores, [130, 130]);
+}
+
+#[test]
+fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    for (args, sentence) in [
+        (["--workload", "matmull"], "there is no workload `matmull`; choose from matmul, "),
+        (["--arch", "grayskull"], "there is no architecture `grayskull`; choose from wormhole_b0"),
+        (["--cores", "65"], "wormhole_b0 comes with 64, 72"),
+        (["--devices", "0"], "a mesh needs at least one chip"),
+        (["--op-support-count", "4000000000"], "program support count of 4000000000"),
+    ] {
+        let output = kprof(folder.path(), &[&["run"][..], &args[..]].concat());
+        assert_refused(&output, sentence);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written");
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_made_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("taken"), "").unwrap();
+    let output = kprof(folder.path(), &["run", "-o", "taken"]);
+    assert_refused(&output, "cannot make the output folder taken/.logs: ");
+}
+
+#[test]
+fn files_that_are_no_device_log_are_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let long_line = "x".repeat(50_000_000);
+    for (name, content) in [
+        ("empty.csv", ""),
+        ("other.csv", "a,b,c\n1,2,3\n"),
+        ("long.csv", long_line.as_str()),
+        ("columns.csv", "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot, core_x\n0,1\n"),
+    ] {
+        std::fs::write(folder.path().join(name), content).unwrap();
+        let output = kprof(folder.path(), &["report", name]);
+        assert_refused(&output, name);
+    }
+    assert_refused(&kprof(folder.path(), &["report", "absent.csv"]), "absent.csv");
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_counted_and_the_rest_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = std::fs::read_to_string(captures().join("wormhole-noc-256/profile_log_device.csv"));
+    let log = log.unwrap();
+    let cut = &log[..log.len() - 40];
+    std::fs::write(folder.path().join("cut.csv"), format!("{cut}\n0,1,x,BRISC\n")).unwrap();
+    let output = kprof(folder.path(), &["report", "cut.csv"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.contains("2 malformed line"), "{text}");
+    assert!(text.contains("BRISC-KERNEL"), "{text}");
+}
+
+/// Set `BLESS=1` to write the goldens anew, then read the difference.
+#[test]
+fn every_real_capture_reports_as_its_golden_says() {
+    let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut names: Vec<_> =
+        std::fs::read_dir(captures()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.join("profile_log_device.csv").exists());
+    names.sort();
+    assert_eq!(names.len(), 5);
+    for capture in names {
+        let output = kprof(&capture, &["report", "profile_log_device.csv", "--rows", "0"]);
+        assert_eq!(output.status.code(), Some(0));
+        let name = capture.file_name().unwrap().to_str().unwrap();
+        let golden = goldens.join(format!("report-{name}.txt"));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&golden, &output.stdout).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap();
+        assert_eq!(stdout(&output), expected, "{}", golden.display());
+        assert!(!expected.contains("Anomalies"), "{name} has none");
+    }
+}
