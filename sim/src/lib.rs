@@ -21,6 +21,47 @@
 //! | Which kernels exist natively and as object code? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
+//!
+//! # Example
+//!
+//! ```
+//! use host_reader::{ProfilerOptions, init_device_profiler};
+//! use kernel_profiler::device_zone_scoped;
+//! use sim::{
+//!     config::MeshConfig,
+//!     mesh::SimulatedMesh,
+//!     program::{Emission, Launch, NativeKernel, Program},
+//! };
+//! use std::sync::Arc;
+//! use wire::Risc;
+//!
+//! let kernel = NativeKernel::new(
+//!     |_| Emission::zones(1),
+//!     |_| {
+//!         device_zone_scoped!("LoadData");
+//!         sim::native::spin(500);
+//!     },
+//! );
+//! let program = Arc::new(Program::new("load").with_kernel(Risc::Ncrisc, Arc::new(kernel)));
+//!
+//! let mut mesh = SimulatedMesh::new(&MeshConfig::wormhole(1))?;
+//! init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
+//! mesh.enqueue(0, Launch::new(&program, 1))?;
+//! mesh.run_to_completion();
+//!
+//! // On each of 64 cores: the firmware's zone on BRISC, and three zones on NCRISC.
+//! assert_eq!(mesh.truth().total_emitted(), Emission::zones(64 * (1 + 3)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is simplified
+//!
+//! - A launch is carried out as a whole once it begins. The host sees each of its stores
+//!   only in its time, but what the host writes meanwhile reaches the next launch first.
+//! - The RISCs of a launch each have a time line of their own; they do not contend for L1,
+//!   and native kernels do not exchange data.
+//! - The NoC has distances, order and jitter, but no contention.
+//! - Native kernels pay fixed costs per access; only object code has a pipeline.
 
 #![forbid(unsafe_code)]
 
