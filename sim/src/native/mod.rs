@@ -1,7 +1,7 @@
 //! Native kernels: Rust functions that run on simulated RISCs.
 //!
-//! [`stage`] holds the tile that this thread is running, [`port`] is what the profiler's
-//! runtime stands on there, [`firmware`] is what starts kernels and ends them. A kernel
+//! `stage` holds the tile that this thread is running, `port` is what the profiler's
+//! runtime stands on there, `firmware` is what starts kernels and ends them. A kernel
 //! itself needs only the functions of this module, besides the profiler's macros.
 
 pub(crate) mod firmware;
