@@ -1,0 +1,175 @@
+//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once.
+
+use sim::{
+    arch::Arch,
+    machine::images::Image,
+    riscv::{
+        Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing, Width,
+    },
+};
+use wire::control::ControlLayout;
+
+/// What a call took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    pub instruction_count: u64,
+    pub cycle_count: u64,
+}
+
+/// A BRISC that runs probes.
+pub struct BareCore {
+    hart: Hart,
+    front: L1Front,
+    tile: Tile,
+    image: &'static Image,
+}
+
+struct Tile {
+    l1: Vec<u8>,
+    local: Vec<u8>,
+    command_offset: u32,
+    acknowledgement_count: u32,
+    registers: std::collections::BTreeMap<u32, u32>,
+}
+
+impl BareCore {
+    /// A core with a DRAM lane and the probes' code.
+    pub fn new(arch: Arch, image: &'static Image) -> Self {
+        let (pipeline, command_offset) = match arch {
+            Arch::WormholeB0 => (sim::riscv::Arch::Wormhole, 0x28),
+            Arch::Blackhole => (sim::riscv::Arch::Blackhole, 0x40),
+        };
+        let mut core = Self {
+            hart: Hart::new(Timing::On(pipeline), L1Port::Port2),
+            front: L1Front::new(),
+            tile: Tile {
+                l1: vec![0; 0x2_0000],
+                local: vec![0; 4096],
+                command_offset,
+                acknowledgement_count: 0,
+                registers: std::collections::BTreeMap::new(),
+            },
+            image,
+        };
+        for segment in image.program.segments() {
+            let at = segment.address as usize;
+            if at < core.tile.l1.len() {
+                core.tile.l1[at..at + segment.bytes.len()].copy_from_slice(segment.bytes);
+            }
+        }
+        core.tile.set_word(RETURN, EBREAK);
+        core.fill_tile();
+        for (index, value) in [
+            (ControlLayout::WORDS64.dram_address, 0x20),
+            (ControlLayout::WORDS64.cores_per_bank, 8),
+        ] {
+            core.set_control(index, value);
+        }
+        core
+    }
+
+    /// What firmware would put into `__kprof_tile`.
+    fn fill_tile(&mut self) {
+        let words = [0, 5, 0, 0, 12_000, 1, 1, 1, TABLES, TABLES + 4, TABLES + 8, TABLES + 12];
+        let tile = self.address_of("__kprof_tile");
+        for (address, word) in (tile..).step_by(4).zip(words) {
+            self.tile.set_word(address, word);
+        }
+        let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
+        self.tile.local[stack..].fill(UNTOUCHED);
+    }
+
+    fn address_of(&self, symbol: &str) -> u32 {
+        self.image.symbol(symbol).unwrap_or_else(|| panic!("no symbol {symbol}")).address
+    }
+
+    fn set_control(&mut self, index: usize, value: u32) {
+        let control = self.address_of("__kprof_control");
+        self.tile.set_word(control + 4 * u32::try_from(index).expect("small"), value);
+    }
+
+    /// Lets the subordinates have published so many words each.
+    pub fn publish_others(&mut self, word_count: u32) {
+        for risc in 1..5 {
+            self.set_control(ControlLayout::WORDS64.device_end + risc, word_count);
+        }
+    }
+
+    /// Calls a function and returns what it took.
+    pub fn call(&mut self, function: &str, arg: u32) -> Cost {
+        let before = self.hart.counters();
+        self.hart.set_pc(self.address_of(function));
+        self.hart.set_register(1, RETURN);
+        self.hart.set_register(2, STACK_TOP);
+        self.hart.set_register(10, arg);
+        let pause = self.hart.run_until(&mut self.tile, &mut self.front, 100_000_000);
+        assert_eq!((pause, self.hart.pc()), (Ok(Pause::Breakpoint), RETURN), "{function}");
+        let after = self.hart.counters();
+        Cost {
+            instruction_count: after.instruction_count - before.instruction_count,
+            cycle_count: after.cycle_count - before.cycle_count,
+        }
+    }
+
+    /// Bytes of the stack that any call has touched.
+    pub fn stack_bytes_used(&self) -> u32 {
+        let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
+        let untouched = self.tile.local[stack..].iter().take_while(|byte| **byte == UNTOUCHED);
+        STACK_TOP - STACK_LIMIT - u32::try_from(untouched.count()).expect("fits")
+    }
+}
+
+impl Tile {
+    fn set_word(&mut self, address: u32, word: u32) {
+        let (memory, at) = match address.checked_sub(LOCAL_RAM_BASE) {
+            Some(offset) => (&mut self.local, offset as usize),
+            None => (&mut self.l1, address as usize),
+        };
+        memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+impl Bus for Tile {
+    fn l1(&self) -> &[u8] {
+        &self.l1
+    }
+    fn l1_mut(&mut self) -> &mut [u8] {
+        &mut self.l1
+    }
+    fn local_ram(&self) -> &[u8] {
+        &self.local
+    }
+    fn local_ram_mut(&mut self) -> &mut [u8] {
+        &mut self.local
+    }
+    fn region(&self, address: u32) -> Option<Region> {
+        Region::in_tensix_tile(address)
+    }
+    fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+        Ok(match address {
+            0xFFB1_21F0 => (cycle & 0xFFFF_FFFF) as u32,
+            0xFFB1_21F4 => (cycle >> 32) as u32,
+            ACKNOWLEDGEMENTS => self.acknowledgement_count,
+            _ => self.registers.get(&address).copied().unwrap_or(0),
+        })
+    }
+    fn mmio_store(&mut self, address: u32, _: Width, value: u32, _: u64) -> Result<Flow, Refusal> {
+        if address == NOC_0 + self.command_offset {
+            self.acknowledgement_count += 1;
+        } else {
+            self.registers.insert(address, value);
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// Where a call returns to.
+const RETURN: u32 = 0x10;
+const EBREAK: u32 = 0x0010_0073;
+/// Bank coordinates, bank offsets and the two counters of writes.
+const TABLES: u32 = LOCAL_RAM_BASE + 0x400;
+const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
+const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
+const UNTOUCHED: u8 = 0xA5;
+const NOC_0: u32 = 0xFFB2_0000;
+const ACKNOWLEDGEMENTS: u32 = NOC_0 + 0x204;
