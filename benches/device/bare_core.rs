@@ -11,13 +11,13 @@ use wire::control::ControlLayout;
 
 /// What a call took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    pub instruction_count: u64,
-    pub cycle_count: u64,
+pub(crate) struct Cost {
+    pub(crate) instruction_count: u64,
+    pub(crate) cycle_count: u64,
 }
 
 /// A BRISC that runs probes.
-pub struct BareCore {
+pub(crate) struct BareCore {
     hart: Hart,
     front: L1Front,
     tile: Tile,
@@ -34,7 +34,7 @@ struct Tile {
 
 impl BareCore {
     /// A core with a DRAM lane and the probes' code.
-    pub fn new(arch: Arch, image: &'static Image) -> Self {
+    pub(crate) fn new(arch: Arch, image: &'static Image) -> Self {
         let (pipeline, command_offset) = match arch {
             Arch::WormholeB0 => (sim::riscv::Arch::Wormhole, 0x28),
             Arch::Blackhole => (sim::riscv::Arch::Blackhole, 0x40),
@@ -89,14 +89,14 @@ impl BareCore {
     }
 
     /// Lets the subordinates have published so many words each.
-    pub fn publish_others(&mut self, word_count: u32) {
+    pub(crate) fn publish_others(&mut self, word_count: u32) {
         for risc in 1..5 {
             self.set_control(ControlLayout::WORDS64.device_end + risc, word_count);
         }
     }
 
     /// Calls a function and returns what it took.
-    pub fn call(&mut self, function: &str, arg: u32) -> Cost {
+    pub(crate) fn call(&mut self, function: &str, arg: u32) -> Cost {
         let before = self.hart.counters();
         self.hart.set_pc(self.address_of(function));
         self.hart.set_register(1, RETURN);
@@ -112,7 +112,7 @@ impl BareCore {
     }
 
     /// Bytes of the stack that any call has touched.
-    pub fn stack_bytes_used(&self) -> u32 {
+    pub(crate) fn stack_bytes_used(&self) -> u32 {
         let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
         let untouched = self.tile.local[stack..].iter().take_while(|byte| **byte == UNTOUCHED);
         STACK_TOP - STACK_LIMIT - u32::try_from(untouched.count()).expect("fits")

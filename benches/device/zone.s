@@ -15,15 +15,15 @@ zone:
   34  lui s2, 0x8e5b9
   38  addi s3, s3, -1
   3c  lui s4, 0x9e5b9
-  40  lw a1, 52(s1)
-  44  addi a1, a1, -16
-  48  blt a1, zero, a8
-  4c  sw a1, 52(s1)
-  50  lw a1, 48(s1)
-  54  lw a2, 496(s0)
-  58  lw a3, 500(s0)
-  5c  addi a4, a1, 8
-  60  sw a4, 48(s1)
+  40  lw a1, 48(s1)
+  44  lw a4, 52(s1)
+  48  lw a2, 496(s0)
+  4c  lw a3, 500(s0)
+  50  addi a4, a4, -16
+  54  blt a4, zero, a8
+  58  addi a5, a1, 8
+  5c  sw a5, 48(s1)
+  60  sw a4, 52(s1)
   64  and a3, a3, s3
   68  or a3, a3, s2
   6c  sw a3, 0(a1)
@@ -33,8 +33,8 @@ zone:
   7c  lw a2, 496(s0)
   80  lw a3, 500(s0)
   84  addi a4, a1, 8
-  88  and a3, a3, s3
-  8c  sw a4, 48(s1)
+  88  sw a4, 48(s1)
+  8c  and a3, a3, s3
   90  or a3, a3, s4
   94  sw a3, 0(a1)
   98  sw a2, 4(a1)

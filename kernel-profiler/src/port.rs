@@ -10,6 +10,13 @@ pub trait Clock {
     /// A pair that is torn by a wrap of the low word is 2^32 cycles too large; the host
     /// sees the step within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
+
+    /// Called before a reading is used: what the program has stored until here is stored
+    /// while the clock's loads are under way.
+    #[inline(always)]
+    fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
+        reading
+    }
 }
 
 /// The two halves of a clock reading.

@@ -165,6 +165,16 @@ impl Clock for Tensix {
         let high = WALL_CLOCK_HIGH.read();
         ClockWords { high, low }
     }
+
+    #[inline(always)]
+    fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
+        let ClockWords { mut high, low } = reading;
+        // SAFETY: no instruction at all. The compiler must have done all stores before it,
+        // and cannot compute with `high` until after it; the core would stall at the first
+        // use of `high`, with the stores behind it.
+        unsafe { asm!("/* {} */", inout(reg) high, options(nostack, preserves_flags)) };
+        ClockWords { high, low }
+    }
 }
 
 impl Memory for Tensix {
