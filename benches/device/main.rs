@@ -2,6 +2,8 @@
 //!
 //! The figures are those of the modelled pipelines. `BLESS=1` writes them anew.
 
+#![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
+
 mod bare_core;
 mod listing;
 

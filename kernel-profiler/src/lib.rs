@@ -39,7 +39,7 @@
 //!
 //! | probe | L1 words | instructions | cycles | upstream |
 //! |---|---|---|---|---|
-//! | zone, open and close | 4 | 22 | 32 | 28 instructions, 48 cycles |
+//! | zone, open and close | 4 | 22 | 29 | 28 instructions, 48 cycles |
 //! | zone, buffer full | 0 | 22 | 24 | |
 //! | 64 bits of data | 4 | 14 | 20 | |
 //! | end of a launch, five RISCs, without the NoC's time | | 662 | 1013 | 634 instructions, 1046 cycles |
