@@ -35,13 +35,13 @@ impl Tables<'_> {
         let zones = kept.zones + kept.open_zones;
         writeln!(
             out,
-            "\nKept: {} zones, {} data, {} events, {} sums from {} RISCs of {} cores",
+            "\nKept: {} zones, {} data, {} events, {} sums from {} of {}",
             grouped(zones),
             grouped(kept.data),
             grouped(kept.events),
             grouped(kept.sums),
-            grouped(summary.lane_count),
-            grouped(summary.core_count),
+            counted(summary.lane_count, "RISC", "RISCs"),
+            counted(summary.core_count, "core", "cores"),
         )?;
         if summary.pending_run_count > 0 {
             let count = grouped(summary.pending_run_count);
@@ -307,7 +307,12 @@ fn optional(value: Option<u64>) -> String {
     value.map_or_else(|| "-".to_owned(), grouped)
 }
 
-/// A number with thin groups of three digits.
+/// A number and what it counts, in singular or plural.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// A number in groups of three digits.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

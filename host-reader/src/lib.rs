@@ -1,8 +1,24 @@
 //! The host side of the device profiler: read, decode, pair, synchronise, analyse, export.
+//!
+//! # Map
+//!
+//! | question | module |
+//! |---|---|
+//! | How is a mesh prepared, and read? | [`init`], [`read`] |
+//! | What can a host do to a chip? | [`mesh`] |
+//! | What did a read give? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
+//! | How do words become records? | [`decode`] |
+//! | Which zone is id 30530? | [`names`], [`zone_names`] |
+//! | When did a zone begin and end, and in which other? | [`timeline`] |
+//! | How long did ops and zones take? | [`analysis`] |
+//! | What time was it on the host? | [`sync`], [`clock`] |
+//! | How is `profile_log_device.csv` read and written? | [`log`] |
+//! | How is a read kept, word for word? | [`capture`] |
+//!
+//! The first example to run stands at [`read_device_profiler`].
 
 #![deny(unsafe_code)]
 
-/// What the recorded cycles say: durations per op, statistics per zone, and a summary.
 pub mod analysis;
 pub mod anomaly;
 pub mod capture;
@@ -11,14 +27,12 @@ pub mod decode;
 pub mod init;
 pub mod lane;
 pub mod ledger;
-/// Device logs (`profile_log_device.csv`): read into a readout, written from one.
 pub mod log;
 pub mod mesh;
 pub mod names;
 pub mod read;
 pub mod readout;
 pub mod sync;
-/// Zones paired from the records of each lane.
 pub mod timeline;
 mod whole_file;
 pub mod zone_names;

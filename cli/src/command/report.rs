@@ -1,6 +1,6 @@
 //! `kprof report`: the tables of a device log that exists already.
 
-use crate::{args::ReportArgs, failure::Failure, json::Source, output::Findings};
+use crate::{args::ReportArgs, failure::Failure, json::Source, output::Findings, tables::counted};
 use host_reader::{analysis::TileOrigins, log::read_device_log_file, readout::Readout};
 use std::process::ExitCode;
 
@@ -21,9 +21,11 @@ fn describe(readout: &Readout) -> (String, String, Option<u32>) {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
         return ("empty log".to_owned(), String::new(), None);
     };
-    let cores = chip.max_compute_cores.map_or_else(String::new, |n| format!(", {n} worker cores"));
-    let title =
-        format!("{} at {} MHz{cores}, {} chips", chip.arch, chip.aiclk_mhz, readout.devices.len());
+    let cores = chip.max_compute_cores.map_or_else(String::new, |count| {
+        format!(", {}", counted(count.into(), "worker core", "worker cores"))
+    });
+    let chips = counted(readout.devices.len() as u64, "chip", "chips");
+    let title = format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz);
     (title, chip.arch.clone(), chip.max_compute_cores)
 }
 

@@ -1,6 +1,9 @@
 //! `kprof run`: a workload on the simulator, read as a host would read a real mesh.
 
-use crate::{args::RunArgs, failure::Failure, json::Source, output::Findings, progress::Progress};
+use crate::{
+    args::RunArgs, failure::Failure, json::Source, output::Findings, progress::Progress,
+    tables::counted,
+};
 use host_reader::{
     ProfilerOptions, ReadOptions,
     analysis::TileOrigins,
@@ -137,12 +140,12 @@ fn zone_names() -> ZoneTable {
 
 fn title(args: &RunArgs, workload: &Workload, source: &Source<'_>) -> String {
     format!(
-        "{} on {}: {} chips of {} worker cores, {} launches, seed {}",
+        "{} on {}: {} of {}, {}, seed {}",
         workload.name,
         source.arch,
-        source.devices,
-        source.worker_cores.unwrap_or(0),
-        source.launches,
+        counted(source.devices as u64, "chip", "chips"),
+        counted(source.worker_cores.unwrap_or(0).into(), "worker core", "worker cores"),
+        counted(source.launches, "launch", "launches"),
         args.seed,
     )
 }
