@@ -50,8 +50,7 @@ fn the_demo_shows_ops_and_zones_and_leaves_a_log() {
 fn the_log_of_a_run_reports_as_the_run_did() {
     let folder = tempfile::tempdir().unwrap();
     let run = kprof(folder.path(), &["run", "-o", "out", "--ops", "2", "--json"]);
-    let report =
-        kprof(folder.path(), &["report", "out/.logs/profile_log_device.csv", "--json"]);
+    let report = kprof(folder.path(), &["report", "out/.logs/profile_log_device.csv", "--json"]);
     let run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
     for field in ["arch", "devices", "worker_cores", "launches", "kept", "ops", "zones"] {
@@ -100,7 +99,8 @@ fn a_mesh_of_blackholes_runs_too() {
     let output = kprof(folder.path(), &[&args[..], &["--json"]].concat());
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["devices"], &json["worker_cores"]), (&2.into(), &130.into()));
-    let cores: Vec<_> = json["ops"].as_array().unwrap().iter().map(|op| &op["core_count"]).collect();
+    let cores: Vec<_> =
+        json["ops"].as_array().unwrap().iter().map(|op| &op["core_count"]).collect();
     assert_eq!(cores, [130, 130]);
 }
 

@@ -38,6 +38,4 @@ mod whole_file;
 pub mod zone_names;
 
 pub use init::{InitError, ProfilerOptions, init_device_profiler};
-pub use read::{
-    ReadError, ReadOptions, Reader, read_device_profiler, read_device_profiler_with,
-};
+pub use read::{ReadError, ReadOptions, Reader, read_device_profiler, read_device_profiler_with};
