@@ -6,6 +6,7 @@
 
 pub(crate) mod core;
 pub(crate) mod facts;
+mod host_access;
 
 use crate::{
     arch::{
@@ -14,8 +15,7 @@ use crate::{
     },
     clock::{ChipClock, PS_PER_NS, Picoseconds},
     dram::Dram,
-    fault::{AppliedFault, FaultEffect, HostReadPoint, Rule, RuleSet},
-    host::AccessTime,
+    fault::{AppliedFault, FaultEffect, Rule, RuleSet},
     machine::ExecutionFailure,
     program::Launch,
     random::Stream,
@@ -24,11 +24,8 @@ use crate::{
 };
 use core::{Core, Job};
 pub use facts::ChipFacts;
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
-use wire::vector::VECTOR_BYTES;
+pub use host_access::Unreached;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Cycles between the end of a launch and the GO of the next one.
 pub const DISPATCH_CYCLES: u64 = 1200;
@@ -56,17 +53,6 @@ struct Queued {
     launch: Launch,
     /// The host has handed the launch over at this cycle.
     queued_at_cycle: u64,
-}
-
-/// Why the host could not reach what it named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreached {
-    /// There is no core there.
-    NoSuchCore,
-    /// The range leaves the memory.
-    OutOfRange,
-    /// The chip stopped answering.
-    Lost,
 }
 
 impl Chip {
@@ -177,14 +163,14 @@ impl Chip {
 
     /// Lets the time come: launches begin, writes land.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
-        self.begin_until(now);
+        self.begin_until(now, now);
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Carries out every launch that has begun by `now`.
-    fn begin_until(&mut self, now: Picoseconds) {
-        let seen_until = self.clock.cycles_at(now);
-        while self.next_go_cycle().is_some_and(|go| go <= seen_until) {
+    /// Carries out every launch that has begun by `now`; until `seen` nobody looks.
+    fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
+        let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
+        while self.next_go_cycle().is_some_and(|go| go <= now_cycle) {
             self.run_next(seen_until);
         }
     }
@@ -251,125 +237,6 @@ impl Chip {
         self.lost_at.is_some_and(|lost_at| now >= lost_at)
     }
 
-    /// The host reads L1.
-    pub(crate) fn host_read_l1(
-        &mut self,
-        coord: TileCoord,
-        address: u64,
-        words: &mut [u32],
-        time: AccessTime,
-    ) -> Result<(), Unreached> {
-        let index = self.reached_core(coord, time.end)?;
-        self.see(index, time);
-        let tile = self.cores[index].tile();
-        let is_inside = if tile.journal.is_empty() {
-            tile.l1.read_words(address, words)
-        } else {
-            read_word_by_word(tile, address, words, |word| self.clock.cycles_at(time.word(word)))
-        };
-        if !is_inside {
-            return Err(Unreached::OutOfRange);
-        }
-        self.change_host_read(index, address, words, time);
-        Ok(())
-    }
-
-    /// Brings the chip up to the end of an access to a core.
-    fn see(&mut self, index: usize, time: AccessTime) {
-        self.begin_until(time.end);
-        let first_cycle = self.clock.cycles_at(time.first);
-        self.cores[index].tile_mut().journal.see_until(first_cycle);
-    }
-
-    fn change_host_read(
-        &mut self,
-        index: usize,
-        address: u64,
-        words: &mut [u32],
-        time: AccessTime,
-    ) {
-        if self.rules.is_empty() {
-            return;
-        }
-        let tile = self.cores[index].tile();
-        let core = tile.place.coord;
-        let read = HostReadPoint {
-            chip_id: self.facts.chip_id,
-            core,
-            address,
-            control_address: tile.control_word_address(0),
-            stale_control: &tile.stale_control,
-        };
-        let rules = Arc::clone(&self.rules);
-        if let Some(rule) = rules.change_host_read(&read, words, &mut self.host_random) {
-            let effect = FaultEffect::HostReadChanged { address, word_count: words.len() };
-            let cycle = self.clock.cycles_at(time.first);
-            self.log(&rule, Some(core), cycle, effect);
-        }
-    }
-
-    /// The host writes L1.
-    pub(crate) fn host_write_l1(
-        &mut self,
-        coord: TileCoord,
-        address: u64,
-        words: &[u32],
-        time: AccessTime,
-    ) -> Result<(), Unreached> {
-        let index = self.reached_core(coord, time.end)?;
-        self.see(index, time);
-        let chip_cycle = self.clock.cycles_at(time.first);
-        let tile = self.cores[index].tile_mut();
-        let is_inside = tile.host_write(address, words, chip_cycle);
-        is_inside.then_some(()).ok_or(Unreached::OutOfRange)
-    }
-
-    /// The host reads DRAM.
-    pub(crate) fn host_read_dram(
-        &mut self,
-        bank: u32,
-        address: u64,
-        words: &mut [u32],
-        time: AccessTime,
-    ) -> Result<(), Unreached> {
-        if self.is_lost_at(time.end) {
-            return Err(Unreached::Lost);
-        }
-        if !self.dram.contains(bank, address, words.len()) {
-            return Err(Unreached::OutOfRange);
-        }
-        self.begin_until(time.end);
-        let mut first = 0;
-        for chunk in words.chunks_mut(DRAM_CHUNK_WORDS) {
-            self.dram.land_until(self.clock.cycles_at(time.word(first)));
-            let chunk_address = address + 4 * first as u64;
-            first += chunk.len();
-            if !self.dram.read(bank, chunk_address, chunk) {
-                return Err(Unreached::OutOfRange);
-            }
-        }
-        Ok(())
-    }
-
-    /// The host reads the wall clock of a tile; both words belong together.
-    pub(crate) fn host_read_clock(
-        &mut self,
-        coord: TileCoord,
-        time: AccessTime,
-    ) -> Result<u64, Unreached> {
-        let index = self.reached_core(coord, time.end)?;
-        self.begin_until(time.end);
-        let chip_cycle = self.clock.cycles_at(time.first);
-        Ok(self.cores[index].tile().clock.value(chip_cycle).0)
-    }
-
-    fn reached_core(&self, coord: TileCoord, at: Picoseconds) -> Result<usize, Unreached> {
-        if self.is_lost_at(at) {
-            return Err(Unreached::Lost);
-        }
-        self.core_index(coord).ok_or(Unreached::NoSuchCore)
-    }
-
     /// Cores are kept in the order of their coordinates.
     fn core_index(&self, coord: TileCoord) -> Option<usize> {
         self.plan.cores().binary_search_by_key(&coord, |core| core.coord).ok()
@@ -386,42 +253,7 @@ impl Chip {
         let (rule, chip_id) = (Arc::from(rule), self.facts.chip_id);
         self.faults.push(AppliedFault { rule, chip_id, core, site: None, chip_cycle, effect });
     }
-
-    /// Every word of DRAM that the profiler region holds, bank by bank.
-    #[must_use]
-    pub fn dram_region(&self) -> BTreeMap<u32, Vec<u32>> {
-        let arch = self.facts.arch.facts();
-        let word_count = usize::try_from(self.facts.region_bytes / 4).unwrap_or(0);
-        let bank_words = |bank| {
-            let mut words = vec![0; word_count];
-            let is_inside = self.dram.read(bank, arch.dram_align_bytes, &mut words);
-            assert!(is_inside, "the profiler region was checked against the bank");
-            (bank, words)
-        };
-        (0..arch.bank_count).map(bank_words).collect()
-    }
 }
 
-/// Host reads of DRAM look again at what has landed after so many words.
-const DRAM_CHUNK_WORDS: usize = 64;
 const EPOCH_STREAM: u64 = 0xE90C;
 const HOST_STREAM: u64 = 0x4057;
-
-const _: () = assert!(VECTOR_BYTES.is_multiple_of(4));
-
-fn read_word_by_word(
-    tile: &Tile,
-    address: u64,
-    words: &mut [u32],
-    cycle_of_word: impl Fn(usize) -> u64,
-) -> bool {
-    if !tile.l1.contains(address, words.len()) {
-        return false;
-    }
-    let mut is_inside = true;
-    for (index, word) in words.iter_mut().enumerate() {
-        let word = std::slice::from_mut(word);
-        is_inside &= tile.host_read(address + 4 * index as u64, word, cycle_of_word(index));
-    }
-    is_inside
-}

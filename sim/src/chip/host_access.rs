@@ -1,0 +1,166 @@
+//! What the host can do to a chip, and what of it is seen when.
+//!
+//! Every access first lets the launches begin that are due by its end, and then looks at
+//! each word in that word's own time.
+
+use super::Chip;
+use crate::{
+    arch::TileCoord,
+    clock::Picoseconds,
+    fault::{FaultEffect, HostReadPoint},
+    host::AccessTime,
+    tile::Tile,
+};
+use std::sync::Arc;
+
+/// Why the host could not reach what it named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreached {
+    /// There is no core there.
+    NoSuchCore,
+    /// The range leaves the memory.
+    OutOfRange,
+    /// The chip stopped answering.
+    Lost,
+}
+
+impl Chip {
+    /// The host reads L1.
+    pub(crate) fn host_read_l1(
+        &mut self,
+        coord: TileCoord,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.see(index, time);
+        let tile = self.cores[index].tile();
+        let is_inside = if tile.journal.is_empty() {
+            tile.l1.read_words(address, words)
+        } else {
+            read_word_by_word(tile, address, words, |word| self.clock.cycles_at(time.word(word)))
+        };
+        if !is_inside {
+            return Err(Unreached::OutOfRange);
+        }
+        self.change_host_read(index, address, words, time);
+        Ok(())
+    }
+
+    /// Brings the chip up to the end of an access to a core.
+    fn see(&mut self, index: usize, time: AccessTime) {
+        self.begin_until(time.end, time.first);
+        let first_cycle = self.clock.cycles_at(time.first);
+        self.cores[index].tile_mut().journal.see_until(first_cycle);
+    }
+
+    fn change_host_read(
+        &mut self,
+        index: usize,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let tile = self.cores[index].tile();
+        let core = tile.place.coord;
+        let read = HostReadPoint {
+            chip_id: self.facts.chip_id,
+            core,
+            address,
+            control_address: tile.control_word_address(0),
+            stale_control: &tile.stale_control,
+        };
+        let rules = Arc::clone(&self.rules);
+        if let Some(rule) = rules.change_host_read(&read, words, &mut self.host_random) {
+            let effect = FaultEffect::HostReadChanged { address, word_count: words.len() };
+            let cycle = self.clock.cycles_at(time.first);
+            self.log(&rule, Some(core), cycle, effect);
+        }
+    }
+
+    /// The host writes L1.
+    pub(crate) fn host_write_l1(
+        &mut self,
+        coord: TileCoord,
+        address: u64,
+        words: &[u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.see(index, time);
+        let chip_cycle = self.clock.cycles_at(time.first);
+        let tile = self.cores[index].tile_mut();
+        let is_inside = tile.host_write(address, words, chip_cycle);
+        is_inside.then_some(()).ok_or(Unreached::OutOfRange)
+    }
+
+    /// The host reads DRAM.
+    pub(crate) fn host_read_dram(
+        &mut self,
+        bank: u32,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        if self.is_lost_at(time.end) {
+            return Err(Unreached::Lost);
+        }
+        if !self.dram.contains(bank, address, words.len()) {
+            return Err(Unreached::OutOfRange);
+        }
+        self.begin_until(time.end, time.first);
+        let mut first = 0;
+        for chunk in words.chunks_mut(DRAM_CHUNK_WORDS) {
+            self.dram.land_until(self.clock.cycles_at(time.word(first)));
+            let chunk_address = address + 4 * first as u64;
+            first += chunk.len();
+            if !self.dram.read(bank, chunk_address, chunk) {
+                return Err(Unreached::OutOfRange);
+            }
+        }
+        Ok(())
+    }
+
+    /// The host reads the wall clock of a tile; both words belong together.
+    pub(crate) fn host_read_clock(
+        &mut self,
+        coord: TileCoord,
+        time: AccessTime,
+    ) -> Result<u64, Unreached> {
+        let index = self.reached_core(coord, time.end)?;
+        self.begin_until(time.end, time.first);
+        let chip_cycle = self.clock.cycles_at(time.first);
+        Ok(self.cores[index].tile().clock.value(chip_cycle).0)
+    }
+
+    fn reached_core(&self, coord: TileCoord, at: Picoseconds) -> Result<usize, Unreached> {
+        if self.is_lost_at(at) {
+            return Err(Unreached::Lost);
+        }
+        self.core_index(coord).ok_or(Unreached::NoSuchCore)
+    }
+}
+
+/// Host reads of DRAM look again at what has landed after so many words.
+const DRAM_CHUNK_WORDS: usize = 64;
+
+fn read_word_by_word(
+    tile: &Tile,
+    address: u64,
+    words: &mut [u32],
+    cycle_of_word: impl Fn(usize) -> u64,
+) -> bool {
+    if !tile.l1.contains(address, words.len()) {
+        return false;
+    }
+    let mut is_inside = true;
+    for (index, word) in words.iter_mut().enumerate() {
+        let word = std::slice::from_mut(word);
+        is_inside &= tile.host_read(address + 4 * index as u64, word, cycle_of_word(index));
+    }
+    is_inside
+}
