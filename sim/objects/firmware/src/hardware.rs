@@ -61,11 +61,13 @@ mod profiler {
             writes_issued: &raw mut WRITES_ISSUED,
             writes_acked: &raw mut WRITES_ACKED,
         };
+        let place = &raw mut __kprof_tile;
         // SAFETY: this RISC's own variable, before the first probe reads it.
-        unsafe { (&raw mut __kprof_tile).write(tile) };
+        unsafe { place.write(tile) };
         let received = read(noc + STATUS_WRITE_ACKS_RECEIVED);
+        let acked = &raw mut WRITES_ACKED;
         // SAFETY: this RISC's own variable.
-        unsafe { (&raw mut WRITES_ACKED).write_volatile(received) };
+        unsafe { acked.write_volatile(received) };
     }
 
     /// Copies from the mailbox into a variable of `count` words.
