@@ -1,5 +1,7 @@
 //! The program as a person runs it: what it prints, what it writes, how it ends.
 
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},

@@ -1,6 +1,8 @@
 //! System tests: kernels on the simulator, read back by the host reader, compared with
 //! what the simulator knows and with figures worked out by hand.
 
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
 mod acceptance;
 mod accounting;
 mod clock;

@@ -41,6 +41,13 @@ impl Run {
         }
     }
 
+    /// Zones of the runtime around a quick push; no kernel emitted them.
+    pub(crate) fn push_zones(&self) -> u32 {
+        let id = u32::from(crate::flush::QUICK_PUSH_ZONE.0);
+        self.records.iter().filter(|(kind, of, ..)| *kind == 0 && u32::from(*of) == id).count()
+            as u32
+    }
+
     /// The trailer's counts of zones, data, events and sums, both causes together.
     pub(crate) fn lost(&self) -> [u32; 4] {
         let mut lost = [0; 4];
