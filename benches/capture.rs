@@ -43,8 +43,8 @@ fn run(words: &mut Vec<u32>, flat_id: u32, risc: u32, launch: u32) {
     words.extend([0x8E42_7001, start + 10, 0x9E42_7001, start + 89_000]);
     for zone in 0..ZONES {
         let time = start + 100 + zone * 600;
-        words.extend([0x8000_1001 + (zone % 5 << 12), time]);
-        words.extend([0x9000_1001 + (zone % 5 << 12), time + 400]);
+        words.extend([0x8000_1001 + ((zone % 5) << 12), time]);
+        words.extend([0x9000_1001 + ((zone % 5) << 12), time + 400]);
     }
 }
 
