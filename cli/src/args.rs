@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "wormhole_b0")]
     pub(crate) arch: String,
     /// Worker cores per chip, as harvesting leaves them: 64, 72, 80 or 120, 130, 140.
-    /// The smallest of the architecture if not given.
+    /// 64 or 140 if not given.
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<u32>,
     /// Chips in the mesh.
