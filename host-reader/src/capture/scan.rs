@@ -31,7 +31,9 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     let mut search = Search { bytes, frames: Vec::new(), unsound: Vec::new() };
     search.region(start.min(bytes.len())..bytes.len(), 0);
     search.frames.sort_unstable_by_key(|frame| frame.start);
+    // A torn section behind a damaged one is met by both of their passes.
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
+    search.unsound.dedup_by_key(|unsound| unsound.start);
     let problems = search.problems(start);
     Scan { frames: search.frames, problems }
 }

@@ -67,6 +67,17 @@ fn a_flipped_bit_anywhere_loses_only_its_section() {
 }
 
 #[test]
+fn a_torn_section_right_behind_a_damaged_one_is_named_once() {
+    let draft = small_draft();
+    let [.., damaged, torn] = draft.sections.as_slice() else { panic!("two sections") };
+    let mut bytes = draft.bytes[..torn.start + FRAME_HEADER_BYTES].to_vec();
+    bytes[damaged.start + FRAME_HEADER_BYTES] ^= 1;
+    let capture = Capture::from_bytes(bytes).unwrap();
+    let offsets: Vec<_> = capture.problems().iter().map(|problem| problem.offset).collect();
+    assert_eq!(offsets, [damaged.start as u64, torn.start as u64]);
+}
+
+#[test]
 fn sections_behind_lost_bytes_are_found_again() {
     let draft = small_draft();
     let whole = draft.open();
