@@ -6,6 +6,7 @@
 mod acceptance;
 mod accounting;
 mod clock;
+mod fuzz;
 mod names;
 mod structure;
 mod support;

@@ -1,0 +1,49 @@
+//! What must hold for any bytes: one function for each input that nobody vouches for.
+//!
+//! Each reads its bytes as the reader does and panics where a promise is broken. That the
+//! readers neither abort, nor hang, nor take memory out of proportion is for the caller to
+//! see: a fuzzer has limits for it.
+
+mod capture;
+mod decode;
+mod device_log;
+mod names;
+
+pub use capture::{capture, resealed};
+pub use decode::{check_lane, decode, lane_context};
+pub use device_log::device_log;
+pub use names::{elf_names, zone_log};
+
+use host_reader::{
+    anomaly::{AnomalyLog, KEPT_PER_LANE_AND_KIND},
+    lane::Lane,
+};
+use std::collections::BTreeMap;
+
+/// Columns of one length, runs in order and inside of the lane.
+fn check_columns(lane: &Lane) {
+    assert_eq!(lane.heads.len(), lane.times.len(), "times of {}", lane.id);
+    let value_count: usize = lane.heads.iter().map(|head| head.data_count()).sum();
+    assert_eq!(lane.data.len(), value_count, "values of {}", lane.id);
+    assert_eq!(lane.records().count(), lane.record_count());
+    assert!(lane.runs.is_sorted_by_key(|run| run.first_record), "runs of {}", lane.id);
+    assert!(lane.runs.iter().all(|run| run.first_record <= lane.record_count()));
+    assert!(lane.metadata.is_sorted_by(|(one, _), (other, _)| one < other));
+    assert!(lane.metadata.iter().all(|(record, _)| *record < lane.record_count()));
+}
+
+/// Every anomaly counted, few of one kind kept, and none with a long text.
+fn check_anomalies(anomalies: &AnomalyLog) {
+    let mut kept = BTreeMap::new();
+    for anomaly in anomalies.kept() {
+        *kept.entry((anomaly.lane, anomaly.kind)).or_insert(0) += 1;
+        assert!(anomaly.detail.len() < LONGEST_DETAIL_BYTES, "{}", anomaly.detail);
+    }
+    for ((lane, kind), count) in kept {
+        assert!(count <= KEPT_PER_LANE_AND_KIND, "{count} kept of {kind:?}");
+        assert!(count <= anomalies.lane_count(lane, kind), "{kind:?} kept but not counted");
+    }
+}
+
+/// Room for four paths of the longest that a zone text may hold.
+const LONGEST_DETAIL_BYTES: usize = 1 << 20;

@@ -1,0 +1,156 @@
+//! Bytes and words that reach deep into the readers: seeded, so that a run can be repeated.
+
+/// Numbers that look random (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// The numbers of one seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub const fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number from 0 on, below `end`; 0 if there is none.
+    #[expect(clippy::cast_possible_truncation, reason = "it is below a number of its type")]
+    pub const fn below(&mut self, end: usize) -> usize {
+        match end {
+            0 => 0,
+            end => (self.roll() % end as u64) as usize,
+        }
+    }
+
+    /// The next byte.
+    pub const fn byte(&mut self) -> u8 {
+        self.roll().to_le_bytes()[7]
+    }
+
+    /// The next word.
+    pub const fn word(&mut self) -> u32 {
+        (self.roll() >> 32) as u32
+    }
+
+    /// Some bytes.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.byte()).collect()
+    }
+}
+
+/// Numbers at which readers go wrong, as the last bytes of a field.
+const EDGES: [u64; 10] =
+    [0, 1, 7, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, u64::MAX >> 1, u64::MAX];
+
+/// Changes bytes in up to six places: bits, fields, pieces removed, repeated, moved, cut off.
+/// `telling` are bytes that mean something to the reader.
+pub fn mutate(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
+    for _ in 0..1 + dice.below(6) {
+        mutate_once(bytes, telling, dice);
+    }
+}
+
+fn mutate_once(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
+    let at = dice.below(bytes.len());
+    let end = (at + dice.below(64)).min(bytes.len());
+    match dice.below(8) {
+        _ if bytes.is_empty() => bytes.extend(dice.bytes(40)),
+        0 => bytes[at] ^= 1 << dice.below(8),
+        1 => bytes[at] = telling.get(dice.below(telling.len())).copied().unwrap_or(0),
+        2 => {
+            let field = EDGES[dice.below(EDGES.len())].to_le_bytes();
+            let width = (1 << dice.below(4)).min(bytes.len() - at);
+            bytes[at..at + width].copy_from_slice(&field[..width]);
+        }
+        3 => drop(bytes.drain(at..end)),
+        4 => {
+            let piece = bytes[at..end].to_vec();
+            let to = dice.below(bytes.len());
+            bytes.splice(to..to, piece);
+        }
+        5 => {
+            let count = dice.below(16);
+            let piece = dice.bytes(count);
+            bytes.splice(at..at, piece);
+        }
+        6 if dice.below(4) == 0 => bytes.truncate(at),
+        _ => bytes[at..end].fill(telling.get(dice.below(telling.len())).copied().unwrap_or(0)),
+    }
+}
+
+/// Words that the decoder looks at: runs, whole and in part, of the lane with `id_word` and
+/// of others, markers of every type, trailers, zeros and noise. Appends at least `count`.
+pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mut Dice) {
+    let end = words.len() + count;
+    let mut clock = dice.roll() >> 20;
+    while words.len() < end {
+        clock = clock.wrapping_add(dice.roll() >> [56, 56, 56, 56, 56, 56, 32, 20][dice.below(8)]);
+        match dice.below(24) {
+            0 => words.extend([0, 0]),
+            1 => words.extend([0, 0, id_word, dice.word() % 5]),
+            2 => words.extend([0, 0, id_word ^ 1 << dice.below(32), 1]),
+            3 => words.extend([1 << 31, dice.word() & 0xF000_001F]),
+            4 => words.push(dice.word()),
+            5 | 6 => run(words, id_word, clock, dice),
+            7 => words.extend([0; 12]),
+            _ => marker(words, clock, dice),
+        }
+    }
+}
+
+/// A run header and its four guaranteed slots.
+fn run(words: &mut Vec<u32>, id_word: u32, clock: u64, dice: &mut Dice) {
+    words.extend([0, 0, id_word, dice.word() % 5]);
+    for (kind, id) in [(0, 0xFC0D), (1, 0xFC0D), (0, 0xE427), (1, 0xE427)] {
+        match dice.below(6) {
+            0 => words.extend([1 << 31, 0]),
+            _ => words.extend(stamped(kind, id, clock)),
+        }
+    }
+}
+
+fn marker(words: &mut Vec<u32>, clock: u64, dice: &mut Dice) {
+    let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5, 6, 7][dice.below(12)];
+    words.extend(stamped(kind, dice.word() % 8, clock));
+    let payload = [0, 0, 0, 2, 0, 4, 0, 0][kind as usize];
+    for _ in 0..payload {
+        let word = [0, 1 << 31, dice.word()][dice.below(3)];
+        words.push(word);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a stamp's low word is its low word")]
+const fn stamped(kind: u32, id: u32, clock: u64) -> [u32; 2] {
+    [1 << 31 | kind << 28 | id << 12 | (clock >> 32) as u32 & 0xFFF, clock as u32]
+}
+
+/// A 32-bit ELF for RISC-V with one section besides that of the section names.
+#[must_use]
+pub fn elf(section_name: &str, section: &[u8]) -> Vec<u8> {
+    let names = format!("\0{section_name}\0.shstrtab\0");
+    let size = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let (names_at, names_name) = (52 + size(section), 2 + size(section_name.as_bytes()));
+    let mut bytes = b"\x7FELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xF3\0".to_vec();
+    // Version, entry, no program headers, section headers, flags.
+    for word in [1, 0, 0, names_at + size(names.as_bytes()), 0] {
+        bytes.extend(word.to_le_bytes());
+    }
+    for half in [52_u16, 0, 0, 40, 3, 2] {
+        bytes.extend(half.to_le_bytes());
+    }
+    bytes.extend_from_slice(section);
+    bytes.extend_from_slice(names.as_bytes());
+    let headers = [
+        [0; 10],
+        [1, 1, 0, 0, 52, size(section), 0, 0, 1, 0],
+        [names_name, 3, 0, 0, names_at, size(names.as_bytes()), 0, 0, 1, 0],
+    ];
+    bytes.extend(headers.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    bytes
+}

@@ -1,0 +1,89 @@
+//! The fuzzers' checks without a fuzzer: seeded noise, damaged samples and truncations.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
+
+use std::path::PathBuf;
+use tests::{
+    fuzz,
+    noise::{self, Dice},
+};
+use wire::run::IdPacking;
+
+/// One with NoC events, one with hardware counters.
+const LOGS: [&str; 2] = ["blackhole-noc-256", "wormhole-counters-elw"];
+
+const ZONE_LOG: &str = "a.cpp:1:1: note: '#pragma message: A,/k/k.cpp,10,KERNEL_PROFILER'\n\
+    \u{2018}#pragma message: copy a, b,/k/k.cpp,11,KERNEL_PROFILER\u{2019}\r\n\
+    '#pragma message: A,/k/k.cpp,10,KERN'#pragma message: B,/k.cpp,2,KERNEL_PROFILER'\n\
+    '#pragma message: C,/k.cpp,3,KERNEL_PROFILER'x.cpp:1:1: note: \
+    '#pragma message: D,/k.cpp,4,KERNEL_PROFILER'\n";
+
+fn sample(path: &str) -> Vec<u8> {
+    std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(path)).unwrap()
+}
+
+/// Noise of every small length, every sample cut everywhere (in at most 200 places), and
+/// each sample damaged in `rounds` ways.
+fn run(body: fn(&[u8]), samples: &[Vec<u8>], telling: &[u8], rounds: u64) {
+    let mut dice = Dice::new(1);
+    for length in 0..200 {
+        body(&dice.bytes(length));
+    }
+    for sample in samples {
+        body(sample);
+        for end in (0..sample.len()).step_by(1 + sample.len() / 200) {
+            body(&sample[..end]);
+        }
+        for seed in 0..rounds {
+            let mut damaged = sample.clone();
+            noise::mutate(&mut damaged, telling, &mut Dice::new(seed));
+            body(&damaged);
+        }
+    }
+}
+
+#[test]
+fn any_words_decode_to_columns_within_their_bounds() {
+    let mut dice = Dice::new(2);
+    for seed in 0..3000 {
+        let choice = dice.byte();
+        let packing = if choice & 1 == 0 { IdPacking::RISC5 } else { IdPacking::RISC3 };
+        let mut words = Vec::new();
+        noise::telling_words(&mut words, 400, packing.pack(0, 7, 0), &mut Dice::new(seed));
+        let mut data = vec![choice, dice.byte()];
+        data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        fuzz::decode(&data);
+        if seed % 10 == 0 {
+            run(fuzz::decode, &[data], &[0x80, 0, 0xFF], 10);
+        }
+    }
+}
+
+#[test]
+fn any_bytes_are_a_capture_or_refused() {
+    run(fuzz::capture, &[sample("kprof/v1.0.kprof")], &[0, 1, 2, 3, 0xAB, 0xFF], 2000);
+}
+
+#[test]
+fn a_sound_capture_is_not_changed_by_sealing_it_again() {
+    let sound = sample("kprof/v1.0.kprof");
+    assert_eq!(fuzz::resealed(&sound), sound);
+}
+
+#[test]
+fn any_bytes_are_a_device_log_or_refused() {
+    let logs = LOGS.map(|log| sample(&format!("mesham-tt-sim/{log}/profile_log_device.csv")));
+    run(fuzz::device_log, &logs, b",\n\r\"0-.9{;\xFF\0Z ", 60);
+}
+
+#[test]
+fn any_bytes_are_a_zone_log() {
+    run(fuzz::zone_log, &[ZONE_LOG.into()], b",\n\r'#\xE2\xFF\0 9", 6000);
+}
+
+#[test]
+fn any_bytes_are_a_kernel_or_refused() {
+    let texts = b"A,/k/k.cpp,10,KERNEL_PROFILER\0\0B,/k/k.cpp,11,KERNEL_PROFILER\0junk\0";
+    let kernels = [noise::elf(".kprof_zones", texts), noise::elf(".text", texts)];
+    run(fuzz::elf_names, &kernels, &[0, 1, 3, 8, 0xFF], 6000);
+}
