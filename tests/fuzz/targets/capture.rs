@@ -1,0 +1,5 @@
+//! Captures.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::capture(data));

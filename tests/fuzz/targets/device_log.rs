@@ -1,0 +1,5 @@
+//! Device logs.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::device_log(data));
