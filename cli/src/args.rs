@@ -19,8 +19,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a workload on the simulator, read the profiler, show the tables.
     Run(RunArgs),
-    /// Show the same tables for an existing profile_log_device.csv.
+    /// Run a workload as `run` does, and keep every word that was read in a capture.
+    Capture(CaptureArgs),
+    /// Show the same tables for an existing profile_log_device.csv or capture.
     Report(ReportArgs),
+    /// Say what is in a capture.
+    Info(InfoArgs),
+    /// Check every byte of a capture and name what is damaged.
+    Check(CheckArgs),
 }
 
 /// Run a workload on the simulator, read the profiler, show the tables.
@@ -30,6 +36,53 @@ pub(crate) enum Command {
   kprof run --arch blackhole --cores 130 --devices 2 --json
   kprof run --workload multi-op-overflow --fail-on-loss")]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    /// Folder for artifacts; the log goes into its .logs folder.
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// Run a workload as `run` does, and keep every word that was read in a capture.
+///
+/// `kprof report` shows the same tables of the capture, at any time, decoded from the words.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof capture --workload matmul --ops 5 -o captures
+  kprof capture --workload random --seed 7 -o random-7.kprof
+  kprof capture --seed 8 -o random-7.kprof --append")]
+pub(crate) struct CaptureArgs {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    /// A file that ends in .kprof, or a folder: then the capture is WORKLOAD.kprof in it,
+    /// and the log goes into its .logs folder.
+    #[arg(
+        short,
+        long,
+        value_name = "DIR|FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) output: PathBuf,
+    /// Go on with a capture that exists, instead of refusing it; `kprof report` shows each
+    /// run by itself.
+    #[arg(long)]
+    pub(crate) append: bool,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// What runs, and on what.
+#[derive(Args, Debug)]
+pub(crate) struct WorkloadArgs {
     /// Architecture: wormhole_b0 or blackhole.
     #[arg(long, default_value = "wormhole_b0")]
     pub(crate) arch: String,
@@ -56,36 +109,50 @@ pub(crate) struct RunArgs {
     /// Seed of everything that is random in the simulator.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Folder for artifacts; the log goes into its .logs folder.
-    #[arg(
-        short,
-        long,
-        value_name = "DIR",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
-    )]
-    pub(crate) output: PathBuf,
-    #[command(flatten)]
-    pub(crate) show: ShowArgs,
 }
 
-/// Show the tables of an existing profile_log_device.csv.
+/// Show the tables of an existing profile_log_device.csv or capture.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof report generated/profiler/.logs/profile_log_device.csv
+  kprof report matmul.kprof
   kprof report log.csv --json | jq '.zones[0]'")]
 pub(crate) struct ReportArgs {
-    /// The device log, of any version since 2024.
+    /// The device log, of any version since 2024, or the capture; its content decides.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
 }
 
+/// Say what is in a capture.
+#[derive(Args, Debug)]
+pub(crate) struct InfoArgs {
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Check every byte of a capture and name what is damaged.
+///
+/// Exit code 0 if all of it can be used, 1 if something cannot, 2 if it is no capture.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// How results are shown.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ShowArgs {
-    /// Print one JSON object instead of tables.
+    /// Print one JSON object instead of tables; of a capture, one line for each run.
     #[arg(long)]
     pub(crate) json: bool,
     /// Rows shown of each table; 0 shows all.

@@ -1,6 +1,6 @@
 //! Errors as a person meets them: one sentence and exit code 2.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,17 @@ impl Failure {
             cause = inner.source();
         }
         Self::Sentence(sentence)
+    }
+
+    /// An error about a file, which is named if the error does not do so.
+    pub(crate) fn of_file(path: &Path, error: &dyn std::error::Error) -> Self {
+        let path = path.display().to_string();
+        match Self::from_error(error) {
+            Self::Sentence(sentence) if !sentence.contains(&path) => {
+                Self::Sentence(format!("{path}: {sentence}"))
+            }
+            failure => failure,
+        }
     }
 
     /// Tells the user and gives the exit code.

@@ -1,15 +1,17 @@
 //! The `kprof` program: options, help text and exit codes around the libraries.
 //!
-//! Exit codes: 0 clean, 1 losses or anomalies above the chosen level, 2 an error.
+//! Exit codes: 0 clean, 1 losses that were asked about or damage, 2 an error.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod captured_runs;
 mod command;
 mod failure;
 mod json;
 mod output;
 mod progress;
+mod recording;
 mod tables;
 
 use clap::Parser;

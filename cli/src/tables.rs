@@ -325,11 +325,15 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-fn table(titles: &[&str]) -> Table {
+/// A table with these titles; numbers stand to the right.
+pub(crate) fn table(titles: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(titles.iter().copied());
     for (index, title) in titles.iter().enumerate() {
-        let is_text = matches!(*title, "RISC" | "zone" | "sum zone" | "cause" | "programs");
+        let is_text = matches!(
+            *title,
+            "RISC" | "zone" | "sum zone" | "cause" | "programs" | "sections" | "architecture"
+        );
         if let (false, Some(column)) = (is_text, table.column_mut(index)) {
             column.set_cell_alignment(CellAlignment::Right);
         }

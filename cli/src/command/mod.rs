@@ -1,5 +1,8 @@
 //! The commands, a file each.
 
+mod capture;
+mod check;
+mod info;
 mod report;
 mod run;
 
@@ -14,6 +17,9 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Capture(args)) => capture::run(&args),
+        Some(Command::Info(args)) => info::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
     }
 }

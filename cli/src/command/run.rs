@@ -1,18 +1,23 @@
 //! `kprof run`: a workload on the simulator, read as a host would read a real mesh.
 
 use crate::{
-    args::RunArgs, failure::Failure, json::Source, output::Findings, progress::Progress,
+    args::{RunArgs, ShowArgs, WorkloadArgs},
+    failure::Failure,
+    json::Source,
+    output::Findings,
+    progress::Progress,
+    recording::{CaptureTarget, Recording},
     tables::counted,
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions,
+    ProfilerOptions,
     analysis::TileOrigins,
+    capture::OpMetadata,
     init_device_profiler,
     log::write_device_log_file,
+    mesh::Mesh,
     names::{ZoneSource, ZoneTable},
-    read::Reader,
     readout::Readout,
-    sync::{ClockSampler, SyncOptions},
 };
 use sim::{
     arch::Arch,
@@ -21,25 +26,45 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{
+    collections::BTreeSet,
     error::Error,
     path::{Path, PathBuf},
     process::ExitCode,
 };
+use wire::RunHostId;
 
 /// Launches that are carried out between two steps of the progress bar.
 const LAUNCHES_PER_STEP: usize = 64;
 
+/// What is written besides the tables.
+pub(super) struct Outputs {
+    pub(super) log: Option<PathBuf>,
+    pub(super) capture: Option<CaptureTarget>,
+}
+
 /// Runs, reads, writes the log and shows the tables.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let outputs = Outputs { log: Some(log_path(&args.output)), capture: None };
+    carry_out(&args.workload, &outputs, args.show)
+}
+
+/// Runs, reads, writes what is to be written and shows the tables.
+pub(super) fn carry_out(
+    args: &WorkloadArgs,
+    outputs: &Outputs,
+    show: ShowArgs,
+) -> Result<ExitCode, Failure> {
     let workload = Workload::named(&args.workload).map_err(sentence)?;
     let config = config(args, workload)?;
     let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
     let mut mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     let options = WorkloadOptions { ops: args.ops, seed: args.seed, ..WorkloadOptions::default() };
     let plan = workload.plan(&mesh, &options);
-    let log = log_path(&args.output)?;
-    let readout = execute(&mut mesh, &plan, &config)?;
-    write_device_log_file(&log, &readout).map_err(sentence)?;
+    outputs.make_folders()?;
+    let readout = execute(&mut mesh, &plan, &config, outputs.capture.as_ref())?;
+    if let Some(log) = &outputs.log {
+        write_device_log_file(log, &readout).map_err(sentence)?;
+    }
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
@@ -49,19 +74,45 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let code = Findings::new(readout, &TileOrigins::default()).show(
         &title(args, workload, &source),
         &source,
-        args.show,
+        show,
     )?;
-    if !args.show.json {
-        println!("\nDevice log: {}", log.display());
+    if !show.json {
+        outputs.tell();
     }
     Ok(code)
+}
+
+impl Outputs {
+    /// Makes the folders before any work is done.
+    fn make_folders(&self) -> Result<(), Failure> {
+        let capture = self.capture.as_ref().map(|target| &target.path);
+        let folders =
+            [self.log.as_ref(), capture].into_iter().flatten().filter_map(|file| file.parent());
+        for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Failure::Sentence(format!("cannot make the output folder {folder}: {error}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self) {
+        println!();
+        if let Some(log) = &self.log {
+            println!("Device log: {}", log.display());
+        }
+        if let Some(target) = &self.capture {
+            println!("Capture: {}", target.path.display());
+        }
+    }
 }
 
 fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
-fn config(args: &RunArgs, workload: &Workload) -> Result<MeshConfig, Failure> {
+fn config(args: &WorkloadArgs, workload: &Workload) -> Result<MeshConfig, Failure> {
     let arch = Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))?;
     let mut chip = ChipConfig::new(arch);
     if let Some(count) = args.cores {
@@ -85,16 +136,17 @@ fn unknown_arch(name: &str) -> Failure {
     ))
 }
 
-/// The log's path, with its folder made before any work is done.
-fn log_path(output: &Path) -> Result<PathBuf, Failure> {
-    let folder = output.join(".logs");
-    std::fs::create_dir_all(&folder).map_err(|error| {
-        Failure::Sentence(format!("cannot make the output folder {}: {error}", folder.display()))
-    })?;
-    Ok(folder.join("profile_log_device.csv"))
+/// Where the log of an output folder lies.
+pub(super) fn log_path(output: &Path) -> PathBuf {
+    output.join(".logs/profile_log_device.csv")
 }
 
-fn execute(mesh: &mut SimulatedMesh, plan: &Plan, config: &MeshConfig) -> Result<Readout, Failure> {
+fn execute(
+    mesh: &mut SimulatedMesh,
+    plan: &Plan,
+    config: &MeshConfig,
+    capture: Option<&CaptureTarget>,
+) -> Result<Readout, Failure> {
     let options = ProfilerOptions {
         program_support_count: config.program_support_count,
         sums_enabled: config.sums_enabled,
@@ -104,11 +156,9 @@ fn execute(mesh: &mut SimulatedMesh, plan: &Plan, config: &MeshConfig) -> Result
         mesh.add_shared_rule(rule);
     }
     init_device_profiler(mesh, &options).map_err(sentence)?;
-    let mut sampler = ClockSampler::new(SyncOptions::default());
-    sampler.open(mesh);
+    let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
+    let mut recording = Recording::begin(mesh, capture, &ops)?;
     let progress = Progress::new("launches", plan.launch_count() as u64);
-    let mut reader = Reader::new(ReadOptions::default());
-    let mut readout = Readout::default();
     let mut launched = 0;
     for (index, phase) in plan.phases.iter().enumerate() {
         for launches in phase.launches.chunks(LAUNCHES_PER_STEP) {
@@ -117,14 +167,27 @@ fn execute(mesh: &mut SimulatedMesh, plan: &Plan, config: &MeshConfig) -> Result
             launched += launches.len();
             progress.set(launched as u64);
         }
-        reader.options_mut().last_read = index + 1 == plan.phases.len();
-        readout.append(reader.read(mesh).map_err(sentence)?);
+        recording.read(mesh, zone_names(), index + 1 == plan.phases.len())?;
     }
-    sampler.close(mesh);
-    readout.zones = zone_names();
-    // A log has one clock per chip, so its times are those of the chip's first tile.
-    sampler.clock().tile_origins(&readout).align(&mut readout);
-    Ok(readout)
+    recording.finish(mesh)
+}
+
+/// What the programs are called, by chip and as reports number them.
+fn op_names(mesh: &mut SimulatedMesh, plan: &Plan) -> Vec<OpMetadata> {
+    let chips: Vec<u32> = (0..mesh.device_count())
+        .filter_map(|index| Some(Mesh::device(mesh, index)?.description().chip_id))
+        .collect();
+    let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
+    let named: BTreeSet<(u32, &str)> = launches
+        .filter(|launch| launch.program_id != 0)
+        .map(|launch| (launch.program_id, launch.program.name()))
+        .collect();
+    let op = |chip_id, (base, name): (u32, &str)| OpMetadata {
+        chip_id,
+        run_host_id: RunHostId::encode(base, chip_id),
+        fields: vec![(OpMetadata::NAME.to_owned(), name.to_owned())],
+    };
+    chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }
 
 /// Names of the zones that native kernels have opened.
@@ -138,7 +201,7 @@ fn zone_names() -> ZoneTable {
     zones
 }
 
-fn title(args: &RunArgs, workload: &Workload, source: &Source<'_>) -> String {
+fn title(args: &WorkloadArgs, workload: &Workload, source: &Source<'_>) -> String {
     format!(
         "{} on {}: {} of {}, {}, seed {}",
         workload.name,

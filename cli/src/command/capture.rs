@@ -1,0 +1,20 @@
+//! `kprof capture`: a run whose every word is kept.
+
+use super::run::{Outputs, carry_out, log_path};
+use crate::{args::CaptureArgs, failure::Failure, recording::CaptureTarget};
+use std::process::ExitCode;
+
+/// Runs, reads into a capture and shows the tables.
+pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
+    let is_file = args.output.extension().is_some_and(|extension| extension == "kprof");
+    let path = if is_file {
+        args.output.clone()
+    } else {
+        args.output.join(format!("{}.kprof", args.workload.workload))
+    };
+    let outputs = Outputs {
+        log: (!is_file).then(|| log_path(&args.output)),
+        capture: Some(CaptureTarget { path, append: args.append }),
+    };
+    carry_out(&args.workload, &outputs, args.show)
+}

@@ -1,0 +1,166 @@
+//! `kprof check`: whether all of a capture can be used, and what of it cannot.
+
+use crate::{
+    args::CheckArgs,
+    failure::Failure,
+    recording::open,
+    tables::{counted, grouped},
+};
+use host_reader::capture::{Capture, CaptureCheck, Content, Problem, ProblemKind, SectionKind};
+use serde::Serialize;
+use std::{
+    io::{BufWriter, Write},
+    process::ExitCode,
+};
+
+/// Checks and tells; the exit code says whether anything is wrong.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let capture = open(&args.file)?;
+    let check = capture.check();
+    let skipped: Vec<Line> = unknown_sections(&capture).collect();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        let document = Document::new(&check, skipped);
+        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write_lines(&check, &skipped, &mut out)?;
+    }
+    out.flush()?;
+    Ok(if check.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// One section, or bytes between sections, that is not used.
+#[derive(Serialize)]
+struct Line {
+    offset: u64,
+    size_bytes: u64,
+    /// Number in the file; `None` where no header is whole.
+    section: Option<u32>,
+    section_kind: Option<String>,
+    problem: String,
+    expected: String,
+    found: String,
+}
+
+#[derive(Serialize)]
+struct Document {
+    is_clean: bool,
+    file_bytes: u64,
+    lost_bytes: u64,
+    usable_sections: u64,
+    problems: Vec<Line>,
+    skipped: Vec<Line>,
+}
+
+impl Document {
+    fn new(check: &CaptureCheck, skipped: Vec<Line>) -> Self {
+        Self {
+            is_clean: check.is_clean(),
+            file_bytes: check.file_bytes,
+            lost_bytes: check.lost_bytes,
+            usable_sections: check.usable_count,
+            problems: check.problems.iter().map(Line::of).collect(),
+            skipped,
+        }
+    }
+}
+
+impl Line {
+    fn of(problem: &Problem) -> Self {
+        let (label, expected, found) = fault(&problem.kind);
+        Self {
+            offset: problem.offset,
+            size_bytes: problem.size_bytes,
+            section: problem.section.map(|section| section.number),
+            section_kind: problem.section.map(|section| section.kind.to_string()),
+            problem: label.to_owned(),
+            expected,
+            found,
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        write!(out, "byte {}, {} bytes", self.offset, self.size_bytes)?;
+        if let (Some(number), Some(kind)) = (self.section, &self.section_kind) {
+            write!(out, ", section {number} ({kind})")?;
+        }
+        writeln!(out, ": {}: expected {}, found {}", self.problem, self.expected, self.found)
+    }
+}
+
+/// What a problem is called, what was expected and what was found.
+fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
+    let bytes = |count: u64| counted(count, "byte of payload", "bytes of payload");
+    match kind {
+        ProblemKind::DamagedFileHeader => {
+            ("damaged file header", "magic and checksum".into(), "other bytes".into())
+        }
+        ProblemKind::NoSection => {
+            ("no section", "a section's header".into(), "bytes that are none".into())
+        }
+        ProblemKind::TornSection { expected_bytes, found_bytes } => {
+            ("torn section", bytes(*expected_bytes), grouped(*found_bytes))
+        }
+        ProblemKind::DamagedPayload { expected, found } => {
+            ("damaged payload", format!("checksum {expected:#010x}"), format!("{found:#010x}"))
+        }
+        ProblemKind::MissingSections { count } => (
+            "missing sections",
+            counted((*count).into(), "section more", "sections more"),
+            "a gap in their numbers".into(),
+        ),
+        ProblemKind::UnknownSectionVersion { found, known } => {
+            ("unknown version, skipped", format!("version {}.x", known.major), found.to_string())
+        }
+        ProblemKind::UnknownFlags { flags } => {
+            ("unknown flags, skipped", "no flags".into(), format!("{flags:#010x}"))
+        }
+        ProblemKind::Malformed(fault) => (
+            "malformed payload",
+            format!("{} in {} at its byte {}", fault.expected, fault.field, fault.offset),
+            fault.found.clone(),
+        ),
+        ProblemKind::OpenRead { read_number } => {
+            ("read without end", format!("an end of read {read_number}"), "none".into())
+        }
+        other => ("problem", "a usable section".into(), other.to_string()),
+    }
+}
+
+/// Sound sections of kinds that are not known, which are skipped but no damage.
+fn unknown_sections(capture: &Capture) -> impl Iterator<Item = Line> {
+    let unknown =
+        capture.sections().filter(|section| matches!(section.content(), Ok(Content::Unknown(_))));
+    unknown.map(|section| Line {
+        offset: section.offset,
+        size_bytes: section.payload.len() as u64,
+        section: Some(section.number),
+        section_kind: Some(section.kind.to_string()),
+        problem: "unknown kind, skipped".to_owned(),
+        expected: format!("kinds 1 to {}", SectionKind::ALL.len()),
+        found: section.kind.0.to_string(),
+    })
+}
+
+fn write_lines(
+    check: &CaptureCheck,
+    skipped: &[Line],
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    for problem in &check.problems {
+        Line::of(problem).write(out)?;
+    }
+    skipped.iter().try_for_each(|line| line.write(out))?;
+    let problems = match check.problems.len() as u64 {
+        0 => "no problems".to_owned(),
+        count => counted(count, "problem", "problems"),
+    };
+    writeln!(
+        out,
+        "{problems}: {} usable, {} of {} bytes lost",
+        counted(check.usable_count, "section", "sections"),
+        grouped(check.lost_bytes),
+        grouped(check.file_bytes),
+    )
+}

@@ -1,0 +1,304 @@
+//! Captures as a person makes, reads and checks them.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+/// Runs `kprof` in a folder of its own.
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("TT_METAL_PROFILER_DIR")
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error} in {}, errors {}", stdout(output), stderr(output)))
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, sentence: &str) {
+    let errors = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(sentence), "{errors}");
+    assert_eq!(errors.trim_end().lines().count(), 1, "one sentence: {errors}");
+    assert!(output.stdout.is_empty());
+}
+
+/// A small capture, `a.kprof`.
+#[track_caller]
+fn capture(folder: &Path) {
+    let output = kprof(folder, &["capture", "--ops", "1", "-o", "a.kprof"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+/// Where the last section of a kind begins in `a.kprof`.
+fn last_section_offset(folder: &Path, kind: u16) -> usize {
+    let bytes = std::fs::read(folder.join("a.kprof")).unwrap();
+    let is_begin = |offset: &usize| {
+        bytes[*offset..].starts_with(b"\xABSECTION")
+            && bytes[offset + 8..offset + 10] == kind.to_le_bytes()
+    };
+    (64..bytes.len() - 32).step_by(8).rfind(is_begin).unwrap()
+}
+
+#[test]
+fn a_capture_reports_as_the_run_that_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (workload, more) in [
+        ("matmul", &["--ops", "3", "--devices", "2"][..]),
+        ("full-buffer", &["--ops", "2"]),
+        ("random", &["--ops", "12", "--seed", "7", "--arch", "blackhole"]),
+        ("multi-op-overflow", &["--op-support-count", "50"]),
+        ("two-hour", &[]),
+    ] {
+        let args = ["capture", "-o", "out", "--json", "--workload", workload];
+        let run = json(&kprof(folder.path(), &[&args[..], more].concat()));
+        let file = format!("out/{workload}.kprof");
+        let report = kprof(folder.path(), &["report", &file, "--json"]);
+        assert_eq!(stderr(&report), "");
+        let report = json(&report);
+        let counted = ["kept", "lost", "losses", "anomalies", "anomaly_kinds", "repairs"];
+        let figures = ["ops", "zones", "sums", "arch", "devices", "words_read", "pending_runs"];
+        for field in counted.into_iter().chain(figures) {
+            assert_eq!(run[field], report[field], "{field} of {workload}");
+        }
+        assert_ne!(run["kept"]["zones"], 0);
+    }
+}
+
+#[test]
+fn a_capture_run_shows_what_a_run_shows_and_says_where_its_files_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = stdout(&kprof(folder.path(), &["run", "--ops", "2", "-o", "out"]));
+    let captured = stdout(&kprof(folder.path(), &["capture", "--ops", "2", "-o", "out"]));
+    assert_eq!(captured, format!("{run}Capture: out/matmul.kprof\n"));
+    assert!(folder.path().join("out/.logs/profile_log_device.csv").exists());
+}
+
+#[test]
+fn a_capture_with_a_file_name_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_content_and_not_the_name_says_what_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    kprof(folder.path(), &["capture", "--ops", "1", "-o", "out"]);
+    std::fs::rename(folder.path().join("out/matmul.kprof"), folder.path().join("a.csv")).unwrap();
+    let log = folder.path().join("out/.logs/profile_log_device.csv");
+    std::fs::rename(log, folder.path().join("b.kprof")).unwrap();
+    let of_capture = json(&kprof(folder.path(), &["report", "a.csv", "--json"]));
+    let of_log = json(&kprof(folder.path(), &["report", "b.kprof", "--json"]));
+    assert_eq!(of_capture["ops"], of_log["ops"]);
+    assert_eq!(of_log["words_read"], 0);
+    assert_ne!(of_capture["words_read"], 0);
+}
+
+#[test]
+fn an_existing_capture_is_refused_unless_it_is_to_be_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let before = std::fs::read(folder.path().join("a.kprof")).unwrap();
+    let args = ["capture", "--ops", "1", "-o", "a.kprof"];
+    let refused = kprof(folder.path(), &args);
+    assert_refused(&refused, "the capture a.kprof exists; go on with it by --append");
+    assert_eq!(std::fs::read(folder.path().join("a.kprof")).unwrap(), before);
+
+    let more = ["--append", "--seed", "3", "--json"];
+    let appended = json(&kprof(folder.path(), &[&args[..], &more].concat()));
+    let after = std::fs::read(folder.path().join("a.kprof")).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    let report = stdout(&kprof(folder.path(), &["report", "a.kprof", "--json"]));
+    let runs: Vec<Value> = report.lines().map(|run| serde_json::from_str(run).unwrap()).collect();
+    assert_eq!(runs.len(), 2);
+    for field in ["kept", "lost", "anomalies", "ops", "zones", "words_read"] {
+        assert_eq!(runs[1][field], appended[field], "{field}");
+    }
+    assert_ne!(runs[0]["ops"], runs[1]["ops"]);
+    let tables = stdout(&kprof(folder.path(), &["report", "a.kprof"]));
+    assert!(tables.starts_with("Run 1 of 2: wormhole_b0"), "{tables}");
+    assert!(tables.contains("\nRun 2 of 2: wormhole_b0"), "{tables}");
+    let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
+    assert_eq!(info["reads"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn appending_to_nothing_begins_a_capture_and_other_chips_may_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["capture", "--ops", "1", "-o", "a.kprof", "--append"];
+    assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
+    let other = kprof(folder.path(), &[&args[..], &["--arch", "blackhole"]].concat());
+    assert_eq!(other.status.code(), Some(0), "{}", stderr(&other));
+    let report = stdout(&kprof(folder.path(), &["report", "a.kprof"]));
+    assert!(report.starts_with("Run 1 of 2: wormhole_b0 at "), "{report}");
+    assert!(report.contains("\nRun 2 of 2: blackhole at "), "{report}");
+}
+
+#[test]
+fn info_counts_what_a_run_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["capture", "--workload", "multi-op", "-o", "a.kprof", "--devices", "2", "--json"];
+    let run = json(&kprof(folder.path(), &args));
+    let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
+    let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();
+    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.0".into(), &size.into()));
+    let chips = info["chips"].as_array().unwrap();
+    let archs: Vec<_> = chips.iter().map(|chip| &chip["arch"]).collect();
+    assert_eq!(archs, ["wormhole_b0", "wormhole_b0"]);
+    let reads = info["reads"].as_array().unwrap();
+    let words: u64 = reads.iter().map(|read| read["words_read"].as_u64().unwrap()).sum();
+    assert_eq!(words, run["words_read"].as_u64().unwrap());
+    let ends: Vec<_> = reads.iter().map(|read| &read["is_last"]).collect();
+    assert_eq!(ends, [false, true]);
+    assert!(info["time_span_ns"].as_u64().unwrap() > 0);
+    let kinds = info["sections"].as_array().unwrap();
+    let count = |kind: &str| {
+        let found = kinds.iter().find(|section| section["kind"] == kind);
+        found.map_or(0, |section| section["section_count"].as_u64().unwrap())
+    };
+    assert_eq!((count("device"), count("read begin"), count("read end")), (2, 2, 2));
+    assert_eq!((count("op metadata"), count("failed access")), (1, 0));
+    assert!(count("clock samples") > 0 && count("memory words") > 0 && count("zone names") > 0);
+    assert_eq!(info["problem_count"], 0);
+}
+
+#[test]
+fn info_is_a_table_for_people() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let output = kprof(folder.path(), &["info", "a.kprof"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0));
+    for wanted in ["version 1.0", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_clean_capture_checks_with_code_0() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let output = kprof(folder.path(), &["check", "a.kprof"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("no problems: "), "{}", stdout(&output));
+    assert_eq!(stdout(&output).lines().count(), 1);
+}
+
+#[test]
+fn a_torn_tail_is_named_and_the_rest_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let whole = json(&kprof(folder.path(), &["report", "a.kprof", "--json"]));
+    let path = folder.path().join("a.kprof");
+    let bytes = std::fs::read(&path).unwrap();
+    let offset = last_section_offset(folder.path(), 7);
+    // 32 bytes of header, then 5 of the payload.
+    std::fs::write(&path, &bytes[..offset + 37]).unwrap();
+
+    let check = kprof(folder.path(), &["check", "a.kprof"]);
+    assert_eq!(check.status.code(), Some(1));
+    let named = format!("byte {offset}, 37 bytes, section ");
+    let torn = stdout(&check);
+    assert!(torn.starts_with(&named), "{torn}");
+    assert!(torn.contains("(clock samples): torn section: expected "), "{torn}");
+    assert!(torn.contains(" bytes of payload, found 5\n1 problem: "), "{torn}");
+
+    let report = kprof(folder.path(), &["report", "a.kprof", "--json"]);
+    assert_eq!(json(&report)["kept"], whole["kept"]);
+    assert_eq!(
+        stderr(&report),
+        "kprof: a.kprof: 1 problem, the rest is used; `kprof check a.kprof` tells more\n"
+    );
+}
+
+#[test]
+fn a_flipped_byte_is_named_and_the_rest_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let path = folder.path().join("a.kprof");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let offset = last_section_offset(folder.path(), 8);
+    bytes[offset + 40] ^= 0x10;
+    std::fs::write(&path, bytes).unwrap();
+
+    let check = kprof(folder.path(), &["check", "a.kprof", "--json"]);
+    assert_eq!(check.status.code(), Some(1));
+    let check = json(&check);
+    assert_eq!((&check["is_clean"], &check["skipped"]), (&false.into(), &Value::Array(vec![])));
+    let [problem] = &check["problems"].as_array().unwrap()[..] else { panic!("{check}") };
+    assert_eq!(problem["offset"], offset);
+    assert_eq!(problem["section_kind"], "op metadata");
+    assert_eq!(problem["problem"], "damaged payload");
+    assert!(problem["expected"].as_str().unwrap().starts_with("checksum 0x"));
+    assert_ne!(problem["expected"], problem["found"]);
+    let report = kprof(folder.path(), &["report", "a.kprof"]);
+    assert_eq!(report.status.code(), Some(0));
+    assert!(stdout(&report).contains("BRISC-KERNEL"));
+}
+
+#[test]
+fn every_byte_of_a_damaged_file_header_leaves_a_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let path = folder.path().join("a.kprof");
+    let bytes = std::fs::read(&path).unwrap();
+    for index in [0, 7, 20] {
+        let mut damaged = bytes.clone();
+        damaged[index] ^= 0x10;
+        std::fs::write(&path, damaged).unwrap();
+        let check = kprof(folder.path(), &["check", "a.kprof"]);
+        assert_eq!(check.status.code(), Some(1));
+        assert!(stdout(&check).starts_with("byte 0, 64 bytes: damaged file header: "));
+        let report = kprof(folder.path(), &["report", "a.kprof", "--json"]);
+        assert_ne!(json(&report)["kept"]["zones"], 0);
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("text.kprof"),
+        "a text, and longer than a header. ".repeat(9),
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("empty.kprof"), "").unwrap();
+    std::fs::create_dir(folder.path().join("folder.kprof")).unwrap();
+    for command in ["info", "check", "report"] {
+        for file in ["text.kprof", "empty.kprof", "folder.kprof", "absent.kprof"] {
+            assert_refused(&kprof(folder.path(), &[command, file]), file);
+        }
+    }
+    let text = kprof(folder.path(), &["check", "text.kprof"]);
+    assert_refused(&text, "text.kprof: not a capture: expected it to begin with ");
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_no_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [["--workload", "matmull"], ["--cores", "65"], ["--op-support-count", "4000000000"]]
+    {
+        let args = [&["capture", "-o", "new/a.kprof"][..], &args[..]].concat();
+        assert_eq!(kprof(folder.path(), &args).status.code(), Some(2));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
