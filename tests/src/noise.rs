@@ -86,22 +86,39 @@ fn mutate_once(bytes: &mut Vec<u8>, telling: &[u8], dice: &mut Dice) {
 
 /// Words that the decoder looks at: runs, whole and in part, of the lane with `id_word` and
 /// of others, markers of every type, trailers, zeros and noise. Appends at least `count`.
+///
+/// How much of it is damage differs from seed to seed, since damage costs the rest of a run.
 pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mut Dice) {
     let end = words.len() + count;
     let mut clock = dice.roll() >> 20;
+    let rarity = [20, 300, 5000][dice.below(3)];
     while words.len() < end {
-        clock = clock.wrapping_add(dice.roll() >> [56, 56, 56, 56, 56, 56, 32, 20][dice.below(8)]);
-        match dice.below(24) {
+        clock = clock.wrapping_add(pause(rarity, dice));
+        match dice.below(rarity) {
             0 => words.extend([0, 0]),
             1 => words.extend([0, 0, id_word, dice.word() % 5]),
             2 => words.extend([0, 0, id_word ^ 1 << dice.below(32), 1]),
             3 => words.extend([1 << 31, dice.word() & 0xF000_001F]),
-            4 => words.push(dice.word()),
-            5 | 6 => run(words, id_word, clock, dice),
-            7 => words.extend([0; 12]),
+            // An odd word hides all pairs up to the next odd one.
+            4 if dice.below(4) == 0 => words.push(dice.word()),
+            4 => words.extend([dice.word(), dice.word()]),
+            5 => words.extend([0; 12]),
+            6 => words.extend(stamped(6 + dice.word() % 2, 1, clock)),
+            _ if dice.below(20) == 0 => run(words, id_word, clock, dice),
             _ => marker(words, clock, dice),
         }
     }
+}
+
+/// Cycles from one marker to the next: few, or so many that a stamp's low word or all of it
+/// wraps.
+const fn pause(rarity: usize, dice: &mut Dice) -> u64 {
+    let bits = match dice.below(rarity) {
+        0 => 44,
+        1 | 2 => 33,
+        _ => 8,
+    };
+    dice.roll() >> (64 - bits)
 }
 
 /// A run header and its four guaranteed slots.
@@ -116,9 +133,9 @@ fn run(words: &mut Vec<u32>, id_word: u32, clock: u64, dice: &mut Dice) {
 }
 
 fn marker(words: &mut Vec<u32>, clock: u64, dice: &mut Dice) {
-    let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5, 6, 7][dice.below(12)];
+    let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5][dice.below(10)];
     words.extend(stamped(kind, dice.word() % 8, clock));
-    let payload = [0, 0, 0, 2, 0, 4, 0, 0][kind as usize];
+    let payload = [0, 0, 0, 2, 0, 4][kind as usize];
     for _ in 0..payload {
         let word = [0, 1 << 31, dice.word()][dice.below(3)];
         words.push(word);
