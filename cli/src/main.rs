@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod captured_runs;
 mod command;
 mod failure;
 mod json;

@@ -145,15 +145,25 @@ impl AnomalyLog {
         }
     }
 
-    /// Takes over everything that another log holds.
+    /// Takes over everything that another log holds, of each lane and kind as much as is kept.
     pub fn merge(&mut self, other: Self) {
         for (kind, count) in other.counts {
             *self.counts.entry(kind).or_default() += count;
         }
+        let mut room: BTreeMap<_, u64> = BTreeMap::new();
         for (key, count) in other.lane_counts {
-            *self.lane_counts.entry(key).or_default() += count;
+            let of_lane = self.lane_counts.entry(key).or_default();
+            room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*of_lane));
+            *of_lane += count;
         }
-        self.kept.extend(other.kept);
+        self.kept.extend(other.kept.into_iter().filter(|anomaly| {
+            let room = room.get_mut(&(anomaly.lane, anomaly.kind));
+            room.is_some_and(|room| {
+                let is_kept = *room > 0;
+                *room = room.saturating_sub(1);
+                is_kept
+            })
+        }));
     }
 
     /// How often each kind occurred.
@@ -205,5 +215,8 @@ mod tests {
         log.record(AnomalyKind::TornTimestamp, None, 1, String::new);
         assert_eq!((log.anomaly_count(), log.repair_count()), (1000, 1));
         assert_eq!(log.kept().len(), 9);
+        let again = log.clone();
+        log.merge(again);
+        assert_eq!((log.anomaly_count(), log.repair_count(), log.kept().len()), (2000, 2, 10));
     }
 }

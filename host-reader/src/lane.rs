@@ -121,6 +121,10 @@ pub struct Run {
 pub struct Lane {
     /// Whose records these are.
     pub id: LaneId,
+    /// Whether the first run is the rest of a launch whose beginning an earlier read of the
+    /// lane gave, as the device said by repeating the launch's first marker. That marker is
+    /// not given again.
+    pub goes_on: bool,
     /// Launches, ordered by `first_record`; a run ends where the next begins.
     pub runs: Vec<Run>,
     /// What each record is.
@@ -153,6 +157,7 @@ impl Lane {
     pub const fn new(id: LaneId) -> Self {
         Self {
             id,
+            goes_on: false,
             runs: Vec::new(),
             heads: Vec::new(),
             times: Vec::new(),
@@ -171,44 +176,22 @@ impl Lane {
 
     /// Takes over the runs and records of a later read of the same lane.
     ///
-    /// A launch that spans both reads begins in both; its parts become one run.
-    pub fn append(&mut self, mut later: Self) {
-        let repeated = self.repeated_records(&later);
-        if repeated > 0 {
-            later.runs.remove(0);
-            // Starts carry no data, so that the column of values stays.
-            later.heads.drain(..repeated);
-            later.times.drain(..repeated);
-        }
-        let moved = |record: usize, by: usize| record.saturating_sub(repeated) + by;
+    /// A launch that spans both reads becomes one run, if the later lane says that it
+    /// [goes on](Self::goes_on).
+    pub fn append(&mut self, later: Self) {
         let by = self.record_count();
-        let runs = later.runs.into_iter();
-        self.runs.extend(runs.map(|run| Run { first_record: moved(run.first_record, by), ..run }));
+        let mut runs = later.runs.into_iter();
+        if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
+            && let Some(rest) = runs.next()
+        {
+            // The id is set in the course of a launch, so the later one is right.
+            (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
+        }
+        self.runs.extend(runs.map(|run| Run { first_record: run.first_record + by, ..run }));
         self.heads.extend(later.heads);
         self.times.extend(later.times);
         self.data.extend(later.data);
-        let metadata = later.metadata.into_iter();
-        self.metadata.extend(metadata.map(|(record, text)| (moved(record, by), text)));
-    }
-
-    /// How many records at the start of `later` are the guaranteed starts with which the last
-    /// run here begins, too.
-    fn repeated_records(&self, later: &Self) -> usize {
-        let (Some(last), Some(first)) = (self.runs.last(), later.runs.first()) else { return 0 };
-        if last.program != first.program || first.first_record != 0 {
-            return 0;
-        }
-        let mine = self.starts_of(last.first_record);
-        let others = later.starts_of(0);
-        mine.zip(others).take_while(|(one, other)| one == other).count()
-    }
-
-    /// Zone starts from a record on, at most the two that are guaranteed.
-    fn starts_of(&self, first: usize) -> impl Iterator<Item = (RecordHead, u64)> {
-        let heads = self.heads.get(first..).unwrap_or(&[]);
-        let times = self.times.get(first..).unwrap_or(&[]);
-        let records = heads.iter().copied().zip(times.iter().copied());
-        records.take(2).take_while(|(head, _)| head.kind() == PacketKind::ZoneStart)
+        self.metadata.extend(later.metadata.into_iter().map(|(record, text)| (record + by, text)));
     }
 
     /// How many records the lane holds.
@@ -253,27 +236,40 @@ impl Lane {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_launch_that_spans_two_reads_becomes_one_run() {
+    /// A lane with one run of zone starts and ends at these times.
+    fn part(goes_on: bool, times: &[u64]) -> Lane {
         let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
         let program = RunHostId::encode(3, 0);
-        let part = |kinds: &[(PacketKind, u32, u64)]| {
-            let mut lane = Lane::new(id);
-            let run = Run { program, trace_counter: 0, trace: None, first_record: 0, origin: 0 };
-            lane.runs.push(run);
-            for &(kind, zone, time) in kinds {
-                lane.push(RecordHead::new(kind, ZoneIndex(zone)), time, &[]);
-            }
-            lane
-        };
-        use PacketKind::{ZoneEnd, ZoneStart};
-        let mut lane = part(&[(ZoneStart, 1, 10), (ZoneStart, 2, 20), (ZoneStart, 3, 30)]);
-        let later = [(ZoneStart, 1, 10), (ZoneStart, 2, 20), (ZoneEnd, 3, 40), (ZoneEnd, 2, 50)];
-        lane.append(part(&later));
-        assert_eq!(lane.runs.len(), 1);
-        assert_eq!(lane.times, [10, 20, 30, 40, 50]);
-        lane.append(part(&[(ZoneStart, 1, 60), (ZoneEnd, 1, 70)]));
+        let run = Run { program, trace_counter: 0, trace: None, first_record: 0, origin: 0 };
+        let mut lane = Lane { goes_on, runs: vec![run], ..Lane::new(id) };
+        for (kind, &time) in [PacketKind::ZoneStart, PacketKind::ZoneEnd].iter().cycle().zip(times)
+        {
+            lane.push(RecordHead::new(*kind, ZoneIndex(1)), time, &[]);
+        }
+        lane
+    }
+
+    #[test]
+    fn a_launch_that_spans_two_reads_becomes_one_run() {
+        let mut lane = part(false, &[10, 20, 30]);
+        lane.append(part(true, &[40, 50]));
+        assert_eq!((lane.runs.len(), lane.times.as_slice()), (1, [10, 20, 30, 40, 50].as_slice()));
+        lane.append(part(false, &[60, 70]));
         assert_eq!((lane.runs.len(), lane.runs[1].first_record), (2, 5));
+    }
+
+    #[test]
+    fn runs_that_are_alike_to_the_cycle_stay_apart_unless_the_reader_says_otherwise() {
+        let mut lane = part(false, &[10, 20]);
+        lane.append(part(false, &[10, 20]));
+        assert_eq!((lane.runs.len(), lane.times.as_slice()), (2, [10, 20, 10, 20].as_slice()));
+        let mut nothing_before = Lane::new(lane.id);
+        nothing_before.append(part(true, &[40]));
+        assert_eq!(
+            nothing_before.runs.len(),
+            1,
+            "a rest without a beginning is a run all the same"
+        );
     }
 
     #[test]

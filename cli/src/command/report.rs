@@ -2,15 +2,17 @@
 
 use crate::{
     args::{ReportArgs, ShowArgs},
-    captured_runs::readouts,
     failure::Failure,
     json::Source,
     output::Findings,
-    recording::open,
+    recording::{align, open},
     tables::{counted, grouped},
 };
 use host_reader::{
-    analysis::TileOrigins, capture::FILE_MAGIC, log::read_device_log_file, readout::Readout,
+    analysis::TileOrigins,
+    capture::{CapturedRun, FILE_MAGIC, Overrides},
+    log::read_device_log_file,
+    readout::Readout,
 };
 use std::{fs::File, io::Read, path::Path, process::ExitCode};
 
@@ -72,7 +74,15 @@ fn read_capture(path: &Path) -> Result<Vec<Readout>, Failure> {
         let problems = counted(check.problems.len() as u64, "problem", "problems");
         eprintln!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` tells more");
     }
-    readouts(&capture).map_err(|error| Failure::of_file(path, &error))
+    let runs = capture.runs(&Overrides::default());
+    let runs = runs.map_err(|error| Failure::of_file(path, &error))?;
+    Ok(runs.into_iter().map(on_one_clock).collect())
+}
+
+/// What a run gave, on the clocks that were sampled in it.
+fn on_one_clock(mut run: CapturedRun) -> Readout {
+    align(&mut run.readout, &run.samples);
+    run.readout
 }
 
 fn describe(readout: &Readout) -> (String, String, Option<u32>) {

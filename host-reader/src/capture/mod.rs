@@ -82,7 +82,7 @@ pub use frame::SectionVersion;
 pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
 pub use record::{CapturedRead, CapturingReader};
-pub use replay::{Overrides, ReplayedRead};
+pub use replay::{CapturedRun, Overrides, ReplayedRead};
 pub use section::{
     ClockSamples, Content, FailedAccess, HostEvents, Memory, MemoryWords, OpMetadata, Payload,
     ReadBegin, ReadEnd, SectionKind, WordsContent,

@@ -24,7 +24,8 @@
 //! # One launch in several pushes
 //!
 //! A push within a launch repeats the header and the guaranteed slots as they are then. It
-//! continues the run: slots that repeat are counted as repairs and left out.
+//! continues the run: slots that repeat are counted as repairs and left out. If an earlier
+//! read has given the beginning of the run, the lane [says so](Lane::goes_on).
 
 mod block;
 mod context;
@@ -62,6 +63,8 @@ pub struct LaneState {
     starts: [Option<u64>; 2],
     /// Whose run the last words belong to, as far as that is known.
     program: Option<RunHostId>,
+    /// The last launch, which the next push may continue.
+    launch: Launch,
 }
 
 impl LaneState {
@@ -120,7 +123,6 @@ pub struct LaneDecoder<'context> {
     context: &'context LaneContext,
     order: StampOrder,
     state: LaneState,
-    launch: Launch,
     /// Data found before the first run of a piece, by index.
     early: Vec<usize>,
     first_word: u64,
@@ -139,7 +141,6 @@ impl<'context> LaneDecoder<'context> {
             context,
             order: StampOrder { bits, read_at, low_first },
             state,
-            launch: Launch::default(),
             early: Vec::new(),
             first_word: 0,
             lane: Lane::new(context.lane),
@@ -175,7 +176,8 @@ impl<'context> LaneDecoder<'context> {
     /// What was decoded, and the state from which the next read goes on.
     #[must_use]
     pub fn finish(self) -> (DecodedLane, LaneState) {
-        let Self { lane, losses, anomalies, state, .. } = self;
+        let Self { lane, losses, anomalies, mut state, .. } = self;
+        state.launch = state.launch.carried_over(&lane);
         (DecodedLane { lane, losses, anomalies }, state)
     }
 
@@ -227,10 +229,7 @@ impl<'context> LaneDecoder<'context> {
 
     /// The time of the launch's first zone; where there is none, of the record before.
     fn time_of_total(&mut self) -> u64 {
-        match self.launch.first_zone(&self.lane) {
-            Some(record) => self.lane.times[record],
-            None => self.state.time.last,
-        }
+        self.state.launch.first_zone_time(&self.lane).unwrap_or(self.state.time.last)
     }
 
     #[inline]

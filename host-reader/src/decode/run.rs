@@ -13,13 +13,22 @@ use crate::{
 use wire::{Header, PacketKind, RunHeader, vector};
 
 /// What is known of the launch whose records are being taken.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Launch {
     /// Words of the guaranteed slots that were taken; zeros where there was none yet.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
-    first_zone: Option<usize>,
+    first_zone: Option<FirstZone>,
     /// Records before this one are no zones.
     searched: usize,
+}
+
+/// Where a launch's first zone is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstZone {
+    /// It is this record of the lane, whose time may still be repaired.
+    Record(usize),
+    /// An earlier read gave it, at this time.
+    Earlier(u64),
 }
 
 impl Launch {
@@ -37,15 +46,24 @@ impl Launch {
         none_before && used.is_some_and(|slot| self.slots[slot_index(slot)] == pair(run, slot))
     }
 
-    /// The record of the first zone of this launch.
-    pub(super) fn first_zone(&mut self, lane: &Lane) -> Option<usize> {
+    /// The time of the first zone of this launch.
+    pub(super) fn first_zone_time(&mut self, lane: &Lane) -> Option<u64> {
         if self.first_zone.is_none() {
             let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
             let found = unsearched.iter().position(|head| is_zone(*head));
-            self.first_zone = found.map(|offset| self.searched + offset);
+            self.first_zone = found.map(|offset| FirstZone::Record(self.searched + offset));
             self.searched = lane.heads.len();
         }
-        self.first_zone
+        match self.first_zone? {
+            FirstZone::Record(record) => lane.times.get(record).copied(),
+            FirstZone::Earlier(time) => Some(time),
+        }
+    }
+
+    /// The launch as the next read finds it, which gets another lane.
+    pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
+        let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
+        Self { first_zone, searched: 0, ..self }
     }
 }
 
@@ -103,16 +121,19 @@ impl LaneDecoder<'_> {
         let program = host_ids.run_host_id(header.program_id, lane.chip_id);
         let trace_counter = if mode == CaptureMode::Workers { header.trace_counter } else { 0 };
         self.state.program = Some(program);
-        if self.launch.is_continued_by(run)
-            && let Some(last) = self.lane.runs.last_mut()
-        {
+        let is_continued = self.state.launch.is_continued_by(run);
+        if is_continued && let Some(last) = self.lane.runs.last_mut() {
             // The id is set in the course of a launch, so the later one is right.
             (last.program, last.trace_counter) = (program, trace_counter);
             return;
         }
         let first_record = self.lane.record_count();
         let origin = self.first_word + index as u64;
-        self.launch = Launch::at(first_record);
+        if is_continued {
+            self.lane.goes_on = true;
+        } else {
+            self.state.launch = Launch::at(first_record);
+        }
         self.lane.runs.push(Run { program, trace_counter, trace: None, first_record, origin });
     }
 
@@ -137,7 +158,7 @@ impl LaneDecoder<'_> {
         if word.is_empty() {
             return self.slot_padding(index, low);
         }
-        let seen = &mut self.launch.slots[slot_index(slot)];
+        let seen = &mut self.state.launch.slots[slot_index(slot)];
         if *seen == [header, low] {
             return self.note(AnomalyKind::DuplicateGuaranteedMarker, index, String::new);
         }

@@ -159,7 +159,7 @@ fn finish_lane(
         *head = RecordHead::new(head.kind(), zone_of[head.zone().0 as usize]);
     }
     let LaneColumns { id, heads, times, data, metadata, .. } = lane;
-    (Lane { id, runs, heads, times, data, metadata }, relabelled_count)
+    (Lane { runs, heads, times, data, metadata, ..Lane::new(id) }, relabelled_count)
 }
 
 /// The lane sorted by time; records of one time keep the order of their lines.

@@ -120,7 +120,8 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
 /// Reads a mesh again and again, and remembers the time that each lane has reached.
 ///
 /// So a time stamp that wraps between two reads goes on rising, and words that an earlier read
-/// has taken are known for what they are. A launch that spans two reads begins in both.
+/// has taken are known for what they are. The rest of a launch whose beginning an earlier read
+/// gave [says that it goes on](crate::lane::Lane::goes_on), and repeats nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     options: ReadOptions,

@@ -12,6 +12,9 @@
 mod chip;
 mod reads;
 mod recording;
+mod runs;
+
+pub use runs::CapturedRun;
 
 use super::{
     Capture,
@@ -56,7 +59,8 @@ pub struct ReplayedRead {
 
 impl Capture {
     /// Decodes every read again and puts them together, as one read of everything would have
-    /// given it.
+    /// given it. Where several runs were captured, times start anew with each of them:
+    /// [`Capture::runs`] keeps them apart.
     ///
     /// A capture without reads gives a readout without chips; its ledgers and names are there.
     ///

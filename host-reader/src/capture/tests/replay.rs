@@ -229,6 +229,31 @@ fn of_a_core_that_was_told_before_the_cut_the_cut_off_read_is_used() {
     assert_eq!(lanes(&whole(&path)), lanes(&readout));
 }
 
+#[test]
+fn runs_that_are_alike_to_the_cycle_lose_nothing_in_one_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = capture_path(&folder);
+    capturing(&path);
+    for _ in 0..3 {
+        let writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
+        let mut reader = CapturingReader::new(options(), writer);
+        let mut mesh = mesh();
+        for number in 0..2 {
+            work(&mut mesh, number);
+            reader.read(&mut mesh).capture.unwrap();
+        }
+    }
+    let capture = Capture::open(&path).unwrap();
+    let runs = capture.runs(&Overrides::default()).unwrap();
+    assert_eq!(runs.iter().map(|run| run.readout.record_count()).collect::<Vec<_>>(), [60; 3]);
+    assert_eq!(runs[1].reads, [2, 3].into());
+    assert!(runs.iter().all(|run| lanes(&run.readout) == lanes(&runs[0].readout)));
+    let together = whole(&path);
+    assert_eq!(together.record_count(), 180);
+    let run_counts = together.lanes().map(|lane| lane.runs.len());
+    assert!(run_counts.eq([6; 5]));
+}
+
 fn lanes(readout: &Readout) -> Vec<&crate::lane::Lane> {
     let mut lanes: Vec<_> = readout.lanes().collect();
     lanes.sort_by_key(|lane| lane.id);
