@@ -1,7 +1,7 @@
 //! Options and help text, one struct per command.
 
-use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{num::NonZeroUsize, path::PathBuf};
 
 /// Profile kernels for Tenstorrent chips: where the cycles went, and exactly what was lost.
 ///
@@ -109,6 +109,22 @@ pub(crate) struct WorkloadArgs {
     /// Seed of everything that is random in the simulator.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// What kernels are made of. Object code if not given, where this program was built with it.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kernels: Option<Kernels>,
+    /// Threads that simulate and compute, one per processor if not given. The results are
+    /// the same for any number.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// What kernels are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kernels {
+    /// RV32IM object code, executed instruction by instruction with the chip's timing.
+    Riscv,
+    /// Rust functions of this program; faster, costs are estimates.
+    Native,
 }
 
 /// Show the tables of an existing profile_log_device.csv or capture.

@@ -13,6 +13,9 @@ pub(crate) struct Document<'a> {
     devices: usize,
     worker_cores: Option<u32>,
     launches: u64,
+    /// `riscv` or `native` where kernels were simulated.
+    kernels: Option<&'a str>,
+    execution_failures: &'a [String],
     kept: Kept,
     lost: Lost,
     anomalies: u64,
@@ -71,6 +74,9 @@ pub(crate) struct Source<'a> {
     pub(crate) devices: usize,
     pub(crate) worker_cores: Option<u32>,
     pub(crate) launches: u64,
+    pub(crate) kernels: Option<&'a str>,
+    /// Sentences about kernels that went wrong.
+    pub(crate) execution_failures: &'a [String],
 }
 
 impl<'a> Document<'a> {
@@ -82,6 +88,8 @@ impl<'a> Document<'a> {
             devices: source.devices,
             worker_cores: source.worker_cores,
             launches: source.launches,
+            kernels: source.kernels,
+            execution_failures: source.execution_failures,
             kept: kept(report),
             lost: lost(losses),
             anomalies: summary.anomaly_count,

@@ -66,7 +66,7 @@ fn a_capture_reports_as_the_run_that_made_it() {
         ("full-buffer", &["--ops", "2"]),
         ("random", &["--ops", "12", "--seed", "7", "--arch", "blackhole"]),
         ("multi-op-overflow", &["--op-support-count", "50"]),
-        ("two-hour", &[]),
+        ("two-hour", &["--ops", "4"]),
     ] {
         let args = ["capture", "-o", "out", "--json", "--workload", workload];
         let run = json(&kprof(folder.path(), &[&args[..], more].concat()));

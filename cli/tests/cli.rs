@@ -123,6 +123,59 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
 }
 
 #[test]
+fn object_code_is_the_default_and_both_kinds_of_kernels_keep_and_lose_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |kernels: &[&str]| -> serde_json::Value {
+        let args = ["run", "--workload", "full-buffer", "--ops", "1", "--json"];
+        let output = kprof(folder.path(), &[&args[..], kernels].concat());
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let (default, riscv) = (run(&[]), run(&["--kernels", "riscv"]));
+    assert_eq!((&default["kernels"], &default), (&"riscv".into(), &riscv));
+    let native = run(&["--kernels", "native"]);
+    assert_eq!(native["kernels"], "native");
+    for field in ["kept", "lost", "losses"] {
+        assert_eq!(riscv[field], native[field], "{field}");
+    }
+    let names = |document: &serde_json::Value| {
+        let zones = document["zones"].as_array().unwrap();
+        let mut names: Vec<_> = zones.iter().map(|zone| zone["name"].to_string()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&riscv), names(&native));
+}
+
+#[test]
+fn no_number_of_threads_changes_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str| {
+        let args = ["run", "--ops", "2", "--rows", "0", "--threads", threads];
+        let output = kprof(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(0));
+        let log = folder.path().join("generated/profiler/.logs/profile_log_device.csv");
+        (output.stdout, std::fs::read(log).unwrap())
+    };
+    let one = run("1");
+    assert!(run("2") == one && run("3") == one);
+}
+
+#[test]
+fn launches_of_a_phase_follow_each_other_without_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "--workload", "op-support-count", "--ops", "200", "--json"];
+    let output = kprof(folder.path(), &args);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ops = document["ops"].as_array().unwrap();
+    let latencies = ops.iter().map(|op| op["op_to_op_latency_cycles"].as_u64().unwrap());
+    // The dispatcher needs 1200 cycles; a host that looks first needs 1 us more.
+    let longest = latencies.max().unwrap();
+    assert!((1200..2600).contains(&longest), "{longest}");
+    assert_eq!(ops.len(), 200);
+}
+
+#[test]
 fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "").unwrap();

@@ -51,6 +51,14 @@ impl ZoneSource {
     }
 }
 
+/// A text that names no zone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a zone as `name,file,line,{ZONE_TAG}`, found `{text}`")]
+pub struct NotAZoneText {
+    /// What it is instead.
+    pub text: String,
+}
+
 /// Names of all zones of a readout or a log.
 ///
 /// ```
@@ -73,6 +81,32 @@ impl ZoneTable {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The table of zone texts, `name,file,line,KERNEL_PROFILER`, each under the id that it
+    /// hashes to.
+    ///
+    /// # Errors
+    /// If a text is of another form.
+    ///
+    /// ```
+    /// use host_reader::{lane::ZoneIndex, names::ZoneTable};
+    /// let zones = ZoneTable::of_texts(["A,/k/k.cpp,10,KERNEL_PROFILER"])?;
+    /// assert_eq!(zones.name(ZoneIndex(0xB765)), "A");
+    /// assert!(ZoneTable::of_texts(["A"]).is_err());
+    /// # Ok::<(), host_reader::names::NotAZoneText>(())
+    /// ```
+    pub fn of_texts<T: AsRef<str>>(
+        texts: impl IntoIterator<Item = T>,
+    ) -> Result<Self, NotAZoneText> {
+        let mut zones = Self::new();
+        for text in texts {
+            let text = text.as_ref();
+            let source = ZoneSource::from_text(text);
+            let source = source.ok_or_else(|| NotAZoneText { text: text.to_owned() })?;
+            zones.add(source.id(), source);
+        }
+        Ok(zones)
     }
 
     /// Adds a place that hashes to `id`. A second, different place makes the id ambiguous.

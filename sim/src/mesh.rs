@@ -7,7 +7,7 @@ use crate::{
     config::{ChipConfig, ConfigError, MeshConfig},
     fault::Rule,
     host::HostClock,
-    machine::ExecutionFailure,
+    machine::{ExecutionFailure, KernelKind},
     mesh_access::ChipDevice,
     program::Launch,
     random::Stream,
@@ -122,9 +122,30 @@ impl SimulatedMesh {
 
     /// Carries out every launch and waits until all has landed.
     pub fn run_to_completion(&mut self) {
-        let ends = self.devices.iter_mut().map(|device| device.chip_mut().run_to_completion());
+        self.run_to_completion_with(&mut || {});
+    }
+
+    /// As [`SimulatedMesh::run_to_completion`]; says after each launch of a chip that it has
+    /// been carried out. That takes no simulated time.
+    pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
+        let devices = self.devices.iter_mut();
+        let ends = devices.map(|device| device.chip_mut().run_to_completion(on_launch));
         let end = ends.max().unwrap_or(0);
         self.host.wait_until(end + SETTLE_PS);
+    }
+
+    /// Texts of the zones that kernels on these chips open, `name,file,line,KERNEL_PROFILER`:
+    /// of object code all that are in its ELF section, of native kernels those that have been
+    /// reached so far.
+    #[must_use]
+    pub fn zone_texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for kind in KernelKind::ALL {
+            if self.chips().any(|chip| chip.facts().kernels == kind) {
+                texts.extend(kind.zone_texts());
+            }
+        }
+        texts
     }
 
     /// Time since the simulation began.

@@ -1,11 +1,8 @@
 //! Running a workload and reading it, as a host runtime would.
 
 use host_reader::{
-    ProfilerOptions, ReadOptions, init_device_profiler,
-    names::{ZoneSource, ZoneTable},
-    read::Reader,
-    readout::Readout,
-    timeline::Timeline,
+    ProfilerOptions, ReadOptions, init_device_profiler, names::ZoneTable, read::Reader,
+    readout::Readout, timeline::Timeline,
 };
 use sim::{
     config::MeshConfig,
@@ -74,16 +71,7 @@ pub(crate) fn run(config: &MeshConfig, workload: &str, ops: Option<u32>) -> Outc
 
 /// Names the zones, pairs them, and asks the simulator what really happened.
 pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
-    readout.zones = zone_names();
+    readout.zones = ZoneTable::of_texts(mesh.zone_texts()).unwrap();
     let timeline = Timeline::of_readout(&readout);
     Outcome { readout, timeline, truth: mesh.truth() }
-}
-
-fn zone_names() -> ZoneTable {
-    let mut zones = ZoneTable::new();
-    for text in sim::native::registered_zones() {
-        let source = ZoneSource::from_text(&text).unwrap();
-        zones.add(source.id(), source);
-    }
-    zones
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod check;
 mod info;
+mod kernels;
 mod report;
 mod run;
 

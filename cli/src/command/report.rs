@@ -48,6 +48,8 @@ fn show(readout: Readout, which: &str, show: ShowArgs) -> Result<ExitCode, Failu
         devices: readout.devices.len(),
         worker_cores,
         launches: launch_count(&readout),
+        kernels: None,
+        execution_failures: &[],
     };
     let title = format!("{which}{title}");
     Findings::new(readout, &TileOrigins::default()).show(&title, &source, show)

@@ -1,5 +1,6 @@
 //! `kprof run`: a workload on the simulator, read as a host would read a real mesh.
 
+use super::kernels::{self, use_threads};
 use crate::{
     args::{RunArgs, ShowArgs, WorkloadArgs},
     failure::Failure,
@@ -10,14 +11,8 @@ use crate::{
     tables::counted,
 };
 use host_reader::{
-    ProfilerOptions,
-    analysis::TileOrigins,
-    capture::OpMetadata,
-    init_device_profiler,
-    log::write_device_log_file,
-    mesh::Mesh,
-    names::{ZoneSource, ZoneTable},
-    readout::Readout,
+    ProfilerOptions, analysis::TileOrigins, capture::OpMetadata, init_device_profiler,
+    log::write_device_log_file, mesh::Mesh, names::ZoneTable, readout::Readout,
 };
 use sim::{
     arch::Arch,
@@ -32,9 +27,6 @@ use std::{
     process::ExitCode,
 };
 use wire::RunHostId;
-
-/// Launches that are carried out between two steps of the progress bar.
-const LAUNCHES_PER_STEP: usize = 64;
 
 /// What is written besides the tables.
 pub(super) struct Outputs {
@@ -54,22 +46,28 @@ pub(super) fn carry_out(
     outputs: &Outputs,
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
+    use_threads(args.threads)?;
     let workload = Workload::named(&args.workload).map_err(sentence)?;
     let config = config(args, workload)?;
     let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
-    let mut mesh = SimulatedMesh::new(&config).map_err(sentence)?;
+    let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     let options = WorkloadOptions { ops: args.ops, seed: args.seed, ..WorkloadOptions::default() };
     let plan = workload.plan(&mesh, &options);
+    let config = config.with_kernels(kernels::choose(args.kernels, &plan)?);
+    let mut mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     outputs.make_folders()?;
     let readout = execute(&mut mesh, &plan, &config, outputs.capture.as_ref())?;
     if let Some(log) = &outputs.log {
         write_device_log_file(log, &readout).map_err(sentence)?;
     }
+    let failures: Vec<String> = mesh.execution_failures().map(ToString::to_string).collect();
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
         worker_cores,
-        launches: plan.launch_count() as u64 * config.chips.len() as u64,
+        launches: launch_count(&plan, &config),
+        kernels: Some(config.kernels.label()),
+        execution_failures: &failures,
     };
     let code = Findings::new(readout, &TileOrigins::default()).show(
         &title(args, workload, &source),
@@ -79,7 +77,7 @@ pub(super) fn carry_out(
     if !show.json {
         outputs.tell();
     }
-    Ok(code)
+    Ok(if kernels::tell_failures(&failures, show.rows) { ExitCode::from(2) } else { code })
 }
 
 impl Outputs {
@@ -158,16 +156,16 @@ fn execute(
     init_device_profiler(mesh, &options).map_err(sentence)?;
     let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
     let mut recording = Recording::begin(mesh, capture, &ops)?;
-    let progress = Progress::new("launches", plan.launch_count() as u64);
-    let mut launched = 0;
+    let progress = Progress::new("launches", launch_count(plan, config));
+    let mut launches_done = 0;
     for (index, phase) in plan.phases.iter().enumerate() {
-        for launches in phase.launches.chunks(LAUNCHES_PER_STEP) {
-            launches.iter().for_each(|launch| mesh.enqueue_everywhere(launch));
-            mesh.run_to_completion();
-            launched += launches.len();
-            progress.set(launched as u64);
-        }
-        recording.read(mesh, zone_names(), index + 1 == plan.phases.len())?;
+        mesh.enqueue_phase(phase);
+        mesh.run_to_completion_with(&mut || {
+            launches_done += 1;
+            progress.set(launches_done);
+        });
+        let names = zone_names(mesh)?;
+        recording.read(mesh, names, index + 1 == plan.phases.len())?;
     }
     recording.finish(mesh)
 }
@@ -190,25 +188,23 @@ fn op_names(mesh: &mut SimulatedMesh, plan: &Plan) -> Vec<OpMetadata> {
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }
 
-/// Names of the zones that native kernels have opened.
-fn zone_names() -> ZoneTable {
-    let mut zones = ZoneTable::new();
-    for text in sim::native::registered_zones() {
-        if let Some(source) = ZoneSource::from_text(&text) {
-            zones.add(source.id(), source);
-        }
-    }
-    zones
+fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
+    plan.launch_count() as u64 * config.chips.len() as u64
+}
+
+fn zone_names(mesh: &SimulatedMesh) -> Result<ZoneTable, Failure> {
+    ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
 }
 
 fn title(args: &WorkloadArgs, workload: &Workload, source: &Source<'_>) -> String {
     format!(
-        "{} on {}: {} of {}, {}, seed {}",
+        "{} on {}: {} of {}, {}, {} kernels, seed {}",
         workload.name,
         source.arch,
         counted(source.devices as u64, "chip", "chips"),
         counted(source.worker_cores.unwrap_or(0).into(), "worker core", "worker cores"),
         counted(source.launches, "launch", "launches"),
+        source.kernels.unwrap_or_default(),
         args.seed,
     )
 }

@@ -175,11 +175,13 @@ impl Chip {
         }
     }
 
-    /// Carries out every launch and lets every write land; returns when that is over.
-    pub(crate) fn run_to_completion(&mut self) -> Picoseconds {
+    /// Carries out every launch, saying so after each, and lets every write land; returns
+    /// when that is over.
+    pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
         while let Some(go_cycle) = self.next_go_cycle() {
             self.dram.land_until(go_cycle);
             self.run_next(u64::MAX);
+            on_launch();
         }
         let quiet_from = self.dram.quiet_from().unwrap_or(0);
         let ended = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(0);

@@ -66,6 +66,26 @@ pub enum KernelKind {
 }
 
 impl KernelKind {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Native, Self::Riscv];
+
+    /// A word for it: `native` or `riscv`.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Riscv => "riscv",
+        }
+    }
+
+    /// Texts of the zones of its kernels, see [`crate::mesh::SimulatedMesh::zone_texts`].
+    pub(crate) fn zone_texts(self) -> Vec<String> {
+        match self {
+            Self::Native => crate::native::registered_zones(),
+            Self::Riscv => images::zones(),
+        }
+    }
+
     /// Object code where this build has it.
     #[must_use]
     pub const fn preferred() -> Self {
@@ -73,7 +93,10 @@ impl KernelKind {
     }
 }
 
-/// Whether this build has object code for the RISCs: the target was installed.
+/// The target that object code is built for.
+pub const TARGET: &str = "riscv32im-unknown-none-elf";
+
+/// Whether this build has object code for the RISCs: [`TARGET`] was installed.
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)

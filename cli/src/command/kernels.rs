@@ -1,0 +1,74 @@
+//! What a run's kernels are made of, on how many threads they run, and how they failed.
+
+use crate::{args::Kernels, failure::Failure, tables::counted};
+use sim::{
+    machine::{KernelKind, TARGET, has_object_code},
+    workload::Plan,
+};
+use std::num::NonZeroUsize;
+
+/// The kernels that were asked for; object code if nothing was said and there is any, and
+/// otherwise native kernels and a line that says why.
+pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, Failure> {
+    let hindrance = hindrance(has_object_code(), plan.runs_as_object_code());
+    match (asked, hindrance) {
+        (Some(Kernels::Native), _) => Ok(KernelKind::Native),
+        (Some(Kernels::Riscv) | None, None) => Ok(KernelKind::Riscv),
+        (Some(Kernels::Riscv), Some(hindrance)) => Err(Failure::Sentence(format!(
+            "cannot run object code: {hindrance}; or choose --kernels native"
+        ))),
+        (None, Some(hindrance)) => {
+            eprintln!("kprof: native kernels, whose costs are estimates: {hindrance}");
+            Ok(KernelKind::Native)
+        }
+    }
+}
+
+/// What stands against object code, and what to do about it.
+fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
+    match (has_object_code, is_in_object_code) {
+        (false, _) => Some(format!(
+            "this kprof was built without the target of the RISCs; \
+             `rustup target add {TARGET}` and build it again"
+        )),
+        (true, false) => {
+            Some("a kernel of this workload exists only as a native function".to_owned())
+        }
+        (true, true) => None,
+    }
+}
+
+/// Lets everything run on so many threads; on one per processor if nothing was said.
+pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
+    let Some(count) = count else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
+    pool.build_global().map_err(|error| {
+        Failure::Sentence(format!("cannot start {count} threads: {error}; choose fewer"))
+    })
+}
+
+/// Tells of kernels that went wrong, at most `rows` of them; whether there were any.
+pub(super) fn tell_failures(failures: &[String], rows: usize) -> bool {
+    let shown = if rows == 0 { failures.len() } else { rows };
+    for failure in failures.iter().take(shown) {
+        eprintln!("kprof: {failure}");
+    }
+    if failures.len() > shown {
+        let hidden = counted((failures.len() - shown) as u64, "more failure", "more failures");
+        eprintln!("kprof: {hidden} of kernels, --rows 0 shows all");
+    }
+    !failures.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_install_is_said_where_the_target_was_missing() {
+        assert_eq!(hindrance(true, true), None);
+        let sentence = hindrance(false, true).unwrap();
+        assert!(sentence.contains("`rustup target add riscv32im-unknown-none-elf`"), "{sentence}");
+        assert!(hindrance(true, false).unwrap().contains("native function"));
+    }
+}
