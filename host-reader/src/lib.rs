@@ -13,6 +13,7 @@
 //! | How long did ops and zones take? | [`analysis`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | [`log`] |
+//! | How does every viewer get its file? | [`export`] |
 //! | How is a read kept, word for word? | [`capture`] |
 //!
 //! The first example to run stands at [`read_device_profiler`].
@@ -24,6 +25,7 @@ pub mod anomaly;
 pub mod capture;
 pub mod clock;
 pub mod decode;
+pub mod export;
 pub mod init;
 pub mod lane;
 pub mod ledger;

@@ -2,6 +2,7 @@
 
 use super::{
     keywords::{KeywordTable, Keywords},
+    op::LaunchRun,
     origins::TileOrigins,
 };
 use crate::lane::{Lane, LaneId, Run, TraceReplay};
@@ -127,6 +128,13 @@ pub(super) struct LaneRun {
     /// Time of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
     pub(super) extents: Extents,
+}
+
+impl LaneRun {
+    /// Where the run stands in its readout.
+    pub(super) const fn place(&self) -> LaunchRun {
+        LaunchRun { lane: self.lane, run: self.index }
+    }
 }
 
 /// The runs of a lane that hold records.

@@ -5,7 +5,10 @@
 //! fellows (a RISC without a kernel in some launches, a core whose records were lost),
 //! its runs go where their times say.
 
-use super::figures::{Extents, LaneRun};
+use super::{
+    figures::{Extents, LaneRun},
+    op::LaunchRun,
+};
 use crate::mesh::Noc0Coord;
 
 /// All lanes of one core in one launch.
@@ -18,6 +21,8 @@ pub(super) struct CoreLaunch {
     pub(super) ordinal: usize,
     /// Whether the ordinal was found by time.
     pub(super) is_matched_by_time: bool,
+    /// The runs that were joined.
+    pub(super) runs: Vec<LaunchRun>,
 }
 
 /// Joins the runs of one program and replay on one chip, ordered by core, lane and index.
@@ -62,6 +67,7 @@ fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
         extents: run.extents,
         ordinal,
         is_matched_by_time: false,
+        runs: vec![run.place()],
     }
 }
 
@@ -69,6 +75,7 @@ fn enter(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.bounds.0 = launch.bounds.0.min(run.bounds.0);
     launch.bounds.1 = launch.bounds.1.max(run.bounds.1);
     launch.extents.join(&run.extents);
+    launch.runs.push(run.place());
 }
 
 /// The window that the middle of `bounds` lies in, or lies nearest to.

@@ -9,7 +9,7 @@ use wire::Risc;
 
 /// What a zone's name says it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keywords(u8);
+pub(crate) struct Keywords(u8);
 
 impl Keywords {
     const FIRMWARE: u8 = 1;
@@ -19,7 +19,7 @@ impl Keywords {
         [("BRISC-KERNEL", 4), ("NCRISC-KERNEL", 8), ("TRISC-KERNEL", 16), ("ERISC-KERNEL", 32)];
     const DATA_MOVEMENT: u8 = 4 | 8 | 32;
 
-    pub(super) fn of_name(name: &str) -> Self {
+    pub(crate) fn of_name(name: &str) -> Self {
         let mut bits = 0;
         if name.contains("-FW") {
             bits |= Self::FIRMWARE;
@@ -38,12 +38,12 @@ impl Keywords {
     }
 
     #[inline]
-    pub(super) const fn is_firmware(self) -> bool {
+    pub(crate) const fn is_firmware(self) -> bool {
         self.0 & Self::FIRMWARE != 0
     }
 
     #[inline]
-    pub(super) const fn is_kernel(self) -> bool {
+    pub(crate) const fn is_kernel(self) -> bool {
         self.0 & Self::KERNEL != 0
     }
 

@@ -16,19 +16,19 @@ pub(super) struct Latency {
 /// where an op starts before the previous one ends or has no length. Nanoseconds are the
 /// cycles times the op's own nanoseconds per cycle.
 pub(super) fn latencies(
-    ops: &[Op],
+    ops: &[&Op],
     span: impl Fn(&Op) -> Option<Span>,
     end_of: impl Fn(&Op) -> Option<u64>,
 ) -> Vec<Option<Latency>> {
-    let mut order: Vec<_> = (0..ops.len()).filter(|&i| span(&ops[i]).is_some()).collect();
-    order.sort_by_key(|&i| span(&ops[i]).map(|span| span.start_cycle));
+    let mut order: Vec<_> = (0..ops.len()).filter(|&i| span(ops[i]).is_some()).collect();
+    order.sort_by_key(|&i| span(ops[i]).map(|span| span.start_cycle));
     let mut latencies = vec![None; ops.len()];
     let mut previous_end = None;
     for i in order {
-        if let Some(span) = span(&ops[i]) {
+        if let Some(span) = span(ops[i]) {
             latencies[i] = latency(span, previous_end.unwrap_or(span.start_cycle));
         }
-        previous_end = end_of(&ops[i]);
+        previous_end = end_of(ops[i]);
     }
     latencies
 }

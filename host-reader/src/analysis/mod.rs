@@ -3,6 +3,7 @@
 //! | question | open |
 //! |---|---|
 //! | how long did each launch of each program take? | [`ops_of`] |
+//! | which runs of which lanes make up a launch? | [`launches_of`] |
 //! | where did the cycles go? | [`zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | all of it at once | [`Report`] |
@@ -26,7 +27,8 @@ mod sums;
 mod zones;
 
 pub use distribution::CycleStatistics;
-pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Op, RiscKernels, ops_of};
+pub(crate) use keywords::Keywords;
+pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use origins::TileOrigins;
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, Summary};

@@ -9,7 +9,10 @@ use super::{
     origins::TileOrigins,
     span::{Span, cycles_to_ns},
 };
-use crate::readout::{DeviceReadout, Readout};
+use crate::{
+    lane::LaneId,
+    readout::{DeviceReadout, Readout},
+};
 use rayon::prelude::*;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
@@ -94,41 +97,76 @@ pub struct Op {
 /// that differ do so by 10^9 cycles and more.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
 
+/// One run of one lane, as part of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaunchRun {
+    /// Whose run.
+    pub lane: LaneId,
+    /// Index of the run in [`crate::lane::Lane::runs`].
+    pub run: usize,
+}
+
+/// An op together with what it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The figures.
+    pub op: Op,
+    /// Time of the earliest record, on the clock of the chip's reference.
+    pub first_cycle: u64,
+    /// Time of the latest record.
+    pub last_cycle: u64,
+    /// The runs, by core; those of one core in no particular order.
+    pub runs: Vec<LaunchRun>,
+}
+
 /// The ops of all chips, by chip and time.
 ///
 /// Times of different cores are compared after `origins`. A core that is missing from a
 /// launch just does not count.
 #[must_use]
 pub fn ops_of(readout: &Readout, origins: &TileOrigins) -> Vec<Op> {
-    let keywords = KeywordTable::of_readout(readout);
-    let devices = readout.devices.iter();
-    devices.flat_map(|device| device_ops(device, &keywords, origins)).collect()
+    launches_of(readout, origins).into_iter().map(|launch| launch.op).collect()
 }
 
-fn device_ops(device: &DeviceReadout, keywords: &KeywordTable, origins: &TileOrigins) -> Vec<Op> {
+/// The ops of all chips, by chip and time, each with its runs.
+///
+/// Every run that holds records belongs to exactly one launch.
+#[must_use]
+pub fn launches_of(readout: &Readout, origins: &TileOrigins) -> Vec<Launch> {
+    let keywords = KeywordTable::of_readout(readout);
+    let devices = readout.devices.iter();
+    devices.flat_map(|device| device_launches(device, &keywords, origins)).collect()
+}
+
+fn device_launches(
+    device: &DeviceReadout,
+    keywords: &KeywordTable,
+    origins: &TileOrigins,
+) -> Vec<Launch> {
     let lanes = device.lanes.par_iter();
     let mut runs: Vec<_> = lanes.flat_map_iter(|lane| lane_runs(lane, keywords, origins)).collect();
     runs.sort_by_key(|run| (run.key, run.lane.core, run.lane.risc, run.index));
     let of_programs: Vec<_> = runs.chunk_by(|one, other| one.key == other.key).collect();
     let clock = device.chip.aiclk_mhz;
-    let mut timed_ops: Vec<_> =
-        of_programs.into_par_iter().flat_map_iter(|runs| program_ops(runs, clock)).collect();
-    timed_ops.sort_by_key(|&(begin, _)| begin);
-    let mut ops: Vec<_> = timed_ops.into_iter().map(|(_, op)| op).collect();
-    enter_latencies(&mut ops);
-    ops
+    let mut launches: Vec<_> =
+        of_programs.into_par_iter().flat_map_iter(|runs| program_launches(runs, clock)).collect();
+    launches.sort_by_key(|launch| launch.first_cycle);
+    enter_latencies(&mut launches);
+    launches
 }
 
-/// The launches of one program and replay, each with the time of its first record.
-fn program_ops(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<(u64, Op)> {
+/// The launches of one program and replay.
+fn program_launches(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<Launch> {
     let Some(first) = runs.first() else { return Vec::new() };
     let launches = join_runs(runs);
     let of_launches = launches.chunk_by(|one, other| one.ordinal == other.ordinal);
-    let op = |cores: &[CoreLaunch]| {
-        let begin = cores.iter().map(|core| core.bounds.0).min().unwrap_or(0);
-        (begin, op_of(first.lane.chip_id, first.key, cores, aiclk_mhz))
+    let launch = |cores: &[CoreLaunch]| Launch {
+        op: op_of(first.lane.chip_id, first.key, cores, aiclk_mhz),
+        first_cycle: cores.iter().map(|core| core.bounds.0).min().unwrap_or(0),
+        last_cycle: cores.iter().map(|core| core.bounds.1).max().unwrap_or(0),
+        runs: cores.iter().flat_map(|core| core.runs.iter().copied()).collect(),
     };
-    of_launches.map(op).collect()
+    of_launches.map(launch).collect()
 }
 
 fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
@@ -197,14 +235,16 @@ fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
 }
 
-fn enter_latencies(ops: &mut [Op]) {
+fn enter_latencies(launches: &mut [Launch]) {
+    let ops: Vec<&Op> = launches.iter().map(|launch| &launch.op).collect();
     let kernel_end = |op: &Op| op.kernel.map(|kernel| kernel.end_cycle);
-    let whole = latencies(ops, |op| op.kernel, kernel_end);
-    let data_movement = latencies(ops, |op| op.data_movement_kernel, kernel_end);
+    let whole = latencies(&ops, |op| op.kernel, kernel_end);
+    let data_movement = latencies(&ops, |op| op.data_movement_kernel, kernel_end);
     let parts = |latency: Option<Latency>| {
         (latency.map(|latency| latency.cycles), latency.and_then(|latency| latency.ns))
     };
-    for ((op, whole), data_movement) in ops.iter_mut().zip(whole).zip(data_movement) {
+    let ops = launches.iter_mut().map(|launch| &mut launch.op);
+    for ((op, whole), data_movement) in ops.zip(whole).zip(data_movement) {
         (op.op_to_op_latency_cycles, op.op_to_op_latency_ns) = parts(whole);
         (op.data_movement_op_to_op_latency_cycles, op.data_movement_op_to_op_latency_ns) =
             parts(data_movement);

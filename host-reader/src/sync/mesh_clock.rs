@@ -157,6 +157,12 @@ impl MeshClock {
         self.problems.splice(0..0, problems);
     }
 
+    /// The clock of a chip's reference tile, on whose counter aligned times are.
+    #[must_use]
+    pub fn reference_clock(&self, chip_id: u32) -> Option<TileClock<'_>> {
+        self.map.tile(self.chips.get(&chip_id)?.reference)
+    }
+
     fn clock_of(&self, chip_id: u32, core: Noc0Coord) -> Option<TileClock<'_>> {
         self.map.tile(tile_of(chip_id, core)?)
     }

@@ -1,0 +1,24 @@
+//! Exports: one model of what was recorded, and what every format needs to be written safely.
+//!
+//! | question | item |
+//! |---|---|
+//! | what does every exporter walk? | [`Trace`], made by [`Trace::new`] from a [`TraceSource`] |
+//! | which part of it is wanted? | [`TraceFilter`] |
+//! | how does a file get its name only once it is whole? | [`write_atomically`] |
+//!
+//! The model is built once: lanes are paired, brought onto one clock per chip, put in
+//! time order and nested properly, names are numbered densely. What had to be changed for
+//! that is counted in the model, as are losses, anomalies and what a filter hides.
+//! Formats are the business of the modules beside it.
+
+mod destination;
+mod filter;
+mod trace;
+
+pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
+pub use filter::{FilterError, TraceFilter};
+pub use trace::{
+    DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceName,
+    TraceNames, TraceOp, TracePoint, TracePoints, TraceRun, TraceSource, TraceZone, TraceZones,
+    ZoneEdge,
+};
