@@ -82,7 +82,13 @@ impl Build {
 
     /// Everything that the images are made of, so that nothing else makes them anew.
     fn announce_inputs(&self) {
-        let own = ["sim/build.rs", "sim/objects", "sim/src/kernel/body.rs", "sim/src/random.rs"];
+        let own = [
+            "sim/build.rs",
+            "sim/objects",
+            "sim/src/kernel/body.rs",
+            "sim/src/kernel/script_body.rs",
+            "sim/src/random.rs",
+        ];
         let shared = ["sim/src/machine/mailbox.rs", "Cargo.toml", "rust-toolchain.toml"];
         let crates = ["wire/src", "wire/Cargo.toml"];
         let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];

@@ -1,16 +1,18 @@
-//! The workloads that mirror upstream's own tests, with figures worked out by hand.
+//! The workloads that mirror upstream's own tests, with figures worked out by hand, which
+//! native kernels and object code must both give.
 //!
 //! A simulated Wormhole has 64 worker cores of five RISCs. Every launch of a kernel leaves
 //! two guaranteed zones per RISC, `-FW` and `-KERNEL`.
 
 use crate::{
     accounting::{assert_honest, kept, lost, total},
-    support::{Outcome, run},
+    support::{Outcome, has_object_code, run},
 };
 use host_reader::ledger::LossCause;
 use sim::{
     config::MeshConfig,
     fault::{AppliedFault, FaultEffect},
+    machine::KernelKind,
     program::Emission,
 };
 use std::collections::BTreeMap;
@@ -18,6 +20,47 @@ use wire::Risc;
 
 const CORES: u64 = 64;
 const RISCS: u64 = 5;
+
+/// A simulated Wormhole whose kernels are of a kind.
+fn wormhole(kernels: KernelKind) -> MeshConfig {
+    MeshConfig::wormhole(1).with_kernels(kernels)
+}
+
+macro_rules! with_both_kinds_of_kernels {
+    ($($name:ident)*) => {
+        mod native {
+            $(
+                #[test]
+                fn $name() {
+                    super::$name(super::KernelKind::Native);
+                }
+            )*
+        }
+
+        mod riscv {
+            $(
+                #[test]
+                fn $name() {
+                    if super::has_object_code() {
+                        super::$name(super::KernelKind::Riscv);
+                    }
+                }
+            )*
+        }
+    };
+}
+
+with_both_kinds_of_kernels! {
+    a_full_buffer_keeps_125_zones_and_counts_the_other_25
+    timestamped_events_keep_every_record_that_500_words_hold
+    two_rounds_of_a_thousand_ops_lose_nothing
+    an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest
+    the_support_count_decides_how_many_ops_are_kept
+    ten_thousand_ops_are_kept_when_dram_is_made_for_them
+    lanes_with_room_for_sums_hold_more_ops_that_have_none
+    counted_cycles_are_within_a_hundredth_of_the_truth
+    two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic
+}
 
 /// Zones of one name, by RISC.
 fn zones_named(outcome: &Outcome, name: &str) -> BTreeMap<Risc, u64> {
@@ -47,13 +90,13 @@ fn kernels_per_core(outcome: &Outcome, risc: Risc, name: &str) -> u64 {
 fn assert_sound(outcome: &Outcome) {
     let odd: Vec<_> = outcome.readout.anomalies.kept().iter().collect();
     assert!(odd.is_empty(), "{odd:?}");
+    assert_eq!(outcome.failures, []);
     assert_eq!(outcome.timeline.anomalies.anomaly_count(), 0);
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
 }
 
-#[test]
-fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
-    let outcome = run(&MeshConfig::wormhole(1), "full-buffer", None);
+fn a_full_buffer_keeps_125_zones_and_counts_the_other_25(kernels: KernelKind) {
+    let outcome = run(&wormhole(kernels), "full-buffer", None);
     let launches = 23;
     assert_eq!(all_zones_named(&outcome, "TEST-FULL"), CORES * launches * RISCS * 125);
     let missing = outcome.readout.losses.by_cause(LossCause::L1Full);
@@ -66,9 +109,8 @@ fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
     assert_sound(&outcome);
 }
 
-#[test]
-fn timestamped_events_keep_every_record_that_500_words_hold() {
-    let outcome = run(&MeshConfig::wormhole(1), "timestamped-events", None);
+fn timestamped_events_keep_every_record_that_500_words_hold(kernels: KernelKind) {
+    let outcome = run(&wormhole(kernels), "timestamped-events", None);
     // A zone takes 4 words, data 4, an event 2: 500 / 10 = 50 rounds of 150 fit exactly.
     let rounds = CORES * RISCS * 2 * 50;
     let fixed_zones = CORES * RISCS * 2 * 2;
@@ -81,9 +123,8 @@ fn timestamped_events_keep_every_record_that_500_words_hold() {
     assert_sound(&outcome);
 }
 
-#[test]
-fn two_rounds_of_a_thousand_ops_lose_nothing() {
-    let config = MeshConfig::wormhole(1).with_program_support_count(1200);
+fn two_rounds_of_a_thousand_ops_lose_nothing(kernels: KernelKind) {
+    let config = wormhole(kernels).with_program_support_count(1200);
     let outcome = run(&config, "multi-op", None);
     let kernels = zones_named(&outcome, "BRISC-KERNEL");
     assert_eq!(kernels, BTreeMap::from([(Risc::Brisc, CORES * 2000)]));
@@ -91,9 +132,8 @@ fn two_rounds_of_a_thousand_ops_lose_nothing() {
     assert_sound(&outcome);
 }
 
-#[test]
-fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
-    let outcome = run(&MeshConfig::wormhole(1), "multi-op-overflow", None);
+fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest(kernels: KernelKind) {
+    let outcome = run(&wormhole(kernels), "multi-op-overflow", None);
     assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), 1000);
     assert_eq!(kernels_per_core(&outcome, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
     // Upstream keeps 200: it sends a TRISC's old words again with every launch. Ours sends
@@ -111,36 +151,31 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
     assert_sound(&outcome);
 }
 
-#[test]
-fn the_support_count_decides_how_many_ops_are_kept() {
+fn the_support_count_decides_how_many_ops_are_kept(kernels: KernelKind) {
     for (support_count, kept_ops) in [(10, 43), (100, 100), (1000, 1000), (5000, 5000)] {
-        assert_support_count(support_count, false, kept_ops);
+        assert_support_count(kernels, support_count, false, kept_ops);
     }
 }
 
-#[test]
-fn ten_thousand_ops_are_kept_when_dram_is_made_for_them() {
-    assert_support_count(10_000, false, 10_000);
+fn ten_thousand_ops_are_kept_when_dram_is_made_for_them(kernels: KernelKind) {
+    assert_support_count(kernels, 10_000, false, 10_000);
 }
 
-#[test]
-fn lanes_with_room_for_sums_hold_more_ops_that_have_none() {
+fn lanes_with_room_for_sums_hold_more_ops_that_have_none(kernels: KernelKind) {
     // 64 bytes for each of 200 programs are 48 bytes for 266.
-    assert_support_count(200, true, 266);
+    assert_support_count(kernels, 200, true, 266);
 }
 
 #[track_caller]
-fn assert_support_count(support_count: u32, has_sums: bool, kept_ops: u64) {
-    let config =
-        MeshConfig::wormhole(1).with_program_support_count(support_count).with_sums(has_sums);
+fn assert_support_count(kernels: KernelKind, support_count: u32, has_sums: bool, kept_ops: u64) {
+    let config = wormhole(kernels).with_program_support_count(support_count).with_sums(has_sums);
     let outcome = run(&config, "op-support-count", None);
     assert_eq!(kernels_per_core(&outcome, Risc::Brisc, "BRISC-KERNEL"), kept_ops);
     assert_sound(&outcome);
 }
 
-#[test]
-fn counted_cycles_are_within_a_hundredth_of_the_truth() {
-    let outcome = run(&MeshConfig::wormhole(1), "cycle-count", None);
+fn counted_cycles_are_within_a_hundredth_of_the_truth(kernels: KernelKind) {
+    let outcome = run(&wormhole(kernels), "cycle-count", None);
     let mut checked = 0;
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
         let key = sim::truth::RiscKey {
@@ -165,10 +200,9 @@ fn counted_cycles_are_within_a_hundredth_of_the_truth() {
     assert!(checked > 0);
 }
 
-#[test]
-fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic() {
+fn two_hours_with_a_wrap_and_a_torn_read_come_out_monotonic(kernels: KernelKind) {
     use host_reader::anomaly::AnomalyKind;
-    let outcome = run(&MeshConfig::wormhole(1), "two-hour", None);
+    let outcome = run(&wormhole(kernels), "two-hour", None);
     for lane in outcome.readout.lanes() {
         for run in 0..lane.runs.len() {
             let times = &lane.times[lane.run_records(run)];

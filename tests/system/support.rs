@@ -7,6 +7,7 @@ use host_reader::{
 use sim::{
     config::MeshConfig,
     fault::Rule,
+    machine::{self, ExecutionFailure},
     mesh::SimulatedMesh,
     truth::Truth,
     workload::{Plan, Workload, WorkloadOptions},
@@ -18,6 +19,8 @@ pub(crate) struct Outcome {
     pub(crate) readout: Readout,
     pub(crate) timeline: Timeline,
     pub(crate) truth: Truth,
+    /// Object code that went wrong.
+    pub(crate) failures: Vec<ExecutionFailure>,
 }
 
 /// A mesh on which a workload is about to run.
@@ -73,5 +76,18 @@ pub(crate) fn run(config: &MeshConfig, workload: &str, ops: Option<u32>) -> Outc
 pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     readout.zones = ZoneTable::of_texts(mesh.zone_texts()).unwrap();
     let timeline = Timeline::of_readout(&readout);
-    Outcome { readout, timeline, truth: mesh.truth() }
+    let failures = mesh.execution_failures().cloned().collect();
+    Outcome { readout, timeline, truth: mesh.truth(), failures }
+}
+
+/// Whether the build has object code; says what to install if not, which is a failure in CI.
+pub(crate) fn has_object_code() -> bool {
+    let has_object_code = machine::has_object_code();
+    if !has_object_code {
+        let line =
+            format!("not tested without object code; `rustup target add {}`", machine::TARGET);
+        assert!(std::env::var("CI").map_or(true, |ci| ci != "true"), "{line}");
+        eprintln!("{line}");
+    }
+    has_object_code
 }

@@ -1,8 +1,8 @@
-//! Two hundred random runs with faults: what was kept and lost is what was emitted.
+//! Hundreds of random runs with faults: what was kept and lost is what was emitted.
 
 use crate::{
     accounting::{Account, emitted, kept, lost, sum},
-    support::{Outcome, Session, outcome},
+    support::{Outcome, Session, has_object_code, outcome},
 };
 use host_reader::{ReadOptions, lane::LaneId, mesh::Noc0Coord, read::Reader, readout::Readout};
 use sim::{
@@ -14,6 +14,7 @@ use sim::{
             WrapClock,
         },
     },
+    machine::KernelKind,
     program::Emission,
     workload::WorkloadOptions,
 };
@@ -23,13 +24,25 @@ use std::{
 };
 use wire::vector::FIRST_OPTIONAL;
 
-const SEEDS: u64 = 200;
-
 #[test]
 fn kept_and_lost_add_up_to_emitted_in_two_hundred_runs_with_faults() {
+    check_runs(KernelKind::Native, 0..200);
+}
+
+#[test]
+fn kept_and_lost_add_up_to_emitted_in_sixty_runs_of_object_code_with_faults() {
+    if has_object_code() {
+        check_runs(KernelKind::Riscv, 1000..1060);
+    }
+}
+
+fn check_runs(kernels: KernelKind, seeds: std::ops::Range<u64>) {
     let mut faults_seen = BTreeMap::<String, usize>::new();
-    for seed in 0..SEEDS {
-        let outcome = if seed % 4 == 3 { read_while_running(seed) } else { read_at_the_end(seed) };
+    for seed in seeds {
+        let session = session(kernels, seed);
+        let outcome = if seed % 4 == 3 { read_while_running(seed, session) } else { session.run() };
+        let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
+        assert!(failures.is_empty(), "seed {seed}: {failures:?}");
         for fault in &outcome.truth.faults {
             *faults_seen.entry(fault.rule.to_string()).or_default() += 1;
         }
@@ -40,12 +53,13 @@ fn kept_and_lost_add_up_to_emitted_in_two_hundred_runs_with_faults() {
     }
 }
 
-fn session(seed: u64) -> Session {
+fn session(kernels: KernelKind, seed: u64) -> Session {
     // Small lanes, so that DRAM overflows in many of the runs.
     let support_count = [43, 60, 100, 1000][usize::try_from(seed % 4).unwrap()];
     let config = MeshConfig::wormhole(seed)
         .with_program_support_count(support_count)
-        .with_sums(seed.is_multiple_of(2));
+        .with_sums(seed.is_multiple_of(2))
+        .with_kernels(kernels);
     let workload = if seed.is_multiple_of(3) { "quick-push" } else { "random" };
     let options = WorkloadOptions { ops: Some(12), seed, ..WorkloadOptions::default() };
     Session::new(&config, workload, &options, rules(seed))
@@ -76,13 +90,9 @@ fn lose_run() -> Arc<dyn Rule> {
     }))
 }
 
-fn read_at_the_end(seed: u64) -> Outcome {
-    session(seed).run()
-}
-
 /// Reads again and again while launches and pushes are under way.
-fn read_while_running(seed: u64) -> Outcome {
-    let Session { mut mesh, plan } = session(seed);
+fn read_while_running(seed: u64, session: Session) -> Outcome {
+    let Session { mut mesh, plan } = session;
     let mut reader = Reader::new(ReadOptions::default());
     let mut readout = Readout::default();
     for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {

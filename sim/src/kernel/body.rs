@@ -17,6 +17,9 @@ pub trait Environment {
     /// Runtime argument `index` of the launch, 0 where it gives none.
     fn arg(&self, index: u32) -> u32;
 
+    /// Word `index` of the kernel's own data, which the launch brought.
+    fn data(&self, index: u32) -> u32;
+
     /// A random number below `bound`, of this RISC in this launch.
     fn draw(&mut self, bound: u32) -> u32;
 }

@@ -1,9 +1,10 @@
 //! Kernels that exist twice: as native functions and as object code.
 //!
-//! What they do stands in [`body`]; here are the native environment and what a reader may
+//! What they do stands in [`body`] and `script_body`; here are the native environment and what a reader may
 //! expect of each.
 
 pub mod body;
+pub mod script_body;
 
 use crate::{
     native,
@@ -26,6 +27,14 @@ pub struct TwinKernel {
 pub struct Native {
     context: KernelContext,
     random: Stream,
+    data: Arc<[u32]>,
+}
+
+impl Native {
+    /// What a kernel with `data` of its own can ask of the RISC that runs it.
+    pub(crate) fn new(context: &KernelContext, data: &Arc<[u32]>) -> Self {
+        Self { context: context.clone(), random: context.random(), data: Arc::clone(data) }
+    }
 }
 
 impl Environment for Native {
@@ -37,6 +46,10 @@ impl Environment for Native {
         self.context.arg(index as usize)
     }
 
+    fn data(&self, index: u32) -> u32 {
+        self.data.get(index as usize).copied().unwrap_or(0)
+    }
+
     fn draw(&mut self, bound: u32) -> u32 {
         u32::try_from(self.random.below(bound.into())).unwrap_or(0)
     }
@@ -44,7 +57,7 @@ impl Environment for Native {
 
 impl Kernel for TwinKernel {
     fn run(&self, context: &KernelContext) {
-        (self.run)(&mut Native { context: context.clone(), random: context.random() });
+        (self.run)(&mut Native::new(context, &Arc::default()));
     }
 
     fn emission(&self, context: &KernelContext) -> Emission {

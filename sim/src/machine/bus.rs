@@ -43,7 +43,7 @@ pub(crate) struct Signals {
 /// How far a RISC's read of the wall clock is.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockRead {
-    /// A fault holds the read of the low word back until then.
+    /// A fault holds the read of the high word back until then.
     held_until: Option<u64>,
     /// When the low word was read.
     low_at: Option<u64>,
@@ -136,8 +136,8 @@ impl Bus for TileBus<'_> {
             return Err(Refusal::Unsupported);
         }
         match address {
-            WALL_CLOCK_LOW => self.read_clock_low(cycle),
-            WALL_CLOCK_HIGH => Ok(self.read_clock_high(cycle)),
+            WALL_CLOCK_LOW => Ok(self.read_clock_low(cycle)),
+            WALL_CLOCK_HIGH => self.read_clock_high(cycle),
             WALL_CLOCK_LATCHED => Ok(self.stage.tile.clock.latched_high()),
             SOFT_RESET_REGISTER => Ok(self.devices.soft_reset),
             _ if NocInterfaces::covers(address) => self.devices.noc.load(address, cycle),
@@ -198,30 +198,32 @@ impl Bus for TileBus<'_> {
 }
 
 impl TileBus<'_> {
-    /// A fault rule may hold the read back, so that a wrap falls between it and the next.
-    fn read_clock_low(&mut self, cycle: u64) -> Result<u32, Refusal> {
-        let read = &mut self.devices.clock_reads[self.risc_index];
-        let low_at = match read.held_until {
-            Some(held_until) if cycle < held_until => return Err(Refusal::Busy),
-            Some(held_until) => held_until,
-            None => {
-                let stall = self.stage.clock_stall_at(self.risc_index, cycle);
-                if stall > 0 {
-                    read.held_until = Some(cycle + stall);
-                    return Err(Refusal::Busy);
-                }
-                cycle
-            }
-        };
-        *read = ClockRead { held_until: None, low_at: Some(low_at) };
-        Ok(self.stage.tile.clock.read_low(low_at))
+    fn read_clock_low(&mut self, cycle: u64) -> u32 {
+        let read = ClockRead { held_until: None, low_at: Some(cycle) };
+        self.devices.clock_reads[self.risc_index] = read;
+        self.stage.tile.clock.read_low(cycle)
     }
 
-    fn read_clock_high(&mut self, cycle: u64) -> u32 {
-        if let Some(low_at) = self.devices.clock_reads[self.risc_index].low_at.take() {
+    /// A fault rule may hold the read back, so that a wrap falls between it and that of the
+    /// low word before it.
+    fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
+        let ClockRead { held_until, low_at } = self.devices.clock_reads[self.risc_index];
+        if let Some(low_at) = low_at {
+            let held_until = held_until.unwrap_or_else(|| {
+                match self.stage.clock_stall_at(self.risc_index, low_at) {
+                    0 => 0,
+                    stall => low_at + stall + 1,
+                }
+            });
+            let read = &mut self.devices.clock_reads[self.risc_index];
+            if cycle < held_until {
+                read.held_until = Some(held_until);
+                return Err(Refusal::Busy);
+            }
+            *read = ClockRead::default();
             self.stage.note_clock_pair(self.risc_index, low_at, cycle);
         }
-        self.stage.tile.clock.read_live_high(cycle)
+        Ok(self.stage.tile.clock.read_live_high(cycle))
     }
 
     /// L1 that nothing has touched yet takes no room until now.

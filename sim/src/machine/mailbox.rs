@@ -9,7 +9,7 @@
 //! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's part of it |
 //! | [`STAGE`] | byte per RISC | the RISC | around its kernel's zone |
 //! | [`RELEASE`] | byte per RISC | simulator: `GO` | lets a late subordinate go on |
-//! | [`PROGRAM_ID`] to [`ARGS`] | words | dispatcher, before `GO` | the launch message |
+//! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
 //! | [`RISC_COUNT`] to [`BANK_OFFSETS`] | words | host, before reset ends | the core |
 //!
 //! # Compatibility
@@ -45,9 +45,11 @@ pub const ARG_COUNT: u32 = 76;
 pub const ARGS: u32 = 80;
 /// Most arguments of a launch.
 pub const ARG_COUNT_MAX: u32 = 32;
+/// One word per RISC: where its kernel's own data lies, 0 if it has none.
+pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
 /// RISCs of this core that have a vector.
-pub const RISC_COUNT: u32 = ARGS + 4 * ARG_COUNT_MAX;
+pub const RISC_COUNT: u32 = DATA + 4 * 5;
 /// Words of a DRAM lane unless the host says otherwise in the control vector.
 pub const LANE_WORDS: u32 = RISC_COUNT + 4;
 /// NoC column of this core.

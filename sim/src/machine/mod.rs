@@ -14,7 +14,8 @@
 //! | [`mailbox`] | 0x10, Blackhole 0x60 | 0x3DD50 or, idle, 0x2000; Blackhole 0x100 |
 //! | control vector, vectors | where the description says | where the description says |
 //! | firmware | 0x4000 12 KiB, then 8 KiB each | 0x4000, 12 KiB |
-//! | kernels | 0x10000, 16 KiB each | 0x10000, 32 KiB |
+//! | kernels | 0x10000, 32 KiB each | 0x10000, 32 KiB |
+//! | what kernels bring along | behind the kernels | behind the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
 //! One image per processor holds all kernels; a launch names the entry. NCRISC runs from
@@ -26,6 +27,8 @@
 //!   and then goes on at that time.
 //! - Harts take turns of [`TURN_CYCLES`]; what they do to each other within one may be seen
 //!   that much too early or too late.
+//! - A fault that holds a read of the clock back does so between its two loads: a kernel
+//!   that only waits loads the low word alone.
 //! - A store is visible to the host, and a kernel said to begin, when the hart enters the
 //!   store, not when it leaves its queue.
 

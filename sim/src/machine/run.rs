@@ -2,7 +2,7 @@
 
 use super::{
     ExecutionFailure, FailureReason, HartState, Machine, TURN_CYCLES,
-    bus::{Signals, TileBus},
+    bus::{Devices, Signals, TileBus},
     mailbox::{self, signal},
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     },
     program::{Emission, Launch},
     riscv::{Pause, Trap},
+    tile::{Tile, l1::L1},
     truth::{KernelTimes, LaunchTruth},
 };
 use wire::Risc;
@@ -93,7 +94,7 @@ impl Run<'_> {
     /// Writes the launch message and GO.
     fn give_message(&mut self, cycle: u64) {
         let mailbox = self.machine.devices.mailbox;
-        let message = match self.message() {
+        let message = match self.message(cycle) {
             Ok(message) => message,
             Err(reason) => return self.fail(0, FailureReason::NotLaunched { reason }),
         };
@@ -105,7 +106,8 @@ impl Run<'_> {
         self.wake(cycle);
     }
 
-    fn message(&mut self) -> Result<Vec<(u32, u32)>, String> {
+    fn message(&mut self, cycle: u64) -> Result<Vec<(u32, u32)>, String> {
+        let mut data = KernelData::behind(&self.machine.devices, &self.stage.tile.l1);
         let context = self.stage.context().clone();
         let arg_count = u32::try_from(context.args.len()).unwrap_or(u32::MAX);
         if arg_count > mailbox::ARG_COUNT_MAX {
@@ -131,6 +133,8 @@ impl Run<'_> {
                 let symbol = self.machine.processors[index].kernels.symbol(name);
                 let entry = symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?;
                 message.push((offset, entry.address));
+                let data = data.bring(risc, kernel.object_data(), &mut self.stage.tile, cycle)?;
+                message.push((offset - mailbox::ENTRIES + mailbox::DATA, data));
                 enables |= 1 << index;
                 late |= u32::from(index > 0 && self.stage.is_late(index)) << index;
             }
@@ -373,6 +377,43 @@ impl Run<'_> {
         let clock = &self.stage.tile.clock;
         let start = clock.value(signals.kernel_start[index]?);
         Some(KernelTimes { start, end: clock.value(signals.kernel_end[index]?) })
+    }
+}
+
+/// The part of L1 where launches put what their kernels bring along.
+struct KernelData {
+    next: u32,
+    end: u32,
+}
+
+impl KernelData {
+    /// Behind all code, up to what lies there.
+    fn behind(devices: &Devices, l1: &L1) -> Self {
+        let next = devices.code.end.next_multiple_of(16);
+        let l1_end = u32::try_from(l1.size_bytes()).unwrap_or(u32::MAX);
+        let end = if devices.mailbox > next { devices.mailbox } else { l1_end };
+        Self { next, end }
+    }
+
+    /// Writes the data of one kernel; returns where it lies.
+    fn bring(
+        &mut self,
+        risc: Risc,
+        words: &[u32],
+        tile: &mut Tile,
+        cycle: u64,
+    ) -> Result<u32, String> {
+        let address = self.next;
+        let room_bytes = self.end - address;
+        let size_bytes = u32::try_from(words.len() * 4).ok().filter(|size| *size <= room_bytes);
+        let size_bytes = size_bytes.ok_or_else(|| {
+            format!("{risc} brings {} words of data, L1 has {room_bytes} bytes left", words.len())
+        })?;
+        self.next += size_bytes;
+        for (at, &word) in (u64::from(address)..).step_by(4).zip(words) {
+            tile.store(at, word, cycle);
+        }
+        Ok(if words.is_empty() { 0 } else { address })
     }
 }
 

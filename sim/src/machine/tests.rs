@@ -4,10 +4,17 @@ use super::{ExecutionFailure, FailureReason, KernelKind, images};
 use crate::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
+    fault::{
+        AppliedFault, FaultEffect, Rule,
+        rules::{LateSubordinate, Selection, TearClock},
+    },
     kernel::TwinKernel,
     mesh::SimulatedMesh,
+    native::script::{DEPTH_MAX, Script, ScriptShape, Step},
     program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    random::Stream,
     riscv::TrapKind,
+    workload::{Workload, WorkloadOptions},
 };
 use host_reader::{ProfilerOptions, init_device_profiler};
 use kernel_profiler::hosted::registered_zones;
@@ -101,9 +108,15 @@ fn run(mut mesh: SimulatedMesh, launches: &[Launch]) -> SimulatedMesh {
 
 /// Runs natively and as object code, on a few cores of each architecture.
 fn compare(program: &Program, args: &[u32], sums: bool) {
+    compare_with(program, args, sums, &[]);
+}
+
+/// As [`compare`], with faults.
+fn compare_with(program: &Program, args: &[u32], sums: bool, rules: &[Arc<dyn Rule>]) {
     for arch in Arch::ALL {
         let run_as = |kind| {
-            let mesh = mesh(arch, kind, sums);
+            let mut mesh = mesh(arch, kind, sums);
+            rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
             let mut at = cores(&mesh, CoreKind::Tensix, 2);
             at.extend(cores(&mesh, CoreKind::IdleEth, 1));
             let program = Arc::new(program.clone());
@@ -167,6 +180,101 @@ fn the_kernels_of_a_matrix_product_leave_the_same_zones() {
         .with_kernel(Risc::Trisc2, twin("matmul_pack"));
     compare(&program, &[4, 16, 16], false);
     compare(&program, &[2, 4, 4], true);
+}
+
+#[test]
+fn scripts_leave_the_same_records() {
+    for seed in 0..6 {
+        let mut random = Stream::new(seed, &[]);
+        let has_pushes = seed % 2 == 1;
+        let shape = ScriptShape { step_max: 400, depth_max: 16, has_pushes };
+        let riscs = (0..5).filter_map(|index| CoreKind::Tensix.risc(index)).chain([Risc::Erisc]);
+        let program = riscs.fold(Program::new("scripts"), |program, risc| {
+            program.with_kernel(risc, Arc::new(Script::random(&mut random, &shape)))
+        });
+        compare(&program, &[], seed % 3 == 0);
+    }
+}
+
+#[test]
+fn a_script_that_nests_as_deep_as_it_may_leaves_the_stack_sound() {
+    let deepest = [vec![Step::Open(7); DEPTH_MAX], vec![Step::QuickPush, Step::Event(9)]].concat();
+    let script: Arc<dyn Kernel> = Arc::new(Script::new(deepest).unwrap());
+    let program = Program::new("deep").with_kernel_on_all(&script);
+    compare(&program.with_kernel(Risc::Erisc, script), &[], true);
+}
+
+#[test]
+fn data_that_l1_has_no_room_for_is_refused() {
+    let long = Script::new(vec![Step::Data16(1, 2); 80_000]).unwrap();
+    let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    let at = cores(&mesh, CoreKind::Tensix, 1);
+    let program = Arc::new(Program::new("long").with_kernel(Risc::Ncrisc, Arc::new(long)));
+    let mesh = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at))]);
+    let failures: Vec<String> = mesh.execution_failures().map(ToString::to_string).collect();
+    assert_eq!(failures.len(), 1);
+    assert!(failures[0].contains("NCRISC brings 400001 words of data, L1 has "), "{failures:?}");
+}
+
+#[test]
+fn late_subordinates_leave_what_native_ones_leave() {
+    let late = |risc| Selection::everywhere().risc(risc);
+    let rules: [Arc<dyn Rule>; 2] = [
+        Arc::new(LateSubordinate(late(Risc::Ncrisc))),
+        Arc::new(LateSubordinate(late(Risc::Trisc2))),
+    ];
+    compare_with(&on_all("steps"), &[], false, &rules);
+    let mut mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
+    rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
+    let at = cores(&mesh, CoreKind::Tensix, 2);
+    let program = Arc::new(on_all("empty"));
+    let truth = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at))]).truth();
+    let is_late = |fault: &&AppliedFault| matches!(fault.effect, FaultEffect::SubordinateLate);
+    assert_eq!(truth.faults.iter().filter(is_late).count(), 4, "two RISCs on two cores");
+}
+
+#[test]
+fn a_clock_read_that_is_held_back_until_the_wrap_is_torn() {
+    // The host has initialised the profiler by then.
+    const START_NS: u64 = 10_000_000;
+    let mut mesh = mesh(Arch::Blackhole, KernelKind::Riscv, false);
+    let core = cores(&mesh, CoreKind::Tensix, 1)[0];
+    let selection = Selection::everywhere().core(core).risc(Risc::Brisc);
+    mesh.add_rule(TearClock { selection, at_ns: START_NS + 40_000, within_us: 2 });
+    let program = Arc::new(on_all("steps"));
+    let launch = Launch::new(&program, 1).on(CoreSelection::At(vec![core]));
+    let mesh = run(mesh, &[launch.not_before_ns(START_NS)]);
+    let faults = mesh.truth().faults;
+    let torn = faults.iter().filter(|fault| {
+        matches!(fault.effect, FaultEffect::ClockReadStalled { is_torn: true, stall_cycles } if stall_cycles > 0)
+    });
+    assert_eq!(torn.count(), 1, "{faults:?}");
+    let words = &lanes(&mesh, false)[&(core, 0)];
+    let times: Vec<u64> = (12..412)
+        .step_by(2)
+        .map(|at| u64::from(words[at] & 0xFFF) << 32 | u64::from(words[at + 1]))
+        .collect();
+    let back: Vec<_> = times.windows(2).filter(|pair| pair[1] < pair[0]).collect();
+    assert_eq!(back.len(), 1, "only the torn read is out of order");
+    // Its low word is of the 2 us before the wrap, its high word of the time behind it.
+    let [torn, next] = [back[0][0], back[0][1]];
+    assert_eq!(torn >> 32, next >> 32);
+    assert!((torn & 0xFFFF_FFFF) + 2_700 >= 1 << 32 && next & 0xFFFF_FFFF < 1_500, "{back:x?}");
+}
+
+#[test]
+fn no_number_of_threads_changes_a_word() {
+    let with_threads = |count| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
+        let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, true);
+        let plan = Workload::named("matmul").unwrap();
+        let plan = plan.plan(&mesh, &WorkloadOptions { ops: Some(4), ..Default::default() });
+        let mesh = pool.install(|| run(mesh, &plan.phases[0].launches));
+        (lanes(&mesh, true), mesh.truth(), mesh.now_ps())
+    };
+    let one = with_threads(1);
+    assert_eq!(one.0.len(), 64 * 5);
+    assert!(with_threads(2) == one && with_threads(3) == one);
 }
 
 #[test]

@@ -1,17 +1,15 @@
 //! Scripted kernels: what a kernel records, written down as data.
 //!
 //! A script is run with the profiler's macros and counted without them, so random scripts
-//! can test a reader against the truth.
+//! can test a reader against the truth. One kernel runs any of them, natively and as object
+//! code: `kernel::script_body`, which also says how a script is written down as words.
 
-use super::spin;
 use crate::{
+    kernel::{Native, script_body, script_body::opcode},
     program::{Emission, Kernel, KernelContext},
     random::Stream,
 };
-use kernel_profiler::{
-    device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
-    device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push,
-};
+use std::sync::Arc;
 
 /// One thing that a scripted kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +61,22 @@ pub enum ScriptError {
         /// How many there are.
         site_count: u8,
     },
+    /// More zones open at once than a RISC's stack has room for.
+    #[error("step {step_index} opens a zone in {DEPTH_MAX} others, which is the most")]
+    TooDeep {
+        /// Which step.
+        step_index: usize,
+    },
 }
 
 /// Zones that scripts can open.
 pub const ZONE_SITE_COUNT: u8 = 8;
 /// Names under which scripts can record data.
 pub const DATA_SITE_COUNT: u8 = 4;
+
+/// Most zones that a script has open at once: each takes 64 bytes of a stack that, on a
+/// TRISC of a Wormhole, has 1808.
+pub const DEPTH_MAX: usize = 16;
 
 /// A kernel that does what its steps say. Zones that stay open are closed at its end.
 ///
@@ -81,6 +89,7 @@ pub const DATA_SITE_COUNT: u8 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     steps: Vec<Step>,
+    words: Arc<[u32]>,
 }
 
 /// How a random script is drawn.
@@ -98,7 +107,8 @@ impl Script {
     /// A script of these steps.
     ///
     /// # Errors
-    /// If a zone is closed that is not open, or a site does not exist.
+    /// If a zone is closed that is not open, a site does not exist, or zones nest deeper than
+    /// [`DEPTH_MAX`].
     pub fn new(steps: Vec<Step>) -> Result<Self, ScriptError> {
         let mut depth = 0_usize;
         for (step_index, step) in steps.iter().enumerate() {
@@ -111,6 +121,9 @@ impl Script {
                 return Err(ScriptError::NoSuchSite { step_index, site, site_count });
             }
             match step {
+                Step::Open(_) if depth == DEPTH_MAX => {
+                    return Err(ScriptError::TooDeep { step_index });
+                }
                 Step::Open(_) => depth += 1,
                 Step::Close if depth == 0 => {
                     return Err(ScriptError::NothingToClose { step_index });
@@ -119,16 +132,23 @@ impl Script {
                 _ => {}
             }
         }
-        Ok(Self { steps })
+        Ok(Self::of_checked(steps))
     }
 
-    /// A script drawn from a stream of random numbers.
+    /// A script drawn from a stream of random numbers, no deeper than [`DEPTH_MAX`].
     #[must_use]
     pub fn random(random: &mut Stream, shape: &ScriptShape) -> Self {
         let mut depth = 0;
         let count = random.below(shape.step_max + 1);
         let steps = (0..count).map(|_| random_step(random, &mut depth, shape)).collect();
-        Self { steps }
+        Self::of_checked(steps)
+    }
+
+    fn of_checked(steps: Vec<Step>) -> Self {
+        let mut words: Vec<u32> = Vec::new();
+        steps.iter().for_each(|step| step.write(&mut words));
+        words.push(opcode::END);
+        Self { steps, words: words.into() }
     }
 
     /// The steps.
@@ -158,16 +178,45 @@ impl Script {
     }
 }
 
-impl Kernel for Script {
-    fn run(&self, _: &KernelContext) {
-        let mut next = 0;
-        while next < self.steps.len() {
-            next = block(&self.steps, next);
+impl Step {
+    /// Writes the step down for the kernel.
+    fn write(self, words: &mut Vec<u32>) {
+        let halves = |value: u64| [(value & 0xFFFF_FFFF) as u32, (value >> 32) as u32];
+        match self {
+            Self::Open(site) => words.push(opcode::OPEN | u32::from(site) << 8),
+            Self::Close => words.push(opcode::CLOSE),
+            Self::Data(site, value) => {
+                words.push(opcode::DATA | u32::from(site) << 8);
+                words.extend(halves(value));
+            }
+            Self::Data16(first, second) => {
+                words.push(opcode::DATA_16B);
+                words.extend([first, second].map(halves).as_flattened());
+            }
+            Self::Event(event) => words.push(opcode::EVENT | u32::from(event) << 8),
+            Self::Sum(Accumulator::One, cycles) => words.extend([opcode::SUM_1, cycles]),
+            Self::Sum(Accumulator::Two, cycles) => words.extend([opcode::SUM_2, cycles]),
+            Self::Spin(cycles) => words.extend([opcode::SPIN, cycles]),
+            Self::QuickPush => words.push(opcode::QUICK_PUSH),
         }
+    }
+}
+
+impl Kernel for Script {
+    fn run(&self, context: &KernelContext) {
+        script_body::script(&mut Native::new(context, &self.words));
     }
 
     fn emission(&self, context: &KernelContext) -> Emission {
         self.count(context.sums_enabled)
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some("script")
+    }
+
+    fn object_data(&self) -> &[u32] {
+        &self.words
     }
 }
 
@@ -175,7 +224,7 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
     let small = |random: &mut Stream, bound| u8::try_from(random.below(bound)).unwrap_or(0);
     let cycles = |random: &mut Stream| u32::try_from(random.below(400)).unwrap_or(0);
     match random.below(20) {
-        0..7 if *depth < shape.depth_max => {
+        0..7 if *depth < shape.depth_max.min(DEPTH_MAX as u64) => {
             *depth += 1;
             Step::Open(small(random, u64::from(ZONE_SITE_COUNT)))
         }
@@ -193,75 +242,6 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
     }
 }
 
-/// Runs from step `next` to the end of the block; returns the step after it.
-fn block(steps: &[Step], mut next: usize) -> usize {
-    while let Some(&step) = steps.get(next) {
-        next += 1;
-        match step {
-            Step::Open(site) => next = in_zone(site, steps, next),
-            Step::Close => return next,
-            other => act(other),
-        }
-    }
-    next
-}
-
-fn act(step: Step) {
-    match step {
-        Step::Data(site, value) => record_data(site, value),
-        Step::Data16(first, second) => {
-            device_timestamped_data_16b!("SCRIPT-DATA-16B", first, second);
-        }
-        Step::Event(event) => device_record_event!(event),
-        Step::Sum(Accumulator::One, cycles) => {
-            device_zone_scoped_sum1!("SCRIPT-SUM-1");
-            spin(u64::from(cycles));
-        }
-        Step::Sum(Accumulator::Two, cycles) => {
-            device_zone_scoped_sum2!("SCRIPT-SUM-2");
-            spin(u64::from(cycles));
-        }
-        Step::Spin(cycles) => spin(u64::from(cycles)),
-        Step::QuickPush => quick_push(),
-        Step::Open(_) | Step::Close => {}
-    }
-}
-
-fn record_data(site: u8, value: u64) {
-    match site {
-        0 => device_timestamped_data!("SCRIPT-DATA-0", value),
-        1 => device_timestamped_data!("SCRIPT-DATA-1", value),
-        2 => device_timestamped_data!("SCRIPT-DATA-2", value),
-        _ => device_timestamped_data!("SCRIPT-DATA-3", value),
-    }
-}
-
-macro_rules! zone_sites {
-    ($site:expr, $body:expr, $($number:pat => $name:literal),+) => {
-        match $site {
-            $($number => {
-                device_zone_scoped!($name);
-                $body
-            })+
-        }
-    };
-}
-
-fn in_zone(site: u8, steps: &[Step], next: usize) -> usize {
-    // Each zone has a line of its own, for the id depends on the line.
-    zone_sites!(
-        site, block(steps, next),
-        0 => "SCRIPT-0",
-        1 => "SCRIPT-1",
-        2 => "SCRIPT-2",
-        3 => "SCRIPT-3",
-        4 => "SCRIPT-4",
-        5 => "SCRIPT-5",
-        6 => "SCRIPT-6",
-        _ => "SCRIPT-7"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,6 +253,8 @@ mod tests {
         let error = Script::new(vec![Step::Spin(1), Step::Open(8)]);
         let site = ScriptError::NoSuchSite { step_index: 1, site: 8, site_count: 8 };
         assert_eq!(error, Err(site));
+        let error = Script::new(vec![Step::Open(0); 17]);
+        assert_eq!(error, Err(ScriptError::TooDeep { step_index: 16 }));
     }
 
     #[test]

@@ -79,6 +79,11 @@ pub trait Kernel: Send + Sync {
     fn object_name(&self) -> Option<&str> {
         None
     }
+
+    /// Words that a launch brings into L1 for that function.
+    fn object_data(&self) -> &[u32] {
+        &[]
+    }
 }
 
 /// A kernel made of two closures.

@@ -1,6 +1,6 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
-//! What they do stands in the simulator's `kernel::body`, which native kernels share. Only
+//! What they do stands in the simulator's `kernel::body` and `kernel::script_body`, which native kernels share. Only
 //! [`broken`] has no native twin, since no native kernel can do what it does.
 
 #![no_std]
@@ -8,7 +8,12 @@
 #[path = "../../../src/kernel/body.rs"]
 mod body;
 mod broken;
+#[path = "../../../src/machine/mailbox.rs"]
+#[allow(dead_code, reason = "most words are for the firmware and the simulator")]
+mod mailbox;
 #[path = "../../../src/random.rs"]
 #[allow(dead_code, reason = "kernels need only some of it")]
 mod random;
 mod risc;
+#[path = "../../../src/kernel/script_body.rs"]
+mod script_body;

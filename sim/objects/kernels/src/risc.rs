@@ -4,29 +4,35 @@
 
 use crate::{
     body::{self, Environment},
+    mailbox::{ARG_COUNT, ARGS, DATA, LAUNCH_INDEX, SEED},
     random::Stream,
+    script_body,
 };
 use core::{panic::PanicInfo, ptr};
 
 /// A kernel's part of the launch message, and what it draws from the seed in it.
 pub(crate) struct Launch {
-    /// Launch index, two words of seed, argument count, arguments.
+    /// The mailbox from the launch index on.
     message: *const u32,
+    data: *const u32,
     random: Stream,
 }
 
 impl Launch {
     #[inline(always)]
     fn new(message: *const u32, risc: u32) -> Self {
-        let mut launch = Self { message, random: Stream::default() };
-        let seed = u64::from(launch.word(1)) | u64::from(launch.word(2)) << 32;
+        let mut launch = Self { message, data: ptr::null(), random: Stream::default() };
+        let seed = u64::from(launch.word(SEED)) | u64::from(launch.word(SEED + 4)) << 32;
         launch.random = Stream::new(seed, &[u64::from(risc)]);
+        let data = launch.word(DATA + 4 * risc);
+        launch.data = ptr::with_exposed_provenance(data as usize);
         launch
     }
 
+    /// A word of the mailbox, by its offset there.
     #[inline(always)]
-    fn word(&self, index: u32) -> u32 {
-        let word = self.message.wrapping_add(index as usize);
+    fn word(&self, offset: u32) -> u32 {
+        let word = self.message.wrapping_byte_add((offset - LAUNCH_INDEX) as usize);
         // SAFETY: the firmware passes the address of the message, and only words that its
         // own count says are there are asked for.
         unsafe { word.read_volatile() }
@@ -42,7 +48,14 @@ impl Environment for Launch {
 
     #[inline(always)]
     fn arg(&self, index: u32) -> u32 {
-        if index < self.word(3) { self.word(4 + index) } else { 0 }
+        if index < self.word(ARG_COUNT) { self.word(ARGS + 4 * index) } else { 0 }
+    }
+
+    #[inline(always)]
+    fn data(&self, index: u32) -> u32 {
+        let word = self.data.wrapping_add(index as usize);
+        // SAFETY: the launch has brought data that says itself where it ends.
+        unsafe { word.read_volatile() }
     }
 
     #[inline(always)]
@@ -62,21 +75,23 @@ const WALL_CLOCK_LOW: usize = 0xFFB1_21F0;
 
 /// What the firmware calls: one function per kernel, named like its body.
 macro_rules! exported {
-    ($($name:ident)*) => {
+    ($module:ident: $($name:ident)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(link_section = ".text.kernel")]
             extern "C" fn $name(message: *const u32, risc: u32) {
-                body::$name(&mut Launch::new(message, risc));
+                $module::$name(&mut Launch::new(message, risc));
             }
         )*
     };
 }
 
 exported! {
-    empty short work full_buffer timestamped_events wide_data cycle_count steps sums
+    body: empty short work full_buffer timestamped_events wide_data cycle_count steps sums
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
 }
+
+exported! { script_body: script }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
 #[panic_handler]

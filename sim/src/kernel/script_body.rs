@@ -1,0 +1,136 @@
+//! The kernel that does what a script says, written once for native and for object code.
+//!
+//! Scripts are drawn and checked by the simulator, which writes them down as words:
+//!
+//! | first word | words behind it | step |
+//! |---|---|---|
+//! | [`opcode::END`] | | the script is over; zones that are open are closed |
+//! | [`opcode::OPEN`], site << 8 | | opens a zone |
+//! | [`opcode::CLOSE`] | | closes the zone opened last |
+//! | [`opcode::DATA`], site << 8 | value, low half first | records data |
+//! | [`opcode::DATA_16B`] | two values, low half first | records 16 bytes of data |
+//! | [`opcode::EVENT`], event << 8 | | records an event |
+//! | [`opcode::SUM_1`], [`opcode::SUM_2`] | cycles | spends cycles in a sum zone |
+//! | [`opcode::SPIN`] | cycles | spends cycles |
+//! | [`opcode::QUICK_PUSH`] | | pushes what has been recorded so far |
+
+use super::body::Environment;
+use kernel_profiler::{
+    device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
+    device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push,
+};
+
+/// What the low byte of a step's first word says.
+pub mod opcode {
+    /// The end of the script.
+    pub const END: u32 = 0;
+    /// Opens a zone.
+    pub const OPEN: u32 = 1;
+    /// Closes a zone.
+    pub const CLOSE: u32 = 2;
+    /// Records 64 bits.
+    pub const DATA: u32 = 3;
+    /// Records 128 bits.
+    pub const DATA_16B: u32 = 4;
+    /// Records an event.
+    pub const EVENT: u32 = 5;
+    /// Adds to the first accumulator.
+    pub const SUM_1: u32 = 6;
+    /// Adds to the second accumulator.
+    pub const SUM_2: u32 = 7;
+    /// Spends cycles.
+    pub const SPIN: u32 = 8;
+    /// Pushes.
+    pub const QUICK_PUSH: u32 = 9;
+}
+
+/// Runs the script in the kernel's data.
+pub fn script<E: Environment>(environment: &mut E) {
+    block(environment, 0);
+}
+
+/// Runs from the step at word `next` to the end of its block; returns where it goes on.
+#[inline(never)]
+fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
+    loop {
+        let step = environment.data(next);
+        let operand = step >> 8;
+        match step & 0xFF {
+            opcode::CLOSE => return next + 1,
+            opcode::OPEN => next = in_zone(environment, operand, next + 1),
+            opcode::DATA => {
+                record_data(operand, value_at(environment, next + 1));
+                next += 3;
+            }
+            opcode::DATA_16B => {
+                let (first, second) =
+                    (value_at(environment, next + 1), value_at(environment, next + 3));
+                device_timestamped_data_16b!("SCRIPT-DATA-16B", first, second);
+                next += 5;
+            }
+            opcode::EVENT => {
+                device_record_event!((operand & 0xFFFF) as u16);
+                next += 1;
+            }
+            opcode::SUM_1 => {
+                device_zone_scoped_sum1!("SCRIPT-SUM-1");
+                environment.spin(environment.data(next + 1));
+                next += 2;
+            }
+            opcode::SUM_2 => {
+                device_zone_scoped_sum2!("SCRIPT-SUM-2");
+                environment.spin(environment.data(next + 1));
+                next += 2;
+            }
+            opcode::SPIN => {
+                environment.spin(environment.data(next + 1));
+                next += 2;
+            }
+            opcode::QUICK_PUSH => {
+                quick_push();
+                next += 1;
+            }
+            // The end closes every block that is open.
+            _ => return next,
+        }
+    }
+}
+
+fn value_at<E: Environment>(environment: &E, index: u32) -> u64 {
+    let [low, high] = [index, index + 1].map(|index| u64::from(environment.data(index)));
+    low | high << 32
+}
+
+fn record_data(site: u32, value: u64) {
+    match site {
+        0 => device_timestamped_data!("SCRIPT-DATA-0", value),
+        1 => device_timestamped_data!("SCRIPT-DATA-1", value),
+        2 => device_timestamped_data!("SCRIPT-DATA-2", value),
+        _ => device_timestamped_data!("SCRIPT-DATA-3", value),
+    }
+}
+
+macro_rules! zone_sites {
+    ($site:expr, $body:expr, $($number:pat => $name:literal),+) => {
+        match $site {
+            $($number => {
+                device_zone_scoped!($name);
+                $body
+            })+
+        }
+    };
+}
+
+fn in_zone<E: Environment>(environment: &mut E, site: u32, next: u32) -> u32 {
+    zone_sites!(
+        site, block(environment, next),
+        0 => "SCRIPT-0",
+        1 => "SCRIPT-1",
+        2 => "SCRIPT-2",
+        3 => "SCRIPT-3",
+        4 => "SCRIPT-4",
+        5 => "SCRIPT-5",
+        6 => "SCRIPT-6",
+        _ => "SCRIPT-7"
+    )
+}
