@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what does every exporter walk? | [`Trace`], made by [`Trace::new`] from a [`TraceSource`] |
 //! | which part of it is wanted? | [`TraceFilter`] |
+//! | which formats of one file are there? | [`ExportFormat`] |
 //! | how does a file get its name only once it is whole? | [`write_atomically`] |
 //!
 //! The model is built once: lanes are paired, brought onto one clock per chip, put in
@@ -11,12 +12,22 @@
 //! that is counted in the model, as are losses, anomalies and what a filter hides.
 //! Formats are the business of the modules beside it.
 
+mod chrome;
 mod destination;
 mod filter;
+mod flow;
+mod folded;
+mod format;
+mod json_event;
+mod lane_writer;
+mod perfetto;
+mod speedscope;
 mod trace;
+mod words;
 
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use filter::{FilterError, TraceFilter};
+pub use format::{ExportFormat, UnknownFormat};
 pub use trace::{
     DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceName,
     TraceNames, TraceOp, TracePoint, TracePoints, TraceRun, TraceSource, TraceZone, TraceZones,

@@ -1,0 +1,105 @@
+//! The formats that one file holds, and how each is chosen.
+
+use super::{Trace, chrome, folded, perfetto, speedscope};
+use std::{fmt, io, io::Write, path::Path, str::FromStr};
+
+/// A format of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ExportFormat {
+    /// Perfetto's protobuf, for <https://ui.perfetto.dev> and its trace processor.
+    Perfetto,
+    /// Chrome's JSON, for `chrome://tracing` and many others.
+    Chrome,
+    /// JSON of speedscope, for <https://www.speedscope.app>.
+    Speedscope,
+    /// Folded stacks with the cycles of their innermost zone, for flame graphs.
+    Folded,
+}
+
+impl ExportFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Speedscope => "speedscope",
+            Self::Folded => "folded",
+        }
+    }
+
+    /// How names of its files end, the usual one first.
+    #[must_use]
+    pub const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Perfetto => &[".pftrace", ".perfetto-trace"],
+            Self::Chrome => &[".trace.json", ".chrome.json"],
+            Self::Speedscope => &[".speedscope.json", ".speedscope"],
+            Self::Folded => &[".folded", ".collapsed"],
+        }
+    }
+
+    /// The format that a file's name asks for.
+    ///
+    /// ```
+    /// use host_reader::export::ExportFormat;
+    /// use std::path::Path;
+    /// let format = |name| ExportFormat::from_path(Path::new(name));
+    /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::Perfetto));
+    /// assert_eq!(format("matmul.speedscope.json"), Some(ExportFormat::Speedscope));
+    /// assert_eq!(format("matmul.json"), None);
+    /// ```
+    #[must_use]
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let has_ending = |format: &Self| format.endings().iter().any(|end| name.ends_with(end));
+        Self::ALL.into_iter().find(has_ending)
+    }
+
+    /// Writes a trace; `on_lanes` learns how many lanes are done.
+    ///
+    /// Lanes are encoded many at a time and written in order, so that the same trace gives
+    /// the same bytes.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write(
+        self,
+        trace: &Trace<'_>,
+        out: &mut dyn Write,
+        on_lanes: &mut dyn FnMut(usize),
+    ) -> io::Result<()> {
+        match self {
+            Self::Perfetto => perfetto::write(trace, out, on_lanes),
+            Self::Chrome => chrome::write(trace, out, on_lanes),
+            Self::Speedscope => speedscope::write(trace, out, on_lanes),
+            Self::Folded => folded::write(trace, out, on_lanes),
+        }
+    }
+}
+
+impl fmt::Display for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.label())
+    }
+}
+
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no format `{found}`; choose from perfetto, chrome, speedscope, folded")]
+pub struct UnknownFormat {
+    found: String,
+}
+
+impl FromStr for ExportFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let named = Self::ALL.into_iter().find(|format| format.label() == text);
+        named.ok_or_else(|| UnknownFormat { found: text.to_owned() })
+    }
+}

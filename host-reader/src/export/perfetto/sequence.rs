@@ -1,0 +1,93 @@
+//! A sequence of packets, one after the other in a buffer.
+
+use super::message::{
+    DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, TRACE_PACKET_TAG, TracePacket, TrackEvent,
+};
+use prost::encoding;
+
+/// Packets of one sequence, encoded.
+pub(super) struct Sequence {
+    id: u32,
+    bytes: Vec<u8>,
+    /// The packet of events, used over and over.
+    packet: TracePacket,
+}
+
+impl Sequence {
+    /// Begins sequence `id`, which no other part of the trace may use, with a packet of
+    /// what it interns and what holds for all of its events.
+    pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
+        let bytes = Vec::with_capacity(capacity_bytes);
+        let packet = TracePacket {
+            trusted_packet_sequence_id: Some(id),
+            sequence_flags: Some(SEQUENCE_NEEDED),
+            track_event: Some(TrackEvent::default()),
+            ..TracePacket::default()
+        };
+        let mut sequence = Self { id, bytes, packet };
+        sequence.add(TracePacket {
+            sequence_flags: Some(SEQUENCE_CLEARED),
+            first_packet_on_sequence: Some(true),
+            ..first
+        });
+        sequence
+    }
+
+    /// Appends a packet that is no event.
+    pub(super) fn add(&mut self, mut packet: TracePacket) {
+        packet.trusted_packet_sequence_id = Some(self.id);
+        append(&packet, &mut self.bytes);
+    }
+
+    /// Appends an event that `fill` completes. The event is handed over empty.
+    pub(super) fn event(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut TrackEvent)) {
+        self.packet.timestamp = Some(time_ns);
+        let event = self.packet.track_event.get_or_insert_default();
+        clear(event);
+        event.kind = Some(kind);
+        fill(event);
+        append(&self.packet, &mut self.bytes);
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Empties an event and keeps the memory of its lists.
+fn clear(event: &mut TrackEvent) {
+    let mut emptied = TrackEvent::default();
+    std::mem::swap(&mut emptied.category_iids, &mut event.category_iids);
+    std::mem::swap(&mut emptied.debug_annotations, &mut event.debug_annotations);
+    std::mem::swap(&mut emptied.terminating_flow_ids, &mut event.terminating_flow_ids);
+    emptied.category_iids.clear();
+    emptied.debug_annotations.clear();
+    emptied.terminating_flow_ids.clear();
+    *event = emptied;
+}
+
+fn append(packet: &TracePacket, bytes: &mut Vec<u8>) {
+    encoding::message::encode(TRACE_PACKET_TAG, packet, bytes);
+}
+
+/// An argument whose name is interned.
+pub(super) fn number(name_iid: u64, value: u64) -> DebugAnnotation {
+    DebugAnnotation { name_iid: Some(name_iid), uint_value: Some(value), ..Default::default() }
+}
+
+/// An argument that is there or is not.
+pub(super) fn flag(name_iid: u64) -> DebugAnnotation {
+    DebugAnnotation { name_iid: Some(name_iid), bool_value: Some(true), ..Default::default() }
+}
+
+/// A number whose name is written out.
+pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
+    let name = Some(name.to_owned());
+    DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
+}
+
+/// A text whose name is written out.
+pub(super) fn named_text(name: &str, value: &str) -> DebugAnnotation {
+    let (name, string_value) = (Some(name.to_owned()), Some(value.to_owned()));
+    DebugAnnotation { name, string_value, ..Default::default() }
+}
