@@ -1,6 +1,7 @@
 //! Options and help text, one struct per command.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use host_reader::export::{ExportFormat, TraceFilter};
 use std::{num::NonZeroUsize, path::PathBuf};
 
 /// Profile kernels for Tenstorrent chips: where the cycles went, and exactly what was lost.
@@ -23,10 +24,14 @@ pub(crate) enum Command {
     Capture(CaptureArgs),
     /// Show the same tables for an existing profile_log_device.csv or capture.
     Report(ReportArgs),
+    /// Write a log or capture as a trace for Perfetto, Chrome, speedscope or flame graphs.
+    Export(ExportArgs),
     /// Say what is in a capture.
     Info(InfoArgs),
     /// Check every byte of a capture and name what is damaged.
     Check(CheckArgs),
+    /// Write the completions for a shell to standard output.
+    Completions(CompletionsArgs),
 }
 
 /// Run a workload on the simulator, read the profiler, show the tables.
@@ -139,6 +144,71 @@ pub(crate) struct ReportArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
+}
+
+/// Write a log or capture as a trace for a viewer.
+///
+/// Chips, cores and RISCs become nested tracks with their zones; ops become a track of their
+/// own with arrows to their kernels. Values, events and sums are marks with arguments. Losses
+/// are marks at the place where they happened, and zones without an end are flagged.
+///
+/// The file gets its name only once it is whole: on an error, a full disk or an interrupt
+/// nothing is left under it, and what it held before stays.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Filters:
+  Terms with a comma between them; values of one key widen, other keys narrow,
+  != leaves out. Ranges hold both ends, either may be left out.
+
+    device=0            chips by number: 0, 0..3, 2..
+    core=1-1..4-8       cores by NoC-0 x-y, one or a rectangle of them
+    risc=brisc,trisc*   BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC; * and ? stand for others
+    op=3..9             programs by number, range, or name if the host gave one: op=Matmul*
+    zone=Load*          zones, events, values and sums by name; a comma is written \\,
+    time=10us..1.5ms    since the start of the trace, in ns, us, ms or s
+
+  What a filter hides is counted in the trace and in what is printed.
+
+Examples:
+  kprof export generated/profiler/.logs
+  kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
+  kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
+  kprof export twice.kprof --run 2 -o second.speedscope.json
+
+Exit code 0 if the trace is written, 2 if not.")]
+pub(crate) struct ExportArgs {
+    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// perfetto, chrome, speedscope or folded. The name of the output tells it if not given,
+    /// and perfetto is written without either.
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportFormat>,
+    /// The file to write; - for standard output. FILE's name with the format's ending, in the
+    /// current folder, if not given.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Which part to write, such as `device=0,risc=BRISC,op=3..9`; may be given again to
+    /// add terms. `--help` tells all keys.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
+    /// Which run of a capture that holds several, from 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// Print one JSON object about what was written instead of lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write the completions for a shell to standard output.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof completions bash > ~/.local/share/bash-completion/completions/kprof
+  kprof completions zsh > ~/.zfunc/_kprof
+  kprof completions fish > ~/.config/fish/completions/kprof.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Say what is in a capture.

@@ -7,6 +7,7 @@
 mod args;
 mod command;
 mod failure;
+mod input;
 mod json;
 mod output;
 mod progress;

@@ -2,6 +2,8 @@
 
 mod capture;
 mod check;
+mod completions;
+mod export;
 mod info;
 mod kernels;
 mod report;
@@ -22,5 +24,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn write(
 /// What is known about the whole: every doubt, and the clock of each chip.
 fn other_data(trace: &Trace<'_>) -> serde_json::Value {
     let doubts: serde_json::Map<_, _> =
-        words::doubts(trace).into_iter().map(|(key, count)| (key, count.into())).collect();
+        trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
     let clock = |device: &TraceDevice<'_>| {
         serde_json::json!({
             "device": device.chip.chip_id,

@@ -36,10 +36,10 @@ impl ExportFormat {
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {
         match self {
-            Self::Perfetto => &[".pftrace", ".perfetto-trace"],
-            Self::Chrome => &[".trace.json", ".chrome.json"],
+            Self::Perfetto => &[".pftrace", ".perfetto-trace", ".perfetto"],
+            Self::Chrome => &[".trace.json", ".chrome.json", ".json"],
             Self::Speedscope => &[".speedscope.json", ".speedscope"],
-            Self::Folded => &[".folded", ".collapsed"],
+            Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
         }
     }
 
@@ -51,13 +51,17 @@ impl ExportFormat {
     /// let format = |name| ExportFormat::from_path(Path::new(name));
     /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::Perfetto));
     /// assert_eq!(format("matmul.speedscope.json"), Some(ExportFormat::Speedscope));
-    /// assert_eq!(format("matmul.json"), None);
+    /// assert_eq!(format("matmul.json"), Some(ExportFormat::Chrome));
+    /// assert_eq!(format("matmul.csv"), None);
     /// ```
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let has_ending = |format: &Self| format.endings().iter().any(|end| name.ends_with(end));
-        Self::ALL.into_iter().find(has_ending)
+        let with_endings = Self::ALL
+            .into_iter()
+            .flat_map(|format| format.endings().iter().map(move |end| (end, format)));
+        let fitting = with_endings.filter(|(end, _)| name.ends_with(**end));
+        fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
     }
 
     /// Writes a trace; `on_lanes` learns how many lanes are done.

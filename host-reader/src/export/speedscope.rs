@@ -61,7 +61,7 @@ impl<'a> Frame<'a> {
 }
 
 fn title(trace: &Trace<'_>) -> String {
-    let doubts = words::doubts(trace);
+    let doubts = trace.doubts();
     let mut parts = vec![format!("{} lanes", trace.lane_count())];
     let point_count = trace.point_count();
     if point_count > 0 {

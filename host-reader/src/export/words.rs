@@ -48,38 +48,42 @@ pub(super) const fn counts(totals: &LossTotals) -> [(&'static str, u64); 5] {
     ]
 }
 
-/// What there is to know about a whole trace before trusting it, as keys and counts;
-/// everything that is zero is left out.
-pub(super) fn doubts(trace: &Trace<'_>) -> Vec<(String, u64)> {
-    let lost = trace.lost();
-    let mut doubts: Vec<(String, u64)> = Vec::new();
-    let mut add = |key: String, count: u64| {
-        if count > 0 {
-            doubts.push((key, count));
+impl Trace<'_> {
+    /// What there is to know before the trace is trusted, as keys and counts: losses,
+    /// anomalies, repairs, clipped zones, what a filter hides, runs not pushed. What is zero
+    /// is left out; nothing at all means that the trace is whole.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<(String, u64)> {
+        let mut doubts = Vec::new();
+        self.enter_losses_and_anomalies(&mut doubts);
+        self.enter_hidden(&mut doubts);
+        let sum = |count: fn(&TraceDevice<'_>) -> u64| self.devices.iter().map(count).sum();
+        doubts.push(("clipped_zones".to_owned(), self.clipped_zone_count() as u64));
+        doubts.push(("pending_runs".to_owned(), sum(|device| device.pending_run_count)));
+        doubts.push(("discarded_launches".to_owned(), sum(|device| device.discarded_launch_count)));
+        doubts.retain(|&(_, count)| count > 0);
+        doubts
+    }
+
+    fn enter_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
+        let lost = self.lost();
+        doubts.extend(counts(&lost).map(|(kind, count)| (format!("lost_{kind}"), count)));
+        doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
+        for (kind, count) in self.anomalies.counts() {
+            let what = if kind.is_repair() { "repaired" } else { "anomaly" };
+            doubts.push((format!("{what}_{}", kind.label().replace(' ', "_")), count));
         }
-    };
-    for (kind, count) in counts(&lost) {
-        add(format!("lost_{kind}"), count);
     }
-    add("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into());
-    for (kind, count) in trace.anomalies.counts() {
-        let what = if kind.is_repair() { "repaired" } else { "anomaly" };
-        add(format!("{what}_{}", kind.label().replace(' ', "_")), count);
+
+    fn enter_hidden(&self, doubts: &mut Vec<(String, u64)>) {
+        let hidden = self.hidden;
+        let kinds = [
+            ("lanes", hidden.lanes),
+            ("zones", hidden.zones),
+            ("points", hidden.points),
+            ("ops", hidden.ops),
+            ("lost_records", hidden.lost_records),
+        ];
+        doubts.extend(kinds.map(|(kind, count)| (format!("hidden_by_filter_{kind}"), count)));
     }
-    add("clipped_zones".to_owned(), trace.clipped_zone_count() as u64);
-    let hidden = trace.hidden;
-    for (kind, count) in [
-        ("lanes", hidden.lanes),
-        ("zones", hidden.zones),
-        ("points", hidden.points),
-        ("ops", hidden.ops),
-        ("lost_records", hidden.lost_records),
-    ] {
-        add(format!("hidden_by_filter_{kind}"), count);
-    }
-    let pending = trace.devices.iter().map(|device| device.pending_run_count).sum();
-    add("pending_runs".to_owned(), pending);
-    let discarded = trace.devices.iter().map(|device| device.discarded_launch_count).sum();
-    add("discarded_launches".to_owned(), discarded);
-    doubts
 }

@@ -6,7 +6,7 @@
 use super::{Overrides, ReplayedRead};
 use crate::{
     anomaly::AnomalyKind,
-    capture::{Capture, ClockSamples, Content, Section},
+    capture::{Capture, ClockSamples, Content, OpMetadata, Section, SectionKind},
     ledger::LossLedger,
     names::ZoneTable,
     read::ReadError,
@@ -24,6 +24,9 @@ pub struct CapturedRun {
     pub readout: Readout,
     /// The clock samples that were taken from its first read on, until the next run.
     pub samples: MeshSamples,
+    /// What the host knew of the run's ops, what was captured in its course first; a host
+    /// may say it before the first read. What was captured elsewhere in the file follows.
+    pub ops: Vec<OpMetadata>,
     /// Losses of a source without raw words.
     ledger: LossLedger,
 }
@@ -77,18 +80,30 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
     let mut runs = Vec::new();
     let mut run = CapturedRun::default();
     let mut zones = ZoneTable::new();
+    // Ops since the last read: those of the run that is still to begin, if one does.
+    let mut ops = Vec::new();
     for section in capture.sections() {
         let Ok(content) = section.content() else { continue };
         let begins_run = matches!(&content, Content::ReadBegin(begin) if begin.is_fresh);
         if begins_run && !run.reads.is_empty() {
             runs.push(std::mem::take(&mut run));
         }
+        if section.kind == SectionKind::READ_BEGIN {
+            run.ops.append(&mut ops);
+        }
         match content {
             Content::ZoneNames(names) => zones.merge(names),
+            Content::OpMetadata(mut more) => ops.append(&mut more),
             content => run.add(&section, content),
         }
     }
+    run.ops.append(&mut ops);
     runs.push(run);
+    let own: Vec<_> = runs.iter().map(|run| run.ops.clone()).collect();
+    for (index, run) in runs.iter_mut().enumerate() {
+        let others = own.iter().enumerate().filter(|(other, _)| *other != index);
+        run.ops.extend(others.flat_map(|(_, ops)| ops.iter().cloned()));
+    }
     (runs, zones)
 }
 

@@ -140,7 +140,7 @@ fn tell_about_trace(
         let arguments = &mut event.debug_annotations;
         arguments.push(named_text("clock", &clock_sentence(device)));
         arguments.push(named_number("first_cycle", clock.first_cycle()));
-        for (key, count) in words::doubts(trace) {
+        for (key, count) in trace.doubts() {
             arguments.push(named_number(&key, count));
         }
     });

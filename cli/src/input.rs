@@ -1,0 +1,130 @@
+//! What commands read: a device log, a capture, or the folder that upstream leaves its logs in.
+
+use crate::{failure::Failure, recording::open, tables::counted};
+use host_reader::{
+    capture::{CapturedRun, FILE_MAGIC, OpMetadata, Overrides},
+    log::read_device_log_file,
+    readout::Readout,
+    sync::{MeshClock, SyncOptions},
+    zone_names::ZoneNames,
+};
+use std::{fs::File, io::Read, path::Path};
+
+/// Name of the device log in a folder of logs.
+const DEVICE_LOG: &str = "profile_log_device.csv";
+
+/// Everything that a file or folder holds.
+pub(crate) struct Input {
+    /// The runs of a capture, at least one; a log is one run.
+    pub(crate) runs: Vec<InputRun>,
+}
+
+/// One run: what was recorded, on one clock per chip.
+pub(crate) struct InputRun {
+    /// The records, on the clock of each chip's reference.
+    pub(crate) readout: Readout,
+    /// The host's clock, if it was sampled.
+    pub(crate) clock: Option<MeshClock>,
+    /// What the host knew of the ops.
+    pub(crate) ops: Vec<OpMetadata>,
+}
+
+impl Input {
+    /// Reads whatever lies at the path; its content decides.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        if path.is_dir() {
+            return Self::of_folder(path);
+        }
+        if is_capture(path) {
+            return Self::of_capture(path);
+        }
+        Ok(Self { runs: vec![of_log(path)?] })
+    }
+
+    /// The only run, or the one with this number, from 1.
+    pub(crate) fn into_run(self, path: &Path, number: Option<usize>) -> Result<InputRun, Failure> {
+        let count = self.runs.len();
+        let chosen = number.unwrap_or(1);
+        if number.is_none() && count > 1 {
+            let path = path.display();
+            let sentence =
+                format!("{path} holds {count} runs; choose one by --run 1 to --run {count}");
+            return Err(Failure::Sentence(sentence));
+        }
+        let run = self.runs.into_iter().nth(chosen.wrapping_sub(1));
+        run.ok_or_else(|| {
+            let runs = counted(count as u64, "run", "runs");
+            Failure::Sentence(format!("{} holds {runs}, found --run {chosen}", path.display()))
+        })
+    }
+
+    /// The device log of a folder, with names of the zone logs beside it.
+    fn of_folder(folder: &Path) -> Result<Self, Failure> {
+        let candidates = [folder.to_owned(), folder.join(".logs")];
+        let Some(logs) = candidates.into_iter().find(|logs| logs.join(DEVICE_LOG).exists()) else {
+            return Err(Failure::Sentence(format!(
+                "expected {DEVICE_LOG} in the folder {} or in its .logs, found none",
+                folder.display()
+            )));
+        };
+        let mut run = of_log(&logs.join(DEVICE_LOG))?;
+        name_unknown_zones(&mut run.readout, &logs)?;
+        Ok(Self { runs: vec![run] })
+    }
+
+    /// Decodes the words of a capture, run by run, and tells if some cannot be used.
+    fn of_capture(path: &Path) -> Result<Self, Failure> {
+        let capture = open(path)?;
+        let check = capture.check();
+        if !check.is_clean() {
+            let path = path.display();
+            let problems = counted(check.problems.len() as u64, "problem", "problems");
+            eprintln!(
+                "kprof: {path}: {problems}, the rest is used; `kprof check {path}` tells more"
+            );
+        }
+        let runs = capture.runs(&Overrides::default());
+        let runs = runs.map_err(|error| Failure::of_file(path, &error))?;
+        Ok(Self { runs: runs.into_iter().map(of_captured_run).collect() })
+    }
+}
+
+fn of_log(path: &Path) -> Result<InputRun, Failure> {
+    let readout = read_device_log_file(path).map_err(|error| Failure::of_file(path, &error))?;
+    Ok(InputRun { readout, clock: None, ops: Vec::new() })
+}
+
+fn of_captured_run(run: CapturedRun) -> InputRun {
+    let CapturedRun { mut readout, samples, ops, .. } = run;
+    let clock = samples.fit(&SyncOptions::default().fit);
+    clock.tile_origins(&readout).align(&mut readout);
+    InputRun { readout, clock: Some(clock), ops }
+}
+
+/// Names the zones that the log itself does not, from the zone logs in the same folder.
+fn name_unknown_zones(readout: &mut Readout, logs: &Path) -> Result<(), Failure> {
+    let mut names = ZoneNames::new();
+    names.add_log_folder(logs).map_err(|error| Failure::from_error(&error))?;
+    let (table, anomalies) = names.finish();
+    let is_unknown = |id: wire::ZoneId| {
+        readout.zones.sources(host_reader::lane::ZoneIndex(id.0.into())).is_empty()
+    };
+    let unknown: Vec<_> = table.places().filter(|&(id, _)| is_unknown(id)).collect();
+    for (id, source) in unknown {
+        readout.zones.add(id, source.clone());
+    }
+    readout.anomalies.merge(anomalies);
+    Ok(())
+}
+
+/// Whether a file begins as captures do. One damaged byte there does not hide a capture.
+fn is_capture(path: &Path) -> bool {
+    // What is no plain file, such as a pipe, could not be read again from its beginning.
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let mut found = [0; FILE_MAGIC.len()];
+    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut found)).is_ok();
+    let equal = found.iter().zip(FILE_MAGIC).filter(|&(&found, expected)| found == expected);
+    is_read && equal.count() > FILE_MAGIC.len() / 2
+}
