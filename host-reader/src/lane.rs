@@ -166,6 +166,17 @@ impl Lane {
         }
     }
 
+    /// Takes everything out but the memory.
+    pub(crate) fn clear(&mut self) {
+        let Self { id: _, goes_on, runs, heads, times, data, metadata } = self;
+        *goes_on = false;
+        runs.clear();
+        heads.clear();
+        times.clear();
+        data.clear();
+        metadata.clear();
+    }
+
     /// Appends a record to the last run.
     pub fn push(&mut self, head: RecordHead, time: u64, data: &[u64]) {
         debug_assert_eq!(head.data_count(), data.len());

@@ -1,6 +1,8 @@
 //! What one read of a mesh, or one log, gave: lanes, losses, anomalies and names.
 
-use crate::{anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable};
+use crate::{
+    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable, read::Watermarks,
+};
 
 /// What reports say about a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,9 @@ pub struct Readout {
     pub losses: LossLedger,
     /// What was odd, and what was repaired.
     pub anomalies: AnomalyLog,
+    /// How full the lanes were when they were read; of several reads, when they were fullest.
+    /// Empty for logs.
+    pub watermarks: Watermarks,
     /// Words read from the device, control vectors included; 0 for logs.
     pub words_read: u64,
 }
@@ -96,6 +101,7 @@ impl Readout {
         self.zones.merge(later.zones);
         self.losses.merge(&later.losses);
         self.anomalies.merge(later.anomalies);
+        self.watermarks.merge(later.watermarks);
         self.words_read += later.words_read;
     }
 

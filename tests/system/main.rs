@@ -8,6 +8,7 @@ mod accounting;
 mod clock;
 mod fuzz;
 mod names;
+mod streaming;
 mod structure;
 mod support;
 mod truth;

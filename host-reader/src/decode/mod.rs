@@ -135,6 +135,15 @@ impl<'context> LaneDecoder<'context> {
     /// A decoder for the lane of `context`, which goes on from `state`.
     #[must_use]
     pub fn new(context: &'context LaneContext, state: LaneState) -> Self {
+        Self::with_memory(context, state, Lane::new(context.lane))
+    }
+
+    /// A decoder like [`Self::new`] that writes into the memory of a lane whose records are
+    /// not needed any more.
+    #[must_use]
+    pub fn with_memory(context: &'context LaneContext, state: LaneState, mut memory: Lane) -> Self {
+        memory.clear();
+        memory.id = context.lane;
         let bits = context.generation.header.timestamp_bits();
         let (read_at, low_first) = (context.read_at, context.has_trailers);
         Self {
@@ -143,7 +152,7 @@ impl<'context> LaneDecoder<'context> {
             state,
             early: Vec::new(),
             first_word: 0,
-            lane: Lane::new(context.lane),
+            lane: memory,
             losses: LossLedger::default(),
             anomalies: AnomalyLog::default(),
         }

@@ -89,7 +89,7 @@ fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
         if end <= lane.end || !has_address || (lane.unread() > 0 && lane.words.is_none()) {
             continue;
         }
-        if let Some(more) = dram::read_range(session, lane, lane.end, end) {
+        if let Some(more) = dram::read_range(session, lane, lane.end..end, Vec::new()) {
             let mut words = lane.words(pieces).to_vec();
             words.extend(more);
             lane.words = Some(LaneWords::Own(words));

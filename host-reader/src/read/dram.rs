@@ -2,17 +2,23 @@
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
+    pool::Pool,
     session::Session,
 };
 use crate::anomaly::AnomalyKind;
+use std::ops::Range;
 
 /// Unused words that are read along rather than reading twice: a transaction costs more.
 const GAP_WORDS: u64 = 64;
 /// Largest piece that is read at once.
-const PIECE_WORDS: u64 = 1 << 20;
+const PIECE_WORDS: usize = 1 << 20;
 
 /// Reads what is unread and returns the pieces in which it was read.
-pub(super) fn read_lanes(session: &mut Session<'_>, cores: &mut [CoreRead]) -> Vec<Vec<u32>> {
+pub(super) fn read_lanes(
+    session: &mut Session<'_>,
+    cores: &mut [CoreRead],
+    pool: &Pool,
+) -> Vec<Vec<u32>> {
     let mut wanted: Vec<&mut LaneRead> = cores
         .iter_mut()
         .flat_map(|core| &mut core.lanes)
@@ -24,7 +30,7 @@ pub(super) fn read_lanes(session: &mut Session<'_>, cores: &mut [CoreRead]) -> V
     while !rest.is_empty() {
         let count = piece_length(rest);
         let (piece, others) = std::mem::take(&mut rest).split_at_mut(count);
-        read_piece(session, piece, &mut pieces);
+        read_piece(session, piece, &mut pieces, pool);
         rest = others;
     }
     pieces
@@ -37,21 +43,27 @@ fn piece_length(lanes: &[&mut LaneRead]) -> usize {
         let [last, next] = pair else { return false };
         last.bank == next.bank
             && first_address(next).saturating_sub(end_address(last)) / 4 <= GAP_WORDS
-            && (end_address(next) - first_address(first)) / 4 <= PIECE_WORDS
+            && (end_address(next) - first_address(first)) / 4 <= PIECE_WORDS as u64
     };
     1 + lanes.windows(2).take_while(|pair| joins(pair)).count()
 }
 
-fn read_piece(session: &mut Session<'_>, lanes: &mut [&mut LaneRead], pieces: &mut Vec<Vec<u32>>) {
+fn read_piece(
+    session: &mut Session<'_>,
+    lanes: &mut [&mut LaneRead],
+    pieces: &mut Vec<Vec<u32>>,
+    pool: &Pool,
+) {
     let [first, _, ..] = &*lanes else {
-        return lanes.iter_mut().for_each(|lane| read_lane(session, lane));
+        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
     };
     let start = first_address(first);
     // Cores that disagree about the size of a lane may overlap.
     let end = lanes.iter().map(|lane| end_address(lane)).max().unwrap_or(start);
-    let mut words = vec![0; usize::try_from((end - start) / 4).unwrap_or(0)];
+    let mut words = pool.words();
+    words.resize(usize::try_from((end - start) / 4).unwrap_or(0), 0);
     if session.read_dram(first.bank, start, &mut words).is_err() {
-        return lanes.iter_mut().for_each(|lane| read_lane(session, lane));
+        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
     }
     for lane in lanes {
         let first = usize::try_from((first_address(lane) - start) / 4).unwrap_or(usize::MAX);
@@ -60,30 +72,36 @@ fn read_piece(session: &mut Session<'_>, lanes: &mut [&mut LaneRead], pieces: &m
     pieces.push(words);
 }
 
-fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead) {
-    if let Some(words) = read_range(session, lane, lane.begin, lane.end) {
+fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
+    if let Some(words) = read_range(session, lane, lane.begin..lane.end, pool.words()) {
         lane.words = Some(LaneWords::Own(words));
     }
 }
 
-/// Reads words of one lane; `None` and an anomaly if that is impossible.
+/// Reads words of one lane into `memory`; `None` and an anomaly if that is impossible.
+///
+/// Memory grows with what the chip gives: a capture may claim lanes that it does not hold.
 pub(super) fn read_range(
     session: &mut Session<'_>,
     lane: &LaneRead,
-    begin: u32,
-    end: u32,
+    range: Range<u32>,
+    mut memory: Vec<u32>,
 ) -> Option<Vec<u32>> {
-    let mut words = vec![0; (end - begin) as usize];
-    let address = lane.address + u64::from(begin) * 4;
-    match session.read_dram(lane.bank, address, &mut words) {
-        Ok(()) => Some(words),
-        Err(error) => {
-            let position = begin as usize;
+    memory.truncate(range.len());
+    let mut first = 0;
+    while first < range.len() {
+        let end = range.len().min(first + PIECE_WORDS);
+        memory.resize(memory.len().max(end), 0);
+        let address = lane.address + (u64::from(range.start) + first as u64) * 4;
+        if let Err(error) = session.read_dram(lane.bank, address, &mut memory[first..end]) {
+            let position = range.start as usize + first;
             session
                 .note(AnomalyKind::UnreadableCore, Some(lane.id), position, || error.to_string());
-            None
+            return None;
         }
+        first = end;
     }
+    Some(memory)
 }
 
 fn first_address(lane: &LaneRead) -> u64 {

@@ -3,12 +3,16 @@
 //! | question | file |
 //! |---|---|
 //! | what can a caller choose? why does a read fail? | `options` |
+//! | which cores answer, in which generation? | `prepare` |
 //! | what does a control vector say, and which generation wrote it? | `control` |
 //! | which words of a core are unread? | `plan` |
 //! | how are they read in few transactions? | `dram` |
 //! | which launches found no room in DRAM? | `loss_log` |
 //! | which runs still wait in L1? | `pending` |
 //! | how does the device learn what was read? | `acknowledge` |
+//! | how full are the lanes? | `watermark` |
+//! | how is a mesh read again and again? | `stream` |
+//! | which memory is used again? | `pool` |
 //!
 //! # Order of a read
 //!
@@ -30,26 +34,33 @@ mod loss_log;
 mod options;
 mod pending;
 mod plan;
+mod pool;
+mod prepare;
 mod session;
+mod stream;
 #[cfg(test)]
 mod tests;
+mod watermark;
 
 pub use options::{GenerationChoice, ReadError, ReadOptions};
+pub use stream::{NextRead, Reads, StreamedRead};
+pub use watermark::{LaneWatermark, Look, Watermarks};
 
 use crate::{
     anomaly::AnomalyKind,
     decode::{DecodedLane, LaneContext, LaneDecoder, LaneState},
-    lane::LaneId,
-    mesh::{CoreDescription, DeviceDescription, Mesh},
+    lane::{Lane, LaneId},
+    mesh::Mesh,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
-use control::{ControlVector, WORDS};
 use loss_log::SeenRemainder;
 use plan::{CoreRead, LaneRead};
+use pool::Pool;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use session::Session;
-use std::collections::BTreeMap;
-use wire::{Generation, control::ControlLayout, dram::DramGeometry};
+use std::{collections::BTreeMap, sync::Arc};
+use watermark::Fill;
+use wire::{Generation, dram::DramGeometry};
 
 /// Reads everything that a mesh has recorded and no host has read yet.
 ///
@@ -126,6 +137,7 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
 pub struct Reader {
     options: ReadOptions,
     lanes: BTreeMap<LaneId, LaneMemory>,
+    pool: Arc<Pool>,
 }
 
 /// What is remembered of a lane.
@@ -133,13 +145,14 @@ pub struct Reader {
 struct LaneMemory {
     decode: LaneState,
     remainder: SeenRemainder,
+    fill: Fill,
 }
 
 impl Reader {
     /// A reader that has read nothing yet.
     #[must_use]
-    pub const fn new(options: ReadOptions) -> Self {
-        Self { options, lanes: BTreeMap::new() }
+    pub fn new(options: ReadOptions) -> Self {
+        Self { options, ..Self::default() }
     }
 
     /// The options of the next read.
@@ -154,7 +167,7 @@ impl Reader {
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Readout, ReadError> {
         self.options.check()?;
         let options = self.options.clone();
-        let geometries = geometries(mesh, &options)?;
+        let geometries = prepare::geometries(mesh, &options)?;
         let mut readout = Readout { zones: options.zones.clone(), ..Readout::default() };
         let mut failures = Vec::new();
         for (index, geometry) in geometries {
@@ -166,6 +179,7 @@ impl Reader {
             }
             readout.anomalies.merge(session.anomalies);
             readout.losses.merge(&session.losses);
+            readout.watermarks.merge(session.watermarks);
             readout.words_read += session.words_read;
         }
         if readout.devices.is_empty() {
@@ -177,16 +191,79 @@ impl Reader {
         Ok(readout)
     }
 
+    /// Looks how full the lanes are, without reading any marker.
+    ///
+    /// # Errors
+    /// As [`read_device_profiler_with`].
+    ///
+    /// # Cost
+    /// One read of each core's control vector.
+    pub fn look<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Look, ReadError> {
+        self.options.check()?;
+        let options = self.options.clone();
+        let geometries = prepare::geometries(mesh, &options)?;
+        let (mut whole, mut failure) = (None::<Look>, None);
+        for (index, geometry) in geometries {
+            let Some(device) = mesh.device(index) else { continue };
+            let mut session = Session::new(device, &options);
+            match prepare::plan(&mut session, &geometry, prepare::Care::Quick) {
+                Ok(planned) => self.look_at_cores(&mut session, &planned.cores),
+                Err(error) => {
+                    let text = error.to_string();
+                    session.note(AnomalyKind::UnreadableCore, None, 0, || text);
+                    failure.get_or_insert(error);
+                    continue;
+                }
+            }
+            whole.get_or_insert_default().merge(watermark::look_of(session));
+        }
+        whole.ok_or_else(|| failure.unwrap_or(ReadError::NothingToRead))
+    }
+
+    /// Whether markers may be lost within so many more launches unless the mesh is read, to
+    /// judge by the launches so far.
+    ///
+    /// A runtime that asks before each launch, and reads when it is told to, loses nothing to
+    /// full DRAM as long as no launch needs more than the largest before it and one L1 vector.
+    ///
+    /// # Errors
+    /// As [`Reader::look`].
+    ///
+    /// # Cost
+    /// As [`Reader::look`].
+    pub fn about_to_overflow<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        launches: u32,
+    ) -> Result<bool, ReadError> {
+        Ok(self.look(mesh)?.watermarks.about_to_overflow(launches))
+    }
+
+    /// Takes back the memory of a readout that is not needed any more, for the next read.
+    pub fn recycle(&self, readout: Readout) {
+        self.pool.recycle(readout);
+    }
+
+    fn look_at_cores(&mut self, session: &mut Session<'_>, cores: &[CoreRead]) {
+        session.watermarks = watermark::of_cores(cores, |id| self.fill(id));
+        for mark in session.watermarks.lanes_mut() {
+            self.lanes.entry(mark.lane).or_default().fill.look(mark);
+        }
+    }
+
+    fn fill(&self, id: LaneId) -> Fill {
+        self.lanes.get(&id).map(|memory| memory.fill).unwrap_or_default()
+    }
+
     fn read_device(
         &mut self,
         session: &mut Session<'_>,
         geometry: &DramGeometry,
     ) -> Result<DeviceReadout, ReadError> {
-        let chip = session.device.description().clone();
-        let vectors = read_vectors(session, &chip)?;
-        let generation = choose_generation(session, &chip, geometry, &vectors)?;
-        let mut cores = plan_cores(session, &chip, geometry, &generation, vectors);
-        let pieces = dram::read_lanes(session, &mut cores);
+        let planned = prepare::plan(session, geometry, prepare::Care::Whole)?;
+        let prepare::Planned { chip, generation, mut cores } = planned;
+        session.watermarks = watermark::of_cores(&cores, |id| self.fill(id));
+        let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
         for core in &mut cores {
             self.finish_core(session, core, &generation, &pieces);
         }
@@ -195,6 +272,9 @@ impl Reader {
             lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
         };
         let waiting = |core: &CoreRead| core.lanes.iter().filter(|lane| waits(core, lane)).count();
+        let lanes = self.decode(session, &cores, &generation, &pieces);
+        pieces.extend(cores.iter_mut().flat_map(CoreRead::take_own_words));
+        self.pool.recycle_words(pieces);
         Ok(DeviceReadout {
             chip: ChipSummary {
                 chip_id: chip.chip_id,
@@ -207,7 +287,7 @@ impl Reader {
                 .iter()
                 .map(|core| u64::from(core.control.discarded_launches()))
                 .sum(),
-            lanes: self.decode(session, &cores, &generation, &pieces),
+            lanes,
         })
     }
 
@@ -235,6 +315,17 @@ impl Reader {
         if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
             core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
         }
+        self.remember_fill(session, core);
+    }
+
+    fn remember_fill(&mut self, session: &mut Session<'_>, core: &CoreRead) {
+        session.watermarks.enter_time(core, |id| self.fill(id));
+        for lane in &core.lanes {
+            let mark = session.watermarks.of_lane(lane.id);
+            let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
+            let fill = &mut self.lanes.entry(lane.id).or_default().fill;
+            fill.read(core, lane, words_per_launch);
+        }
     }
 
     fn decode(
@@ -243,7 +334,7 @@ impl Reader {
         cores: &[CoreRead],
         generation: &Generation,
         pieces: &[Vec<u32>],
-    ) -> Vec<crate::lane::Lane> {
+    ) -> Vec<Lane> {
         let mut jobs = Vec::new();
         for core in cores {
             for lane in core.lanes.iter().filter(|lane| has_words(lane, pieces)) {
@@ -252,8 +343,9 @@ impl Reader {
             }
         }
         let word_count: usize = jobs.iter().map(|(lane, ..)| lane.words(pieces).len()).sum();
+        let pool = &self.pool;
         let decode = |(lane, context, state): (&LaneRead, LaneContext, LaneState)| {
-            decode_lane(lane, &context, state, pieces)
+            decode_lane(lane, &context, (state, pool.lane(lane.id)), pieces)
         };
         let decoded: Vec<_> = if word_count > PARALLEL_WORDS {
             jobs.into_par_iter().map(decode).collect()
@@ -267,6 +359,8 @@ impl Reader {
             session.losses.merge(&decoded.losses);
             if decoded.lane.record_count() > 0 {
                 lanes.push(decoded.lane);
+            } else {
+                self.pool.recycle_lane(decoded.lane);
             }
         }
         lanes.sort_by_key(|lane| lane.id);
@@ -283,106 +377,6 @@ impl Reader {
 
 /// From how many words on lanes are decoded in parallel.
 const PARALLEL_WORDS: usize = 1 << 16;
-
-/// The layouts of all chips, computed before any of them is touched.
-fn geometries<M: Mesh + ?Sized>(
-    mesh: &mut M,
-    options: &ReadOptions,
-) -> Result<Vec<(usize, DramGeometry)>, ReadError> {
-    let mut geometries = Vec::new();
-    for index in 0..mesh.device_count() {
-        let Some(device) = mesh.device(index) else { continue };
-        let chip = device.description();
-        if !chip.cores.iter().any(|core| options.cores.contains(chip.chip_id, core)) {
-            continue;
-        }
-        let geometry = chip
-            .geometry(options.program_support_count, options.sums_enabled)
-            .map_err(|source| ReadError::Geometry { chip_id: chip.chip_id, source })?;
-        geometries.push((index, geometry));
-    }
-    Ok(geometries)
-}
-
-type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
-
-/// Reads the control vectors of all chosen cores.
-fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<Vectors, ReadError> {
-    let chosen = session.options.generation.generation();
-    let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);
-    let mut vectors = Vec::new();
-    let mut first = None;
-    for core in &chip.cores {
-        if !session.options.cores.contains(chip.chip_id, core) {
-            continue;
-        }
-        match plan::read_words(session, core, layout.word_count) {
-            Ok(words) => vectors.push((core.clone(), words)),
-            Err(error) => {
-                note_unreadable(session, core, &error);
-                first.get_or_insert(error);
-            }
-        }
-    }
-    match first {
-        Some(first) if vectors.is_empty() => Err(ReadError::NoCoreReadable { first }),
-        _ => Ok(vectors),
-    }
-}
-
-fn note_unreadable(
-    session: &mut Session<'_>,
-    core: &CoreDescription,
-    error: &crate::mesh::AccessError,
-) {
-    let place = core.noc0;
-    session.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
-}
-
-fn choose_generation(
-    session: &Session<'_>,
-    chip: &DeviceDescription,
-    geometry: &DramGeometry,
-    vectors: &Vectors,
-) -> Result<Generation, ReadError> {
-    let found = || control::detect(chip, geometry, vectors.iter().map(|(core, w)| (core, w)));
-    let generation = session.options.generation.generation().or_else(found);
-    if let Some(generation) = generation {
-        return Ok(plan::with_layout(generation, session));
-    }
-    let (expected, [as_current, as_legacy]) = match vectors.first() {
-        Some((core, words)) => (
-            control::expected_words(chip, geometry, core),
-            [ControlLayout::WORDS64, ControlLayout::WORDS32]
-                .map(|layout| control::host_words(words, &layout)),
-        ),
-        None => Default::default(),
-    };
-    Err(ReadError::UnknownGeneration {
-        chip_id: chip.chip_id,
-        expected: format!("{expected:#x?}").replace(['\n', ' '], ""),
-        as_current: format!("{as_current:#x?}").replace(['\n', ' '], ""),
-        as_legacy: format!("{as_legacy:#x?}").replace(['\n', ' '], ""),
-    })
-}
-
-fn plan_cores(
-    session: &mut Session<'_>,
-    chip: &DeviceDescription,
-    geometry: &DramGeometry,
-    generation: &Generation,
-    vectors: Vectors,
-) -> Vec<CoreRead> {
-    let mut cores = Vec::new();
-    for (core, words) in vectors {
-        let control = ControlVector { words, layout: generation.control };
-        match plan::settle(session, &core, control) {
-            Ok(control) => cores.push(CoreRead::plan(session, chip, &core, control, geometry)),
-            Err(error) => note_unreadable(session, &core, &error),
-        }
-    }
-    cores
-}
 
 fn context_of(
     session: &Session<'_>,
@@ -409,10 +403,10 @@ fn has_words(lane: &LaneRead, pieces: &[Vec<u32>]) -> bool {
 fn decode_lane(
     lane: &LaneRead,
     context: &LaneContext,
-    state: LaneState,
+    (state, memory): (LaneState, Lane),
     pieces: &[Vec<u32>],
 ) -> (DecodedLane, LaneState) {
-    let mut decoder = LaneDecoder::new(context, state);
+    let mut decoder = LaneDecoder::with_memory(context, state, memory);
     decoder.feed(lane.words(pieces), lane.begin.into());
     if let Some(run) = lane.pending.as_ref().filter(|run| !run.is_empty()) {
         decoder.feed(run, lane.end.into());

@@ -163,6 +163,15 @@ impl CoreRead {
         planned
     }
 
+    /// Takes the words that lanes have by themselves, once they are decoded.
+    pub(super) fn take_own_words(&mut self) -> impl Iterator<Item = Vec<u32>> {
+        let own = |lane: &mut LaneRead| match lane.words.take() {
+            Some(LaneWords::Own(words)) => Some(words),
+            _ => None,
+        };
+        self.lanes.iter_mut().filter_map(own)
+    }
+
     /// A core without a DRAM address advances its ends all the same.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
         if self.control.word(self.control.layout.dram_address) != 0 {

@@ -5,7 +5,7 @@ use crate::{
     lane::LaneId,
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
     mesh::{AccessError, CoreDescription, Device},
-    read::ReadOptions,
+    read::{ReadOptions, Watermarks},
 };
 use wire::{RunHostId, vector};
 
@@ -15,13 +15,15 @@ pub(super) struct Session<'a> {
     pub(super) options: &'a ReadOptions,
     pub(super) anomalies: AnomalyLog,
     pub(super) losses: LossLedger,
+    pub(super) watermarks: Watermarks,
     pub(super) words_read: u64,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(device: &'a mut dyn Device, options: &'a ReadOptions) -> Self {
         let (anomalies, losses) = (AnomalyLog::default(), LossLedger::default());
-        Self { device, options, anomalies, losses, words_read: 0 }
+        let watermarks = Watermarks::default();
+        Self { device, options, anomalies, losses, watermarks, words_read: 0 }
     }
 
     /// Reads the first words of a core's control vector.

@@ -5,7 +5,8 @@ use crate::{
     decode::CaptureMode,
     ledger::{LossCause, LossTotals},
     mesh::{
-        AccessError, CoreSelection, Device, DeviceImage, DramDescription, LogicalCoord, Noc0Coord,
+        AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, DeviceImage,
+        DramDescription, LogicalCoord, Noc0Coord,
     },
 };
 use std::collections::BTreeSet;

@@ -1,0 +1,164 @@
+//! Memory over many reads, as the allocator counts it. By itself, since other tests in the
+//! same program would be counted along.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use host_reader::{
+    ProfilerOptions, ReadOptions, init_device_profiler,
+    mesh::{
+        CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription, LogicalCoord,
+        MeshImage, Noc0Coord,
+    },
+    read::{NextRead, Reader, StreamedRead},
+    readout::Readout,
+};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::{alloc::System, cell::Cell};
+use wire::{CoreKind, control::ext};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const CORES: u32 = 4;
+const CONTROL: u64 = 0x100;
+const REGION: u64 = 0x1000;
+const ZONES: u32 = 125;
+const RUNS: u32 = 8;
+const READS: u32 = 1_000;
+/// Reads until all memory is there that is ever needed.
+const WARM_UP: u32 = 20;
+
+fn place(flat_id: u32) -> Noc0Coord {
+    Noc0Coord { x: 1, y: 1 + u16::try_from(flat_id).unwrap() }
+}
+
+fn mesh() -> MeshImage {
+    let core = |flat_id| CoreDescription {
+        noc0: place(flat_id),
+        logical: LogicalCoord { x: 0, y: 0 },
+        kind: CoreKind::Tensix,
+        flat_id,
+        control_address: CONTROL,
+        vector_address: 0x200,
+    };
+    let chip = DeviceDescription {
+        chip_id: 0,
+        arch: "wormhole_b0".into(),
+        aiclk_mhz: 1000,
+        max_compute_cores: CORES,
+        cores: (0..CORES).map(core).collect(),
+        dram: DramDescription { bank_count: 1, region_address: REGION, region_bytes: 1 << 22 },
+    };
+    let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip)] };
+    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    mesh.devices[0].set_wall_clock(1 << 40);
+    mesh
+}
+
+/// What one launch leaves on one RISC. Every hundredth zone has data.
+fn run(flat_id: u32, risc: u32, launch: u32) -> Vec<u32> {
+    let start = launch * 100_000;
+    let mut words = vec![0, 0, risc | flat_id << 5, launch + 1];
+    words.extend([0x8FC0_D001, start, 0x9FC0_D001, start + 90_000]);
+    words.extend([0x8E42_7001, start + 10, 0x9E42_7001, start + 89_000]);
+    for zone in 0..ZONES {
+        let time = start + 100 + zone * 600;
+        words.extend([0x8000_1001 + ((zone % 5) << 12), time]);
+        words.extend([0x9000_1001 + ((zone % 5) << 12), time + 400]);
+    }
+    words.extend([0xB000_9001, start + 88_000, 1, launch]);
+    words
+}
+
+/// Every RISC pushes some runs into a lane that begins anew.
+fn push(mesh: &mut MeshImage, number: u32) {
+    for lane in 0..CORES * 5 {
+        let (flat_id, risc) = (lane / 5, lane % 5);
+        let words: Vec<u32> =
+            (0..RUNS).flat_map(|index| run(flat_id, risc, number * RUNS + index)).collect();
+        let address = REGION + u64::from(lane) * 48_000;
+        let device = &mut mesh.devices[0];
+        device.write_dram(0, address, &words).unwrap();
+        let mut control = |index: usize, word| {
+            device.write_l1(place(flat_id), CONTROL + index as u64 * 4, &[word]).unwrap();
+        };
+        control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
+        control(ext::SEEN_END + risc as usize, 0);
+        control(risc as usize, u32::try_from(words.len()).unwrap());
+    }
+}
+
+/// What a thousand reads did to memory.
+#[derive(Debug)]
+struct Growth {
+    /// Bytes in use after the warm-up, and at the end.
+    live_bytes: [i64; 2],
+    /// Bytes that the reads after the warm-up took from the allocator, whether or not they gave
+    /// them back; pushes not counted.
+    taken_bytes: u64,
+    /// Records that were read after the warm-up.
+    records: u64,
+}
+
+impl Growth {
+    const fn grown_bytes(&self) -> i64 {
+        self.live_bytes[1] - self.live_bytes[0]
+    }
+}
+
+fn live_bytes() -> i64 {
+    let stats = ALLOCATOR.stats();
+    i64::try_from(stats.bytes_allocated).unwrap() - i64::try_from(stats.bytes_deallocated).unwrap()
+}
+
+/// Reads a thousand times; `keep` says what becomes of each read.
+fn read_a_thousand_times(mut keep: impl FnMut(StreamedRead)) -> Growth {
+    let mut mesh = mesh();
+    let mut reader = Reader::new(ReadOptions::default());
+    let mut number = 0;
+    let pushing = Cell::new(0);
+    let next = |mesh: &mut MeshImage| {
+        let before = ALLOCATOR.stats().bytes_allocated;
+        push(mesh, number % 40_000);
+        number += 1;
+        pushing.set(pushing.get() + ALLOCATOR.stats().bytes_allocated - before);
+        if number <= READS { NextRead::Now } else { NextRead::End }
+    };
+    let mut growth = Growth { live_bytes: [0; 2], taken_bytes: 0, records: 0 };
+    let mut taken = 0;
+    for (read, number) in reader.reads(&mut mesh, next).zip(0..) {
+        let read = read.unwrap();
+        assert_eq!(read.record_count(), (CORES * 5 * RUNS * (ZONES * 2 + 5)) as usize);
+        if number >= WARM_UP {
+            growth.records += read.record_count() as u64;
+        }
+        keep(read);
+        if number + 1 == WARM_UP {
+            growth.live_bytes[0] = live_bytes();
+            taken = ALLOCATOR.stats().bytes_allocated - pushing.get();
+        }
+    }
+    growth.live_bytes[1] = live_bytes();
+    growth.taken_bytes = (ALLOCATOR.stats().bytes_allocated - pushing.get() - taken) as u64;
+    growth
+}
+
+/// Growth that a thousand reads are allowed.
+const FLAT_BYTES: i64 = 16 << 10;
+
+#[test]
+fn memory_stays_flat_over_a_thousand_reads_and_the_check_sees_leaks() {
+    let flat = read_a_thousand_times(drop);
+    assert!(flat.grown_bytes() < FLAT_BYTES, "{flat:?}");
+    // Words and columns are 20 bytes for each record, and are not taken anew.
+    assert!(flat.taken_bytes < 2 * flat.records, "{flat:?}");
+
+    // A consumer that keeps one lane of each read, the smallest leak that matters.
+    let mut kept = Vec::new();
+    let leaking = read_a_thousand_times(|read| {
+        let mut readout: Readout = read.into_readout();
+        kept.push(readout.devices[0].lanes.pop());
+    });
+    assert!(leaking.grown_bytes() > 100 * FLAT_BYTES, "{leaking:?}");
+    println!("dropped: {flat:?}\nkept: {leaking:?}");
+}
