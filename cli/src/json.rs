@@ -1,8 +1,10 @@
 //! The one JSON object of `--json`.
 
+use crate::watermark::FullestLane;
 use host_reader::{
     analysis::{KindCount, Op, Report, SumStatistics, ZoneStatistics},
     ledger::{LossCause, LossLedger},
+    readout::Readout,
 };
 use serde::Serialize;
 
@@ -25,6 +27,7 @@ pub(crate) struct Document<'a> {
     pending_runs: u64,
     discarded_launches: u64,
     words_read: u64,
+    fullest_lane: Option<FullestLane>,
     ops: &'a [Op],
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
@@ -80,8 +83,8 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Gathers the document from a report and its ledger.
-    pub(crate) fn new(source: &Source<'a>, report: &'a Report, losses: &LossLedger) -> Self {
+    /// Gathers the document from a report and the readout that it is of.
+    pub(crate) fn new(source: &Source<'a>, report: &'a Report, readout: &Readout) -> Self {
         let summary = &report.summary;
         Self {
             arch: source.arch,
@@ -91,7 +94,7 @@ impl<'a> Document<'a> {
             kernels: source.kernels,
             execution_failures: source.execution_failures,
             kept: kept(report),
-            lost: lost(losses),
+            lost: lost(&readout.losses),
             anomalies: summary.anomaly_count,
             repairs: summary.repair_count,
             anomaly_kinds: &summary.anomalies,
@@ -99,10 +102,11 @@ impl<'a> Document<'a> {
             pending_runs: summary.pending_run_count,
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
+            fullest_lane: FullestLane::of(&readout.watermarks),
             ops: &report.ops,
             zones: &report.zones,
             sums: &report.sums,
-            losses: losses_of(losses),
+            losses: losses_of(&readout.losses),
         }
     }
 }

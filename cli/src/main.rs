@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod recording;
 mod tables;
+mod watermark;
 
 use clap::Parser;
 use std::process::ExitCode;

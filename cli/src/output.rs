@@ -40,7 +40,7 @@ impl Findings {
     ) -> Result<ExitCode, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         if show.json {
-            let document = Document::new(source, &self.report, &self.readout.losses);
+            let document = Document::new(source, &self.report, &self.readout);
             serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
             writeln!(out)?;
         } else {
@@ -55,6 +55,7 @@ impl Findings {
     fn tables(&self) -> Tables<'_> {
         let kept = self.readout.anomalies.kept().iter().chain(self.timeline.anomalies.kept());
         let anomalies = kept.filter(|anomaly| !anomaly.kind.is_repair()).collect();
-        Tables { report: &self.report, losses: &self.readout.losses, anomalies }
+        let Readout { losses, watermarks, .. } = &self.readout;
+        Tables { report: &self.report, losses, watermarks, anomalies }
     }
 }

@@ -1,12 +1,13 @@
 //! Tables for people: ops, zones, sums, losses, oddities.
 
-use crate::args::ShowArgs;
+use crate::{args::ShowArgs, watermark::write_fullest};
 use comfy_table::{CellAlignment, Table, presets};
 use host_reader::{
     analysis::{CycleStatistics, Op, Report, Span, SumStatistics, ZoneStatistics},
     anomaly::Anomaly,
     lane::LaneId,
     ledger::{LossCause, LossLedger, LossTotals},
+    read::Watermarks,
 };
 use std::{collections::BTreeMap, io::Write};
 
@@ -14,6 +15,7 @@ use std::{collections::BTreeMap, io::Write};
 pub(crate) struct Tables<'a> {
     pub(crate) report: &'a Report,
     pub(crate) losses: &'a LossLedger,
+    pub(crate) watermarks: &'a Watermarks,
     pub(crate) anomalies: Vec<&'a Anomaly>,
 }
 
@@ -26,6 +28,7 @@ impl Tables<'_> {
         write_sums(&self.report.sums, rows, out)?;
         self.write_records(out)?;
         self.write_losses(rows, out)?;
+        write_fullest(self.watermarks, out)?;
         self.write_anomalies(rows, out)
     }
 
