@@ -1,22 +1,32 @@
 //! Wall-clock cost of the decoder, beside two yardsticks in the same run.
 //!
-//! One chip's DRAM with about two million markers (64 cores of 5 RISCs with full lanes) is
+//! One chip's DRAM with sixteen million markers (64 cores of 5 RISCs with full lanes, 133 MB) is
 //!
-//! - `copy`: copied into memory that is in use already;
-//! - `decode_and_drop`: decoded by [`LaneDecoder`] on one thread, lane by lane, so that memory
-//!   is used again;
-//! - `copy_and_keep`, `decode_and_keep`: the same into fresh memory, where the operating system's
-//!   work on new pages is part of the time;
+//! - `copy_and_drop`, `decode_and_drop`: copied, or decoded by [`LaneDecoder`] on one thread,
+//!   lane by lane, so that memory is used again;
+//! - `copy_and_keep_again`, `decode_and_keep_again`: the same with everything kept, in the memory
+//!   of the read before, as [`Reader::recycle`](host_reader::Reader::recycle) gives it back;
+//! - `copy_and_keep`, `decode_and_keep`: the same with everything kept, in fresh memory, where
+//!   the operating system's work on new pages is part of the time;
+//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory; on one
+//!   thread with `RAYON_NUM_THREADS=1`;
 //! - `set_of_records`: decoded one marker at a time into ordered sets of fat records, the way
-//!   upstream's host reader keeps them, over every eighth lane.
+//!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane.
 //!
-//! Each also asserts what it found. The figures to compare are bytes per second.
+//! Each also asserts what it found. The figures to compare are bytes per second, of two lines
+//! that treat memory alike.
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
+    measurement::WallTime,
+};
 use host_reader::{
+    analysis::{ZoneGrouping, zone_statistics},
     decode::{CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState},
-    lane::LaneId,
+    lane::{Lane as Columns, LaneId},
     mesh::Noc0Coord,
+    readout::{ChipSummary, DeviceReadout, Readout},
+    timeline::Timeline,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -26,9 +36,9 @@ use std::{
 use wire::{CoreKind, Cycles, Header, PacketKind, RunHeader, ZoneId, generation, run::IdPacking};
 
 const CORE_COUNT: u16 = 64;
-const LANE_WORDS: usize = 12_000;
+const LANE_WORDS: usize = 104_000;
 /// The sets take so long and so much memory that they see this part of the lanes.
-const NAIVE_SHARE: usize = 8;
+const NAIVE_SHARE: usize = 16;
 
 /// A lane's words and what they hold.
 struct Lane {
@@ -137,9 +147,33 @@ fn roll(dice: &mut u64) -> u64 {
 }
 
 fn decode(lane: &Lane) -> DecodedLane {
-    let mut decoder = LaneDecoder::new(&lane.context, LaneState::default());
+    decode_into(lane, Columns::new(lane.context.lane))
+}
+
+fn decode_into(lane: &Lane, memory: Columns) -> DecodedLane {
+    let mut decoder = LaneDecoder::with_memory(&lane.context, LaneState::default(), memory);
     decoder.feed(&lane.words, 0);
     decoder.finish().0
+}
+
+/// A readout of everything, as a read gives it.
+fn readout(lanes: &[Lane]) -> Readout {
+    let chip = ChipSummary {
+        chip_id: 0,
+        arch: "wormhole_b0".to_owned(),
+        aiclk_mhz: 1000,
+        max_compute_cores: Some(CORE_COUNT.into()),
+    };
+    let lanes = lanes.iter().map(|lane| decode(lane).lane).collect();
+    let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+    Readout { devices: vec![device], ..Readout::default() }
+}
+
+/// Zones that the statistics are of.
+fn zones_in_statistics(readout: &Readout) -> u64 {
+    let timeline = Timeline::of_readout(readout);
+    let statistics = zone_statistics(readout, &timeline, ZoneGrouping::ByRisc);
+    statistics.iter().map(|zone| zone.cycles.count).sum()
 }
 
 /// A record with everything in it, as upstream's reader keeps for each marker.
@@ -216,28 +250,86 @@ fn fat_record(
     }
 }
 
+type Group<'a> = BenchmarkGroup<'a, WallTime>;
+
 fn bench_mix(criterion: &mut Criterion, mix: Mix) {
     let lanes = image(mix);
-    let record_count: usize = lanes.iter().map(|lane| lane.record_count).sum();
-    let data_count: usize = lanes.iter().map(|lane| lane.data_count).sum();
     let word_count: usize = lanes.iter().map(|lane| lane.words.len()).sum();
-    assert!(record_count > 1_700_000, "{record_count}");
+    assert!(record_count(&lanes) > 15_500_000, "{}", record_count(&lanes));
     let mut group = criterion.benchmark_group(format!("decode/{}", mix.name));
-    group.measurement_time(Duration::from_secs(6)).sample_size(30);
-    group.throughput(Throughput::Bytes(word_count as u64 * 4));
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
+    group.sample_size(10).throughput(Throughput::Bytes(word_count as u64 * 4));
+    bench_dropping(&mut group, &lanes);
+    bench_keeping_again(&mut group, &lanes);
+    bench_keeping(&mut group, &lanes);
+    bench_statistics(&mut group, &lanes);
+    bench_set(&mut group, &lanes.iter().step_by(NAIVE_SHARE).collect::<Vec<_>>());
+    group.finish();
+}
 
-    let mut copy = vec![0; word_count];
-    group.bench_function("copy", |bench| {
+fn record_count(lanes: &[Lane]) -> usize {
+    lanes.iter().map(|lane| lane.record_count).sum()
+}
+
+/// That everything was decoded.
+fn check(decoded: &[DecodedLane], lanes: &[Lane]) {
+    let records: usize = decoded.iter().map(|decoded| decoded.lane.record_count()).sum();
+    let data: usize = decoded.iter().map(|decoded| decoded.lane.data.len()).sum();
+    let data_count = lanes.iter().map(|lane| lane.data_count).sum();
+    assert_eq!((records, data), (record_count(lanes), data_count));
+}
+
+fn bench_dropping(group: &mut Group<'_>, lanes: &[Lane]) {
+    group.bench_function("copy_and_drop", |bench| {
+        let mut copy = vec![0; LANE_WORDS];
         bench.iter(|| {
-            let mut rest = copy.as_mut_slice();
-            for lane in &lanes {
-                let (target, after) = std::mem::take(&mut rest).split_at_mut(lane.words.len());
-                target.copy_from_slice(black_box(&lane.words));
-                rest = after;
+            for lane in lanes {
+                copy[..lane.words.len()].copy_from_slice(black_box(&lane.words));
+                black_box(&copy);
             }
-            black_box(&copy)[word_count - 1]
         });
     });
+    group.bench_function("decode_and_drop", |bench| {
+        let mut memory = None;
+        bench.iter(|| {
+            let mut records = 0;
+            for lane in lanes {
+                let decoded = decode_into(
+                    lane,
+                    memory.take().unwrap_or_else(|| Columns::new(lane.context.lane)),
+                );
+                records += decoded.lane.record_count();
+                memory = Some(decoded.lane);
+            }
+            assert_eq!(records, record_count(lanes));
+        });
+    });
+}
+
+fn bench_keeping_again(group: &mut Group<'_>, lanes: &[Lane]) {
+    group.bench_function("copy_and_keep_again", |bench| {
+        let mut copies: Vec<Vec<u32>> = lanes.iter().map(|lane| lane.words.clone()).collect();
+        bench.iter(|| {
+            for (copy, lane) in copies.iter_mut().zip(lanes) {
+                copy.copy_from_slice(black_box(&lane.words));
+            }
+            black_box(&copies);
+        });
+    });
+    group.bench_function("decode_and_keep_again", |bench| {
+        let mut kept: Vec<DecodedLane> = lanes.iter().map(decode).collect();
+        bench.iter(|| {
+            for (decoded, lane) in kept.iter_mut().zip(lanes) {
+                let id = decoded.lane.id;
+                let memory = std::mem::replace(&mut decoded.lane, Columns::new(id));
+                *decoded = decode_into(black_box(lane), memory);
+            }
+            check(&kept, lanes);
+        });
+    });
+}
+
+fn bench_keeping(group: &mut Group<'_>, lanes: &[Lane]) {
     group.bench_function("copy_and_keep", |bench| {
         bench.iter_batched(
             || (),
@@ -250,26 +342,35 @@ fn bench_mix(criterion: &mut Criterion, mix: Mix) {
             || (),
             |()| {
                 let decoded: Vec<DecodedLane> = lanes.iter().map(decode).collect();
-                let records: usize = decoded.iter().map(|d| d.lane.record_count()).sum();
-                let data: usize = decoded.iter().map(|d| d.lane.data.len()).sum();
-                assert_eq!((records, data), (record_count, data_count));
+                check(&decoded, lanes);
                 decoded
             },
             BatchSize::PerIteration,
         );
     });
-    group.bench_function("decode_and_drop", |bench| {
-        bench.iter(|| {
-            let records: usize = lanes.iter().map(|lane| decode(lane).lane.record_count()).sum();
-            assert_eq!(records, record_count);
-        });
-    });
+}
 
+fn bench_statistics(group: &mut Group<'_>, lanes: &[Lane]) {
+    group.bench_function("decode_pair_statistics", |bench| {
+        bench.iter_batched(
+            || (),
+            |()| {
+                let readout = readout(lanes);
+                let data = lanes.iter().map(|lane| lane.data_count).sum::<usize>();
+                let zones = (record_count(lanes) - data) / 2;
+                assert_eq!(zones_in_statistics(&readout), zones as u64);
+                readout
+            },
+            BatchSize::PerIteration,
+        );
+    });
+}
+
+fn bench_set(group: &mut Group<'_>, some: &[&Lane]) {
     let sources = sources();
-    let some: Vec<&Lane> = lanes.iter().step_by(NAIVE_SHARE).collect();
     let some_words: usize = some.iter().map(|lane| lane.words.len()).sum();
     let some_records: usize = some.iter().map(|lane| lane.record_count).sum();
-    group.throughput(Throughput::Bytes(some_words as u64 * 4)).sample_size(10);
+    group.throughput(Throughput::Bytes(some_words as u64 * 4));
     group.bench_function("set_of_records", |bench| {
         bench.iter_batched(
             || (),
@@ -281,7 +382,6 @@ fn bench_mix(criterion: &mut Criterion, mix: Mix) {
             BatchSize::PerIteration,
         );
     });
-    group.finish();
 }
 
 fn decoder(criterion: &mut Criterion) {

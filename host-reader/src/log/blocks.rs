@@ -1,5 +1,5 @@
 //! Reading a stream block by block, each cut at a line end, so that a log of any size
-//! needs the memory of one block.
+//! needs the memory of one block, and a small one no more than its own size.
 
 use std::io::{self, Read};
 
@@ -21,12 +21,18 @@ pub(super) struct Blocks<R> {
     taken: usize,
     /// Bytes of `buffer` that are read.
     filled: usize,
+    /// Bytes that the buffer may grow to.
+    block_bytes: usize,
     is_at_end: bool,
 }
 
+/// Bytes of the buffer before anything is known of the stream.
+const FIRST_BYTES: usize = 64 << 10;
+
 impl<R: Read> Blocks<R> {
     pub(super) fn new(input: R, block_bytes: usize) -> Self {
-        Self { input, buffer: vec![0; block_bytes], taken: 0, filled: 0, is_at_end: false }
+        let buffer = vec![0; block_bytes.min(FIRST_BYTES)];
+        Self { input, buffer, taken: 0, filled: 0, block_bytes, is_at_end: false }
     }
 
     /// The next block; `None` at the end of the stream.
@@ -46,7 +52,10 @@ impl<R: Read> Blocks<R> {
         self.buffer.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
         self.taken = 0;
-        while !self.is_at_end && self.filled < self.buffer.len() {
+        while !self.is_at_end && self.filled < self.block_bytes {
+            if self.filled == self.buffer.len() {
+                self.buffer.resize((2 * self.filled).min(self.block_bytes), 0);
+            }
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => self.is_at_end = true,
                 Ok(count) => self.filled += count,
@@ -59,7 +68,7 @@ impl<R: Read> Blocks<R> {
 
     fn is_one_cut_line(&self) -> bool {
         let lines = &self.buffer[..self.filled];
-        self.filled == self.buffer.len() && memchr::memchr(b'\n', lines).is_none()
+        self.filled == self.block_bytes && memchr::memchr(b'\n', lines).is_none()
     }
 
     /// Throws away everything up to and with the next line end.
@@ -103,6 +112,20 @@ mod tests {
         assert_eq!(lines, ["aa\nbbb\n", "cccc\ndd"]);
         assert_eq!(blocks_of(text, 100).len(), 1);
         assert_eq!(blocks_of(b"", 8), []);
+    }
+
+    #[test]
+    fn the_buffer_grows_with_the_stream_up_to_a_block() {
+        for (text_bytes, buffer_bytes) in [(10, 64 << 10), (70_000, 128 << 10), (999_999, 200_000)]
+        {
+            let text = b"line\n".repeat(text_bytes / 5);
+            let mut blocks = Blocks::new(text.as_slice(), 200_000);
+            let mut found = 0;
+            while let Some(block) = blocks.next().unwrap() {
+                found += block.lines.len();
+            }
+            assert_eq!((found, blocks.buffer.len()), (text.len(), buffer_bytes));
+        }
     }
 
     #[test]

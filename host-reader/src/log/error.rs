@@ -28,6 +28,17 @@ pub enum LogError {
         /// What stands there, shortened.
         found: String,
     },
+    /// The first line is longer than any line of a log.
+    #[error(
+        "{file}, line 1: expected `ARCH: <name>, CHIP_FREQ[MHz]: <number>`, found a line of more \
+         than {longest_bytes} bytes; give the profile_log_device.csv of a run"
+    )]
+    EndlessFirstLine {
+        /// The log, as the caller names it.
+        file: String,
+        /// Bytes that were looked at.
+        longest_bytes: usize,
+    },
     /// The line of column titles is missing or names too little.
     #[error(
         "{file}, line {line}: expected column titles with `{missing}`, found `{found}`; \

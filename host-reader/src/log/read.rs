@@ -21,7 +21,7 @@ use std::{fs::File, io::Read, path::Path};
 /// changes. What cannot be read (a wrong number of columns, text where a number belongs,
 /// a RISC that is not known) is an anomaly with its line, and is left out.
 ///
-/// Memory: one block of 16 MiB and the tables, whatever the length of the log.
+/// Memory: one block of at most 16 MiB, and the tables, whatever the length of the log.
 ///
 /// # Errors
 /// If the stream cannot be read, is empty, or does not begin as a device log does. A log
@@ -63,6 +63,10 @@ pub(super) fn read_blocks<R: Read>(mut blocks: Blocks<R>, file: &str) -> Result<
         let mut lines = block.lines;
         let (header, assembly) = match &mut log {
             Some(log) => log,
+            None if block.skipped_long_line => {
+                let (file, longest_bytes) = (file.to_owned(), BLOCK_BYTES);
+                return Err(LogError::EndlessFirstLine { file, longest_bytes });
+            }
             None => {
                 let header = Header::take(&mut lines, file)?;
                 let assembly = Assembly::new(header.line_count);

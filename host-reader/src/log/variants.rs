@@ -232,6 +232,16 @@ fn a_value_where_none_belongs_does_not_cost_the_line() {
 }
 
 #[test]
+fn a_first_line_longer_than_a_block_is_said_to_be_one() {
+    let text = vec![b'A'; BLOCK_BYTES + 1];
+    let error = read_device_log(text.as_slice(), "test.csv").unwrap_err();
+    assert!(matches!(error, LogError::EndlessFirstLine { .. }), "{error}");
+    assert!(error.to_string().contains("more than 16777216 bytes"), "{error}");
+    let error = read_device_log(b"\n \n".as_slice(), "test.csv").unwrap_err();
+    assert!(matches!(error, LogError::Empty { .. }), "{error}");
+}
+
+#[test]
 fn a_line_longer_than_a_block_is_one_bad_line() {
     let mut text = current(&["0,1,2,BRISC,9,50,0,0,,,A,TS_EVENT,4,/k.cpp,"]);
     text.push_str(&"x".repeat(5000));

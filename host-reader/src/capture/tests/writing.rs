@@ -75,6 +75,33 @@ fn appending_behind_a_tail_torn_at_any_byte_keeps_every_byte_and_every_section()
 }
 
 #[test]
+fn bytes_that_are_mapped_stay_as_they_are_while_captures_grow() {
+    let folder = folder();
+    let path = folder.path().join("a.kprof");
+    let draft = small_draft();
+    // The second one ends in a torn section, which a writer has to get past.
+    for length in [draft.bytes.len(), draft.bytes.len() - 5] {
+        fs::write(&path, &draft.bytes[..length]).unwrap();
+        let mapped = Capture::open(&path).unwrap();
+        for words in 1..200_usize {
+            let mut writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
+            writer.append(&lane_words(9, &vec![7; words * 10])).unwrap();
+            assert_eq!(mapped.bytes[..], draft.bytes[..length]);
+        }
+        assert!(fs::metadata(&path).unwrap().len() > 100 * 4096, "past the pages that are mapped");
+    }
+}
+
+#[test]
+fn nothing_in_the_writer_can_change_or_cut_off_what_is_written() {
+    let writer = include_str!("../writer.rs");
+    assert!(writer.contains(".append(true)"), "the file is opened elsewhere now");
+    for call in ["set_len", "truncate(", ".write(true)", "seek", "write_at", "MmapMut"] {
+        assert!(!writer.contains(call), "{call} breaks what `map_read_only` relies on");
+    }
+}
+
+#[test]
 fn a_writer_that_was_stopped_before_its_first_byte_leaves_nothing_in_the_way() {
     let folder = folder();
     let path = folder.path().join("a.kprof");
