@@ -79,15 +79,15 @@ impl Reader {
     /// fn records_of_100_launches(mesh: &mut dyn Mesh) -> Result<usize, ReadError> {
     ///     let mut reader = Reader::new(ReadOptions::default());
     ///     let mut launched = 0;
-    ///     let next = |mesh: &mut dyn Mesh| {
+    ///     let reads = reader.reads(mesh, |mesh| {
     ///         if launched == 100 {
     ///             return NextRead::Last;
     ///         }
     ///         launch_something(mesh);
     ///         launched += 1;
     ///         NextRead::IfAboutToOverflow { launches: 1 }
-    ///     };
-    ///     reader.reads(mesh, next).map(|read| Ok(read?.record_count())).sum()
+    ///     });
+    ///     reads.map(|read| Ok(read?.record_count())).sum()
     /// }
     /// # let mut mesh = host_reader::mesh::MeshImage { devices: Vec::new() };
     /// # assert!(records_of_100_launches(&mut mesh).is_err());
