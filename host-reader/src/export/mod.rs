@@ -22,6 +22,8 @@ mod json_event;
 mod lane_writer;
 mod perfetto;
 mod speedscope;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod words;
 
