@@ -44,8 +44,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 fn target(args: &ExportArgs) -> Result<(ExportFormat, Destination), Failure> {
     let Some(output) = &args.output else {
         let format = args.format.unwrap_or(ExportFormat::Perfetto);
-        let name = args.file.file_stem().unwrap_or("trace".as_ref());
-        let mut name = name.to_owned();
+        let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
+        let mut name = of_file.unwrap_or("profile_log_device".as_ref()).to_owned();
         name.push(format.endings().first().copied().unwrap_or_default());
         return Ok((format, Destination::File(PathBuf::from(name))));
     };

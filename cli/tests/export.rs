@@ -1,0 +1,155 @@
+//! `kprof export` as a person runs it: formats, filters, runs, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR");
+    command
+}
+
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, sentence: &str) {
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(sentence), "{errors}");
+}
+
+fn log_folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/mesham-tt-sim").join(name)
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    names.map(|name| name.into_string().unwrap()).collect()
+}
+
+#[test]
+fn the_name_of_the_output_tells_the_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_folder("wormhole-noc-256");
+    let log = log.to_str().unwrap();
+    for (name, format) in [
+        ("a.pftrace", "perfetto"),
+        ("a.json", "chrome"),
+        ("a.speedscope.json", "speedscope"),
+        ("a.folded", "folded"),
+    ] {
+        let output = kprof(folder.path(), &["export", log, "-o", name, "--json"]);
+        let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!((&told["format"], &told["output"]), (&format.into(), &name.into()));
+        // 58 records: 2 zones on each of 2 RISCs and 50 values, as `wc` and `grep` count them.
+        assert_eq!((&told["zones"], &told["points"]), (&4.into(), &50.into()));
+    }
+    let default = stdout(&kprof(folder.path(), &["export", log]));
+    assert!(default.starts_with("profile_log_device.pftrace: 4 zones"), "{default}");
+    assert_eq!(entries(folder.path()).len(), 5);
+}
+
+#[test]
+fn formats_go_to_standard_output_and_through_a_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_folder("wormhole-counters-elw");
+    let args = ["export", log.to_str().unwrap(), "-f", "folded", "-o", "-"];
+    let all = stdout(&kprof(folder.path(), &args));
+    assert!(all.contains(";BRISC;BRISC-FW;BRISC-KERNEL ") && all.contains(";TRISC_0;"), "{all}");
+    let brisc = stdout(&kprof(folder.path(), &[&args[..], &["--filter", "risc=brisc"]].concat()));
+    assert!(!brisc.is_empty() && brisc.lines().all(|line| line.contains(";BRISC;")), "{brisc}");
+    assert!(entries(folder.path()).is_empty());
+}
+
+#[test]
+fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log_folder("wormhole-noc-256");
+    let log = log.to_str().unwrap();
+    for (args, sentence) in [
+        (&["-o", "a.csv"][..], "expected --format, or a name that ends in .pftrace"),
+        (&["-o", "no/a.folded"], "cannot write no/a.folded: No such file"),
+        (&["-o", "/dev/full", "-f", "perfetto"], "No space left on device"),
+        (&["-o", ".", "-f", "folded"], "expected the name of a file, found a folder"),
+        (&["-f", "svg"], "there is no format `svg`; choose from perfetto, chrome"),
+        (&["--filter", "core=1"], "expected a core as x-y"),
+        (&["--run", "2"], "holds 1 run, found --run 2"),
+    ] {
+        let output = kprof(folder.path(), &[&["export", log], args].concat());
+        assert_refused(&output, sentence);
+        assert!(entries(folder.path()).is_empty(), "{args:?}");
+    }
+    assert_refused(&kprof(folder.path(), &["export", "."]), "expected profile_log_device.csv");
+}
+
+#[test]
+fn a_run_of_several_must_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = ["capture", "--ops", "1", "-o", "c.kprof"];
+    stdout(&kprof(folder.path(), &capture));
+    stdout(&kprof(folder.path(), &[&capture[..], &["--append", "--seed", "1"]].concat()));
+    let refused = kprof(folder.path(), &["export", "c.kprof"]);
+    assert_refused(&refused, "holds 2 runs; choose one by --run 1 to --run 2");
+    let second = kprof(folder.path(), &["export", "c.kprof", "--run", "2", "-o", "c.json"]);
+    assert!(stdout(&second).contains("1 ops on 320 lanes"));
+    let trace = std::fs::read_to_string(folder.path().join("c.json")).unwrap();
+    assert!(trace.contains("\"name\":\"matmul 1\""));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_and_ends_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    stdout(&kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]));
+    // Nobody reads: the pipe fills, the writing waits, the signal comes.
+    let args = ["export", "c.kprof", "-f", "chrome", "-o", "-"];
+    let mut child = command(folder.path(), &args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    // The first bytes say that the writing has begun.
+    std::io::Read::read_exact(&mut pipe, &mut [0; 1000]).unwrap();
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let drain = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::io::copy(&mut pipe, &mut std::io::sink())
+    });
+    let output = child.wait_with_output().unwrap();
+    drain.join().unwrap().unwrap();
+    assert_refused(&output, "interrupted: standard output is not written");
+    assert_eq!(entries(folder.path()), ["c.kprof"]);
+}
+
+#[test]
+fn shells_learn_the_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, word) in
+        [("bash", "_kprof"), ("zsh", "#compdef kprof"), ("fish", "complete -c kprof")]
+    {
+        let script = stdout(&kprof(folder.path(), &["completions", shell]));
+        assert!(script.contains(word) && script.contains("export"), "{shell}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_help_are_there_to_be_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = stdout(&kprof(folder.path(), &["export", "--help"]));
+    for wanted in ["kprof export generated/profiler/.logs", "core=1-1..4-8", "Exit code 0"] {
+        assert!(help.contains(wanted), "{wanted} is missing in\n{help}");
+    }
+}

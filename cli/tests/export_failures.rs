@@ -1,0 +1,134 @@
+//! `kprof export` when the writing fails midway: nothing half-written bears the name of the
+//! output, what stood there before is untouched, and a sentence says why.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// The formats, each with a name that asks for it.
+const OUTPUTS: [&str; 4] = ["t.pftrace", "t.json", "t.speedscope.json", "t.folded"];
+
+fn kprof(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A capture that takes a while to export.
+static CAPTURE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let captured = kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]).output();
+    let captured = captured.unwrap();
+    assert!(captured.status.success(), "{}", String::from_utf8_lossy(&captured.stderr));
+    std::fs::read(folder.path().join("c.kprof")).unwrap()
+});
+
+fn folder_with_capture() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("c.kprof"), &*CAPTURE).unwrap();
+    folder
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, sentence: &str) {
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(sentence), "{errors}");
+}
+
+/// Runs `kprof export` where no file may grow beyond 8 KiB: a disk that fills up midway.
+fn export_where_files_end_at_8_kib(folder: &Path, output: &str) -> Output {
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+    let kprof = env!("CARGO_BIN_EXE_kprof");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, "bash", kprof, "export", "c.kprof", "-o", output]);
+    shell.current_dir(folder).output().unwrap()
+}
+
+#[test]
+fn a_disk_that_fills_up_midway_leaves_what_was_there() {
+    let folder = folder_with_capture();
+    for output in OUTPUTS {
+        let path = folder.path().join(output);
+        assert_refused(
+            &export_where_files_end_at_8_kib(folder.path(), output),
+            &format!("cannot write {output}: File too large"),
+        );
+        assert_eq!(entries(folder.path()), ["c.kprof"]);
+        std::fs::write(&path, "old").unwrap();
+        assert_refused(&export_where_files_end_at_8_kib(folder.path(), output), "File too large");
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(entries(folder.path()), ["c.kprof", output]);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_named() {
+    let folder = folder_with_capture();
+    // Nobody can make a file there, whatever the rights of who runs the tests.
+    let args = ["export", "c.kprof", "-o", "/sys/kernel/t.pftrace"];
+    let output = kprof(folder.path(), &args).output().unwrap();
+    assert_refused(&output, "cannot write /sys/kernel/t.pftrace: ");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let is_refusal = ["Permission denied", "Read-only file system", "Operation not permitted"]
+        .iter()
+        .any(|refusal| errors.contains(refusal));
+    assert!(is_refusal, "{errors}");
+    assert!(!Path::new("/sys/kernel/t.pftrace").exists());
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_named() {
+    let folder = folder_with_capture();
+    let output = kprof(folder.path(), &["export", "c.kprof", "-o", "c.kprof/t.json"]).output();
+    assert_refused(&output.unwrap(), "cannot write c.kprof/t.json: Not a directory");
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(kill.success(), "{name}");
+}
+
+/// Waits until the file that will get the output's name is begun, and halts the program.
+fn halt_midway(child: &mut Child, folder: &Path) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !entries(folder).iter().any(|name| name.starts_with(".kprof-")) {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it began to write");
+        assert!(Instant::now() < patience, "does not begin to write");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    signal(child, "-STOP");
+}
+
+#[test]
+fn an_interrupt_midway_leaves_what_was_there() {
+    let folder = folder_with_capture();
+    for signal_name in ["-INT", "-TERM"] {
+        std::fs::write(folder.path().join("t.json"), "old").unwrap();
+        let mut child =
+            kprof(folder.path(), &["export", "c.kprof", "-o", "t.json"]).spawn().unwrap();
+        halt_midway(&mut child, folder.path());
+        signal(&child, signal_name);
+        signal(&child, "-CONT");
+        let output = child.wait_with_output().unwrap();
+        assert_refused(&output, "interrupted: t.json is not written");
+        assert_eq!(entries(folder.path()), ["c.kprof", "t.json"]);
+        assert_eq!(std::fs::read(folder.path().join("t.json")).unwrap(), b"old");
+    }
+}
