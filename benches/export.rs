@@ -1,0 +1,75 @@
+//! Wall-clock cost of traces for viewers: the model that all share, then each format, from the
+//! text of a log of 1.87 million lines to the last byte.
+
+mod generated_log;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use generated_log::{LINES, generated_readout, written};
+use host_reader::{
+    analysis::TileOrigins,
+    export::{ExportFormat, Trace, TraceFilter, TraceSource},
+    log::read_device_log,
+    readout::Readout,
+};
+use std::{hint::black_box, io::Write};
+
+fn with_trace<T>(readout: &Readout, with: impl FnOnce(&Trace<'_>) -> T) -> T {
+    let origins = TileOrigins::default();
+    let source = TraceSource { readout, origins: &origins, clock: None, ops: &[] };
+    with(&Trace::new(&source, &TraceFilter::default()))
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
+    let mut out = Counter(0);
+    format.write(trace, &mut out, &mut |_| {}).expect("a counter takes all bytes");
+    out.0
+}
+
+fn exports(criterion: &mut Criterion) {
+    let readout = generated_readout();
+    let text = written(&readout);
+    let counts = |trace: &Trace<'_>| (trace.zone_count() as u64, trace.doubts().len());
+    assert_eq!(with_trace(&readout, counts), (LINES / 2, 0));
+    let mut group = criterion.benchmark_group("export of 1.87 M lines");
+    group.sample_size(10).throughput(Throughput::Elements(LINES));
+    group.bench_function("model", |bencher| {
+        bencher.iter(|| with_trace(black_box(&readout), |trace| trace.zone_count()));
+    });
+    for format in ExportFormat::ALL {
+        group.bench_function(format!("log to {format}"), |bencher| {
+            bencher.iter(|| {
+                let readout = read_device_log(&*text, "generated").expect("a log of our own");
+                with_trace(&readout, |trace| written_bytes(trace, format))
+            });
+        });
+    }
+    group.finish();
+    assert_memory_is_bounded();
+}
+
+/// Everything at its highest: the log's text, its records, the model and what is being written.
+fn assert_memory_is_bounded() {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")).map(str::parse::<u64>);
+    let Some(Ok(peak_kib)) = peak else { return };
+    eprintln!("peak memory: {} MiB", peak_kib >> 10);
+    assert!(peak_kib < 1 << 20, "{peak_kib} KiB of memory at the peak, expected less than 1 GiB");
+}
+
+criterion_group!(benches, exports);
+criterion_main!(benches);

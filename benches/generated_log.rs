@@ -1,0 +1,89 @@
+//! A device log of 1,869,440 lines: 64 cores x 5 RISCs x 23 launches x 127 zones.
+
+use host_reader::{
+    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
+    log::write_device_log,
+    mesh::Noc0Coord,
+    names::{ZoneSource, ZoneTable},
+    readout::{ChipSummary, DeviceReadout, Readout},
+};
+use wire::{PacketKind, Risc, RunHostId};
+
+const CORES: u16 = 64;
+const LAUNCHES: u32 = 23;
+const ZONES_PER_LAUNCH: u64 = 125;
+/// Lines that are records.
+pub(crate) const LINES: u64 = 1_869_440;
+
+/// The zones of one RISC: firmware, kernel, and five of a user.
+struct RiscZones {
+    risc: Risc,
+    indices: Vec<ZoneIndex>,
+}
+
+fn risc_zones(risc: Risc, zones: &mut ZoneTable) -> RiscZones {
+    let prefix = risc.label().split('_').next().unwrap_or_default();
+    let names = ["-FW", "-KERNEL"].map(|kind| format!("{prefix}{kind}"));
+    let own = ["cb-wait", "noc-read", "math", "pack", "noc-write"].map(str::to_owned);
+    let indices = (1_u32..).zip(names.into_iter().chain(own)).map(|(line, name)| {
+        let file = format!("/proj/kernels/{}.cpp", prefix.to_lowercase());
+        let source = ZoneSource { name, file, line };
+        let id = source.id();
+        zones.add(id, source);
+        ZoneIndex(u32::from(id.0))
+    });
+    RiscZones { risc, indices: indices.collect() }
+}
+
+fn lane(core: Noc0Coord, zones: &RiscZones) -> Lane {
+    let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: zones.risc });
+    let mut time = 11_231_607_914_496 + u64::from(core.x) * 7;
+    let mut push = |lane: &mut Lane, kind, zone: usize, pause| {
+        time += pause;
+        lane.push(RecordHead::new(kind, zones.indices[zone]), time, &[]);
+    };
+    for launch in 1..=LAUNCHES {
+        lane.runs.push(Run {
+            program: RunHostId::encode(launch, 0),
+            trace_counter: 0,
+            trace: None,
+            first_record: lane.record_count(),
+            origin: 0,
+        });
+        push(&mut lane, PacketKind::ZoneStart, 0, 900);
+        push(&mut lane, PacketKind::ZoneStart, 1, 60);
+        for zone in 0..ZONES_PER_LAUNCH {
+            let kind = usize::try_from(zone % 5).unwrap_or(0) + 2;
+            push(&mut lane, PacketKind::ZoneStart, kind, 30);
+            push(&mut lane, PacketKind::ZoneEnd, kind, 40 + zone % 17);
+        }
+        push(&mut lane, PacketKind::ZoneEnd, 1, 25);
+        push(&mut lane, PacketKind::ZoneEnd, 0, 35);
+    }
+    lane
+}
+
+/// What reading the log gives.
+pub(crate) fn generated_readout() -> Readout {
+    let mut zones = ZoneTable::new();
+    let riscs: Vec<_> = Risc::ALL[..5].iter().map(|&risc| risc_zones(risc, &mut zones)).collect();
+    let cores = (0..CORES).map(|core| Noc0Coord { x: core / 8 + 1, y: core % 8 + 1 });
+    let lanes = cores.flat_map(|core| riscs.iter().map(move |zones| lane(core, zones)));
+    let chip = ChipSummary {
+        chip_id: 0,
+        arch: "wormhole_b0".into(),
+        aiclk_mhz: 1000,
+        max_compute_cores: Some(64),
+    };
+    let lanes = lanes.collect();
+    let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+    Readout { devices: vec![device], zones, ..Readout::default() }
+}
+
+/// The log as text.
+pub(crate) fn written(readout: &Readout) -> Vec<u8> {
+    let mut text = Vec::new();
+    let report = write_device_log(readout, &mut text).expect("a vector takes all bytes");
+    assert_eq!((report.row_count, report.replaced_character_count), (LINES, 0));
+    text
+}
