@@ -244,6 +244,10 @@ pub(crate) struct ShowArgs {
     /// Rows shown of each table; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,
+    /// Subtract from zones what their own probes and those within cost, as a calibration
+    /// kernel measured it in the same run; ops are shown as recorded.
+    #[arg(long)]
+    pub(crate) subtract_probe_cost: bool,
     /// Exit with code 1 if anything was lost.
     #[arg(long)]
     pub(crate) fail_on_loss: bool,

@@ -2,7 +2,7 @@
 
 use crate::watermark::FullestLane;
 use host_reader::{
-    analysis::{KindCount, Op, Report, SumStatistics, ZoneStatistics},
+    analysis::{KindCount, Op, Report, SubtractedProbeCost, SumStatistics, ZoneStatistics},
     ledger::{LossCause, LossLedger},
     readout::Readout,
 };
@@ -31,6 +31,8 @@ pub(crate) struct Document<'a> {
     ops: &'a [Op],
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
+    /// What was subtracted from `zones`, if anything was.
+    probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
 }
 
@@ -106,6 +108,7 @@ impl<'a> Document<'a> {
             ops: &report.ops,
             zones: &report.zones,
             sums: &report.sums,
+            probe_cost: report.probe_cost.as_ref(),
             losses: losses_of(&readout.losses),
         }
     }

@@ -25,10 +25,22 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Pairs and computes.
-    pub(crate) fn new(readout: Readout, origins: &TileOrigins) -> Self {
+    ///
+    /// # Errors
+    /// If the cost of probes is to be subtracted and nobody has measured it.
+    pub(crate) fn new(
+        readout: Readout,
+        origins: &TileOrigins,
+        show: ShowArgs,
+    ) -> Result<Self, Failure> {
         let timeline = Timeline::of_readout(&readout);
-        let report = Report::new(&readout, &timeline, origins);
-        Self { readout, timeline, report }
+        let costs = &readout.probe_costs;
+        let report = match show.subtract_probe_cost {
+            false => Report::new(&readout, &timeline, origins),
+            true if costs.is_empty() => return Err(Failure::Sentence(NOT_CALIBRATED.to_owned())),
+            true => Report::without_probe_cost(&readout, &timeline, origins, costs),
+        };
+        Ok(Self { readout, timeline, report })
     }
 
     /// Shows everything; the exit code tells of losses if that was asked for.
@@ -59,3 +71,6 @@ impl Findings {
         Tables { report: &self.report, losses, watermarks, anomalies }
     }
 }
+
+const NOT_CALIBRATED: &str = "cannot subtract the cost of probes: nobody has measured it in this \
+                              run; `kprof capture` does so";

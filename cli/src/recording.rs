@@ -7,6 +7,7 @@ use host_reader::{
     clock::Tile,
     mesh::Mesh,
     names::ZoneTable,
+    probe_cost::ProbeCosts,
     read::Reader,
     readout::Readout,
     sync::{ClockSampler, MeshSamples, SyncOptions},
@@ -107,13 +108,27 @@ impl Recording {
         self.capture_samples()
     }
 
-    /// Ends: samples the clocks again and gives everything, on one clock per chip.
-    pub(crate) fn finish(mut self, mesh: &mut dyn Mesh) -> Result<Readout, Failure> {
+    /// Samples the clocks again, after the last read.
+    pub(crate) fn close(&mut self, mesh: &mut dyn Mesh) -> Result<(), Failure> {
         self.sampler.close(mesh);
-        self.capture_samples()?;
+        self.capture_samples()
+    }
+
+    /// Adds what probes cost on the mesh.
+    pub(crate) fn enter_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), Failure> {
+        if let MeshReader::Capturing { reader, .. } = &mut self.reader {
+            let written = reader.writer_mut().append(&costs);
+            written.map_err(|error| Failure::from_error(&error))?;
+        }
+        self.readout.probe_costs.merge(costs);
+        Ok(())
+    }
+
+    /// Gives everything, on one clock per chip.
+    pub(crate) fn finish(self) -> Readout {
         let mut readout = self.readout;
         align(&mut readout, self.sampler.samples());
-        Ok(readout)
+        readout
     }
 
     const fn options_mut(&mut self) -> &mut ReadOptions {

@@ -3,10 +3,13 @@
 use crate::{args::ShowArgs, watermark::write_fullest};
 use comfy_table::{CellAlignment, Table, presets};
 use host_reader::{
-    analysis::{CycleStatistics, Op, Report, Span, SumStatistics, ZoneStatistics},
+    analysis::{
+        CycleStatistics, Op, Report, Span, SubtractedProbeCost, SumStatistics, ZoneStatistics,
+    },
     anomaly::Anomaly,
     lane::LaneId,
     ledger::{LossCause, LossLedger, LossTotals},
+    probe_cost::ProbeCostRow,
     read::Watermarks,
 };
 use std::{collections::BTreeMap, io::Write};
@@ -25,6 +28,9 @@ impl Tables<'_> {
         let rows = if show.rows == 0 { usize::MAX } else { show.rows };
         write_ops(&self.report.ops, rows, out)?;
         write_zones(&self.report.zones, rows, out)?;
+        if let Some(subtracted) = &self.report.probe_cost {
+            write_probe_cost(subtracted, rows, out)?;
+        }
         write_sums(&self.report.sums, rows, out)?;
         self.write_records(out)?;
         self.write_losses(rows, out)?;
@@ -183,6 +189,48 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
         table.add_row(statistic_cells(sum.chip_id, sum.risc.label().into(), name, &sum.cycles));
     }
     write_table(&table, sums.len(), rows, out)
+}
+
+/// What was subtracted from the zones, and where that went wrong.
+fn write_probe_cost(
+    subtracted: &SubtractedProbeCost,
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    writeln!(out, "\nSubtracted from these zones: the cost of probes, in cycles\n")?;
+    let mut table = table(&[
+        "chip",
+        "RISC",
+        "the zone itself",
+        "each zone inside",
+        "data",
+        "16-byte data",
+        "event",
+    ]);
+    for ProbeCostRow { chip_id, risc, cost } in subtracted.costs.iter().take(rows) {
+        let mut cells = vec![chip_id.to_string(), risc.label().to_owned()];
+        let cycles = [
+            cost.empty_zone_cycles,
+            cost.nested_zone_cycles,
+            cost.data_cycles,
+            cost.wide_data_cycles,
+            cost.event_cycles,
+        ];
+        cells.extend(cycles.map(grouped));
+        table.add_row(cells);
+    }
+    write_table(&table, subtracted.costs.len(), rows, out)?;
+    let (shorter, others) =
+        (subtracted.shorter_than_cost_count, subtracted.uncalibrated_zone_count);
+    if shorter > 0 {
+        let zones = counted(shorter, "zone was", "zones were");
+        writeln!(out, "{zones} shorter than that and count as 0")?;
+    }
+    if others > 0 {
+        let zones = counted(others, "zone lies", "zones lie");
+        writeln!(out, "{zones} on RISCs without such figures and count as recorded")?;
+    }
+    Ok(())
 }
 
 fn statistic_cells(

@@ -11,6 +11,7 @@
 //! | Which zone is id 30530? | [`names`], [`zone_names`] |
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
 //! | How long did ops and zones take? | [`analysis`] |
+//! | And without the probes themselves? | [`probe_cost`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | [`log`] |
 //! | How does every viewer get its file? | [`export`] |
@@ -32,6 +33,7 @@ pub mod ledger;
 pub mod log;
 pub mod mesh;
 pub mod names;
+pub mod probe_cost;
 pub mod read;
 pub mod readout;
 pub mod sync;

@@ -1,7 +1,8 @@
 //! What one read of a mesh, or one log, gave: lanes, losses, anomalies and names.
 
 use crate::{
-    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable, read::Watermarks,
+    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable, probe_cost::ProbeCosts,
+    read::Watermarks,
 };
 
 /// What reports say about a chip.
@@ -59,6 +60,8 @@ pub struct Readout {
     pub watermarks: Watermarks,
     /// Words read from the device, control vectors included; 0 for logs.
     pub words_read: u64,
+    /// What probes cost there, if that was measured.
+    pub probe_costs: ProbeCosts,
 }
 
 impl Readout {
@@ -103,6 +106,7 @@ impl Readout {
         self.anomalies.merge(later.anomalies);
         self.watermarks.merge(later.watermarks);
         self.words_read += later.words_read;
+        self.probe_costs.merge(later.probe_costs);
     }
 
     /// All lanes of all chips.

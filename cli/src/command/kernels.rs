@@ -12,14 +12,17 @@ use std::num::NonZeroUsize;
 pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, Failure> {
     let hindrance = hindrance(has_object_code(), plan.runs_as_object_code());
     match (asked, hindrance) {
+        (Some(Kernels::Native), _) if !plan.runs_natively() => Err(Failure::Sentence(
+            "kernels of this workload exist only as object code; choose --kernels riscv".to_owned(),
+        )),
         (Some(Kernels::Native), _) => Ok(KernelKind::Native),
         (Some(Kernels::Riscv) | None, None) => Ok(KernelKind::Riscv),
-        (Some(Kernels::Riscv), Some(hindrance)) => Err(Failure::Sentence(format!(
-            "cannot run object code: {hindrance}; or choose --kernels native"
-        ))),
-        (None, Some(hindrance)) => {
+        (None, Some(hindrance)) if plan.runs_natively() => {
             eprintln!("kprof: native kernels, whose costs are estimates: {hindrance}");
             Ok(KernelKind::Native)
+        }
+        (_, Some(hindrance)) => {
+            Err(Failure::Sentence(format!("cannot run object code: {hindrance}")))
         }
     }
 }
@@ -31,9 +34,11 @@ fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
             "this kprof was built without the target of the RISCs; \
              `rustup target add {TARGET}` and build it again"
         )),
-        (true, false) => {
-            Some("a kernel of this workload exists only as a native function".to_owned())
-        }
+        (true, false) => Some(
+            "a kernel of this workload exists only as a native function; \
+             choose --kernels native"
+                .to_owned(),
+        ),
         (true, true) => None,
     }
 }

@@ -43,7 +43,7 @@ fn show(readout: Readout, which: &str, show: ShowArgs) -> Result<ExitCode, Failu
         execution_failures: &[],
     };
     let title = format!("{which}{title}");
-    Findings::new(readout, &TileOrigins::default()).show(&title, &source, show)
+    Findings::new(readout, &TileOrigins::default(), show)?.show(&title, &source, show)
 }
 
 fn describe(readout: &Readout) -> (String, String, Option<u32>) {

@@ -11,8 +11,9 @@ use crate::{
     tables::counted,
 };
 use host_reader::{
-    ProfilerOptions, analysis::TileOrigins, capture::OpMetadata, init_device_profiler,
-    log::write_device_log_file, mesh::Mesh, names::ZoneTable, readout::Readout,
+    ProfilerOptions, ReadOptions, Reader, analysis::TileOrigins, capture::OpMetadata,
+    init_device_profiler, log::write_device_log_file, mesh::Mesh, names::ZoneTable,
+    probe_cost::ProbeCosts, readout::Readout, timeline::Timeline,
 };
 use sim::{
     arch::Arch,
@@ -56,7 +57,8 @@ pub(super) fn carry_out(
     let config = config.with_kernels(kernels::choose(args.kernels, &plan)?);
     let mut mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     outputs.make_folders()?;
-    let readout = execute(&mut mesh, &plan, &config, outputs.capture.as_ref())?;
+    let is_calibrated = outputs.capture.is_some() || show.subtract_probe_cost;
+    let readout = execute(&mut mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
     if let Some(log) = &outputs.log {
         write_device_log_file(log, &readout).map_err(sentence)?;
     }
@@ -69,7 +71,7 @@ pub(super) fn carry_out(
         kernels: Some(config.kernels.label()),
         execution_failures: &failures,
     };
-    let code = Findings::new(readout, &TileOrigins::default()).show(
+    let code = Findings::new(readout, &TileOrigins::default(), show)?.show(
         &title(args, workload, &source),
         &source,
         show,
@@ -144,6 +146,7 @@ fn execute(
     plan: &Plan,
     config: &MeshConfig,
     capture: Option<&CaptureTarget>,
+    is_calibrated: bool,
 ) -> Result<Readout, Failure> {
     let options = ProfilerOptions {
         program_support_count: config.program_support_count,
@@ -167,7 +170,23 @@ fn execute(
         let names = zone_names(mesh)?;
         recording.read(mesh, names, index + 1 == plan.phases.len())?;
     }
-    recording.finish(mesh)
+    recording.close(mesh)?;
+    if is_calibrated {
+        recording.enter_probe_costs(calibrate(mesh)?)?;
+    }
+    Ok(recording.finish())
+}
+
+/// Measures what probes cost on a mesh, by a launch and a read of their own.
+fn calibrate(mesh: &mut SimulatedMesh) -> Result<ProbeCosts, Failure> {
+    let plan = Workload::named("probe-cost").map_err(sentence)?;
+    let plan = plan.plan(mesh, &WorkloadOptions::default());
+    plan.phases.iter().for_each(|phase| mesh.enqueue_phase(phase));
+    mesh.run_to_completion();
+    let zones = zone_names(mesh)?;
+    let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
+    let readout = reader.read(mesh).map_err(sentence)?;
+    ProbeCosts::measure(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
 }
 
 /// What the programs are called, by chip and as reports number them.

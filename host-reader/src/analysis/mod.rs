@@ -35,7 +35,11 @@ pub use summary::{KeptCounts, KindCount, LossRow, Summary};
 pub use sums::{SumStatistics, sum_statistics};
 pub use zones::{ZoneGrouping, ZoneStatistics, zone_statistics};
 
-use crate::{readout::Readout, timeline::Timeline};
+use crate::{
+    probe_cost::{ProbeCostRow, ProbeCosts},
+    readout::Readout,
+    timeline::Timeline,
+};
 
 /// Every figure of a readout.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -48,6 +52,19 @@ pub struct Report {
     pub zones: Vec<ZoneStatistics>,
     /// Sum zones, ordered in the same way.
     pub sums: Vec<SumStatistics>,
+    /// What was subtracted from the zones, if anything was; ops and sums are as recorded.
+    pub probe_cost: Option<SubtractedProbeCost>,
+}
+
+/// What was subtracted from zones, see [`ProbeCosts::subtract`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SubtractedProbeCost {
+    /// The figures, by chip and RISC.
+    pub costs: Vec<ProbeCostRow>,
+    /// Zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    pub shorter_than_cost_count: u64,
+    /// Zones of RISCs without figures, which are as they were.
+    pub uncalibrated_zone_count: u64,
 }
 
 impl Report {
@@ -77,13 +94,38 @@ impl Report {
             ops: ops_of(readout, origins),
             zones: zone_statistics(readout, timeline, ZoneGrouping::ByRisc),
             sums: sum_statistics(readout),
+            probe_cost: None,
+        }
+    }
+
+    /// Computes every figure, of zones without what their probes cost.
+    #[must_use]
+    pub fn without_probe_cost(
+        readout: &Readout,
+        timeline: &Timeline,
+        origins: &TileOrigins,
+        costs: &ProbeCosts,
+    ) -> Self {
+        let shortened = costs.subtract(readout, timeline);
+        let report = Self::new(readout, timeline, origins);
+        Self {
+            zones: zone_statistics(readout, &shortened.timeline, ZoneGrouping::ByRisc),
+            probe_cost: Some(SubtractedProbeCost {
+                costs: shortened.costs,
+                shorter_than_cost_count: shortened.shorter_than_cost_count,
+                uncalibrated_zone_count: shortened.uncalibrated_zone_count,
+            }),
+            ..report
         }
     }
 }
 
 /// The RISC's label, for serialization: `wire` knows no serde.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn risc_label<S: serde::Serializer>(risc: &wire::Risc, out: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn risc_label<S: serde::Serializer>(
+    risc: &wire::Risc,
+    out: S,
+) -> Result<S::Ok, S::Error> {
     out.serialize_str(risc.label())
 }
 

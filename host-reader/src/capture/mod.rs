@@ -45,6 +45,7 @@
 //! | 8 | op metadata | [`OpMetadata`] |
 //! | 9 | host events, reserved | [`HostEvents`] |
 //! | 10 | losses of a source without raw words | [`LossLedger`](crate::ledger::LossLedger) |
+//! | 11 | what probes cost in a run | [`ProbeCosts`](crate::probe_cost::ProbeCosts) |
 //!
 //! # Reading a damaged capture
 //!

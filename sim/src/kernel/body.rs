@@ -102,6 +102,43 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
+/// Passes of [`calibration`]: as many as fit.
+pub const CALIBRATION_PASSES: u16 = 13;
+
+/// Records from which a host takes what probes cost: zones that hold nothing but another
+/// probe. Between them the stores of those before have time to drain.
+///
+/// # Compatibility
+/// The names are those that the host's `probe_cost` module looks for.
+pub fn calibration<E: Environment>(environment: &mut E) {
+    for pass in 0..CALIBRATION_PASSES {
+        environment.spin(100);
+        {
+            device_zone_scoped!("PROBE-COST-EMPTY");
+        }
+        environment.spin(100);
+        {
+            device_zone_scoped!("PROBE-COST-NESTED");
+            device_zone_scoped!("PROBE-COST-INNER");
+        }
+        environment.spin(100);
+        {
+            device_zone_scoped!("PROBE-COST-DATA");
+            device_timestamped_data!("PROBE-COST-VALUE", u64::from(pass));
+        }
+        environment.spin(100);
+        {
+            device_zone_scoped!("PROBE-COST-WIDE-DATA");
+            device_timestamped_data_16b!("PROBE-COST-VALUES", u64::from(pass), 0);
+        }
+        environment.spin(100);
+        {
+            device_zone_scoped!("PROBE-COST-EVENT");
+            device_record_event!(pass);
+        }
+    }
+}
+
 /// A product of matrices, in tiles of 32 by 32 and per core: the arguments of its kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {

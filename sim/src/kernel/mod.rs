@@ -103,6 +103,47 @@ impl TwinKernel {
     }
 }
 
+/// A kernel that goes wrong, which only object code can do, to see how that is told.
+#[derive(Clone, Copy, Debug)]
+pub struct BrokenKernel(&'static str);
+
+impl BrokenKernel {
+    /// One for each way of going wrong: endless, three accesses that no kernel may make, what
+    /// is no instruction, a panic.
+    pub const ALL: [Self; 6] = [
+        Self("broken_endless"),
+        Self("broken_store"),
+        Self("broken_load"),
+        Self("broken_overwrite"),
+        Self("broken_instruction"),
+        Self("broken_panic"),
+    ];
+
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kernel| kernel.0 == name)
+    }
+}
+
+impl Kernel for BrokenKernel {
+    fn run(&self, _: &KernelContext) {
+        panic!("{} exists only as object code", self.0);
+    }
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some(self.0)
+    }
+
+    fn is_object_code_only(&self) -> bool {
+        true
+    }
+}
+
 /// As many times as argument 0 says.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
@@ -141,6 +182,11 @@ const ALL: &[TwinKernel] = &[
         name: "steps",
         run: body::steps,
         emission: |_| Emission::zones(body::STEPS.into()),
+    },
+    TwinKernel {
+        name: "calibration",
+        run: body::calibration,
+        emission: |_| (Emission::zones(6) + DATA + DATA + EVENT) * body::CALIBRATION_PASSES.into(),
     },
     TwinKernel { name: "sums", run: body::sums, emission: |context| sums(context, 2) },
     TwinKernel {

@@ -8,10 +8,10 @@ use crate::{
         AppliedFault, FaultEffect, Rule,
         rules::{LateSubordinate, Selection, TearClock},
     },
-    kernel::TwinKernel,
+    kernel::{BrokenKernel, TwinKernel},
     mesh::SimulatedMesh,
     native::script::{DEPTH_MAX, Script, ScriptShape, Step},
-    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    program::{CoreSelection, Kernel, Launch, Program},
     random::Stream,
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
@@ -278,6 +278,11 @@ fn no_number_of_threads_changes_a_word() {
 }
 
 #[test]
+fn the_calibration_kernel_leaves_the_same_zones() {
+    compare(&on_all("calibration"), &[], false);
+}
+
+#[test]
 fn a_kernel_takes_the_time_that_it_spins() {
     let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
     let at = cores(&mesh, CoreKind::Tensix, 3);
@@ -303,28 +308,13 @@ fn the_same_seed_gives_the_same_words() {
     assert_eq!(run_once(), run_once());
 }
 
-/// A kernel that only exists as object code.
-struct Broken(&'static str);
-
-impl Kernel for Broken {
-    fn run(&self, _: &KernelContext) {}
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some(self.0)
-    }
-}
-
 /// Runs a broken kernel on one core and a sound one on another.
 fn break_with(name: &'static str) -> (ExecutionFailure, SimulatedMesh) {
     let mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
     let at = cores(&mesh, CoreKind::Tensix, 2);
     let broken = Program::new(name)
         .with_kernel_on_all(&twin("work"))
-        .with_kernel(Risc::Trisc1, Arc::new(Broken(name)));
+        .with_kernel(Risc::Trisc1, Arc::new(BrokenKernel::named(name).unwrap()));
     let launch = |program: Program, id, core| {
         Launch::new(&Arc::new(program), id).on(CoreSelection::At(vec![core]))
     };

@@ -80,6 +80,11 @@ pub trait Kernel: Send + Sync {
         None
     }
 
+    /// Whether it exists as object code alone; [`Kernel::run`] must then not be called.
+    fn is_object_code_only(&self) -> bool {
+        false
+    }
+
     /// Words that a launch brings into L1 for that function.
     fn object_data(&self) -> &[u32] {
         &[]
@@ -139,6 +144,12 @@ impl Program {
         Self { name: name.into(), ..Self::default() }
     }
 
+    /// The same program under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
     /// The same program with `kernel` on `risc`. An aggregate is no processor and is
     /// taken as BRISC.
     #[must_use]
@@ -184,6 +195,13 @@ impl Program {
     pub fn runs_as_object_code(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.all(|kernel| kernel.object_name().is_some())
+    }
+
+    /// Whether every kernel exists as a native function as well.
+    #[must_use]
+    pub fn runs_natively(&self) -> bool {
+        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
+        kernels.all(|kernel| !kernel.is_object_code_only())
     }
 
     /// Whether any processor of a core of this kind has a kernel.

@@ -7,6 +7,7 @@ mod floods;
 mod long_runs;
 mod matmul;
 mod random_scripts;
+mod special_kernels;
 #[cfg(test)]
 mod tests;
 
@@ -53,6 +54,13 @@ impl Plan {
     pub fn runs_as_object_code(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
         launches.all(|launch| launch.program.runs_as_object_code())
+    }
+
+    /// Whether every kernel of it exists as a native function as well.
+    #[must_use]
+    pub fn runs_natively(&self) -> bool {
+        let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
+        launches.all(|launch| launch.program.runs_natively())
     }
 
     /// Launches in all phases.
@@ -183,6 +191,18 @@ const ALL: &[Workload] = &[
         description: "random kernels that push in the middle of a launch",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: random_scripts::quick_push,
+    },
+    Workload {
+        name: "probe-cost",
+        description: "zones that hold nothing but another probe: what probes themselves cost",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: special_kernels::probe_cost,
+    },
+    Workload {
+        name: "broken-kernels",
+        description: "kernels that go wrong in six ways, beside sound ones; object code only",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: special_kernels::broken_kernels,
     },
 ];
 

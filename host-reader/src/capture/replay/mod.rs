@@ -132,6 +132,7 @@ impl Capture {
             match section.content() {
                 Ok(Content::Ledger(ledger)) => whole.losses.merge(&ledger),
                 Ok(Content::ZoneNames(zones)) => whole.zones.merge(zones),
+                Ok(Content::ProbeCosts(costs)) => whole.probe_costs.merge(costs),
                 _ => {}
             }
         }

@@ -114,6 +114,7 @@ impl CapturedRun {
             Content::Clock(ClockSamples::TwoWay(burst)) => self.samples.add_burst(burst),
             Content::Clock(ClockSamples::Ethernet(burst)) => self.samples.add_link_burst(burst),
             Content::Ledger(ledger) => self.ledger.merge(&ledger),
+            Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
             _ => {}
         }
     }

@@ -14,6 +14,7 @@ mod host_events;
 mod ledger;
 mod memory;
 mod ops;
+mod probe_cost;
 mod read_begin;
 mod read_end;
 mod zones;
@@ -31,7 +32,9 @@ use super::{
     frame::SectionVersion,
     problem::{MalformedPayload, ProblemKind},
 };
-use crate::{ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable};
+use crate::{
+    ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
+};
 
 /// What kind of payload a section has. Kinds that this library does not know are kept as
 /// numbers, skipped and counted.
@@ -59,9 +62,11 @@ impl SectionKind {
     pub const HOST_EVENTS: Self = Self(9);
     /// A [`LossLedger`].
     pub const LEDGER: Self = Self(10);
+    /// [`ProbeCosts`].
+    pub const PROBE_COST: Self = Self(11);
 
     /// Every kind that this library knows.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::DEVICE,
         Self::READ_BEGIN,
         Self::MEMORY,
@@ -72,6 +77,7 @@ impl SectionKind {
         Self::OP_METADATA,
         Self::HOST_EVENTS,
         Self::LEDGER,
+        Self::PROBE_COST,
     ];
 
     /// A few words for tables; `None` for kinds that this library does not know.
@@ -88,6 +94,7 @@ impl SectionKind {
             Self::OP_METADATA => "op metadata",
             Self::HOST_EVENTS => "host events",
             Self::LEDGER => "loss ledger",
+            Self::PROBE_COST => "probe cost",
             _ => return None,
         })
     }
@@ -154,6 +161,8 @@ pub enum Content<'file> {
     HostEvents(HostEvents<'file>),
     /// Losses of a source that has no raw words.
     Ledger(LossLedger),
+    /// What probes cost.
+    ProbeCosts(ProbeCosts),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
@@ -176,6 +185,7 @@ impl<'file> Content<'file> {
             SectionKind::OP_METADATA => read(version, payload, Self::OpMetadata),
             SectionKind::HOST_EVENTS => read(version, payload, Self::HostEvents),
             SectionKind::LEDGER => read(version, payload, Self::Ledger),
+            SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
             _ => Ok(Self::Unknown(payload)),
         }
     }

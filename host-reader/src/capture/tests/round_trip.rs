@@ -10,6 +10,7 @@ use crate::{
         LogicalCoord,
     },
     names::{ZoneSource, ZoneTable},
+    probe_cost::{ProbeCost, ProbeCosts},
     read::{GenerationChoice, ReadOptions},
     sync::LinkBurst,
 };
@@ -265,6 +266,24 @@ proptest! {
         }
         for capture in through_a_file(&ledger) {
             prop_assert_eq!(last_content(&capture), Content::Ledger(ledger.clone()));
+        }
+    }
+
+    #[test]
+    fn probe_costs(entries in vec((lanes(), any::<[u64; 5]>()), 0..9)) {
+        let mut costs = ProbeCosts::default();
+        for (lane, [empty, nested, data, wide_data, event]) in entries {
+            let cost = ProbeCost {
+                empty_zone_cycles: empty,
+                nested_zone_cycles: nested,
+                data_cycles: data,
+                wide_data_cycles: wide_data,
+                event_cycles: event,
+            };
+            costs.insert(lane.chip_id, lane.risc, cost);
+        }
+        for capture in through_a_file(&costs) {
+            prop_assert_eq!(last_content(&capture), Content::ProbeCosts(costs.clone()));
         }
     }
 

@@ -87,7 +87,7 @@ macro_rules! exported {
 }
 
 exported! {
-    body: empty short work full_buffer timestamped_events wide_data cycle_count steps sums
+    body: empty short work full_buffer timestamped_events wide_data calibration cycle_count steps sums
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
 }
 

@@ -1,0 +1,49 @@
+//! Workloads whose kernels are no examples of any: they measure probes, or go wrong.
+
+use super::{Plan, WorkloadOptions};
+use crate::{
+    arch::TileCoord,
+    kernel::{BrokenKernel, TwinKernel},
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+};
+use std::sync::Arc;
+use wire::{CoreKind, Risc};
+
+/// Launches of the calibration kernel on every RISC, those of Ethernet cores included.
+pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let program = Arc::new(on_every_risc("probe-cost", "calibration"));
+    let ops = options.ops.unwrap_or(1);
+    Plan::of((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
+}
+
+/// First each broken kernel on TRISC 1 of a worker core of its own; then a sound launch on
+/// all the other cores, and one on every core.
+pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
+    let sound = on_every_risc("sound", "steps");
+    let mut cores = worker_coords(mesh);
+    let others = cores.split_off(BrokenKernel::ALL.len().min(cores.len()));
+    let broken = BrokenKernel::ALL.into_iter().zip(cores).map(|(kernel, core)| {
+        let program = sound.clone().named(kernel.object_name().unwrap_or_default());
+        let program = program.with_kernel(Risc::Trisc1, Arc::new(kernel));
+        (program, CoreSelection::At(vec![core]))
+    });
+    let sound_ones =
+        [(sound.clone(), CoreSelection::At(others)), (sound.clone(), CoreSelection::AllTensix)];
+    let programs = broken.chain(sound_ones);
+    let launches = (1..).zip(programs);
+    Plan::of(
+        launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)).collect(),
+    )
+}
+
+fn on_every_risc(name: &str, kernel: &str) -> Program {
+    let kernel = TwinKernel::shared(kernel);
+    Program::new(name).with_kernel_on_all(&kernel).with_kernel(Risc::Erisc, kernel)
+}
+
+/// Worker cores of the first chip.
+fn worker_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {
+    let cores = mesh.chip(0).into_iter().flat_map(|chip| chip.plan().cores());
+    cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord).collect()
+}
