@@ -1,4 +1,5 @@
-//! How many launches of native kernels the simulator carries out per second.
+//! How many launches the simulator carries out per second, of native kernels and of object
+//! code.
 //!
 //! An element is one RISC in one launch: firmware zone, kernel zone, kernel and push.
 
@@ -6,6 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{ProfilerOptions, init_device_profiler};
 use sim::{
     config::MeshConfig,
+    machine::{KernelKind, has_object_code},
     mesh::SimulatedMesh,
     workload::{Workload, WorkloadOptions},
 };
@@ -16,8 +18,9 @@ const OPS: u32 = 20;
 const RISC_LAUNCHES: u64 = 64 * 5 * OPS as u64;
 
 /// A mesh with its profiler on, and a workload that waits to be carried out.
-fn prepared(workload: &str) -> SimulatedMesh {
-    let mut mesh = SimulatedMesh::new(&MeshConfig::wormhole(1)).expect("a common chip");
+fn prepared(kernels: KernelKind, workload: &str) -> SimulatedMesh {
+    let config = MeshConfig::wormhole(1).with_kernels(kernels);
+    let mut mesh = SimulatedMesh::new(&config).expect("a common chip");
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).expect("a region that fits");
     let options = WorkloadOptions { ops: Some(OPS), ..WorkloadOptions::default() };
     let plan = Workload::named(workload).expect("a known workload").plan(&mesh, &options);
@@ -27,15 +30,22 @@ fn prepared(workload: &str) -> SimulatedMesh {
 }
 
 fn launches(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("native launches");
+    launches_of(criterion, KernelKind::Native);
+    if has_object_code() {
+        launches_of(criterion, KernelKind::Riscv);
+    }
+}
+
+fn launches_of(criterion: &mut Criterion, kernels: KernelKind) {
+    let mut group = criterion.benchmark_group(format!("{} launches", kernels.label()));
     group.throughput(Throughput::Elements(RISC_LAUNCHES)).sample_size(10);
     for workload in ["multi-op", "full-buffer", "matmul"] {
-        let mut mesh = prepared(workload);
+        let mut mesh = prepared(kernels, workload);
         mesh.run_to_completion();
         assert_eq!(mesh.truth().kernel_run_count() as u64, RISC_LAUNCHES, "{workload}");
         group.bench_function(workload, |bencher| {
             bencher.iter_batched(
-                || prepared(workload),
+                || prepared(kernels, workload),
                 |mut mesh| {
                     mesh.run_to_completion();
                     black_box(mesh)

@@ -176,6 +176,89 @@ fn launches_of_a_phase_follow_each_other_without_the_host() {
 }
 
 #[test]
+fn kernels_that_go_wrong_are_named_behind_what_the_others_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", "--workload", "broken-kernels", "--json", "--rows", "0"];
+    let output = kprof(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(errors.lines().count(), 6, "{errors}");
+    let first = errors.lines().next().unwrap();
+    assert!(first.starts_with("kprof: chip 0, core (1,1), TRISC_1, launch 0, cycle "), "{first}");
+    assert!(first.contains(" at pc 0x000") && first.contains(" in broken_endless+0x"), "{first}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["execution_failures"].as_array().unwrap().len(), 6);
+    // 58 sound cores of two launches, and the last launch on the other six.
+    let kernels = document["zones"].as_array().unwrap().iter();
+    let brisc = kernels.clone().find(|zone| zone["name"] == "BRISC-KERNEL").unwrap();
+    assert_eq!(brisc["count"], 2 * 58 + 6);
+    let args = ["run", "--workload", "broken-kernels", "--kernels", "native"];
+    assert_refused(&kprof(folder.path(), &args), "exist only as object code");
+}
+
+/// A zone's figures in a document.
+fn zone<'a>(document: &'a serde_json::Value, risc: &str, name: &str) -> &'a serde_json::Value {
+    let mut zones = document["zones"].as_array().unwrap().iter();
+    zones.find(|zone| zone["risc"] == risc && zone["name"] == name).unwrap()
+}
+
+#[test]
+fn the_cost_of_probes_is_subtracted_and_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = |args: &[&str]| -> serde_json::Value {
+        let output = kprof(folder.path(), args);
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let capture = ["capture", "--workload", "probe-cost", "-o", "a.kprof", "--json"];
+    let recorded = json(&capture);
+    assert_eq!(recorded["probe_cost"], serde_json::Value::Null);
+    let subtract = ["report", "a.kprof", "--json", "--subtract-probe-cost"];
+    let report = json(&subtract);
+    let costs = report["probe_cost"]["costs"].as_array().unwrap();
+    assert_eq!(costs.len(), 6);
+    let brisc = &costs[0];
+    assert_eq!(brisc["risc"], "BRISC");
+    let figure = |name: &str| brisc[name].as_u64().unwrap();
+    let median = |document, name| zone(document, "BRISC", name)["median_cycles"].as_u64().unwrap();
+    // The calibration kernel ran twice: as the workload, and to calibrate.
+    let empty = median(&recorded, "PROBE-COST-EMPTY");
+    assert_eq!(figure("empty_zone_cycles"), empty);
+    let nested = median(&recorded, "PROBE-COST-NESTED");
+    assert_eq!(figure("nested_zone_cycles"), nested - empty);
+    assert!((8..30).contains(&empty) && (20..60).contains(&(nested - empty)));
+    for name in ["PROBE-COST-EMPTY", "PROBE-COST-NESTED", "PROBE-COST-DATA", "PROBE-COST-EVENT"] {
+        assert_eq!(median(&report, name), 0, "{name}");
+    }
+    assert_eq!(report["ops"], recorded["ops"]);
+    let tables = stdout(&kprof(folder.path(), &["report", "a.kprof", "--subtract-probe-cost"]));
+    assert!(tables.contains("Subtracted from these zones: the cost of probes, in cycles"));
+    let has_row = tables.lines().any(|line| {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        cells.starts_with(&["0", "BRISC", &empty.to_string(), &(nested - empty).to_string()])
+    });
+    assert!(has_row, "the figures are missing in\n{tables}");
+}
+
+#[test]
+fn a_run_subtracts_as_the_report_of_its_capture_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["run", "--ops", "1", "--json", "--subtract-probe-cost"];
+    let run: serde_json::Value =
+        serde_json::from_slice(&kprof(folder.path(), &run).stdout).unwrap();
+    kprof(folder.path(), &["capture", "--ops", "1", "-o", "b.kprof"]);
+    let report = ["report", "b.kprof", "--json", "--subtract-probe-cost"];
+    let report = kprof(folder.path(), &report).stdout;
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    for field in ["zones", "probe_cost", "ops", "kept"] {
+        assert_eq!(run[field], report[field], "{field}");
+    }
+    let log = "generated/profiler/.logs/profile_log_device.csv";
+    let refused = kprof(folder.path(), &["report", log, "--subtract-probe-cost"]);
+    assert_refused(&refused, "cannot subtract the cost of probes: nobody has measured it");
+}
+
+#[test]
 fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "").unwrap();

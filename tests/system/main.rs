@@ -6,6 +6,7 @@
 mod acceptance;
 mod accounting;
 mod clock;
+mod failures;
 mod fuzz;
 mod names;
 mod streaming;
