@@ -11,12 +11,16 @@ use crate::{
     kernel::{BrokenKernel, TwinKernel},
     mesh::SimulatedMesh,
     native::script::{DEPTH_MAX, Script, ScriptShape, Step},
+    prepared::Bench,
     program::{CoreSelection, Kernel, Launch, Program},
     random::Stream,
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
 };
-use host_reader::{ProfilerOptions, init_device_profiler};
+use host_reader::{
+    ProfilerOptions, init_device_profiler,
+    mesh::{Device, Mesh, Noc0Coord},
+};
 use kernel_profiler::hosted::registered_zones;
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
@@ -26,7 +30,7 @@ const SUPPORT_COUNT: u32 = 400;
 
 fn mesh(arch: Arch, kernels: KernelKind, sums: bool) -> SimulatedMesh {
     let config = MeshConfig::new(7)
-        .with_chip(ChipConfig::new(arch))
+        .with_chip(ChipConfig::new(arch).with_active_ethernet(1))
         .with_program_support_count(SUPPORT_COUNT)
         .with_sums(sums)
         .with_cycle_budget(3_000_000)
@@ -119,6 +123,7 @@ fn compare_with(program: &Program, args: &[u32], sums: bool, rules: &[Arc<dyn Ru
             rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
             let mut at = cores(&mesh, CoreKind::Tensix, 2);
             at.extend(cores(&mesh, CoreKind::IdleEth, 1));
+            at.extend(cores(&mesh, CoreKind::ActiveEth, 1));
             let program = Arc::new(program.clone());
             let launch =
                 |id| Launch::new(&program, id).on(CoreSelection::At(at.clone())).with_args(args);
@@ -130,7 +135,8 @@ fn compare_with(program: &Program, args: &[u32], sums: bool, rules: &[Arc<dyn Ru
             Vec::<&ExecutionFailure>::new()
         );
         let (native_lanes, object_lanes) = (lanes(&native, sums), lanes(&object, sums));
-        assert!(!native_lanes.is_empty());
+        let ethernet_cores = if program.runs_on(CoreKind::ActiveEth) { 2 } else { 0 };
+        assert_eq!(native_lanes.len(), 2 * 5 + ethernet_cores);
         let keys = |lanes: &BTreeMap<_, _>| lanes.keys().copied().collect::<Vec<_>>();
         assert_eq!(keys(&native_lanes), keys(&object_lanes));
         for (key, words) in native_lanes {
@@ -275,6 +281,60 @@ fn no_number_of_threads_changes_a_word() {
     let one = with_threads(1);
     assert_eq!(one.0.len(), 64 * 5);
     assert!(with_threads(2) == one && with_threads(3) == one);
+}
+
+/// A chip on which every core has a launch of `steps` before it, and one of its cores.
+fn stepping() -> (Bench, TileCoord) {
+    let mut bench = Bench::new(&MeshConfig::wormhole(5).with_kernels(KernelKind::Riscv));
+    let core = bench.worker(12).coord;
+    bench.mesh.enqueue(0, Launch::new(&Arc::new(on_all("steps")), 9)).unwrap();
+    (bench, core)
+}
+
+/// How many markers lie in BRISC's vector behind the guaranteed ones, the time of the last
+/// one, and what the clock of the tile shows thereafter.
+fn look(mesh: &mut SimulatedMesh, core: TileCoord) -> (usize, u64, u64) {
+    let device: &mut dyn Device = mesh.device(0).unwrap();
+    let noc0 = Noc0Coord { x: core.x, y: core.y };
+    let place = device.description().cores.iter().find(|place| place.noc0 == noc0).unwrap();
+    let address = place.vector_address + 12 * 4;
+    let mut words = [0; 400];
+    device.read_l1(noc0, address, &mut words).unwrap();
+    let clock = device.read_wall_clock(noc0).unwrap();
+    let markers = words.chunks_exact(2).take_while(|pair| pair[0] != 0);
+    let times = markers.map(|pair| u64::from(pair[0] & 0xFFF) << 32 | u64::from(pair[1]));
+    (times.clone().count(), times.last().unwrap_or(0), clock & ((1 << 44) - 1))
+}
+
+#[test]
+fn time_passes_while_the_host_reads_and_it_sees_as_far_as_object_code_has_come() {
+    let (mut bench, core) = stepping();
+    let mut counts = Vec::new();
+    while counts.last() != Some(&200) {
+        let (count, last, clock) = look(&mut bench.mesh, core);
+        assert!(last <= clock, "a marker of {last} at {clock}");
+        // A step takes 1000 cycles, a look at it less than 5000, an interruption 20,000.
+        let is_running = (1..200).contains(&count);
+        assert!(!is_running || clock - last < 26_000, "only {count} at {clock}");
+        counts.push(count);
+        assert!(counts.len() < 1000, "{counts:?}");
+    }
+    assert!(counts.is_sorted(), "{counts:?}");
+    counts.dedup();
+    assert!(counts.len() > 20, "{counts:?}");
+}
+
+#[test]
+fn looking_on_changes_nothing_that_object_code_does() {
+    let run = |look_count| {
+        let (mut bench, core) = stepping();
+        for _ in 0..look_count {
+            look(&mut bench.mesh, core);
+        }
+        bench.mesh.run_to_completion();
+        (bench.mesh.chip(0).unwrap().dram().clone(), bench.mesh.truth())
+    };
+    assert!(run(30) == run(0));
 }
 
 #[test]
