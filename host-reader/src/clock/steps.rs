@@ -110,8 +110,9 @@ impl SteppedFit {
         };
         let zones = Zones::find(&search, resolution);
         let segments = zones.fit_segments(&kept, resolution);
-        let is_assured =
-            segments.len() == zones.segment_count() && segments.iter().all(|s| s.is_core);
+        let is_assured = zones.is_confirmed
+            && segments.len() == zones.segment_count()
+            && segments.iter().all(|s| s.is_core);
         let unfitted_count = zones.unfitted_count(&segments);
         let steps = zones.steps(&segments, &kept, resolution);
         let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
@@ -270,6 +271,8 @@ struct Zones {
     earliest: Vec<usize>,
     /// The same at the latest.
     latest: Vec<usize>,
+    /// Whether the search from the end found as many.
+    is_confirmed: bool,
 }
 
 /// A stretch of constant frequency.
@@ -284,12 +287,22 @@ impl Zones {
         let count = brackets.len();
         let latest = boundaries(brackets, resolution);
         if latest.is_empty() {
-            return Self { sample_count: count, earliest: Vec::new(), latest };
+            return Self {
+                sample_count: count,
+                earliest: latest.clone(),
+                latest,
+                is_confirmed: true,
+            };
         }
         let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
         let mirrored = boundaries(&backwards, resolution);
-        let earliest = mirrored.iter().rev().map(|&boundary| count - boundary).collect();
-        Self { sample_count: count, earliest, latest }
+        // A sample can be too far from the first one, and yet near enough to the last one.
+        let is_confirmed = mirrored.len() == latest.len();
+        let earliest = match is_confirmed {
+            true => mirrored.iter().rev().map(|&boundary| count - boundary).collect(),
+            false => latest.clone(),
+        };
+        Self { sample_count: count, earliest, latest, is_confirmed }
     }
 
     fn segment_count(&self) -> usize {
@@ -342,7 +355,7 @@ impl Zones {
             let latest = kept.get(self.latest[new.index - 1])?;
             let [both_start, both_end] =
                 [self.candidates(old.index)[1].start, self.candidates(new.index)[2].end];
-            let is_proved = !is_feasible(&kept[both_start..both_end], resolution);
+            let is_proved = !is_feasible(kept.get(both_start..both_end)?, resolution);
             let evidence = if is_proved { Evidence::Proved } else { Evidence::Inferred };
             Some(place_step(&old.fit, &new.fit, (earliest.cycles, latest.cycles), evidence))
         };
@@ -496,6 +509,25 @@ mod tests {
         let none: [TwoWayPing; 0] = [];
         let error = SteppedFit::fit(&none, RESOLUTION, Sensitivity::default()).unwrap_err();
         assert_eq!(error, ClockError::TooFewSamples { needed: 2, found: 0 });
+    }
+
+    #[test]
+    fn samples_within_reach_of_the_last_one_only_are_refused() {
+        let bracket = |before, cycles, after| Bracket { before, cycles, after };
+        let samples = [
+            bracket(
+                -4_282_961_592_478_719_128,
+                7_523_650_270_631_256_674,
+                -2_870_500_597_229_081_046,
+            ),
+            bracket(
+                -4_004_648_065_040_008_705,
+                6_370_728_766_024_409_699,
+                -2_851_726_560_433_161_731,
+            ),
+        ];
+        let fit = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved);
+        assert_eq!(fit, Err(ClockError::SpanTooWide { index: 1 }));
     }
 
     proptest! {
