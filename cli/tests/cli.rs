@@ -204,19 +204,27 @@ fn zone<'a>(document: &'a serde_json::Value, risc: &str, name: &str) -> &'a serd
 
 #[test]
 fn the_cost_of_probes_is_subtracted_and_stated() {
+    for kernels in [["--kernels", "riscv"], ["--kernels", "native"]] {
+        for arch in ["wormhole_b0", "blackhole"] {
+            assert_cost_is_subtracted(&[&kernels[..], &["--arch", arch]].concat());
+        }
+    }
+}
+
+/// Captures the calibration kernel as a workload, on two chips.
+fn assert_cost_is_subtracted(choice: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let json = |args: &[&str]| -> serde_json::Value {
         let output = kprof(folder.path(), args);
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{choice:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    let capture = ["capture", "--workload", "probe-cost", "-o", "a.kprof", "--json"];
-    let recorded = json(&capture);
+    let capture = ["capture", "--workload", "probe-cost", "--devices", "2", "-o", "a.kprof"];
+    let recorded = json(&[&capture[..], &["--json"], choice].concat());
     assert_eq!(recorded["probe_cost"], serde_json::Value::Null);
-    let subtract = ["report", "a.kprof", "--json", "--subtract-probe-cost"];
-    let report = json(&subtract);
+    let report = json(&["report", "a.kprof", "--json", "--subtract-probe-cost"]);
     let costs = report["probe_cost"]["costs"].as_array().unwrap();
-    assert_eq!(costs.len(), 6);
+    assert_eq!(costs.len(), 2 * 6, "five RISCs and those of Ethernet cores, on two chips");
     let brisc = &costs[0];
     assert_eq!(brisc["risc"], "BRISC");
     let figure = |name: &str| brisc[name].as_u64().unwrap();
@@ -226,9 +234,9 @@ fn the_cost_of_probes_is_subtracted_and_stated() {
     assert_eq!(figure("empty_zone_cycles"), empty);
     let nested = median(&recorded, "PROBE-COST-NESTED");
     assert_eq!(figure("nested_zone_cycles"), nested - empty);
-    assert!((8..30).contains(&empty) && (20..60).contains(&(nested - empty)));
+    assert!((8..30).contains(&empty) && (20..60).contains(&(nested - empty)), "{brisc}");
     for name in ["PROBE-COST-EMPTY", "PROBE-COST-NESTED", "PROBE-COST-DATA", "PROBE-COST-EVENT"] {
-        assert_eq!(median(&report, name), 0, "{name}");
+        assert_eq!(median(&report, name), 0, "{name} {choice:?}");
     }
     assert_eq!(report["ops"], recorded["ops"]);
     let tables = stdout(&kprof(folder.path(), &["report", "a.kprof", "--subtract-probe-cost"]));
