@@ -7,6 +7,9 @@
 //! Without the target installed the simulator has no object code, runs native kernels, and
 //! a warning says what to install; under `CI=true` that is an error.
 
+#[path = "build/cpp.rs"]
+mod cpp;
+
 use std::{
     env,
     error::Error,
@@ -24,7 +27,7 @@ const PROCESSORS: [&str; 7] =
     ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
 
 fn main() -> Result<()> {
-    println!("cargo:rustc-check-cfg=cfg(object_code)");
+    println!("cargo:rustc-check-cfg=cfg(object_code, cpp_code)");
     let build = Build::new()?;
     build.announce_inputs();
     let mut list = String::from("[\n");
@@ -32,6 +35,7 @@ fn main() -> Result<()> {
         None => {
             println!("cargo:rustc-cfg=object_code");
             build.all_images(&mut list)?;
+            build.all_cpp_images(&mut list)?;
         }
         Some(missing) if env::var("CI").is_ok_and(|ci| ci == "true") => {
             return Err(format!("{missing}; run `rustup target add {TARGET}`").into());
@@ -92,7 +96,8 @@ impl Build {
         let shared = ["sim/src/machine/mailbox.rs", "Cargo.toml", "rust-toolchain.toml"];
         let crates = ["wire/src", "wire/Cargo.toml"];
         let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
-        for input in [&own[..], &shared, &crates, &runtime].concat() {
+        let cpp = ["sim/build", "kernel-profiler/include", "kernel-profiler/staticlib"];
+        for input in [&own[..], &shared, &crates, &runtime, &cpp].concat() {
             println!("cargo:rerun-if-changed={}", self.repository.join(input).display());
         }
         println!("cargo:rerun-if-env-changed=CI");
@@ -124,11 +129,23 @@ impl Build {
 
     /// Compiles the crates; returns where the libraries lie.
     fn compile(&self, variant: &Variant) -> Result<PathBuf> {
-        let target_dir = self.out.join("objects");
+        let libraries = self.cargo(&self.objects, "device", &variant.features())?;
+        let directory = variant.directory(self)?;
+        for part in ["firmware", "kernels", "probes"] {
+            let library = format!("lib{part}.a");
+            fs::copy(libraries.join(&library), directory.join(&library))?;
+        }
+        Ok(directory)
+    }
+
+    /// Compiles a workspace for the RISCs; returns where its libraries lie.
+    fn cargo(&self, workspace: &Path, profile: &str, features: &str) -> Result<PathBuf> {
+        let name = workspace.file_name().ok_or("a workspace has a name")?;
+        let target_dir = self.out.join(name);
         let mut cargo = Command::new(variable("CARGO")?);
-        cargo.current_dir(&self.objects).args(["build", "--quiet", "--locked", "--offline"]);
-        cargo.args(["--workspace", "--profile", "device", "--target", TARGET]);
-        cargo.arg("--features").arg(variant.features());
+        cargo.current_dir(workspace).args(["build", "--quiet", "--locked", "--offline"]);
+        cargo.args(["--workspace", "--profile", profile, "--target", TARGET]);
+        cargo.arg("--features").arg(features);
         cargo.arg("--target-dir").arg(&target_dir);
         for (name, _) in env::vars_os().filter(|(name, _)| is_of_outer_build(name)) {
             cargo.env_remove(name);
@@ -139,15 +156,16 @@ impl Build {
             let messages = String::from_utf8_lossy(&output.stderr);
             return Err(format!("the code of the RISCs does not compile:\n{messages}").into());
         }
-        Ok(target_dir.join(TARGET).join("device"))
+        Ok(target_dir.join(TARGET).join(profile))
     }
 
     /// Zone ids are computed from paths, so these must be the same on every machine and
-    /// the same as in native kernels.
+    /// the same as in native kernels. Tables of jumps would be constants in a RISC's local RAM.
     fn flags(&self) -> String {
         let repository = self.repository.display();
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
+            "-Cjump-tables=no".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
             remap("kernels", "sim/objects/kernels"),
@@ -158,55 +176,62 @@ impl Build {
 
     /// Links every image of a variant.
     fn link_all(&self, variant: &Variant, libraries: &Path, list: &mut String) -> Result<()> {
-        let directory = self.out.join(variant.name());
-        fs::create_dir_all(&directory)?;
+        let library = |part: &str| vec![libraries.join(format!("lib{part}.a"))];
         for processor in PROCESSORS {
-            let image = |part| directory.join(format!("{part}-{processor}.elf"));
-            let link = Link { build: self, variant, processor, libraries };
-            let firmware = image("firmware");
-            link.run("firmware", &format!("__{processor}_entry"), None, &firmware)?;
-            variant.enter(list, ("firmware", processor), &firmware)?;
+            let entry = format!("__{processor}_entry");
+            let firmware = Part { name: "firmware", script: "firmware", entry: &entry };
+            self.link(variant, processor, &firmware, &library("firmware"), list)?;
             if variant.enabled {
-                let kernels = image("kernels");
-                link.run("kernels", "empty", Some(&firmware), &kernels)?;
-                variant.enter(list, ("kernels", processor), &kernels)?;
+                let kernels = Part { name: "kernels", script: "kernels", entry: "empty" };
+                self.link(variant, processor, &kernels, &library("kernels"), list)?;
             }
         }
-        let probes = directory.join("probes-brisc.elf");
-        let link = Link { build: self, variant, processor: "brisc", libraries };
-        link.run("probes", "nothing", None, &probes)?;
-        variant.enter(list, ("probes", "brisc"), &probes)
+        let probes = Part { name: "probes", script: "probes", entry: "nothing" };
+        self.link(variant, "brisc", &probes, &library("probes"), list)
+    }
+
+    /// Links a part of the code for a processor, kernels against the firmware's symbols, and
+    /// enters it into the list.
+    fn link(
+        &self,
+        variant: &Variant,
+        processor: &str,
+        part: &Part<'_>,
+        inputs: &[PathBuf],
+        list: &mut String,
+    ) -> Result<()> {
+        let scripts = self.objects.join("link");
+        let directory = variant.directory(self)?;
+        let image = directory.join(format!("{}-{processor}.elf", part.name));
+        let mut linker = Command::new(&self.linker);
+        linker.args(["-flavor", "gnu", "--gc-sections", "--entry", part.entry]);
+        linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
+        linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
+        if part.script == "kernels" {
+            let firmware = directory.join(format!("firmware-{processor}.elf"));
+            linker.arg("--just-symbols").arg(firmware);
+        }
+        run(linker.args(inputs).arg("-o").arg(&image), &image)?;
+        variant.enter(list, (part.name, processor), &image)
     }
 }
 
-/// What goes into an image.
-struct Link<'a> {
-    build: &'a Build,
-    variant: &'a Variant,
-    processor: &'static str,
-    libraries: &'a Path,
+/// What becomes an image.
+struct Part<'a> {
+    name: &'a str,
+    /// The linker script that says where its sections go.
+    script: &'a str,
+    entry: &'a str,
 }
 
-impl Link<'_> {
-    /// Links a part of the code for a processor, if need be against another image.
-    fn run(&self, part: &str, entry: &str, symbols: Option<&Path>, image: &Path) -> Result<()> {
-        let scripts = self.build.objects.join("link");
-        let map = scripts.join(self.variant.arch).join(format!("{}.ld", self.processor));
-        let mut linker = Command::new(&self.build.linker);
-        linker.args(["-flavor", "gnu", "--gc-sections", "--entry", entry]);
-        linker.arg("--script").arg(map);
-        linker.arg("--script").arg(scripts.join(format!("{part}.ld")));
-        if let Some(symbols) = symbols {
-            linker.arg("--just-symbols").arg(symbols);
-        }
-        linker.arg(self.libraries.join(format!("lib{part}.a"))).arg("-o").arg(image);
-        let output = linker.output()?;
-        if !output.status.success() {
-            let messages = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{} does not link:\n{messages}", image.display()).into());
-        }
-        Ok(())
+/// Runs a tool that makes a file.
+fn run(tool: &mut Command, made: &Path) -> Result<()> {
+    let output = tool.output()?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} cannot be made:\n{messages}", made.display()).into());
     }
+    Ok(())
 }
 
 impl Variant {
@@ -228,6 +253,13 @@ impl Variant {
     fn name(&self) -> String {
         let Self { arch, sums, enabled } = self;
         format!("{arch}-sums-{sums}-enabled-{enabled}")
+    }
+
+    /// Where its libraries, objects and images are kept; tests look into them too.
+    fn directory(&self, build: &Build) -> Result<PathBuf> {
+        let directory = build.out.join(self.name());
+        fs::create_dir_all(&directory)?;
+        Ok(directory)
     }
 
     /// Adds an image to the list of all.

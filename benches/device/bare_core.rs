@@ -30,6 +30,7 @@ struct Tile {
     command_offset: u32,
     acknowledgement_count: u32,
     registers: std::collections::BTreeMap<u32, u32>,
+    pushed: Vec<u32>,
 }
 
 impl BareCore {
@@ -48,6 +49,7 @@ impl BareCore {
                 command_offset,
                 acknowledgement_count: 0,
                 registers: std::collections::BTreeMap::new(),
+                pushed: Vec::new(),
             },
             image,
         };
@@ -111,6 +113,11 @@ impl BareCore {
         }
     }
 
+    /// The words that were written to DRAM, in the order of the writes.
+    pub(crate) fn pushed(&self) -> &[u32] {
+        &self.tile.pushed
+    }
+
     /// Bytes of the stack that any call has touched.
     pub(crate) fn stack_bytes_used(&self) -> u32 {
         let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
@@ -126,6 +133,15 @@ impl Tile {
             None => (&mut self.l1, address as usize),
         };
         memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+
+    /// Keeps what the NoC would write: so many bytes of L1 as its registers say.
+    fn push(&mut self) {
+        let [start, length] = [TARG_ADDR_LO, AT_LEN_BE]
+            .map(|register| self.registers.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);
+        let words = self.l1[start..start + length].chunks_exact(4);
+        self.pushed
+            .extend(words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])));
     }
 }
 
@@ -156,6 +172,7 @@ impl Bus for Tile {
     fn mmio_store(&mut self, address: u32, _: Width, value: u32, _: u64) -> Result<Flow, Refusal> {
         if address == NOC_0 + self.command_offset {
             self.acknowledgement_count += 1;
+            self.push();
         } else {
             self.registers.insert(address, value);
         }
@@ -172,4 +189,6 @@ const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
+const TARG_ADDR_LO: u32 = 0x00;
+const AT_LEN_BE: u32 = 0x20;
 const ACKNOWLEDGEMENTS: u32 = NOC_0 + 0x204;

@@ -11,7 +11,7 @@ data:
   24  lui s0, 0xffb12
   28  lui s1, 0xffb00
   2c  addi s1, s1, 0
-  30  lui s2, 0xb3007
+  30  lui s2, 0xb8d8c
   34  lui a1, 0x11223
   38  lui a2, 0x55667
   3c  addi s3, a1, 836

@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
 
 mod bare_core;
+mod cost;
+mod cpp;
 mod listing;
 
 use bare_core::BareCore;
@@ -19,8 +21,6 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 /// Probes that are measured in a loop.
 const PROBES: [&str; 4] = ["zone", "data", "event", "sum"];
-/// Passes of the short and of the long loop whose difference is measured.
-const PASSES: [u32; 2] = [8, 24];
 
 fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
     let selection = Selection { arch, has_sums: is_enabled && part == "sums", is_enabled };
@@ -31,23 +31,7 @@ fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
 /// Instructions and cycles of one pass of a probe's loop, without the loop.
 fn cost_per_pass(arch: Arch, probe: &str) -> (f64, f64) {
     let part = if probe == "sum" { "sums" } else { "probes" };
-    let slope = |name: &str| {
-        let [short, long] = PASSES.map(|passes| {
-            let mut core = BareCore::new(arch, image(arch, true, part));
-            core.call("open_main", 0);
-            core.call(name, passes);
-            core.call("open_main", 0);
-            core.call(name, passes)
-        });
-        let passes = f64::from(PASSES[1] - PASSES[0]);
-        let difference = |long: u64, short: u64| (long - short) as f64 / passes;
-        (
-            difference(long.instruction_count, short.instruction_count),
-            difference(long.cycle_count, short.cycle_count),
-        )
-    };
-    let (probe, loop_alone) = (slope(probe), slope("nothing"));
-    (probe.0 - loop_alone.0, probe.1 - loop_alone.1)
+    cost::per_pass(arch, image(arch, true, part), probe)
 }
 
 fn zone_site_bytes(arch: Arch) -> u32 {

@@ -10,7 +10,7 @@ sum:
   20  lui s0, 0xffb12
   24  lui s1, 0xffb00
   28  addi s1, s1, 0
-  2c  lui s2, 0xa0a88
+  2c  lui s2, 0xa0e28
   30  addi s3, zero, 1
   34  jal zero, 84
   38  sw s2, 76(s1)

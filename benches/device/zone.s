@@ -12,9 +12,9 @@ zone:
   28  lui s3, 0x1
   2c  lui s1, 0xffb00
   30  addi s1, s1, 0
-  34  lui s2, 0x8e5b9
+  34  lui s2, 0x80829
   38  addi s3, s3, -1
-  3c  lui s4, 0x9e5b9
+  3c  lui s4, 0x90829
   40  lw a1, 48(s1)
   44  lw a4, 52(s1)
   48  lw a2, 496(s0)

@@ -69,12 +69,12 @@ impl Drop for MainGuard {
 }
 
 #[inline(never)]
-fn open_scope(scope: Scope, id: ZoneId) {
+pub(crate) fn open_scope(scope: Scope, id: ZoneId) {
     with(|state, port| state.open_scope(port, scope, id));
 }
 
 #[inline(never)]
-fn close_scope(scope: Scope, id: ZoneId) {
+pub(crate) fn close_scope(scope: Scope, id: ZoneId) {
     with(|state, port| state.close_scope(port, scope, id));
 }
 

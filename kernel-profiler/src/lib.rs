@@ -30,6 +30,7 @@
 //! | How does the host learn the names? | [`names`] |
 //! | What must firmware provide? | `tensix` (for riscv32) |
 //! | How do I run kernels natively? | [`port`], `hosted` (feature `hosted`) |
+//! | How do I use it in a C++ kernel? | [below](#c-kernels) |
 //! | Which known failures cannot happen here, and why? | [`hazards`] |
 //!
 //! # Cost
@@ -51,6 +52,42 @@
 //! today, with 6 KiB in all, has no room for that beside itself.
 //!
 //! Switched off, a probe costs nothing: its arguments are type-checked and not evaluated.
+//!
+//! # C++ kernels
+//!
+//! `include/kernel_profiler.hpp` has the probes under upstream's names, so that a kernel
+//! changes nothing but its include path:
+//!
+//! ```text
+//! #include "kernel_profiler.hpp"
+//! ...
+//! DeviceZoneScopedN("LoadTile");
+//! ```
+//!
+//! Its hot paths are inline, since a C++ compiler cannot inline what rustc has compiled;
+//! all else is this crate, built as the static library in `staticlib/` with the feature
+//! `c-abi`:
+//!
+//! ```text
+//! cd kernel-profiler/staticlib
+//! cargo build --release --target riscv32im-unknown-none-elf
+//! riscv64-unknown-elf-g++ -march=rv32im -mabi=ilp32 -O2 -std=c++17 -ffreestanding \
+//!     -fno-exceptions -fno-rtti -ffunction-sections -DPROFILE_KERNEL=1 \
+//!     -I kernel-profiler/include -c kernel.cpp
+//! riscv64-unknown-elf-ld -m elf32lriscv --gc-sections -T kernel.ld \
+//!     --just-symbols=firmware.elf kernel.o libkernel_profiler_c.a -o kernel.elf
+//! ```
+//!
+//! The header says the rest: options, features that go with them, what firmware in C++ must
+//! provide. Firmware and kernels may mix Rust and C++: both write the same words and share
+//! one state, whose layout this crate compares with the header's when it is compiled.
+//!
+//! | probe in C++, gcc 12 | instructions | cycles |
+//! |---|---|---|
+//! | zone, open and close, `-O2` | 23 | 29 |
+//! | the same, `-Os`: markers are called, 20 bytes for both | 41 | 51 |
+//! | 64 bits of data, `-O2` | 15 | 20 |
+//! | event, `-O2` | 13 | 18 |
 //!
 //! # When there is no room
 //!
@@ -75,6 +112,7 @@
 //! | `dispatch` | riscv32: a dispatch kernel, see [`port::Port::is_dispatch`] |
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
+//! | `c-abi` | riscv32: exports what the C++ header calls |
 //!
 //! A native build without `hosted` has no core to speak to; its macros do nothing.
 //!
@@ -97,6 +135,8 @@ extern crate std;
 
 #[cfg(feature = "enabled")]
 pub mod buffer;
+#[cfg(all(feature = "c-abi", target_arch = "riscv32"))]
+mod c_abi;
 #[cfg(feature = "enabled")]
 pub mod flush;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]

@@ -20,6 +20,9 @@
 //! is linked both into the firmware and into kernels that link against the firmware's
 //! symbols, keep only the symbols that kernels need (`objcopy --keep-global-symbol`).
 //!
+//! Texts of C++ kernels are never loaded whatever the script says; the static library's one
+//! own text needs the line.
+//!
 //! # Native kernels
 //!
 //! With the feature `hosted` every site registers its text when it is first reached:

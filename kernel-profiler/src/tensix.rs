@@ -16,6 +16,13 @@
 //! version of this crate, since they share the state's layout. Until `__kprof_tile` is filled no probe may run; until the
 //! host has written a DRAM address, everything is counted as lost and nothing is pushed.
 //!
+//! # What kernels must keep to
+//!
+//! TT-Metal's loader makes kernels position independent after they are linked, and knows few
+//! relocations; constants would go to the local RAM. So no tables of addresses (`-C
+//! jump-tables=no`), no texts to print, no constructors, nothing that panics, and sections
+//! linked with `--gc-sections`. This crate keeps to that.
+//!
 //! # Assumptions
 //!
 //! - One thread per RISC and no interrupts: baby RISCs have neither.
@@ -82,6 +89,23 @@ pub struct Tile {
 
 /// Bytes of `__kprof_state`.
 pub const STATE_BYTES: usize = size_of::<LocalRam>();
+
+/// Where the state lies in `__kprof_state`.
+#[cfg(feature = "c-abi")]
+pub(crate) const STATE_OFFSET: usize = core::mem::offset_of!(LocalRam, state);
+
+/// Where the counts of lost zones, data and events lie in `__kprof_state`.
+#[cfg(feature = "c-abi")]
+pub(crate) const LOST_OFFSETS: [usize; 3] = [
+    STATE_OFFSET + core::mem::offset_of!(State, lost.zones),
+    STATE_OFFSET + core::mem::offset_of!(State, lost.data),
+    STATE_OFFSET + core::mem::offset_of!(State, lost.events),
+];
+
+/// They are words, as those that count them take them for.
+#[cfg(feature = "c-abi")]
+const _: fn(&State) -> [&u32; 3] =
+    |state| [&state.lost.zones, &state.lost.data, &state.lost.events];
 
 /// The runtime's part of the local RAM.
 #[repr(C)]

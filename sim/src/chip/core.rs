@@ -102,7 +102,7 @@ impl Core {
                 let (stage, report) = stage::play(stage, run);
                 self.settle(stage, report, Vec::new())
             }
-            KernelKind::Riscv => self.run_machine(stage, job, &go),
+            KernelKind::Riscv | KernelKind::Cpp => self.run_machine(stage, job, &go),
         }
     }
 

@@ -72,7 +72,8 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// An image of a build: `part` is `firmware`, `kernels` or `probes`.
+/// An image of a build: `part` is `firmware`, `kernels` or `probes`; in C++, if its compiler
+/// was there, `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os) or `cpp_probes_dispatch`.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
@@ -84,10 +85,13 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
     parsed().get(index)
 }
 
-/// Texts of all zones in the embedded code, sorted, each once.
+/// Texts of all zones in the embedded code, sorted, each once. Those of the probes are not
+/// among them, since no launch runs them.
 #[must_use]
 pub fn zones() -> Vec<String> {
-    let mut zones: Vec<String> = parsed().iter().flat_map(|image| image.zones.clone()).collect();
+    let launched =
+        EMBEDDED.iter().zip(parsed()).filter(|(image, _)| !image.part.contains("probes"));
+    let mut zones: Vec<String> = launched.flat_map(|(_, image)| image.zones.clone()).collect();
     zones.sort();
     zones.dedup();
     zones

@@ -35,6 +35,9 @@
 mod bus;
 pub mod failure;
 pub mod images;
+#[cfg(object_code)]
+#[cfg(test)]
+mod link_rules;
 pub mod mailbox;
 mod noc_interface;
 mod run;
@@ -66,18 +69,21 @@ pub enum KernelKind {
     Native,
     /// RV32IM object code, executed instruction by instruction.
     Riscv,
+    /// The same, compiled from C++; only the kernels that have a twin there.
+    Cpp,
 }
 
 impl KernelKind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::Native, Self::Riscv];
+    pub const ALL: [Self; 3] = [Self::Native, Self::Riscv, Self::Cpp];
 
-    /// A word for it: `native` or `riscv`.
+    /// A word for it: `native`, `riscv` or `cpp`.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Native => "native",
             Self::Riscv => "riscv",
+            Self::Cpp => "cpp",
         }
     }
 
@@ -85,7 +91,15 @@ impl KernelKind {
     pub(crate) fn zone_texts(self) -> Vec<String> {
         match self {
             Self::Native => crate::native::registered_zones(),
-            Self::Riscv => images::zones(),
+            Self::Riscv | Self::Cpp => images::zones(),
+        }
+    }
+
+    /// The images that its kernels are in.
+    const fn image_part(self) -> &'static str {
+        match self {
+            Self::Native | Self::Riscv => "kernels",
+            Self::Cpp => "cpp_kernels",
         }
     }
 
@@ -103,6 +117,12 @@ pub const TARGET: &str = "riscv32im-unknown-none-elf";
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)
+}
+
+/// The version of gcc that compiled kernels in C++, `None` if it was not installed.
+#[must_use]
+pub const fn cpp_compiler_version() -> Option<&'static str> {
+    option_env!("CPP_COMPILER_VERSION")
 }
 
 /// The harts of a core and what belongs to them.
@@ -142,7 +162,7 @@ impl Machine {
         let selection =
             Selection { arch: chip.arch, has_sums: chip.sums_enabled, is_enabled: true };
         let processors: Vec<Processor> = (0..kind.risc_count())
-            .filter_map(|index| Processor::new(selection, kind, index))
+            .filter_map(|index| Processor::new(selection, chip.kernels, kind, index))
             .collect();
         let bounds = processors.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
         let code = bounds
@@ -181,7 +201,12 @@ impl Machine {
 }
 
 impl Processor {
-    fn new(selection: Selection, kind: CoreKind, risc_index: usize) -> Option<Self> {
+    fn new(
+        selection: Selection,
+        kernels: KernelKind,
+        kind: CoreKind,
+        risc_index: usize,
+    ) -> Option<Self> {
         let name = images::processor(kind, risc_index);
         let timing = Timing::On(match selection.arch {
             Arch::WormholeB0 => riscv::Arch::Wormhole,
@@ -192,7 +217,7 @@ impl Processor {
             hart: Hart::new(timing, port),
             local_ram: vec![0; local_ram_bytes(selection.arch, risc_index)],
             firmware: images::find(selection, "firmware", name)?,
-            kernels: images::find(selection, "kernels", name)?,
+            kernels: images::find(selection, kernels.image_part(), name)?,
             state: HartState::InReset,
         })
     }

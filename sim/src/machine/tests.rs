@@ -1,5 +1,8 @@
 //! Object code on a mesh: the same records as native kernels, and failures that say where.
 
+#[cfg(cpp_code)]
+mod cpp;
+
 use super::{ExecutionFailure, FailureReason, KernelKind, images};
 use crate::{
     arch::{Arch, TileCoord},
@@ -439,4 +442,14 @@ fn an_endless_kernel_runs_into_its_budget() {
     let (failure, _) = break_with("broken_endless");
     let budget_cycles = 3_000_000;
     assert_eq!(failure.reason, FailureReason::CycleBudget { budget_cycles });
+}
+
+/// Kernels in C++ are tested in `cpp`; where nothing could compile them, this says so.
+#[cfg(not(cpp_code))]
+#[test]
+fn kernels_in_cpp_need_a_compiler() {
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler for C++");
+    println!(
+        "kernels in C++ are not tested: install gcc-riscv64-unknown-elf, then touch sim/build.rs"
+    );
 }

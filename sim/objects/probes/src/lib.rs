@@ -6,11 +6,15 @@
 
 #![no_std]
 
+#[cfg(feature = "sums")]
+mod launch;
 mod risc;
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_zone_scoped, device_zone_scoped_sum1,
 };
+#[cfg(feature = "sums")]
+use launch::whole_launch;
 use risc::body;
 
 /// A function that does something so many times.

@@ -35,6 +35,11 @@ exported! {
     finish ".text.probe.finish"
 }
 
+#[cfg(feature = "sums")]
+exported! {
+    whole_launch ".text.probe.whole_launch"
+}
+
 #[cfg(feature = "enabled")]
 mod firmware {
     use core::ptr;

@@ -1,0 +1,275 @@
+//! The same for the probes of `kernel_profiler.hpp`, as Debian's gcc compiles them.
+//!
+//! gcc is not pinned as rustc is: with another version than that of the committed figures
+//! only the bars are held.
+
+use crate::{bare_core::BareCore, compare, cost, listing};
+use sim::{
+    arch::Arch,
+    machine::{
+        cpp_compiler_version,
+        images::{self, Image, Selection},
+    },
+};
+use std::fmt::Write as _;
+use wire::{
+    Header, PacketKind, ZoneId,
+    loss::{LossKind, TrailerCause, TrailerPair},
+    marker,
+};
+
+/// The version of gcc that the committed figures are of.
+const COMMITTED_VERSION: &str = "12.2.0";
+
+/// Probes that are measured in a loop.
+const PROBES: [&str; 6] = ["zone", "zone_if", "data", "data_16b", "event", "sum"];
+
+/// Whether there is anything to test; in the gate there must be.
+fn is_there() -> bool {
+    if cpp_compiler_version().is_none() {
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler for C++");
+        println!("not tested: install gcc-riscv64-unknown-elf, then touch sim/build.rs");
+    }
+    cpp_compiler_version().is_some()
+}
+
+fn image(arch: Arch, part: &str) -> &'static Image {
+    let selection = Selection { arch, has_sums: true, is_enabled: true };
+    images::find(selection, part, "brisc").expect("the build has every image")
+}
+
+fn disabled() -> &'static Image {
+    let selection = Selection { arch: Arch::WormholeB0, has_sums: false, is_enabled: false };
+    images::find(selection, "cpp_probes", "brisc").expect("the build has every image")
+}
+
+/// Bytes of a zone's call site, without what it measures.
+fn zone_site_bytes(part: &str) -> u32 {
+    const MEASURED_BYTES: u32 = 4;
+    let image = image(Arch::WormholeB0, part);
+    let size = |name| image.symbol(name).unwrap().size_bytes;
+    (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7) - MEASURED_BYTES
+}
+
+/// What the loops leave on the stack when the buffer is full; the end of the launch aside,
+/// which is the library's.
+fn deepest_stack(arch: Arch) -> u32 {
+    let mut core = BareCore::new(arch, image(arch, "cpp_probes"));
+    for probe in PROBES {
+        core.call(probe, 150);
+    }
+    core.stack_bytes_used()
+}
+
+fn report(arch: Arch) -> String {
+    let mut report = format!("{arch}, gcc {COMMITTED_VERSION}\n\n");
+    writeln!(report, "probe     instructions  cycles").unwrap();
+    for (part, mark) in [("cpp_probes", ""), ("cpp_probes_small", " -Os")] {
+        for probe in PROBES {
+            let (instructions, cycles) = cost::per_pass(arch, image(arch, part), probe);
+            let name = format!("{probe}{mark}");
+            writeln!(report, "{name:<12} {instructions:>9.1} {cycles:>7.1}").unwrap();
+        }
+    }
+    let (inline, called) = (zone_site_bytes("cpp_probes"), zone_site_bytes("cpp_probes_small"));
+    writeln!(report, "\nzone call site: {inline} bytes, -Os {called} bytes").unwrap();
+    writeln!(report, "deepest stack of a probe: {} bytes", deepest_stack(arch)).unwrap();
+    report
+}
+
+#[test]
+fn costs_in_cpp_are_the_committed_ones() {
+    if !is_there() {
+        return;
+    }
+    if cpp_compiler_version() != Some(COMMITTED_VERSION) {
+        println!("not compared: the committed figures are of gcc {COMMITTED_VERSION}");
+        return;
+    }
+    for arch in Arch::ALL {
+        compare(&format!("{arch}.cpp.txt"), &report(arch));
+    }
+    compare("zone.cpp.s", &listing::of(image(Arch::WormholeB0, "cpp_probes"), "zone"));
+}
+
+#[test]
+fn the_hot_path_in_cpp_keeps_its_promises() {
+    if !is_there() {
+        return;
+    }
+    for (arch, zone_cycles) in [(Arch::WormholeB0, 30.0), (Arch::Blackhole, 27.0)] {
+        let image = image(arch, "cpp_probes");
+        let (instructions, cycles) = cost::per_pass(arch, image, "zone");
+        assert!(instructions <= 24.0 && cycles <= zone_cycles, "{instructions} {cycles}");
+        let (_, cycles) = cost::per_pass(arch, image, "data");
+        assert!(cycles <= 22.0, "{cycles}");
+        assert!(deepest_stack(arch) <= 96);
+    }
+    assert!(zone_site_bytes("cpp_probes") <= 120);
+    // Two markers.
+    assert!(zone_site_bytes("cpp_probes_small") <= 2 * 24);
+}
+
+#[test]
+fn a_disabled_probe_in_cpp_leaves_no_byte() {
+    if !is_there() {
+        return;
+    }
+    let code = |name| listing::words(disabled(), name);
+    for probe in PROBES.iter().chain(&["noc_events", "fabric"]) {
+        assert_eq!(code(probe), code("nothing"), "{probe}");
+    }
+    assert!(disabled().zones.is_empty());
+}
+
+/// Where each record starts and what it is; a run's ids, guaranteed places that are empty and
+/// padding aside.
+fn records(words: &[u32]) -> Vec<(usize, PacketKind)> {
+    let mut found = Vec::new();
+    let mut index = 0;
+    while index < words.len() {
+        let header = Header(words[index]);
+        let kind = header.kind().filter(|_| header.is_marker() && !header.is_empty());
+        found.extend(kind.map(|kind| (index, kind)));
+        let other_words = if header.is_empty() { 2 } else { 1 };
+        index += kind.map_or(other_words, PacketKind::record_words);
+    }
+    found
+}
+
+/// Words with what the clock has written set to zero.
+fn without_clock(words: &[u32]) -> Vec<u32> {
+    let mut timeless = words.to_vec();
+    for (index, _) in records(words) {
+        timeless[index] &= !marker::TIME_HIGH_MASK;
+        timeless[index + 1] = 0;
+    }
+    timeless
+}
+
+/// What the trailers of all runs say was lost.
+fn losses(words: &[u32]) -> Vec<TrailerPair> {
+    let pairs = words.chunks_exact(2).filter(|pair| Header(pair[0]).is_empty());
+    let pairs = pairs.filter_map(|pair| TrailerPair::from_low(pair[1]));
+    pairs.filter(|pair| pair.count > 0).collect()
+}
+
+/// What a launch pushes that runs a probe so many times.
+fn pushed_by(arch: Arch, part: &str, probe: &str, passes: u32) -> Vec<u32> {
+    let mut core = BareCore::new(arch, image(arch, part));
+    core.call("open_main", 0);
+    core.call(probe, passes);
+    core.call("finish", 0);
+    core.pushed().to_vec()
+}
+
+/// The main zone, the kernel's zone and the push, which in a kernel are the firmware's.
+#[test]
+fn a_whole_launch_in_cpp_pushes_the_same_words() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        for part in ["cpp_probes", "cpp_probes_small"] {
+            for passes in [3, 80] {
+                let pushed = |part| {
+                    let mut core = BareCore::new(arch, image(arch, part));
+                    core.call("whole_launch", passes);
+                    core.call("whole_launch", passes);
+                    without_clock(core.pushed())
+                };
+                let (rust, cpp) = (pushed("probes"), pushed(part));
+                assert!(rust.len() > 2 * 12 && rust[3] == 0x400 + passes, "{rust:x?}");
+                assert_eq!(rust, cpp, "{arch} {part} {passes}");
+            }
+        }
+    }
+}
+
+/// A dispatch kernel pushes when nearly full, so that it loses nothing.
+#[test]
+fn a_dispatch_kernel_in_cpp_pushes_and_loses_nothing() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let pushed = pushed_by(arch, "cpp_probes_dispatch", "zone", 400);
+        let zones = &image(arch, "cpp_probes_dispatch").zones;
+        let id = ZoneId::of_text(zones.iter().find(|text| text.starts_with("ZONE,")).unwrap());
+        let records = records(&pushed);
+        let count = |kind| {
+            let of_kind = records.iter().filter(|record| record.1 == kind);
+            of_kind.filter(|record| Header(pushed[record.0]).id() == id).count()
+        };
+        assert_eq!((count(PacketKind::ZoneStart), count(PacketKind::ZoneEnd)), (400, 400));
+        assert_eq!(losses(&pushed), []);
+    }
+}
+
+/// The first five as captures of a Wormhole and a Blackhole have them, with what the NoC trace
+/// beside each capture says of it: a read of 4096 bytes from column 0, row 11 over NoC 0, a
+/// write, and so on. The last is packed by hand.
+const NOC_EVENTS: [u64; 6] = [
+    0x0080_F100_000B_0001,
+    0x0080_1200_0000_090B,
+    0x0000_F100_00FF_FF1C,
+    0x0000_F200_00FF_FF14,
+    0x0008_F200_000D_1101,
+    0x01FF_4109_0802_010F,
+];
+
+#[test]
+fn noc_events_in_cpp_are_those_of_captures_and_none_is_lost() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        for part in ["cpp_probes", "cpp_probes_small"] {
+            let pushed = pushed_by(arch, part, "noc_events", 100);
+            let events = records(&pushed).into_iter().filter(|&(at, kind)| {
+                kind == PacketKind::TimestampedData
+                    && Header(pushed[at]).id() == ZoneId::NOC_TRACING
+            });
+            let events =
+                events.map(|(at, _)| u64::from(pushed[at + 2]) << 32 | u64::from(pushed[at + 3]));
+            assert_eq!(events.collect::<Vec<_>>(), NOC_EVENTS.repeat(100), "{arch} {part}");
+            assert_eq!(losses(&pushed), []);
+        }
+    }
+}
+
+#[test]
+fn packets_of_the_fabric_are_counted_as_lost() {
+    if !is_there() {
+        return;
+    }
+    let pushed = pushed_by(Arch::WormholeB0, "cpp_probes", "fabric", 3);
+    let data = |count| TrailerPair { cause: TrailerCause::L1Full, kind: LossKind::Data, count };
+    assert_eq!(losses(&pushed), [data(3)]);
+}
+
+/// A replay's envelope is pushed when the next one begins: the two zones around everything, the
+/// count of replays as the program's id, and nothing else.
+#[test]
+fn a_trace_replay_in_cpp_leaves_one_envelope() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let selection = Selection { arch, has_sums: false, is_enabled: true };
+        let image = images::find(selection, "cpp_probes_trace", "brisc").unwrap();
+        let mut core = BareCore::new(arch, image);
+        core.call("replay", 0);
+        core.call("replay", 0);
+        let pushed = core.pushed();
+        let kinds: Vec<_> = records(pushed);
+        let (start, end) = (PacketKind::ZoneStart, PacketKind::ZoneEnd);
+        assert_eq!(kinds, [(4, start), (6, end), (8, start), (10, end)], "{pushed:x?}");
+        let id = |name: &str| {
+            ZoneId::of_text(image.zones.iter().find(|text| text.starts_with(name)).unwrap())
+        };
+        let ids = [4, 6, 8, 10].map(|at| Header(pushed[at]).id());
+        assert_eq!(ids, ["REPLAY-FW,", "REPLAY-FW,", "REPLAY-KERNEL,", "REPLAY-KERNEL,"].map(id));
+        assert_eq!((pushed[0], pushed[3], pushed.len()), (0, 1, 12));
+    }
+}

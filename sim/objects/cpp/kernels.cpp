@@ -1,0 +1,105 @@
+// Kernels in C++ that do what those of sim/src/kernel/body.rs do.
+//
+// Each zone stands, by #line, where its twin stands in that file, so that it has the same text
+// and the same id: twin_lines.hpp is made from the file before this one is compiled.
+
+#include "twin_lines.hpp"
+#include "kernel_profiler.hpp"
+
+namespace {
+
+/// A kernel's part of the launch message: launch index, two words of seed, argument count,
+/// arguments.
+class Launch {
+public:
+    explicit Launch(const volatile uint32_t* message) : message_(message) {}
+
+    uint32_t arg(uint32_t index) const { return index < message_[3] ? message_[4 + index] : 0; }
+
+    /// Lets at least so many cycles pass.
+    static void spin(uint32_t cycles) {
+        const uint32_t start = now();
+        while (now() - start < cycles) {
+        }
+    }
+
+private:
+    static uint32_t now() { return *reinterpret_cast<const volatile uint32_t*>(0xFFB121F0); }
+
+    const volatile uint32_t* message_;
+};
+
+}  // namespace
+
+#define KERNEL(name)                                                        \
+    extern "C" void name(const volatile uint32_t*, uint32_t);               \
+    extern "C" [[gnu::section(".text.kernel." #name)]] void name(           \
+        [[maybe_unused]] const volatile uint32_t* message, uint32_t /* risc */)
+
+KERNEL(empty) {}
+
+KERNEL(work) {
+    const Launch launch(message);
+#line LINE_WORK "sim/src/kernel/body.rs"
+    DeviceZoneScopedN("WORK");
+    launch.spin(launch.arg(0));
+}
+
+KERNEL(full_buffer) {
+    for (int pass = 0; pass < FULL_BUFFER_ZONES; ++pass) {
+#line LINE_TEST_FULL "sim/src/kernel/body.rs"
+        DeviceZoneScopedN("TEST-FULL");
+        Launch::spin(12);
+    }
+}
+
+KERNEL(timestamped_events) {
+    for (uint16_t pass = 0; pass < EVENT_PASSES; ++pass) {
+#line LINE_TEST "sim/src/kernel/body.rs"
+        DeviceZoneScopedN("TEST");
+#line LINE_TEST_DATA "sim/src/kernel/body.rs"
+        DeviceTimestampedData("TEST-DATA", uint64_t{pass} + (uint64_t{1} << 32));
+        DeviceRecordEvent(pass);
+        Launch::spin(20);
+    }
+}
+
+KERNEL(wide_data) {
+    const Launch launch(message);
+    for (uint32_t index = 0; index < launch.arg(0); ++index) {
+#line LINE_WIDE "sim/src/kernel/body.rs"
+        DeviceTimestampedData16B("WIDE", uint64_t{index}, UINT64_MAX);
+    }
+}
+
+KERNEL(sums) {
+    const Launch launch(message);
+    for (uint32_t pass = 0; pass < launch.arg(0); ++pass) {
+#line LINE_SUM_ONE "sim/src/kernel/body.rs"
+        DeviceZoneScopedSumN1("SUM-ONE");
+        launch.spin(launch.arg(1));
+#line LINE_SUM_TWO "sim/src/kernel/body.rs"
+        DeviceZoneScopedSumN2("SUM-TWO");
+        launch.spin(launch.arg(1));
+    }
+}
+
+// The twin works for random times; what it records is the same whatever they are.
+KERNEL(matmul_math) {
+    const Launch launch(message);
+#line LINE_Matmul "sim/src/kernel/body.rs"
+    DeviceZoneScopedN("Matmul");
+    for (uint32_t block = 0; block < launch.arg(0); ++block) {
+        {
+#line LINE_WaitUnpack "sim/src/kernel/body.rs"
+            DeviceZoneScopedSumN1("WaitUnpack");
+            launch.spin(100);
+        }
+#line LINE_MatmulBlock "sim/src/kernel/body.rs"
+        DeviceZoneScopedN("MatmulBlock");
+#line LINE_MathBusy "sim/src/kernel/body.rs"
+        DeviceZoneScopedSumN2("MathBusy");
+        launch.spin(100);
+        DeviceRecordEvent(static_cast<uint16_t>(block));
+    }
+}

@@ -1,0 +1,134 @@
+// Every probe in a function of its own, to read and to count; the twin of the crate `probes`.
+
+#include "twin_lines.hpp"
+
+#if defined(WITHOUT_HEADER)
+// What is left of this file if nobody has ever heard of the profiler.
+#include <stdint.h>
+#define DeviceZoneScopedN(name)
+#define DeviceZoneScopedNIf(name, active)
+#define DeviceZoneScopedSumN1(name)
+#define DeviceTimestampedData(name, data)
+#define DeviceTimestampedData16B(name, first, second)
+#define DeviceRecordEvent(event)
+#define DeviceZoneScopedMainN(name)
+#define DeviceZoneScopedMainChildN(name)
+#define DeviceValidateProfiler(condition)
+#define DeviceZoneSetCounter(program_id)
+#define DeviceProfilerInit()
+#define DeviceIncrementTraceCount()
+#define SrcLocNameToHash(name)
+#define DeviceTraceOnlyProfilerInit()
+#define RECORD_NOC_EVENT(...)
+#define RECORD_NOC_EVENT_WITH_ADDR(...)
+#define RECORD_NOC_EVENT_WITH_ID(...)
+#define NOC_TRACE_QUICK_PUSH_IF_LINKED(...)
+#define RECORD_FABRIC_HEADER(...)
+#define KERNEL_PROFILER_FIRMWARE_STATE static_assert(true)
+namespace kernel_profiler {
+inline void init_profiler() {}
+inline void finish_profiler() {}
+}  // namespace kernel_profiler
+#else
+#include "kernel_profiler.hpp"
+#endif
+
+#define PROBE(name)                         \
+    extern "C" void name(uint32_t count);   \
+    extern "C" [[gnu::section(".text.probe." #name)]] void name([[maybe_unused]] uint32_t count)
+
+/// Stands for what a zone measures: an instruction without effect.
+#define BODY __asm__ volatile("nop")
+
+/// A function that does something so many times.
+#define LOOPED(name, ...)                             \
+    PROBE(name) {                                     \
+        for (uint32_t pass = 0; pass < count; ++pass) { \
+            __VA_ARGS__;                              \
+            BODY;                                     \
+        }                                             \
+    }
+
+LOOPED(nothing, )
+LOOPED(zone, DeviceZoneScopedN("ZONE"))
+LOOPED(zone_if, DeviceZoneScopedNIf("ZONE-IF", pass % 2 == 0))
+LOOPED(data, DeviceTimestampedData("DATA", 0x1122334455667788))
+LOOPED(data_16b, DeviceTimestampedData16B("DATA-16B", 0x1122334455667788, 0x99AABBCCDDEEFF00))
+LOOPED(event, DeviceRecordEvent(7))
+LOOPED(sum, DeviceZoneScopedSumN1("SUM"))
+LOOPED(fabric, RECORD_FABRIC_HEADER(&count))
+
+/// Interleaved pages: page 9 lies at column 9 of row 0.
+struct Pages {
+    uint64_t get_noc_addr(uint32_t page, uint32_t offset, uint8_t /* noc */) const {
+        return uint64_t{page} << 36 | offset;
+    }
+};
+
+#define ADDRESS(x, y) (uint64_t{(y) << 6 | (x)} << 36 | 0x1000)
+#define RECTANGLE(x, y, end_x, end_y) (uint64_t{(y) << 18 | (x) << 12 | (end_y) << 6 | (end_x)} << 36)
+LOOPED(noc_events,
+    RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0, ADDRESS(0, 11), 4096, -1, false, 0);
+    RECORD_NOC_EVENT_WITH_ID(NocEventType::WRITE_, 0, 9, Pages{}, 64, 4096, 1, false, 1);
+    RECORD_NOC_EVENT(NocEventType::SEMAPHORE_WAIT, false, 0);
+    RECORD_NOC_EVENT(NocEventType::WRITE_BARRIER_START, false, 1);
+    RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0, ADDRESS(17, 13), 256, -1, false, 1);
+    RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_MULTICAST, 0, RECTANGLE(1, 2, 8, 9), 8161, 4, true, 0);
+    NOC_TRACE_QUICK_PUSH_IF_LINKED(1, false))
+
+/// What a firmware does for a trace replay, in trace-only mode.
+PROBE(replay) {
+    DeviceTraceOnlyProfilerInit();
+    DeviceZoneScopedMainN("REPLAY-FW");
+    DeviceZoneScopedMainChildN("REPLAY-KERNEL");
+    DeviceZoneScopedN("NOT-RECORDED");
+}
+
+#define SITE(name)               \
+    {                            \
+        DeviceZoneScopedN(name); \
+        BODY;                    \
+    }
+
+PROBE(zone_sites_1) { SITE("SITE") }
+
+PROBE(zone_sites_8) {
+    SITE("SITE-1")
+    SITE("SITE-2")
+    SITE("SITE-3")
+    SITE("SITE-4")
+    SITE("SITE-5")
+    SITE("SITE-6")
+    SITE("SITE-7")
+    SITE("SITE-8")
+}
+
+/// What a firmware does around a launch, and a kernel with nested zones within.
+// Zones of whole_launch stand, by #line, where their twins stand, so that the ids are the same.
+PROBE(whole_launch) {
+    DeviceProfilerInit();
+#line LINE_FW "probes/src/launch.rs"
+    DeviceZoneScopedMainN("FW");
+    DeviceValidateProfiler(count != 0);
+    DeviceZoneSetCounter(0x400 + count);
+    DeviceIncrementTraceCount();
+#line LINE_KERNEL "probes/src/launch.rs"
+    DeviceZoneScopedMainChildN("KERNEL");
+    for (uint32_t pass = 0; pass < count; ++pass) {
+#line LINE_OUTER "probes/src/launch.rs"
+        DeviceZoneScopedN("OUTER");
+#line LINE_INNER "probes/src/launch.rs"
+        DeviceZoneScopedN("INNER");
+#line LINE_PASS "probes/src/launch.rs"
+        DeviceTimestampedData("PASS", pass);
+#line LINE_EVENT "probes/src/launch.rs"
+        SrcLocNameToHash("EVENT");
+        DeviceRecordEvent(hash);
+    }
+}
+
+PROBE(open_main) { kernel_profiler::init_profiler(); }
+
+PROBE(finish) { kernel_profiler::finish_profiler(); }
+
+KERNEL_PROFILER_FIRMWARE_STATE;

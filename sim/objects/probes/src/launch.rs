@@ -1,0 +1,24 @@
+//! A whole launch, in images of its own: a second caller would change what the compiler inlines
+//! where the end of a launch is measured.
+
+use kernel_profiler::{
+    device_increment_trace_count, device_profiler_init, device_record_event,
+    device_timestamped_data, device_validate_profiler, device_zone_scoped, device_zone_scoped_main,
+    device_zone_scoped_main_child, device_zone_set_counter, src_loc_name_to_hash,
+};
+
+/// What a firmware does around a launch, and a kernel with nested zones within.
+pub(crate) fn whole_launch(count: u32) {
+    device_profiler_init!();
+    device_zone_scoped_main!("FW");
+    device_validate_profiler!(count != 0);
+    device_zone_set_counter!(0x400 + count);
+    device_increment_trace_count!();
+    device_zone_scoped_main_child!("KERNEL");
+    for pass in 0..count {
+        device_zone_scoped!("OUTER");
+        device_zone_scoped!("INNER");
+        device_timestamped_data!("PASS", u64::from(pass));
+        device_record_event!(src_loc_name_to_hash!("EVENT"));
+    }
+}

@@ -1,0 +1,296 @@
+//! The rules for what is linked into a kernel, held against the objects and images that
+//! `build.rs` has made.
+//!
+//! Upstream's loader makes kernels position independent after they are linked: it reads
+//! their relocations, and refuses those that it does not know. Nobody calls constructors,
+//! and constants would be copied into a RISC's few KiB of local RAM.
+//!
+//! # Compatibility
+//! `llrt/tt_elffile.cpp` and `hw/toolchain/main.ld`.
+
+use object::{
+    File, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
+    SectionKind, SymbolIndex, elf, read::archive::ArchiveFile,
+};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Relocations that the loader knows, and the linker's own hints.
+const ALLOWED: [elf::RelocationType; 16] = [
+    elf::R_RISCV_NONE,
+    elf::R_RISCV_32,
+    elf::R_RISCV_BRANCH,
+    elf::R_RISCV_JAL,
+    elf::R_RISCV_CALL,
+    elf::R_RISCV_CALL_PLT,
+    elf::R_RISCV_PCREL_HI20,
+    elf::R_RISCV_PCREL_LO12_I,
+    elf::R_RISCV_PCREL_LO12_S,
+    elf::R_RISCV_HI20,
+    elf::R_RISCV_LO12_I,
+    elf::R_RISCV_LO12_S,
+    elf::R_RISCV_ADD32,
+    elf::R_RISCV_SUB32,
+    elf::R_RISCV_ALIGN,
+    elf::R_RISCV_RELAX,
+];
+
+/// Sections that may take memory; the zone texts lose theirs when they are linked.
+const SECTIONS: [&str; 6] = [".text", ".bss", ".sbss", ".rodata", ".srodata", ".kprof_zones"];
+
+/// What an object does that it must not.
+fn violations(file: &File<'_>) -> Vec<String> {
+    let mut violations = Vec::new();
+    for section in file.sections().filter(|section| is_loaded(section) && section.size() > 0) {
+        let name = section.name().unwrap();
+        if !SECTIONS.iter().any(|known| is_or_is_part_of(name, known)) {
+            violations.push(format!("{name}: a section that nobody fills or calls"));
+        }
+        if name == ".text" {
+            violations.push(format!("{name}: functions without a section of their own"));
+        }
+        let has_relocations = section.relocations().next().is_some();
+        if section.kind() == SectionKind::ReadOnlyData && has_relocations {
+            violations.push(format!("{name}: a table of addresses"));
+        }
+        violations.extend(wrong_relocations(file, &section));
+    }
+    violations
+}
+
+/// Relocations of a section that the loader would refuse.
+fn wrong_relocations(file: &File<'_>, section: &object::Section<'_, '_>) -> Vec<String> {
+    let mut relocations: Vec<_> = section
+        .relocations()
+        .map(|(offset, relocation)| (offset, kind(relocation.flags()), relocation.target()))
+        .collect();
+    relocations.sort_by_key(|(offset, ..)| *offset);
+    let name = section.name().unwrap();
+    let (mut high_halves, mut relative_high_halves) = (BTreeSet::new(), BTreeSet::new());
+    let mut wrong = Vec::new();
+    for (offset, kind, target) in relocations {
+        let RelocationTarget::Symbol(symbol) = target else { continue };
+        let is_wrong = match kind {
+            elf::R_RISCV_HI20 => {
+                high_halves.insert(symbol.0);
+                None
+            }
+            elf::R_RISCV_PCREL_HI20 => {
+                relative_high_halves.insert(offset);
+                None
+            }
+            elf::R_RISCV_LO12_I | elf::R_RISCV_LO12_S => {
+                (!high_halves.contains(&symbol.0)).then_some("a low half before its high half")
+            }
+            elf::R_RISCV_PCREL_LO12_I | elf::R_RISCV_PCREL_LO12_S => {
+                let label = file.symbol_by_index(symbol).unwrap().address();
+                let is_before = relative_high_halves.contains(&label);
+                (!is_before).then_some("a low half before its relative high half")
+            }
+            elf::R_RISCV_CALL | elf::R_RISCV_CALL_PLT | elf::R_RISCV_JAL => {
+                (!may_be_called(file, symbol)).then_some("a call to what is no code")
+            }
+            known if ALLOWED.contains(&known) => None,
+            _ => Some("a relocation that the loader does not know"),
+        };
+        wrong.extend(is_wrong.map(|what| format!("{name}+{offset:#x}: {what} ({kind:?})")));
+    }
+    wrong
+}
+
+/// Whether a symbol lies in code or in another object.
+fn may_be_called(file: &File<'_>, symbol: SymbolIndex) -> bool {
+    let symbol = file.symbol_by_index(symbol).unwrap();
+    let section = symbol.section_index().map(|index| file.section_by_index(index).unwrap());
+    section.is_none_or(|section| section.kind() == SectionKind::Text)
+}
+
+fn kind(flags: RelocationFlags) -> elf::RelocationType {
+    match flags {
+        RelocationFlags::Elf { r_type } => r_type,
+        other => panic!("not of an ELF file: {other:?}"),
+    }
+}
+
+fn is_loaded(section: &object::Section<'_, '_>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_ALLOC),
+        other => panic!("not of an ELF file: {other:?}"),
+    }
+}
+
+fn is_or_is_part_of(name: &str, known: &str) -> bool {
+    name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Files of every variant that `build.rs` has kept, with this ending.
+fn kept_files(ending: &str) -> Vec<PathBuf> {
+    let list = |directory: &Path| {
+        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        entries.collect::<Vec<_>>()
+    };
+    let variants = list(Path::new(env!("OUT_DIR")));
+    let is_variant = |path: &PathBuf| path.to_string_lossy().contains("-enabled-");
+    let files = variants.iter().filter(|path| is_variant(path)).flat_map(|path| list(path));
+    files.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
+
+/// Calls `visit` with every member of an archive that was compiled from this repository, by
+/// the names that the compiler gives them.
+fn for_each_member(path: &Path, mut visit: impl FnMut(&str, &File<'_>)) {
+    const OURS: [&str; 6] =
+        ["firmware-", "kernels-", "probes-", "kernel_profiler-", "kernel_profiler_c-", "wire-"];
+    let bytes = fs::read(path).unwrap();
+    let archive = ArchiveFile::parse(&*bytes).unwrap();
+    for member in archive.members() {
+        let member = member.unwrap();
+        let name = String::from_utf8_lossy(member.name()).into_owned();
+        if OURS.iter().any(|ours| name.starts_with(ours)) {
+            visit(&name, &File::parse(member.data(&*bytes).unwrap()).unwrap());
+        }
+    }
+}
+
+/// What an object has for C++.
+fn exported(file: &File<'_>) -> Vec<String> {
+    let symbols = file.symbols().filter(|symbol| symbol.is_definition());
+    let names = symbols.map(|symbol| symbol.name().unwrap().to_owned());
+    names.filter(|name| name.starts_with("__kprof_")).collect()
+}
+
+#[test]
+fn objects_of_kernels_and_firmware_keep_the_rules() {
+    let mut count = 0;
+    for path in kept_files(".a") {
+        // Of this library a kernel gets what it calls; the rest is in no image.
+        let is_picked_from = file_name(&path) == "libcpp_release.a";
+        for_each_member(&path, |name, file| {
+            if is_picked_from && exported(file).is_empty() {
+                return;
+            }
+            assert_eq!(violations(file), [""; 0], "{} {name}", path.display());
+            count += 1;
+        });
+    }
+    assert!(count >= 3 * 5, "an object each of firmware, kernels and probes: {count}");
+}
+
+#[test]
+fn images_of_kernels_have_neither_constants_nor_variables_nor_texts_in_memory() {
+    let kernels = kept_files(".elf").into_iter().filter(|path| file_name(path).contains("kernels"));
+    let mut count = 0;
+    for path in kernels {
+        let bytes = fs::read(&path).unwrap();
+        let file = File::parse(&*bytes).unwrap();
+        let loaded = file.sections().filter(|section| is_loaded(section) && section.size() > 0);
+        let names: Vec<String> = loaded.map(|section| section.name().unwrap().to_owned()).collect();
+        assert_eq!(names, [".text"], "{}", path.display());
+        let texts = file.section_by_name(kernel_profiler::names::SECTION).unwrap();
+        assert!(texts.size() > 0 && !is_loaded(&texts), "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 4 * 7, "kernels of seven processors in four variants: {count}");
+}
+
+/// A few words that the compiler compares with are no table; they cost that much local RAM.
+#[test]
+fn images_of_firmware_have_next_to_no_constants() {
+    let mut count = 0;
+    for path in kept_files(".elf") {
+        if file_name(&path).starts_with("firmware") {
+            let bytes = fs::read(&path).unwrap();
+            let file = File::parse(&*bytes).unwrap();
+            let constants = file.section_by_name(".rodata").map_or(0, |section| section.size());
+            assert!(constants <= 64, "{}: {constants} bytes", path.display());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 5 * 7);
+}
+
+#[cfg(cpp_code)]
+mod cpp {
+    use super::*;
+
+    fn check_objects(is_checked: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+        let paths = kept_files(".o").into_iter().filter(|path| is_checked(file_name(path)));
+        paths
+            .map(|path| {
+                let bytes = fs::read(&path).unwrap();
+                violations(&File::parse(&*bytes).unwrap())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn objects_from_cpp_keep_the_rules() {
+        let found = check_objects(|name| name != "bad.o");
+        assert!(found.len() >= 4 * 4, "kernels and three kinds of probes in four variants");
+        assert_eq!(found.concat(), [""; 0]);
+    }
+
+    /// What an object has for the linker: bytes and relocations by section, symbols with sizes.
+    fn contents(path: &Path) -> Vec<String> {
+        let bytes = fs::read(path).unwrap();
+        let file = File::parse(&*bytes).unwrap();
+        let sections = file.sections().filter(is_loaded).map(|section| {
+            let relocations: Vec<_> = section.relocations().collect();
+            format!("{} {:x?} {relocations:?}", section.name().unwrap(), section.data().unwrap())
+        });
+        let symbols = file
+            .symbols()
+            .filter(|symbol| symbol.is_global())
+            .map(|symbol| format!("{} {}", symbol.name().unwrap(), symbol.size()));
+        sections.chain(symbols).collect()
+    }
+
+    #[test]
+    fn without_the_option_an_object_is_that_of_a_source_without_probes() {
+        let object = |name| Path::new(env!("OUT_DIR")).join(DISABLED).join(name);
+        let switched_off = contents(&object("cpp_probes.o"));
+        assert!(switched_off.len() > 20, "{switched_off:#?}");
+        assert_eq!(switched_off, contents(&object("cpp_probes_without_header.o")));
+    }
+
+    /// The variant without the profiler.
+    const DISABLED: &str = "wormhole_b0-sums-false-enabled-false";
+
+    #[test]
+    fn an_object_that_breaks_every_rule_is_found_out() {
+        let found = check_objects(|name| name == "bad.o").concat().join("\n");
+        for expected in [
+            ".init_array: a section that nobody",
+            ".tbss.of_thread: a section that nobody",
+            ".srodata.names: a table of addresses",
+            ".text.late_high_half+0x4: a low half before its high half",
+            ".text.calls_data+0x0: a call to what is no code",
+            "a relocation that the loader does not know",
+            ".text: functions without a section",
+        ] {
+            assert!(found.contains(expected), "{expected} is not in\n{found}");
+        }
+    }
+
+    /// A kernel's linker takes whole members.
+    #[test]
+    fn each_function_for_cpp_is_a_member_of_its_own() {
+        let mut functions = BTreeSet::new();
+        for path in kept_files("libcpp_release.a") {
+            for_each_member(&path, |name, file| {
+                let exported = exported(file);
+                assert!(exported.len() <= 1, "{name}: {exported:?}");
+                functions.extend(exported);
+            });
+        }
+        let header = include_str!("../../../kernel-profiler/include/kernel_profiler/record.hpp");
+        assert!(functions.len() >= 15, "{functions:?}");
+        assert!(functions.iter().all(|function| header.contains(function)), "{functions:?}");
+    }
+}
