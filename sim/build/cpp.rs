@@ -100,7 +100,7 @@ struct CppBuild<'a> {
 impl CppBuild<'_> {
     /// Kernels and probes that record.
     fn recording(&self, list: &mut String) -> Result<()> {
-        let library = self.library("release", &[])?;
+        let library = self.library("firmware", &[])?;
         let options =
             format!("-DPROFILE_KERNEL={}", if self.variant.sums { 1 | 1 << 3 } else { 1 });
         let kernels = self.object("kernels", "kernels", &["-O2", &options])?;
@@ -109,7 +109,6 @@ impl CppBuild<'_> {
             let inputs = [kernels.clone(), library.clone()];
             self.build.link(&self.variant, processor, &part, &inputs, list)?;
         }
-        let library = self.library("firmware", &[])?;
         for (name, flags) in [
             ("cpp_probes", &["-O2", &options][..]),
             ("cpp_probes_small", &["-Os", &options]),
@@ -117,9 +116,11 @@ impl CppBuild<'_> {
         ] {
             self.probes(name, flags, &library, list)?;
         }
-        if self.variant.sums {
+        if self.variant.sums || self.variant.arch != ARCHITECTURES[0] {
             return Ok(());
         }
+        // What does not differ from variant to variant.
+        self.library("release", &[])?;
         let library = self.library("firmware", &["trace-only"])?;
         self.probes("cpp_probes_trace", &["-O2", "-DPROFILE_KERNEL=5"], &library, list)
     }

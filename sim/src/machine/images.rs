@@ -73,7 +73,8 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
 }
 
 /// An image of a build: `part` is `firmware`, `kernels` or `probes`; in C++, if its compiler
-/// was there, `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os) or `cpp_probes_dispatch`.
+/// was there, `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_dispatch` or
+/// `cpp_probes_trace`.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {

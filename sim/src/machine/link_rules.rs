@@ -278,6 +278,49 @@ mod cpp {
         }
     }
 
+    /// Functions that an object calls and does not have.
+    fn called_elsewhere(file: &File<'_>) -> BTreeSet<String> {
+        let relocations = file.sections().flat_map(|section| {
+            section.relocations().map(|(_, relocation)| relocation).collect::<Vec<_>>()
+        });
+        let called = relocations.filter_map(|relocation| {
+            let is_call = [elf::R_RISCV_CALL, elf::R_RISCV_CALL_PLT, elf::R_RISCV_JAL]
+                .contains(&kind(relocation.flags()));
+            let RelocationTarget::Symbol(symbol) = relocation.target() else { return None };
+            let symbol = file.symbol_by_index(symbol).unwrap();
+            (is_call && symbol.is_undefined()).then(|| symbol.name().unwrap().to_owned())
+        });
+        called.collect()
+    }
+
+    /// Whether a symbol lies in the image itself, if it is in there at all, and not in the
+    /// firmware whose symbols it was linked against.
+    fn is_its_own(image: &File<'_>, name: &str) -> bool {
+        let mut symbols = image.symbols().filter(|symbol| symbol.name() == Ok(name));
+        symbols.all(|symbol| symbol.section_index().is_some())
+    }
+
+    /// The loader moves a kernel, but not the distance that a call into the firmware has.
+    #[test]
+    fn kernels_call_nothing_of_the_firmware() {
+        let images = kept_files(".elf").into_iter();
+        for path in images.filter(|path| file_name(path).starts_with("cpp_kernels")) {
+            let directory = path.parent().unwrap();
+            let kernels = fs::read(directory.join("kernels.o")).unwrap();
+            let mut called = called_elsewhere(&File::parse(&*kernels).unwrap());
+            assert!(called.contains("__kprof_lose_zone"), "{called:?}");
+            for_each_member(&directory.join("libcpp_firmware.a"), |_, member| {
+                called.extend(called_elsewhere(member));
+            });
+            let bytes = fs::read(&path).unwrap();
+            let image = File::parse(&*bytes).unwrap();
+            for name in called {
+                assert!(is_its_own(&image, &name), "{}: {name}", path.display());
+            }
+            assert!(!is_its_own(&image, "__wait_for_byte"), "the firmware's");
+        }
+    }
+
     /// A kernel's linker takes whole members.
     #[test]
     fn each_function_for_cpp_is_a_member_of_its_own() {
@@ -290,7 +333,7 @@ mod cpp {
             });
         }
         let header = include_str!("../../../kernel-profiler/include/kernel_profiler/record.hpp");
-        assert!(functions.len() >= 15, "{functions:?}");
+        assert!(functions.len() >= 14, "{functions:?}");
         assert!(functions.iter().all(|function| header.contains(function)), "{functions:?}");
     }
 }

@@ -1,0 +1,166 @@
+//! What `include/kernel_profiler.hpp` accepts, what it refuses, and the ids that it computes.
+//!
+//! What its probes do on a core is tested where they run: in `sim` and in `benches/device`.
+
+#![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
+
+use std::{
+    fmt::Write as _,
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+use wire::ZoneId;
+
+/// Compiles a source as far as its messages, with further flags; `None` without a compiler,
+/// which the gate must have.
+fn compile(source: &str, flags: &[&str]) -> Option<Output> {
+    let compiler = std::env::var("RISCV_CXX").unwrap_or("riscv64-unknown-elf-g++".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-ffreestanding"]);
+    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]).args(flags);
+    command.args(["-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include"), "-x", "c++", "-"]);
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut running) = command.spawn() else {
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no {compiler}");
+        println!("not tested: install gcc-riscv64-unknown-elf");
+        return None;
+    };
+    running.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+    Some(running.wait_with_output().unwrap())
+}
+
+/// Compiles a function of these statements, with the header.
+fn compile_body(statements: &str, flags: &[&str]) -> Option<Output> {
+    let source = format!(
+        "#include \"kernel_profiler.hpp\"\nvoid kernel_main();\nvoid kernel_main() {{\n{statements}\n}}\n"
+    );
+    compile(&source, flags)
+}
+
+#[track_caller]
+fn accepts(statements: &str, flags: &[&str]) {
+    if let Some(output) = compile_body(statements, flags) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[track_caller]
+fn refuses(statements: &str, flags: &[&str], expected: &str) {
+    if let Some(output) = compile_body(statements, flags) {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && messages.contains(expected), "{messages}");
+    }
+}
+
+/// Every name that kernels of upstream's may contain.
+const EVERY_NAME: &str = r#"
+    DeviceProfilerInit();
+    DeviceTraceOnlyProfilerInit();
+    DeviceIncrementTraceCount();
+    DeviceZoneScopedMainN("MAIN");
+    DeviceValidateProfiler(true);
+    DeviceZoneSetCounter(7u);
+    DeviceZoneScopedMainChildN("CHILD");
+    DeviceZoneScopedN("ZONE");
+    DeviceZoneScopedNIf("ZONE-IF", 1 + 1 == 2);
+    DeviceZoneScopedSumN1("SUM-1");
+    DeviceZoneScopedSumN2("SUM-2");
+    DeviceTimestampedData("DATA", 1);
+    DeviceTimestampedData16B("DATA-16B", 1, 2);
+    DeviceRecordEvent(3);
+    { SrcLocNameToHash("EVENT"); static_cast<void>(hash); }
+    kernel_profiler::flush_to_dram_if_full(4);
+    kernel_profiler::flush_to_dram_if_full<kernel_profiler::DoingDispatch::DISPATCH>(4);
+    kernel_profiler::quick_push();
+    kernel_profiler::quick_push_if_linked(0, true);
+    kernel_profiler::init_profiler();
+    kernel_profiler::finish_profiler();
+    RECORD_NOC_EVENT(NocEventType::READ_BARRIER_START, false, 0);
+    RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0, 0x1000, 32, -1, false, 0);
+    NOC_TRACE_QUICK_PUSH_IF_LINKED(0, true);
+    RECORD_FABRIC_HEADER(nullptr);
+    RECORD_SCOPED_LOCK_EVENT(0, 1, 2);
+    RECORD_DFB_REGION_CLEAR(0, 1, 2);
+    StartPerfCounters();
+    StopPerfCounters();
+    RecordPerfCounters();
+    SYNC_WAIT("NAME", 1);
+    SYNC_SIGNAL("NAME", 1);
+"#;
+
+#[test]
+fn every_name_of_upstreams_compiles_under_every_option() {
+    for options in [
+        &[][..],
+        &["-DPROFILE_KERNEL"],
+        &["-DPROFILE_KERNEL=1"],
+        &["-DPROFILE_KERNEL=5"],
+        &["-DPROFILE_KERNEL=9", "-Os"],
+        &["-DPROFILE_KERNEL=1", "-DDISPATCH_KERNEL"],
+        &["-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"],
+        &["-DPROFILE_KERNEL=1", "-DPROFILE_NOC_EVENTS=1", "-DCOMPILE_FOR_NCRISC"],
+        &["-DPROFILE_KERNEL=1", "-DPROFILE_NOC_EVENTS=1", "-DCOMPILE_FOR_TRISC=0"],
+    ] {
+        accepts(EVERY_NAME, options);
+    }
+}
+
+#[test]
+fn what_nothing_would_record_is_refused() {
+    refuses("", &["-DPROFILE_KERNEL=17"], "expected no accumulate mode");
+    for option in ["-DPROFILE_PERF_COUNTERS=3", "-DPROFILE_SYNC_EVENTS", "-DDEVICE_DEBUG_DUMP"] {
+        refuses("", &["-DPROFILE_KERNEL=1", option], "nothing here records what it asks for");
+        accepts("", &[option]);
+    }
+    let arguments = "DeviceZoneScopedN(\"a \\\"quoted\\\" name\");";
+    refuses(arguments, &["-DPROFILE_KERNEL=1"], "without quotes and backslashes");
+    let too_much = "kernel_profiler::timeStampedData<1>(1, 2);";
+    refuses(too_much, &["-DPROFILE_KERNEL=1"], "TS_DATA takes one value of 64 bits");
+}
+
+#[test]
+fn switched_off_arguments_are_still_checked() {
+    refuses("DeviceTimestampedData(\"DATA\", undeclared);", &[], "undeclared");
+    refuses("DeviceRecordEvent(undeclared);", &[], "undeclared");
+}
+
+/// Ids of other texts, which the format keeps for itself.
+#[test]
+fn a_zone_whose_id_is_reserved_is_refused() {
+    let is_reserved = |name: &&String| {
+        let id = ZoneId::of_text(&format!("{name},zone.cpp,1,KERNEL_PROFILER"));
+        id == ZoneId::NOC_TRACING
+    };
+    let names = (0..).map(|number| format!("Z{number}"));
+    let name = names.take(1_000_000).find(|name| is_reserved(&name)).unwrap();
+    let statement = format!("\n#line 1 \"zone.cpp\"\nDeviceZoneScopedN(\"{name}\");");
+    refuses(&statement, &["-DPROFILE_KERNEL=1"], "rename it or move its line");
+}
+
+#[test]
+fn ids_are_those_of_the_format() {
+    let mut statements = String::new();
+    for line in 1..=300 {
+        // Of every length, with bytes above 0x7F too.
+        let name = format!("Zone, \u{e9}{}", "x".repeat(line % 70));
+        let id = ZoneId::of_text(&format!("{name},dir/kernel.cpp,{line},KERNEL_PROFILER")).0;
+        writeln!(statements, "\n#line {line} \"dir/kernel.cpp\"").unwrap();
+        writeln!(
+            statements,
+            "{{ SrcLocNameToHash(\"{name}\"); static_assert(hash == {id}, \"id\"); }}"
+        )
+        .unwrap();
+    }
+    accepts(&statements, &["-DPROFILE_KERNEL=1"]);
+}
+
+/// A host that reads upstream's log of zones finds the text in the compiler's output.
+#[test]
+fn names_are_printed_on_request() {
+    let zone = "\n#line 4 \"k.cpp\"\nDeviceZoneScopedN(\"Copy\");";
+    let options = ["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_LOG_NAMES"];
+    let Some(output) = compile_body(zone, &options) else { return };
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let expected = "'#pragma message: Copy,k.cpp,4,KERNEL_PROFILER'";
+    assert!(output.status.success() && messages.contains(expected), "{messages}");
+}
