@@ -206,6 +206,21 @@ fn a_dispatch_kernel_in_cpp_pushes_and_loses_nothing() {
     }
 }
 
+#[test]
+fn a_zone_in_cpp_heeds_its_condition() {
+    if !is_there() {
+        return;
+    }
+    for part in ["cpp_probes", "cpp_probes_small"] {
+        let pushed = pushed_by(Arch::WormholeB0, part, "zone_if", 10);
+        let kinds = records(&pushed).into_iter().map(|(_, kind)| kind);
+        // The probe's loop asks for it in every second pass.
+        let expected = [PacketKind::ZoneStart, PacketKind::ZoneEnd].repeat(5);
+        assert_eq!(kinds.collect::<Vec<_>>(), expected, "{part}");
+        assert_eq!(losses(&pushed), []);
+    }
+}
+
 /// The first five as captures of a Wormhole and a Blackhole have them, with what the NoC trace
 /// beside each capture says of it: a read of 4096 bytes from column 0, row 11 over NoC 0, a
 /// write, and so on. The last is packed by hand.
