@@ -12,6 +12,7 @@
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
 //! | How long did ops and zones take? | [`analysis`] |
 //! | And without the probes themselves? | [`probe_cost`] |
+//! | What do ops cost, and what bounds them? | [`perf`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | [`log`] |
 //! | How does every viewer get its file? | [`export`] |
@@ -33,6 +34,7 @@ pub mod ledger;
 pub mod log;
 pub mod mesh;
 pub mod names;
+pub mod perf;
 pub mod probe_cost;
 pub mod read;
 pub mod readout;

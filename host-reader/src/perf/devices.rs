@@ -1,0 +1,191 @@
+//! Several files and several devices as one: numbers of devices, and one row for each op
+//! that ran on all of them.
+
+use super::{ops_csv::OpsCsv, row::OpRow};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Devices beyond which rows are not merged: no mesh has as many.
+const MAX_DEVICES: usize = 4096;
+
+/// Collectives, in which devices wait for one another.
+const COLLECTIVES: [&str; 3] = ["AllGather", "ReduceScatter", "AllReduce"];
+
+/// Joins the rows of files, one for each host, and numbers devices and rows throughout.
+pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<OpRow> {
+    let counts: Vec<u64> = files.iter().map(device_count).collect();
+    if counts.windows(2).any(|pair| pair[0] != pair[1]) {
+        let counts: Vec<_> = counts.iter().map(u64::to_string).collect();
+        notes.push(format!(
+            "Warning: the files are of {} devices; devices are numbered one after the other",
+            counts.join(" and ")
+        ));
+    }
+    let mut rows = Vec::new();
+    let mut first_device = 0_u64;
+    for ((index, file), count) in files.iter_mut().enumerate().zip(counts) {
+        for mut row in std::mem::take(&mut file.rows) {
+            row.file = index;
+            row.device = row.device.map(|device| device.saturating_add(first_device));
+            row.id = rows.len() as u64 + 2;
+            rows.push(row);
+        }
+        first_device = first_device.saturating_add(count);
+    }
+    rows
+}
+
+fn device_count(file: &OpsCsv) -> u64 {
+    let devices = file.rows.iter().filter_map(|row| row.device);
+    devices.max().map_or(0, |device| device.saturating_add(1))
+}
+
+/// Merges the rows of all devices, so that an op that ran on each of them is one row: the
+/// slowest device's, or of collectives, which end together, the mean.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1.
+pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<OpRow> {
+    let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {
+        queues.entry(row.device.unwrap_or(0)).or_default().push_back(at);
+    }
+    if queues.len() > MAX_DEVICES {
+        notes.push(format!("Warning: {} devices are too many to be merged", queues.len()));
+        return rows;
+    }
+    let mut merged: BTreeMap<usize, OpRow> = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !row.is_device_op())
+        .map(|(at, row)| (at, row.clone()))
+        .collect();
+    let mut missing: BTreeMap<(u64, String), u64> = BTreeMap::new();
+    let device_count = queues.len();
+    while let Some(block) = next_block(&rows, &mut queues) {
+        if block.len() < device_count {
+            count_missing(&rows, &block, queues.keys(), &mut missing);
+        }
+        let Some(&place) = block.iter().min() else { break };
+        merged.insert(place, merged_row(&rows, &block));
+    }
+    if device_count > 1 {
+        notes.push(format!("The rows of {device_count} devices are merged"));
+    }
+    for ((device, op_code), count) in missing {
+        notes.push(format!(
+            "Warning: device {device} has no {op_code} where others have one, {count} times"
+        ));
+    }
+    merged.into_values().collect()
+}
+
+/// Takes the next op off the queues of all devices that have it at their heads.
+fn next_block(rows: &[OpRow], queues: &mut BTreeMap<u64, VecDeque<usize>>) -> Option<Vec<usize>> {
+    let head = queues.values().find_map(VecDeque::front).copied()?;
+    let op_code = &rows.get(head)?.op_code;
+    let mut block = Vec::new();
+    for queue in queues.values_mut() {
+        let has_it = queue.front().is_some_and(|&at| rows[at].op_code == *op_code);
+        if has_it {
+            block.extend(queue.pop_front());
+        }
+    }
+    Some(block)
+}
+
+fn count_missing<'a>(
+    rows: &[OpRow],
+    block: &[usize],
+    devices: impl Iterator<Item = &'a u64>,
+    missing: &mut BTreeMap<(u64, String), u64>,
+) {
+    let has = |device: u64| block.iter().any(|&at| rows[at].device == Some(device));
+    let op_code = block.first().map_or("", |&at| rows[at].op_code.as_str());
+    for &device in devices.filter(|&&device| !has(device)) {
+        *missing.entry((device, op_code.to_owned())).or_default() += 1;
+    }
+}
+
+fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {
+    let duration = |at: usize| rows[at].kernel_duration_ns.filter(|&ns| ns >= 0.0);
+    let mut lowest = rows[block[0]].clone();
+    if COLLECTIVES.iter().any(|name| lowest.op_code.contains(name)) {
+        let durations: Vec<f64> = block.iter().filter_map(|&at| duration(at)).collect();
+        if !durations.is_empty() {
+            let mean = durations.iter().sum::<f64>() / durations.len() as f64;
+            lowest.kernel_duration_ns = Some(mean);
+        }
+        return lowest;
+    }
+    let mut slowest = block[0];
+    for &at in block {
+        if duration(at) > duration(slowest) {
+            slowest = at;
+        }
+    }
+    rows[slowest].clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(device: u64, op_code: &str, duration_ns: f64) -> OpRow {
+        OpRow {
+            op_code: op_code.into(),
+            op_type: "tt_dnn_device".into(),
+            device: Some(device),
+            kernel_duration_ns: Some(duration_ns),
+            ..OpRow::default()
+        }
+    }
+
+    fn merged(rows: Vec<OpRow>) -> (Vec<(String, u64, f64)>, Vec<String>) {
+        let mut notes = Vec::new();
+        let rows = merge_devices(rows, &mut notes);
+        let short = |row: OpRow| {
+            (row.op_code, row.device.unwrap(), row.kernel_duration_ns.unwrap_or(f64::NAN))
+        };
+        (rows.into_iter().map(short).collect(), notes)
+    }
+
+    #[test]
+    fn an_op_of_all_devices_becomes_the_slowest_and_a_collective_the_mean() {
+        let rows = vec![
+            row(0, "A", 10.0),
+            row(1, "A", 30.0),
+            row(0, "AllGatherAsync", 10.0),
+            row(1, "AllGatherAsync", 20.0),
+        ];
+        let expected = [("A".to_owned(), 1, 30.0), ("AllGatherAsync".to_owned(), 0, 15.0)];
+        assert_eq!(merged(rows).0, expected);
+    }
+
+    #[test]
+    fn an_op_that_a_device_lacks_is_kept_and_named() {
+        let rows = vec![row(0, "A", 1.0), row(0, "B", 2.0), row(1, "B", 3.0)];
+        let (rows, notes) = merged(rows);
+        assert_eq!(rows, [("A".to_owned(), 0, 1.0), ("B".to_owned(), 1, 3.0)]);
+        let missing = "Warning: device 1 has no A where others have one, 1 times";
+        assert!(notes.iter().any(|note| note == missing), "{notes:?}");
+    }
+
+    #[test]
+    fn one_device_is_left_as_it_is() {
+        let rows = vec![row(3, "A", 1.0), OpRow::default(), row(3, "A", 2.0)];
+        let mut notes = Vec::new();
+        assert_eq!(merge_devices(rows.clone(), &mut notes), rows);
+        assert!(notes.is_empty());
+    }
+
+    #[test]
+    fn devices_of_files_are_numbered_one_after_the_other() {
+        let text = "OP CODE,OP TYPE,DEVICE ID\nA,tt_dnn_device,0\nA,tt_dnn_device,1\n";
+        let read = || super::super::read_ops_csv(text.as_bytes(), "a.csv").unwrap();
+        let mut notes = Vec::new();
+        let rows = join_files(&mut [read(), read()], &mut notes);
+        let ids: Vec<_> = rows.iter().map(|row| (row.device.unwrap(), row.id)).collect();
+        assert_eq!(ids, [(0, 2), (1, 3), (2, 4), (3, 5)]);
+        assert!(notes.is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! Reports on ops CSVs: which ops cost what, what bounds them, and what can be tried.
+//!
+//! This is what `tt-perf-report` does. Rows come from `ops_perf_results*.csv`, which
+//! upstream's scripts and this library write.
+//!
+//! | question | open |
+//! |---|---|
+//! | how is an ops CSV read? | [`read_ops_csv`], [`OpsCsv`], [`OpRow`] |
+//! | what was wrong with it? | [`Problem`] |
+//! | what does it say? | [`PerfReport`], made as [`PerfOptions`] ask for |
+//! | what can a chip do at most? | [`ArchTable`], [`ArchLimits`] |
+//! | how much did an op vary? | [`Iterations`] |
+//! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`] |
+//!
+//! Files are opened elsewhere: everything here reads from and writes to streams.
+//!
+//! # Compatibility
+//! tt-perf-report 1.4.1: the same figures, except where that is wrong. The known mistakes
+//! are made too with [`PerfOptions::is_upstream_exact`]:
+//!
+//! - elements of block floats are counted without their exponents;
+//! - files that do not name their architecture are scored as Wormhole's;
+//! - a closing signpost leaves an empty report.
+//!
+//! Rows that the host began at the same time keep the order of the file; there they come
+//! in any order.
+
+mod advice;
+mod arch;
+mod category;
+mod cell;
+mod chip;
+mod csv_out;
+mod devices;
+mod fidelity;
+mod grid;
+mod iterations;
+mod model;
+mod number;
+mod op;
+mod ops_csv;
+mod paint;
+mod problem;
+mod report;
+mod row;
+mod spread;
+mod stacked;
+mod table;
+mod titles;
+mod window;
+
+pub use advice::Advice;
+pub use arch::{ArchLimits, ArchTable, ArchTableError, MathFidelity};
+pub use category::OpCategory;
+pub use chip::{ChipFacts, UnknownArch};
+pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
+pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
+pub(crate) use iterations::Repetitions;
+pub use iterations::{Iterations, OpStatistics, RepetitionRule};
+pub use model::BoundAnalysis;
+pub use op::{Bound, OpReport, ProgramBlocks, RowKind};
+pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
+pub use problem::{Problem, ProblemLog};
+pub use report::{PerfOptions, PerfReport, Totals};
+pub use row::{OpRow, Tensor};
+pub use spread::Spread;
+pub use stacked::{StackBy, StackedOps};
+pub use table::{TableOptions, write_table};
+pub use titles::OpsCsvFormat;
+pub use window::WindowOptions;

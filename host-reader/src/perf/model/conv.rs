@@ -1,0 +1,52 @@
+//! Convolutions, as the matrix products that they are carried out as.
+
+use super::{
+    BoundAnalysis, ModelContext, Modelled, Work,
+    attribute::{first_number, flag, pair},
+};
+use crate::perf::row::OpRow;
+
+/// # Compatibility
+/// tt-perf-report 1.4.1: M is the output's Y, N the weights' X, and K the input's X times
+/// the window. DRAM is not modelled, since halos were read before.
+pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
+    let analysis = BoundAnalysis::FlopsOnly;
+    let Some([m, k, n]) = shape(row) else { return Modelled::unknown_shape(analysis) };
+    let suffix = format!(" {m} x {k} x {n} {}", configuration(row, context.is_upstream_exact));
+    let mut modelled = Modelled { suffix, analysis, ..Modelled::default() };
+    let [w, z] = batches(row).map(|side| side as f64);
+    let flops = m as f64 * k as f64 * n as f64 * w * z * 2.0;
+    modelled.enter(&Work { flops, dram_bytes: 0.0 }, row, context);
+    modelled
+}
+
+fn shape(row: &OpRow) -> Option<[u64; 3]> {
+    let (height, width) = pair(&row.attributes, "window_hw")?;
+    let [first, second] = &row.inputs;
+    let k = first.sides[3]?.checked_mul(height)?.checked_mul(width)?;
+    Some([row.output.sides[2]?, k, second.sides[3]?])
+}
+
+fn batches(row: &OpRow) -> [u64; 2] {
+    let [first, second] = &row.inputs;
+    [0, 1].map(|side| first.sides[side].unwrap_or(1).max(second.sides[side].unwrap_or(1)))
+}
+
+/// Heights of blocks, and which readers are doubled or split.
+fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
+    let number = |name: &str| first_number(&row.attributes, name);
+    let text = |number: Option<u64>| number.map_or_else(|| "x".to_owned(), |n| n.to_string());
+    let per_core = number("per_core_out_matrix_height_ntile").or_else(|| {
+        // The name that producers of 2024 gave it.
+        let older = number("per_core_out_matrix_height_ntiles");
+        older.filter(|_| !is_upstream_exact)
+    });
+    let is_on = |name: &str| flag(&row.attributes, name).unwrap_or(true);
+    format!(
+        "[ABH={}|{}{}{}]",
+        text(per_core),
+        text(number("act_block_h_ntiles")),
+        if is_on("enable_act_double_buffer") { " ADB" } else { "" },
+        if is_on("enable_split_reader") { " SR" } else { "" },
+    )
+}

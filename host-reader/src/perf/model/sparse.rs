@@ -1,0 +1,136 @@
+//! Sparse matrix products: batches of which only some are active.
+
+use super::{
+    BoundAnalysis, ModelContext, Modelled, Work,
+    attribute::{flag, value},
+    dram_bytes,
+    matmul::{MatmulShape, is_dram_sharded},
+};
+use crate::perf::{cell, row::OpRow};
+
+/// How many batches there are, and how many groups of inputs choose among them.
+struct Batches {
+    groups: u64,
+    dense: u64,
+}
+
+/// # Compatibility
+/// tt-perf-report 1.4.1: the attribute `nnz` tells how many batches are active, else
+/// `--active-experts` for each group of inputs.
+pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
+    let Some(shape) = MatmulShape::of(row) else {
+        return Modelled::unknown_shape(BoundAnalysis::Full);
+    };
+    let batches = Batches::of(row);
+    let named = value(&row.attributes, "nnz").and_then(cell::whole);
+    let chosen = || Some(context.active_experts?.saturating_mul(batches.groups));
+    let active = named.or_else(chosen);
+    let shown = active.map_or_else(|| "?".to_owned(), |active| active.to_string());
+    let mut modelled = Modelled {
+        suffix: format!(" active={shown}/{} x {}", batches.dense, shape.text()),
+        analysis: BoundAnalysis::Full,
+        is_dram_sharded: is_dram_sharded(row),
+        is_active_unknown: active.is_none(),
+        ..Modelled::default()
+    };
+    if modelled.is_dram_sharded {
+        modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
+    }
+    if let Some(active) = active {
+        modelled.enter(&work(&shape, active, row, context), row, context);
+    }
+    modelled
+}
+
+impl Batches {
+    fn of(row: &OpRow) -> Self {
+        let of_input = |index: usize| {
+            let [w, z, ..] = row.inputs[index].sides;
+            w.unwrap_or(1).saturating_mul(z.unwrap_or(1))
+        };
+        let (of_a, of_b) = (of_input(0), of_input(1));
+        let is_a_sparse = flag(&row.attributes, "is_input_a_sparse").unwrap_or(false);
+        let is_b_sparse = flag(&row.attributes, "is_input_b_sparse").unwrap_or(true);
+        match (is_a_sparse, is_b_sparse) {
+            (true, true) => Self { groups: 1, dense: of_b },
+            (true, false) => {
+                let groups = of_a.checked_div(of_b).unwrap_or(1).max(1);
+                Self { groups, dense: groups.saturating_mul(of_b) }
+            }
+            (false, true) => Self { groups: of_a, dense: of_a.saturating_mul(of_b) },
+            (false, false) => Self { groups: of_a, dense: of_a.max(of_b) },
+        }
+    }
+}
+
+fn work(shape: &MatmulShape, active: u64, row: &OpRow, context: &ModelContext<'_>) -> Work {
+    let [m, k, n, active] = [shape.m, shape.k, shape.n, active].map(|side| side as f64);
+    let [first, second] = &row.inputs;
+    let bytes = dram_bytes(first, m * k * active, context)
+        + dram_bytes(second, k * n * active, context)
+        + dram_bytes(&row.output, m * n * active, context);
+    Work { flops: m * k * n * active * 2.0, dram_bytes: bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::{ArchTable, row::Tensor};
+
+    fn row(attributes: &str) -> OpRow {
+        let tensor = |w, z, y, x| Tensor {
+            sides: [Some(w), Some(z), Some(y), Some(x)],
+            datatype: Some("BFLOAT16".into()),
+            memory: Some("DEV_0_DRAM_INTERLEAVED".into()),
+        };
+        OpRow {
+            op_code: "SparseMatmul".into(),
+            attributes: attributes.into(),
+            math_fidelity: "LoFi".into(),
+            core_count: Some(64),
+            inputs: [tensor(1, 4, 32, 64), tensor(1, 8, 64, 96)],
+            output: tensor(1, 32, 32, 96),
+            ..OpRow::default()
+        }
+    }
+
+    fn modelled(attributes: &str, active_experts: Option<u64>) -> Modelled {
+        let arch = ArchTable::built_in();
+        let context = ModelContext {
+            arch: arch.find("wormhole"),
+            active_experts,
+            is_upstream_exact: false,
+            duration_ns: Some(1000.0),
+        };
+        model(&row(attributes), &context)
+    }
+
+    #[test]
+    fn the_number_of_active_batches_comes_from_the_op_then_from_the_user() {
+        assert_eq!(modelled("{'nnz': '5'}", Some(2)).suffix, " active=5/32 x 32 x 64 x 96");
+        assert_eq!(modelled("{}", Some(2)).suffix, " active=8/32 x 32 x 64 x 96");
+        let unknown = modelled("{'nnz': 'std::nullopt'}", None);
+        assert_eq!(unknown.suffix, " active=?/32 x 32 x 64 x 96");
+        assert_eq!((unknown.tflops, unknown.is_active_unknown), (None, true));
+    }
+
+    #[test]
+    fn only_active_batches_count() {
+        let modelled = modelled("{'nnz': 5}", None);
+        // 32 * 64 * 96 products in each of 5 batches within a microsecond.
+        let tflops = 32.0 * 64.0 * 96.0 * 5.0 * 2.0 / 1e-6 / 1e12;
+        assert!((modelled.tflops.unwrap() / tflops - 1.0).abs() < 1e-12);
+        let bytes = f64::from((32 * 64 + 64 * 96 + 32 * 96) * 5 * 2);
+        assert!((modelled.dram_bytes.unwrap() - bytes).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sparse_inputs_change_what_dense_means() {
+        let dense = |attributes: &str| modelled(attributes, Some(1)).suffix;
+        let a = "'is_input_a_sparse': 'true'";
+        assert_eq!(dense(&format!("{{{a}}}")), " active=1/8 x 32 x 64 x 96");
+        let only_a = format!("{{{a}; 'is_input_b_sparse': 'false'}}");
+        assert_eq!(dense(&only_a), " active=1/8 x 32 x 64 x 96");
+        assert_eq!(dense("{'is_input_b_sparse': 'false'}"), " active=4/8 x 32 x 64 x 96");
+    }
+}

@@ -1,0 +1,192 @@
+//! Which rows lie between the signposts that were asked for.
+
+use super::row::OpRow;
+
+/// Which signposts bound the rows of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WindowOptions {
+    /// Rows after the first signpost of this name.
+    pub start_signpost: Option<String>,
+    /// Rows before the first signpost of this name; the second, if it is the start's too.
+    pub end_signpost: Option<String>,
+    /// All rows, whatever the signposts say.
+    pub ignores_signposts: bool,
+    /// Signposts within the window stay rows.
+    pub keeps_signposts: bool,
+}
+
+/// Cuts the window out of `rows`, which are in the order of time, and says how.
+///
+/// Without a start and an end, the window begins after the signpost whose name the last
+/// signpost has: producers set one after warming up. Where nothing would be left, the
+/// signposts enclose the ops instead, and all rows count.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1: the same windows; with `is_upstream_exact` also empty ones.
+pub(super) fn cut_window(
+    rows: Vec<OpRow>,
+    options: &WindowOptions,
+    is_upstream_exact: bool,
+    notes: &mut Vec<String>,
+) -> Vec<OpRow> {
+    if options.ignores_signposts {
+        notes.push("Window: all rows; signposts are ignored".to_owned());
+        return rows;
+    }
+    let Some(last) = rows.iter().rev().find(|row| row.is_signpost()) else {
+        notes.push("Window: all rows; there are no signposts".to_owned());
+        note_missing(options, notes);
+        return rows;
+    };
+    let last = last.op_code.clone();
+    let (start, end) = named_bounds(&rows, options, notes);
+    let bounds = if start.is_none() && end.is_none() {
+        default_bounds(&rows, &last, is_upstream_exact, notes)
+    } else {
+        notes.push(describe(&rows, start, end));
+        (start.map_or(0, |at| at + 1), end.unwrap_or(rows.len()))
+    };
+    let keeps = |row: &OpRow| options.keeps_signposts || !row.is_signpost();
+    let length = bounds.1.saturating_sub(bounds.0);
+    rows.into_iter().skip(bounds.0).take(length).filter(keeps).collect()
+}
+
+fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
+    for (name, side) in [(&options.start_signpost, "start"), (&options.end_signpost, "end")] {
+        if let Some(name) = name {
+            notes.push(format!("Warning: there is no {side} signpost `{name}`; it is ignored"));
+        }
+    }
+}
+
+/// Rows of the signposts that were named, as far as they are there.
+fn named_bounds(
+    rows: &[OpRow],
+    options: &WindowOptions,
+    notes: &mut Vec<String>,
+) -> (Option<usize>, Option<usize>) {
+    let positions = |name: &str| -> Vec<usize> {
+        let is_it = |row: &OpRow| row.is_signpost() && row.op_code == name;
+        rows.iter().enumerate().filter(|(_, row)| is_it(row)).map(|(at, _)| at).collect()
+    };
+    let mut find = |name: &Option<String>, side: &str, ordinal: usize| {
+        let name = name.as_ref()?;
+        let found = positions(name);
+        if ordinal == 1 && found.len() > 2 {
+            notes.push(format!(
+                "`{name}` begins and ends the window: its first two of {} signposts count",
+                found.len()
+            ));
+        }
+        let at = found.get(ordinal).copied();
+        if at.is_none() {
+            let which = if ordinal == 1 && !found.is_empty() { "second " } else { "" };
+            notes.push(format!(
+                "Warning: there is no {which}{side} signpost `{name}`; it is ignored"
+            ));
+        }
+        at
+    };
+    let start = find(&options.start_signpost, "start", 0);
+    let is_same = start.is_some() && options.start_signpost == options.end_signpost;
+    let end = find(&options.end_signpost, "end", usize::from(is_same));
+    (start, end)
+}
+
+/// The rows after the first signpost that is called as the last one is.
+fn default_bounds(
+    rows: &[OpRow],
+    last: &str,
+    is_upstream_exact: bool,
+    notes: &mut Vec<String>,
+) -> (usize, usize) {
+    let first = rows.iter().position(|row| row.is_signpost() && row.op_code == last);
+    let start = first.map_or(0, |at| at + 1);
+    let is_empty = rows.iter().skip(start).all(OpRow::is_signpost);
+    if is_empty && !is_upstream_exact {
+        notes.push(format!(
+            "Window: all rows; no op follows the last signpost `{last}`. \
+             Choose others with --start-signpost and --end-signpost"
+        ));
+        return (0, rows.len());
+    }
+    notes.push(format!("Window: rows after the signpost `{last}`, whose name the last one has"));
+    (start, rows.len())
+}
+
+fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String {
+    let name = |at: usize| rows.get(at).map_or("", |row| row.op_code.as_str());
+    match (start.map(name), end.map(name)) {
+        (Some(start), Some(end)) => format!("Window: rows from signpost `{start}` to `{end}`"),
+        (Some(start), None) => format!("Window: rows after the signpost `{start}`"),
+        (None, Some(end)) => format!("Window: rows before the signpost `{end}`"),
+        (None, None) => "Window: all rows".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Capital letters are signposts, others ops.
+    fn rows(text: &str) -> Vec<OpRow> {
+        let row = |c: char| OpRow {
+            op_code: c.to_string(),
+            op_type: if c.is_uppercase() { "signpost" } else { "tt_dnn_device" }.into(),
+            ..OpRow::default()
+        };
+        text.chars().map(row).collect()
+    }
+
+    fn cut(text: &str, start: &str, end: &str, is_upstream_exact: bool) -> (String, Vec<String>) {
+        let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        let options = WindowOptions {
+            start_signpost: name(start),
+            end_signpost: name(end),
+            ..WindowOptions::default()
+        };
+        let mut notes = Vec::new();
+        let rows = cut_window(rows(text), &options, is_upstream_exact, &mut notes);
+        (rows.iter().map(|row| row.op_code.as_str()).collect(), notes)
+    }
+
+    #[test]
+    fn windows_lie_between_the_first_signposts_of_their_names() {
+        for (text, start, end, expected) in [
+            ("aSbEcSdEe", "S", "E", "b"),
+            ("aSbEcSdEe", "S", "", "bcde"),
+            ("aSbEcSdEe", "", "E", "ab"),
+            ("aSbScSd", "S", "S", "b"),
+            ("aSbEc", "S", "X", "bc"),
+            ("aSbEc", "X", "Y", "c"),
+            ("aEbSc", "S", "E", ""),
+            ("abc", "S", "E", "abc"),
+        ] {
+            assert_eq!(cut(text, start, end, false).0, expected, "{text} {start} {end}");
+        }
+    }
+
+    #[test]
+    fn without_names_rows_after_the_last_kind_of_signpost_count() {
+        assert_eq!(cut("aSb", "", "", false).0, "b");
+        assert_eq!(cut("aSbSc", "", "", false).0, "bc");
+        assert_eq!(cut("abc", "", "", false).0, "abc");
+    }
+
+    #[test]
+    fn a_closing_signpost_does_not_hide_the_model_as_it_does_upstream() {
+        assert_eq!(cut("SaTbE", "", "", false).0, "ab");
+        assert_eq!(cut("SaTbE", "", "", true).0, "");
+    }
+
+    #[test]
+    fn signposts_that_are_not_there_are_named() {
+        let warnings = |start: &str, end: &str| {
+            let (_, notes) = cut("aSb", start, end, false);
+            notes.into_iter().filter(|note| note.starts_with("Warning")).collect::<Vec<_>>()
+        };
+        assert_eq!(warnings("X", ""), ["Warning: there is no start signpost `X`; it is ignored"]);
+        let second = "Warning: there is no second end signpost `S`; it is ignored";
+        assert_eq!(warnings("S", "S"), [second]);
+    }
+}
