@@ -1,5 +1,6 @@
 //! Options and help text, one struct per command.
 
+use crate::command::perf::PerfArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter};
 use std::{num::NonZeroUsize, path::PathBuf};
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Write a log or capture as a trace for Perfetto, Chrome, speedscope or flame graphs.
     Export(ExportArgs),
+    /// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
+    Perf(PerfArgs),
     /// Say what is in a capture.
     Info(InfoArgs),
     /// Check every byte of a capture and name what is damaged.

@@ -6,6 +6,7 @@ mod completions;
 mod export;
 mod info;
 mod kernels;
+pub(crate) mod perf;
 mod report;
 mod run;
 
@@ -26,5 +27,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Perf(args)) => perf::run(&args),
     }
 }

@@ -1,0 +1,334 @@
+//! `kprof perf`: what an ops CSV says about each op, and what can be tried.
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use host_reader::{
+    export::{CancelFlag, Destination, write_atomically},
+    perf::{
+        ArchTable, CsvOptions, OpsCsv, PerfOptions, PerfReport, StackBy, TableOptions,
+        WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_table,
+    },
+};
+use std::{
+    fs::File,
+    io::{BufWriter, IsTerminal, Write},
+    num::NonZeroU64,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
+///
+/// Reads ops_perf_results*.csv of any generation, several files as one file per host.
+/// The same op on several devices is one row: the slowest, or of collectives the mean.
+/// Matmuls and convolutions are compared with what the architecture can do at most.
+///
+/// The figures and options are those of tt-perf-report 1.4.1, except for its mistakes:
+/// block floats are counted with their exponents, an architecture that is not named is
+/// found by its clock, and a closing signpost does not empty the report.
+///
+/// What cannot be read is left out and listed with its line and column; exit code 2 is
+/// for files of which nothing can be used.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  Table, advice and summary:
+    kprof perf ops_perf_results_2026_01_30.csv
+  Only what ran between two signposts, without advice:
+    kprof perf ops.csv --start-signpost start --end-signpost stop --no-advice
+  Four hosts of a mesh, each device on its own:
+    kprof perf host0.csv host1.csv host2.csv host3.csv --no-merge-devices
+  Rows 31 and later as CSV, and the summary as ops_stacked.csv:
+    kprof perf ops.csv --id-range 31- --csv ops_report.csv
+  How much each op varied over the iterations of a model:
+    kprof perf ops.csv --iterations --no-advice
+  The five ops with the longest device time:
+    kprof perf ops.csv --json | jq '[.rows[]] | sort_by(-.device_time_us)[:5]'")]
+pub(crate) struct PerfArgs {
+    /// Ops CSVs, one for each host; - is standard input.
+    #[arg(value_name = "CSV", required = true)]
+    csv_files: Vec<PathBuf>,
+    #[command(flatten)]
+    rows: RowArgs,
+    #[command(flatten)]
+    chip: ChipArgs,
+    #[command(flatten)]
+    look: LookArgs,
+    #[command(flatten)]
+    files: FileArgs,
+}
+
+/// Which rows.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Rows")]
+struct RowArgs {
+    /// Begin after the first signpost of this name.
+    #[arg(long, value_name = "NAME")]
+    start_signpost: Option<String>,
+    /// End before the first signpost of this name; before the second, if the window begins
+    /// with the same name.
+    #[arg(long, value_name = "NAME")]
+    end_signpost: Option<String>,
+    /// Use all rows, whatever the signposts say. Otherwise, if no signpost is named, rows
+    /// after the signpost whose name the last one has.
+    #[arg(long)]
+    ignore_signposts: bool,
+    /// Keep the signposts within the window as rows.
+    #[arg(long)]
+    print_signposts: bool,
+    /// Only rows with these ids: 5-10, 31- or -12.
+    #[arg(long, value_name = "A-B", value_parser = parse_id_range, allow_hyphen_values = true)]
+    id_range: Option<RangeInclusive<u64>>,
+    /// Keep the order of the file instead of sorting by HOST START TS, as replayed traces
+    /// need it.
+    #[arg(long)]
+    tracing_mode: bool,
+    /// Leave out ops that ran on the host.
+    #[arg(long)]
+    no_host_ops: bool,
+    /// Keep the rows of each device apart.
+    #[arg(long)]
+    no_merge_devices: bool,
+}
+
+/// What ops are compared with.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Chip")]
+struct ChipArgs {
+    /// Architecture, whatever the file says: wormhole, blackhole (p150), p100, bh20, n1, or
+    /// one of --arch-table.
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
+    /// Architectures of your own, as CSV: name, aliases (separated by blanks), worker
+    /// cores, cores of a DRAM-sharded matmul, DRAM GB/s, TFLOPs per core at HiFi4, HiFi3,
+    /// HiFi2 and LoFi.
+    #[arg(long, value_name = "FILE")]
+    arch_table: Option<PathBuf>,
+    /// Experts that are active in each group of inputs of a SparseMatmul, where its
+    /// attributes have no number nnz.
+    #[arg(long, value_name = "N")]
+    active_experts: Option<NonZeroU64>,
+    /// Make the known mistakes of tt-perf-report 1.4.1, too, for comparison with it.
+    #[arg(long)]
+    upstream_exact: bool,
+}
+
+/// How it is shown.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct LookArgs {
+    /// Grey rows with a smaller share of the time.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
+    min_percentage: f64,
+    /// Colours also where the output is no terminal.
+    #[arg(long)]
+    color: bool,
+    /// No colours; wins over --color.
+    #[arg(long)]
+    no_color: bool,
+    /// No advice.
+    #[arg(long)]
+    no_advice: bool,
+    /// No summary.
+    #[arg(long, alias = "no-stacked-report")]
+    no_summary: bool,
+    /// What the summary puts together.
+    #[arg(long, value_enum, default_value = "memory")]
+    group_by: GroupBy,
+    /// The same as --group-by op.
+    #[arg(long, hide = true)]
+    no_stack_by_in0: bool,
+    /// Show each op over the repeated iterations of the model: replays of a trace, or the
+    /// same sequence of ops again.
+    #[arg(long)]
+    iterations: bool,
+    /// Print one JSON object instead of tables.
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+}
+
+/// What is written to files.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Files")]
+struct FileArgs {
+    /// Write the ops to this CSV instead of showing tables, and the summary to
+    /// FILE_stacked.csv.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// With --csv, add a column of op codes without shapes.
+    #[arg(long)]
+    raw_op_codes: bool,
+    /// Write the summary to BASE.csv.
+    #[arg(long, value_name = "BASE")]
+    summary_file: Option<PathBuf>,
+    /// Old name of --summary-file.
+    #[arg(long, value_name = "BASE", hide = true)]
+    stacked_csv: Option<PathBuf>,
+}
+
+/// What the summary puts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GroupBy {
+    /// Ops of one name.
+    Op,
+    /// Ops of one name whose first input lies in the same memory.
+    Memory,
+    /// Ops of one category.
+    Category,
+}
+
+/// Reads, analyses and shows.
+pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
+    let files = args.csv_files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let report = PerfReport::new(files, &options(args)?);
+    let report = report.map_err(|error| Failure::from_error(&error))?;
+    if args.look.json {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        serde_json::to_writer(&mut out, &report).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        out.flush()?;
+    } else if let Some(path) = &args.files.csv {
+        write_csv(args, path, &report)?;
+    } else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        write_table(&report, table_options(args), &mut out)?;
+        out.flush()?;
+    }
+    write_summary_file(args, &report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<OpsCsv, Failure> {
+    let name = path.display().to_string();
+    let csv = if name == "-" {
+        read_ops_csv(std::io::stdin().lock(), "standard input")
+    } else {
+        let file = File::open(path)
+            .map_err(|error| Failure::Sentence(format!("cannot open {name}: {error}")))?;
+        read_ops_csv(file, &name)
+    };
+    csv.map_err(|error| Failure::from_error(&error))
+}
+
+fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
+    let rows = &args.rows;
+    Ok(PerfOptions {
+        window: WindowOptions {
+            start_signpost: rows.start_signpost.clone(),
+            end_signpost: rows.end_signpost.clone(),
+            ignores_signposts: rows.ignore_signposts,
+            keeps_signposts: rows.print_signposts,
+        },
+        id_range: rows.id_range.clone(),
+        arch: args.chip.arch.clone(),
+        arch_table: arch_table(args.chip.arch_table.as_deref())?,
+        keeps_file_order: rows.tracing_mode,
+        leaves_out_host_ops: rows.no_host_ops,
+        merges_devices: !rows.no_merge_devices,
+        stack_by: stack_by(args),
+        active_experts: args.chip.active_experts.map(NonZeroU64::get),
+        is_upstream_exact: args.chip.upstream_exact,
+    })
+}
+
+fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
+    let Some(path) = path else { return Ok(ArchTable::built_in()) };
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::of_file(path, &error))?;
+    let own = ArchTable::parse(&text).map_err(|error| Failure::of_file(path, &error))?;
+    Ok(ArchTable::built_in().overridden_by(own))
+}
+
+const fn stack_by(args: &PerfArgs) -> StackBy {
+    match args.look.group_by {
+        GroupBy::Memory if args.look.no_stack_by_in0 => StackBy::Op,
+        GroupBy::Op => StackBy::Op,
+        GroupBy::Memory => StackBy::Memory,
+        GroupBy::Category => StackBy::Category,
+    }
+}
+
+fn table_options(args: &PerfArgs) -> TableOptions {
+    let look = &args.look;
+    let is_terminal = || std::io::stdout().is_terminal();
+    TableOptions {
+        is_coloured: !look.no_color && (look.color || is_terminal()),
+        min_percentage: look.min_percentage,
+        has_advice: !look.no_advice,
+        summary: (!look.no_summary).then(|| stack_by(args)),
+        has_iterations: look.iterations,
+    }
+}
+
+/// Writes the CSV, and tells what else there is to know on standard error.
+fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Failure> {
+    let options = CsvOptions {
+        has_advice: !args.look.no_advice,
+        has_raw_op_codes: args.files.raw_op_codes,
+        is_upstream_exact: args.chip.upstream_exact,
+    };
+    write_file(path, |out| write_ops_csv(report, options, out))?;
+    for note in &report.notes {
+        eprintln!("{note}");
+    }
+    for problem in &report.problems {
+        eprintln!("{problem}");
+    }
+    if report.skipped_line_count > 0 {
+        eprintln!("Lines left out: {}", report.skipped_line_count);
+    }
+    if let Some((percent, speed)) = report.totals.dram_percent.zip(report.totals.dram_gb_per_s) {
+        eprintln!("DRAM of all modelled ops: {percent:.1} % ({speed:.0} GB/s)");
+    }
+    let is_elsewhere = args.files.summary_file.is_some() || args.files.stacked_csv.is_some();
+    if args.look.no_summary || is_elsewhere {
+        return Ok(());
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push("_stacked.csv");
+    write_file(&path.with_file_name(name), |out| write_stacked_csv(report, stack_by(args), out))
+}
+
+fn write_summary_file(args: &PerfArgs, report: &PerfReport) -> Result<(), Failure> {
+    let base = args.files.summary_file.as_ref().or(args.files.stacked_csv.as_ref());
+    let Some(base) = base.filter(|_| !args.look.no_summary) else { return Ok(()) };
+    let mut path = base.clone().into_os_string();
+    path.push(".csv");
+    write_file(Path::new(&path), |out| write_stacked_csv(report, stack_by(args), out))
+}
+
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let written = write_atomically(&Destination::from(path), &CancelFlag::default(), write);
+    written.map_err(|error| Failure::from_error(&error))
+}
+
+fn parse_id_range(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let wrong = || format!("expected 5-10, 31- or -12, found `{text}`");
+    let plain = text.replace([',', ' '], "");
+    let (first, last) = plain.split_once('-').ok_or_else(wrong)?;
+    let bound = |digits: &str, default| match digits {
+        "" => Ok(default),
+        digits => digits.parse().map_err(|_| wrong()),
+    };
+    if first.is_empty() && last.is_empty() {
+        return Err(wrong());
+    }
+    Ok(bound(first, 0)?..=bound(last, u64::MAX)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_id_range;
+
+    #[test]
+    fn id_ranges_may_be_open_on_one_side() {
+        assert_eq!(parse_id_range("5-10").unwrap(), 5..=10);
+        assert_eq!(parse_id_range("1,031-").unwrap(), 1031..=u64::MAX);
+        assert_eq!(parse_id_range("-12").unwrap(), 0..=12);
+        for refused in ["", "-", "5", "a-b", "1-2-3"] {
+            assert!(parse_id_range(refused).is_err(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! `kprof perf` beside the package that it stands in for, and on files that are damaged.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+/// The package and version that figures are compared with; `.ci/run` installs it.
+const PACKAGE: &str = "tt-perf-report==1.4.1";
+
+const SAMPLES: [&str; 7] = [
+    "tt-perf-report/bh20_oft_integral_image_trace.csv",
+    "tt-perf-report/bh_64_clip_encoder_1.csv",
+    "tt-perf-report/bh_p100_dlv3.csv",
+    "tt-perf-report/ops_perf_results_2025_09_18_11_39_20.csv",
+    "tt-forge-fe/ops_perf_results.csv",
+    "tt-mlir/ops_perf_results_2024_08_15_17_59_30.csv",
+    "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv",
+];
+
+type Rows = Vec<Vec<String>>;
+
+fn capture(sample: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures").join(sample)
+}
+
+fn kprof(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kprof")).arg("perf").args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs tt-perf-report once for each list of arguments; what each run printed.
+const RUNS_OF_PACKAGE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/package/tt_perf_report_runs.py");
+
+/// The Python that has the package.
+fn python() -> Command {
+    let python = std::env::var_os("KPROF_REPORTS_PYTHON").unwrap_or_else(|| "python3".into());
+    Command::new(python)
+}
+
+/// Whether the package is there. Where it must be, its absence is a failure.
+fn has_package() -> bool {
+    let output = python().args(["-c", "import tt_perf_report"]).output();
+    let is_there = output.is_ok_and(|output| output.status.success());
+    if !is_there {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{PACKAGE} is not installed");
+        println!(
+            "skipped: install {PACKAGE} and name its Python in the variable KPROF_REPORTS_PYTHON"
+        );
+    }
+    is_there
+}
+
+/// A report that is asked for: of which files, and how.
+#[derive(Clone)]
+struct Question {
+    paths: Vec<PathBuf>,
+    options: Vec<String>,
+}
+
+impl Question {
+    fn new(paths: &[PathBuf], options: &[&str]) -> Self {
+        let options = options.iter().map(|&option| option.to_owned()).collect();
+        Self { paths: paths.to_vec(), options }
+    }
+
+    /// The arguments of two runs: one for the files, one for the table.
+    fn arguments(&self, ops: &Path) -> [Vec<String>; 2] {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let mut all: Vec<String> = self.paths.iter().map(|path| text(path)).collect();
+        all.extend(self.options.clone());
+        let with = |more: &[String]| [&all[..], more].concat();
+        [with(&["--csv".to_owned(), text(ops)]), with(&["--no-color".to_owned()])]
+    }
+}
+
+/// What a program says: table, ops and summary.
+struct Answer {
+    table: String,
+    ops: Rows,
+    summary: Option<Rows>,
+}
+
+impl Answer {
+    fn new(table: String, ops: &Path) -> Self {
+        let summary = ops.with_file_name("ops_stacked.csv");
+        let summary = summary.exists().then(|| read_csv(&summary));
+        Self { table, ops: read_csv(ops), summary }
+    }
+}
+
+fn ask_package(questions: &[Question]) -> Vec<Answer> {
+    let folders: Vec<_> = questions.iter().map(|_| tempfile::tempdir().unwrap()).collect();
+    let ops: Vec<_> = folders.iter().map(|folder| folder.path().join("ops.csv")).collect();
+    let arguments: Vec<_> =
+        questions.iter().zip(&ops).flat_map(|(question, ops)| question.arguments(ops)).collect();
+    let mut command = python();
+    command.arg(RUNS_OF_PACKAGE).env("MPLBACKEND", "Agg");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    serde_json::to_writer(child.stdin.take().unwrap(), &arguments).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{PACKAGE} failed");
+    let printed: Vec<String> = serde_json::from_slice(&output.stdout).unwrap();
+    let tables = printed.into_iter().skip(1).step_by(2);
+    tables.zip(&ops).map(|(table, ops)| Answer::new(table, ops)).collect()
+}
+
+fn ask_kprof(question: &Question) -> Answer {
+    let folder = tempfile::tempdir().unwrap();
+    let ops = folder.path().join("ops.csv");
+    let [for_files, for_table] = question.arguments(&ops);
+    let run = |arguments: &[String]| {
+        let output = kprof(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(output.status.success(), "{arguments:?} {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    run(&for_files);
+    Answer::new(run(&for_table), &ops)
+}
+
+fn read_csv(path: &Path) -> Rows {
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_path(path).unwrap();
+    let cells = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
+    reader.records().map(|record| cells(record.unwrap())).collect()
+}
+
+/// Rows of the tables in a text, with their cells apart; without rules and sums.
+fn table_rows(text: &str) -> Rows {
+    let mut is_table = false;
+    let mut rows = Vec::new();
+    for line in text.lines().map(str::trim) {
+        is_table = !line.is_empty()
+            && (is_table || line.starts_with("ID  ") || line.starts_with("Total %"));
+        if is_table && !line.starts_with("---") && !line.starts_with("100.0 %    ") {
+            rows.push(
+                line.split("  ")
+                    .map(str::trim)
+                    .filter(|cell| !cell.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            );
+        }
+    }
+    rows
+}
+
+#[track_caller]
+fn assert_same(context: &str, expected: &Rows, found: &Rows) {
+    assert_eq!(expected.len(), found.len(), "{context}: rows");
+    for (expected, found) in expected.iter().zip(found) {
+        assert_eq!(expected, found, "{context}");
+    }
+}
+
+#[test]
+fn with_its_mistakes_every_figure_of_the_package_is_met_to_the_last_digit() {
+    let variants: [&[&str]; 4] = [
+        &[],
+        &["--ignore-signposts", "--group-by", "op", "--raw-op-codes"],
+        &["--id-range", "10-200", "--group-by", "category", "--no-host-ops"],
+        &["--tracing-mode", "--print-signposts", "--arch", "p100"],
+    ];
+    let of_sample =
+        |sample: &str| variants.map(|options| Question::new(&[capture(sample)], options));
+    compare(&SAMPLES.map(of_sample).concat());
+}
+
+#[test]
+fn windows_between_signposts_are_those_of_the_package() {
+    let window = |(start, end)| {
+        let options = ["--start-signpost", start, "--end-signpost", end, "--print-signposts"];
+        Question::new(&[capture(SAMPLES[3])], &options)
+    };
+    let windows = [
+        ("OftNet module started", "OftNet finished"),
+        ("OFT block started", "OFT block started"),
+        ("Head started", "nowhere"),
+    ];
+    compare(&windows.map(window));
+}
+
+#[test]
+fn devices_and_hosts_are_merged_as_by_the_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let hosts: Vec<PathBuf> = (0..2).map(|host| mesh_of_two(folder.path(), host)).collect();
+    compare(&[
+        Question::new(&hosts, &["--ignore-signposts"]),
+        Question::new(&hosts, &["--ignore-signposts", "--no-merge-devices"]),
+    ]);
+}
+
+/// Asserts that both programs give the same answers, ours with the package's mistakes.
+fn compare(questions: &[Question]) {
+    if !has_package() {
+        return;
+    }
+    let quiet = |question: &Question| {
+        let mut question = question.clone();
+        question.options.push("--no-advice".to_owned());
+        question
+    };
+    let questions: Vec<_> = questions.iter().map(quiet).collect();
+    for (question, theirs) in questions.iter().zip(ask_package(&questions)) {
+        let mut exact = question.clone();
+        exact.options.push("--upstream-exact".to_owned());
+        let ours = ask_kprof(&exact);
+        let context = format!("{:?} {:?}", question.paths, question.options);
+        assert_same(&context, &theirs.ops, &ours.ops);
+        let Some(mut summary) = theirs.summary else {
+            // Of an empty report the package writes no summary; ours has its titles.
+            assert_eq!(ours.summary.map(|rows| rows.len()), Some(1), "{context}");
+            continue;
+        };
+        if theirs.ops[1..].iter().all(|row| row[5].is_empty()) {
+            // Sums of no times at all are whole numbers there.
+            for row in &mut summary[1..] {
+                [0, 2].into_iter().for_each(|at| row[at] += ".00");
+            }
+        }
+        assert_same(&context, &summary, &ours.summary.unwrap());
+        let (mut theirs, mut ours) = (table_rows(&theirs.table), table_rows(&ours.table));
+        if question.options.iter().any(|option| option == "--no-merge-devices") {
+            // Within a device the package orders its summary by the text of the shares, so
+            // that 9 % comes before 76 %.
+            theirs.sort();
+            ours.sort();
+        }
+        assert_same(&context, &theirs, &ours);
+    }
+}
+
+/// Writes the ops of a host with two devices: each op of a sample on both, except that the
+/// second device lacks every 50th.
+///
+/// No two rows begin at once and hardly two take the same time: of equal ones the package
+/// does not say which comes first.
+fn mesh_of_two(folder: &Path, host: usize) -> PathBuf {
+    let mut reader = csv::Reader::from_path(capture(SAMPLES[0])).unwrap();
+    let titles = reader.headers().unwrap().clone();
+    let at = |wanted: &str| titles.iter().position(|title| title == wanted).unwrap();
+    let [device, duration] = ["DEVICE ID", "DEVICE KERNEL DURATION [ns]"].map(at);
+    let [op_code, op_type, start] = ["OP CODE", "OP TYPE", "HOST START TS"].map(at);
+    let path = folder.join(format!("host{host}.csv"));
+    let mut writer = csv::Writer::from_path(&path).unwrap();
+    writer.write_record(&titles).unwrap();
+    for (index, record) in reader.records().enumerate() {
+        let row: Vec<String> = record.unwrap().iter().map(str::to_owned).collect();
+        let is_op = row[op_type] == "tt_dnn_device";
+        for number in 0..if is_op && index % 50 != 9 { 2 } else { 1 } {
+            let mut cells = row.clone();
+            let place = 2 * host + number;
+            cells[start] = (cells[start].parse::<usize>().unwrap() + place).to_string();
+            if is_op {
+                let percent = 90 + (index * 13 + place * 5) % 21;
+                let nanoseconds = cells[duration].parse::<usize>().unwrap() * percent / 100;
+                cells[duration] = (nanoseconds + 37 * place).to_string();
+                cells[device] = number.to_string();
+            }
+            if is_op && index % 7 == 3 {
+                cells[op_code] = "AllGatherAsync".to_owned();
+            }
+            writer.write_record(&cells).unwrap();
+        }
+    }
+    writer.flush().unwrap();
+    path
+}
+
+/// What a piece of advice is about, in the words of the package and in ours.
+const SUBJECTS: [(&str, &str, &str); 5] = [
+    ("memory", "If possible place input 0 in L1", "Place input 0 in L1"),
+    ("program config", "No program_config specified", "Give a program_config"),
+    ("blocks", "look good", "Blocks look good"),
+    ("grid", "Increase grid size", "Use more cores"),
+    ("fidelity", "is recommended for accuracy", "to keep all bits of the inputs"),
+];
+
+#[test]
+fn matmuls_get_advice_on_the_subjects_on_which_the_package_gives_it() {
+    if !has_package() {
+        return;
+    }
+    let questions = [SAMPLES[2], SAMPLES[3]].map(|sample| {
+        Question::new(&[capture(sample)], &["--arch", "wormhole", "--ignore-signposts"])
+    });
+    let mut counts = [0; SUBJECTS.len()];
+    for (question, theirs) in questions.iter().zip(ask_package(&questions)) {
+        let ours = ask_kprof(question);
+        assert_eq!(theirs.ops.len(), ours.ops.len());
+        for (theirs, ours) in theirs.ops[1..].iter().zip(&ours.ops[1..]) {
+            for ((subject, their_words, our_words), count) in SUBJECTS.iter().zip(&mut counts) {
+                let is_given = theirs[26].contains(their_words);
+                assert_eq!(
+                    is_given,
+                    ours[26].contains(our_words),
+                    "{subject}: {theirs:?} {ours:?}"
+                );
+                *count += usize::from(is_given);
+            }
+        }
+    }
+    // The samples have advice on each subject.
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+}
+
+/// Columns in which our figures of an op differ by default, and why.
+fn explained(title: &str, row: &[String]) -> bool {
+    let has_block_floats = row.iter().any(|cell| cell.contains("BFP8") || cell.contains("BFP4"));
+    match title {
+        // Exponents of block floats take room in DRAM, and may bind an op.
+        "DRAM" | "DRAM %" | "Bound" => has_block_floats,
+        // What is not there is blank; numbers of calls are whole.
+        "Output Datatype" | "Input 0 Datatype" | "Input 1 Datatype" | "Global Call Count" => true,
+        // Producers of 2024 spelled two attributes in another way.
+        "OP Code" => row[3].contains("[ABH=x|") || row[3].contains(" p=x "),
+        // Each program words it in its own way; another test compares the subjects.
+        "Advice" => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn by_default_figures_differ_only_where_the_package_is_wrong() {
+    if !has_package() {
+        return;
+    }
+    let question = |sample: &&str| {
+        // The architecture is given, since the package takes any unnamed one for Wormhole,
+        // and so is the window, since a closing signpost empties its report.
+        let arch = if sample.contains("bh_") { "blackhole" } else { "wormhole" };
+        Question::new(&[capture(sample)], &["--ignore-signposts", "--arch", arch])
+    };
+    let questions: Vec<_> = SAMPLES[1..].iter().map(question).collect();
+    for (question, theirs) in questions.iter().zip(ask_package(&questions)) {
+        let ours = ask_kprof(question);
+        assert_eq!((theirs.ops.len(), &theirs.ops[0]), (ours.ops.len(), &ours.ops[0]));
+        let titles = &theirs.ops[0];
+        for (theirs, ours) in theirs.ops[1..].iter().zip(&ours.ops[1..]) {
+            for (at, title) in titles.iter().enumerate() {
+                let is_same = theirs[at] == ours[at];
+                assert!(is_same || explained(title, theirs), "{title} {theirs:?} {ours:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_architecture_that_is_not_named_is_found_by_its_clock() {
+    let path = capture(SAMPLES[3]);
+    let output = kprof(&[path.to_str().unwrap(), "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["chip"]["arch"]["name"], "blackhole");
+    // Its closing signpost does not hide the ops: 671 rows, of them 50 signposts.
+    assert_eq!(report["totals"]["device_op_count"], 621);
+    assert_eq!(report["problems"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn exponents_of_block_floats_count_as_bytes() {
+    // A row of which all three tensors are BFLOAT8_B and one lies in DRAM.
+    let path = capture(SAMPLES[6]);
+    let speed = |args: &[&str]| {
+        let args: Vec<&str> =
+            [path.to_str().unwrap(), "--json"].iter().chain(args).copied().collect();
+        let report: serde_json::Value = serde_json::from_slice(&kprof(&args).stdout).unwrap();
+        let rows = report["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["id"] == 492).unwrap()["dram_gb_per_s"].as_f64().unwrap()
+    };
+    let ratio = speed(&[]) / speed(&["--upstream-exact"]);
+    assert!((ratio - 1088.0 / 1024.0).abs() < 1e-12, "{ratio}");
+}
+
+#[test]
+fn damaged_files_are_reported_with_each_problem_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ops.csv");
+    let sample = std::fs::read_to_string(capture(SAMPLES[4])).unwrap();
+    let mut lines: Vec<String> = sample.lines().map(str::to_owned).collect();
+    lines[2] = lines[2].replacen("tt_dnn_device", "tt_dnn_device,extra", 1);
+    let half = lines[4].len() / 2;
+    lines[4].truncate(half);
+    lines[6] = lines[6].replacen(",64,", ",many,", 1);
+    std::fs::write(&path, lines.join("\r\n")).unwrap();
+    let output = kprof(&[path.to_str().unwrap(), "--no-color"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for wanted in ["line 3:", "line 5:", "line 7, column CORE COUNT", "Lines left out: 1"] {
+        assert_eq!(shown.matches(wanted).count(), 1, "{wanted} in\n{shown}");
+    }
+    // Five of six ops are left.
+    assert!(shown.contains("5 device ops"), "{shown}");
+}
+
+#[test]
+fn colours_are_for_terminals_unless_they_are_asked_for() {
+    let path = capture(SAMPLES[4]);
+    let path = path.to_str().unwrap();
+    let is_coloured = |args: &[&str]| {
+        let args: Vec<&str> = [path].iter().chain(args).copied().collect();
+        kprof(&args).stdout.contains(&0x1b)
+    };
+    assert!(!is_coloured(&[]));
+    assert!(is_coloured(&["--color"]));
+    assert!(!is_coloured(&["--color", "--no-color"]));
+}
+
+#[test]
+fn wrong_files_and_words_are_refused_in_a_sentence() {
+    let log = capture("mesham-tt-sim/blackhole-noc-256/profile_log_device.csv");
+    let path = capture(SAMPLES[4]);
+    let sample = path.to_str().unwrap();
+    for (args, sentence) in [
+        (vec![log.to_str().unwrap()], "expected titles with a column `OP CODE`"),
+        (vec!["absent.csv"], "cannot open absent.csv"),
+        (vec![sample, "--arch", "quasar"], "choose from wormhole"),
+        (vec![sample, "--id-range", "x"], "expected 5-10, 31- or -12"),
+    ] {
+        let output = kprof(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(sentence), "{}", text(&output.stderr));
+    }
+}
