@@ -13,6 +13,7 @@
 //! | How long did ops and zones take? | [`analysis`] |
 //! | And without the probes themselves? | [`probe_cost`] |
 //! | What do ops cost, and what bounds them? | [`perf`] |
+//! | What became slower or faster? | [`diff`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | [`log`] |
 //! | How does every viewer get its file? | [`export`] |
@@ -27,6 +28,7 @@ pub mod anomaly;
 pub mod capture;
 pub mod clock;
 pub mod decode;
+pub mod diff;
 pub mod export;
 pub mod init;
 pub mod lane;
