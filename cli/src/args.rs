@@ -1,6 +1,6 @@
 //! Options and help text, one struct per command.
 
-use crate::command::perf::PerfArgs;
+use crate::command::{diff::DiffArgs, perf::PerfArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter};
 use std::{num::NonZeroUsize, path::PathBuf};
@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
     Perf(PerfArgs),
+    /// Compare two recordings: which ops and zones became slower or faster.
+    Diff(DiffArgs),
     /// Say what is in a capture.
     Info(InfoArgs),
     /// Check every byte of a capture and name what is damaged.

@@ -383,7 +383,18 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     for (index, title) in titles.iter().enumerate() {
         let is_text = matches!(
             *title,
-            "RISC" | "zone" | "sum zone" | "cause" | "programs" | "sections" | "architecture"
+            "RISC"
+                | "zone"
+                | "sum zone"
+                | "cause"
+                | "programs"
+                | "sections"
+                | "architecture"
+                | "kind"
+                | "where"
+                | "name"
+                | "source"
+                | "verdict"
         );
         if let (false, Some(column)) = (is_text, table.column_mut(index)) {
             column.set_cell_alignment(CellAlignment::Right);

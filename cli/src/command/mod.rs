@@ -3,6 +3,7 @@
 mod capture;
 mod check;
 mod completions;
+pub(crate) mod diff;
 mod export;
 mod info;
 mod kernels;
@@ -28,5 +29,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
     }
 }

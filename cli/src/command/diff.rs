@@ -1,0 +1,288 @@
+//! `kprof diff`: which ops and zones became slower or faster from one recording to another.
+
+use crate::{
+    failure::Failure,
+    input::Input,
+    tables::{counted, grouped, table},
+};
+use clap::Args;
+use host_reader::{
+    analysis::TileOrigins,
+    diff::{Certainty, Change, Diff, DiffOptions, Measurements, Side},
+    perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
+    timeline::Timeline,
+};
+use serde::Serialize;
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Bytes in which an ops CSV shows its titles.
+const HEAD_BYTES: u64 = 4096;
+
+/// Compare two recordings: which ops and zones became slower or faster.
+///
+/// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and
+/// zones are matched by name, source and order. The ratio is that of geometric means, B
+/// over A, which the table shows; its interval is Welch's t interval of mean logarithms. Repetitions are the
+/// iterations of a model, or the launches of a program. With hundreds of ops some seem to
+/// change by chance: what is called significant is adjusted for their number
+/// (Benjamini-Hochberg). An op with a single repetition has a ratio and no interval.
+///
+/// Exit code 0; 1 if --fail-above says so; 2 if A or B cannot be read.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  What changed between two builds:
+    kprof diff before/ops_perf_results.csv after/ops_perf_results.csv
+  In CI, fail if an op or zone is slower by more than 5 percent:
+    kprof diff main.kprof this.kprof --fail-above 5
+  Everything, with intervals that hold in 99 of 100 cases:
+    kprof diff a.csv b.csv --all --confidence 99
+  The largest significant slowdown:
+    kprof diff a.kprof b.kprof --json |
+      jq '[.changes[] | select(.certainty == \"significant\")] | max_by(.ratio)'")]
+pub(crate) struct DiffArgs {
+    /// The recording to compare with.
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The recording that may have changed.
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Exit with code 1 if an op or zone is slower by more than so many percent, and that
+    /// is significant or cannot be judged.
+    #[arg(long, value_name = "PCT")]
+    fail_above: Option<f64>,
+    /// How often intervals are to hold the true ratio, in percent.
+    #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
+    confidence: f64,
+    /// Show also what did not change significantly.
+    #[arg(long)]
+    all: bool,
+    /// Rows shown of each table; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    rows: usize,
+    /// Print one JSON object instead of tables; it has every op and zone.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that a script may want.
+#[derive(Serialize)]
+struct Document<'a> {
+    a: &'a Path,
+    b: &'a Path,
+    confidence_percent: f64,
+    fail_above_percent: Option<f64>,
+    failed_count: usize,
+    changes: &'a [Change],
+    in_a: &'a Side,
+    in_b: &'a Side,
+}
+
+/// Compares and shows.
+pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
+    let (a, b) = (Recording::open(&args.a)?, Recording::open(&args.b)?);
+    let pools = a.has_no_iterations() || b.has_no_iterations();
+    let (a, b) = (a.measurements(pools), b.measurements(pools));
+    let diff = Diff::new(&a, &b, DiffOptions { confidence: args.confidence / 100.0 });
+    let is_failed =
+        |change: &&Change| args.fail_above.is_some_and(|percent| change.is_slower_by(percent));
+    let failed_count = diff.changes.iter().filter(is_failed).count();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        let document = Document {
+            a: &args.a,
+            b: &args.b,
+            confidence_percent: args.confidence,
+            fail_above_percent: args.fail_above,
+            failed_count,
+            changes: &diff.changes,
+            in_a: &diff.a,
+            in_b: &diff.b,
+        };
+        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        show(args, &diff, failed_count, &mut out)?;
+    }
+    out.flush()?;
+    Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// What was read of one side.
+enum Recording {
+    Ops(Box<PerfReport>),
+    Runs(Input),
+}
+
+impl Recording {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if !is_ops_csv(path) {
+            return Ok(Self::Runs(Input::open(path)?));
+        }
+        let file = File::open(path).map_err(|error| Failure::of_file(path, &error))?;
+        let csv = read_ops_csv(file, &path.display().to_string());
+        let csv = csv.map_err(|error| Failure::from_error(&error))?;
+        let report = PerfReport::new(vec![csv], &PerfOptions::default());
+        let report = report.map_err(|error| Failure::of_file(path, &error))?;
+        for problem in &report.problems {
+            eprintln!("kprof: {problem}");
+        }
+        Ok(Self::Ops(Box::new(report)))
+    }
+
+    /// Whether the rows of an ops CSV are one iteration, so that repetitions are sought
+    /// among ops of one name and source.
+    fn has_no_iterations(&self) -> bool {
+        matches!(self, Self::Ops(report) if report.iterations.rule == RepetitionRule::SameProgram)
+    }
+
+    fn measurements(&self, pools: bool) -> Measurements {
+        let input = match self {
+            Self::Ops(report) => return Measurements::of_report(report, pools),
+            Self::Runs(input) => input,
+        };
+        let mut all = Measurements::default();
+        for run in &input.runs {
+            let timeline = Timeline::of_readout(&run.readout);
+            let mut measurements = Measurements::default();
+            measurements.add_ops(&run.readout, &TileOrigins::default(), &run.ops);
+            measurements.add_zones(&run.readout, &timeline);
+            let lost = run.readout.losses.total().record_count();
+            measurements.skip("records that were lost on the device", lost);
+            all.append(measurements);
+        }
+        all
+    }
+}
+
+/// Whether the first line of a file has the title of ops.
+fn is_ops_csv(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or(&[]);
+    read.is_ok() && String::from_utf8_lossy(line).split(',').any(|title| title.trim() == "OP CODE")
+}
+
+fn show(
+    args: &DiffArgs,
+    diff: &Diff,
+    failed_count: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let shown: Vec<&Change> =
+        diff.changes.iter().filter(|change| args.all || change.is_noteworthy()).collect();
+    let count = |certainty| {
+        let is = |change: &&Change| change.certainty == certainty;
+        diff.changes.iter().filter(is).count() as u64
+    };
+    writeln!(
+        out,
+        "{} in both: {} changed significantly, {} with a single repetition, {} unchanged \
+         as far as {} % intervals tell",
+        counted(diff.changes.len() as u64, "op or zone", "ops and zones"),
+        grouped(count(Certainty::Significant)),
+        grouped(count(Certainty::SingleRepetition)),
+        grouped(count(Certainty::NotSignificant)),
+        args.confidence,
+    )?;
+    if !shown.is_empty() {
+        write_changes(args, &shown, out)?;
+    }
+    write_side("A", args.rows, &diff.a, out)?;
+    write_side("B", args.rows, &diff.b, out)?;
+    if let Some(percent) = args.fail_above {
+        let slower = counted(failed_count as u64, "op or zone is", "ops and zones are");
+        writeln!(out, "\n{slower} slower by more than {percent} %")?;
+    }
+    Ok(())
+}
+
+fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
+    let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+    let mut changes = table(&[
+        "kind", "where", "name", "source", "A ns", "B ns", "n A", "n B", "B/A", "interval", "p",
+        "verdict",
+    ]);
+    for change in shown.iter().take(rows) {
+        changes.add_row(cells(change));
+    }
+    writeln!(out)?;
+    for line in changes.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    if shown.len() > rows {
+        let rest = (shown.len() - rows) as u64;
+        writeln!(out, "... and {}; --rows 0 shows all", counted(rest, "row", "rows"))?;
+    }
+    Ok(())
+}
+
+fn cells(change: &Change) -> [String; 12] {
+    let interval =
+        change.interval.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.4}-{high:.4}"));
+    let p_value = change.adjusted_p_value.map_or_else(|| "-".to_owned(), |p| format!("{p:.2e}"));
+    let verdict = match (change.certainty, change.ratio > 1.0) {
+        (Certainty::Significant, true) => "slower",
+        (Certainty::Significant, false) => "faster",
+        (Certainty::SingleRepetition, _) => "single repetition",
+        (Certainty::NotSignificant, _) => "",
+    };
+    [
+        change.kind.label().to_owned(),
+        change.place.clone(),
+        change.name.clone(),
+        shortened(&change.source),
+        format!("{:.1}", change.a_geometric_mean_ns),
+        format!("{:.1}", change.b_geometric_mean_ns),
+        change.a_ns.count.to_string(),
+        change.b_ns.count.to_string(),
+        format!("{:.4}", change.ratio),
+        interval,
+        p_value,
+        verdict.to_owned(),
+    ]
+}
+
+/// The end of a long source, where file and line stand.
+fn shortened(source: &str) -> String {
+    const LONGEST: usize = 40;
+    let count = source.chars().count();
+    if count <= LONGEST {
+        return source.to_owned();
+    }
+    let end: String = source.chars().skip(count - LONGEST + 1).collect();
+    format!("…{end}")
+}
+
+fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std::io::Result<()> {
+    let rows = if rows == 0 { usize::MAX } else { rows };
+    let only = side.only_here.len();
+    writeln!(
+        out,
+        "\nOnly in {name}: {} of {}",
+        grouped(only as u64),
+        grouped(side.item_count as u64)
+    )?;
+    for (kind, place, item, source) in side.only_here.iter().take(rows) {
+        writeln!(out, "  {} {item} on {place} {}", kind.label(), shortened(source))?;
+    }
+    if only > rows {
+        writeln!(out, "  ... and {} more", grouped((only - rows) as u64))?;
+    }
+    let skipped: Vec<_> = side
+        .skipped
+        .iter()
+        .map(|(reason, count)| format!("{} {reason}", grouped(*count)))
+        .collect();
+    let skipped = if skipped.is_empty() { "nothing".to_owned() } else { skipped.join(", ") };
+    writeln!(out, "Skipped in {name}: {skipped}")
+}
+
+fn parse_confidence(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|&percent| percent > 0.0 && percent < 100.0);
+    percent.ok_or_else(|| format!("expected a percentage between 0 and 100, found `{text}`"))
+}
