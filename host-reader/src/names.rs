@@ -176,7 +176,7 @@ impl ZoneTable {
         self.sources(zone).first().map_or("", |source| &source.name)
     }
 
-    /// The zone's name for people: the id if unknown, all names if ambiguous.
+    /// The zone's name for people: the id if unknown or without a name, all names if ambiguous.
     ///
     /// ```
     /// use host_reader::{lane::ZoneIndex, names::ZoneTable};
@@ -184,13 +184,12 @@ impl ZoneTable {
     /// ```
     #[must_use]
     pub fn label(&self, zone: ZoneIndex) -> Cow<'_, str> {
-        match self.sources(zone) {
+        let mut names: Vec<_> = self.sources(zone).iter().map(|s| s.name.as_str()).collect();
+        names.retain(|name| !name.is_empty());
+        match names.as_slice() {
             [] => Cow::Owned(format!("id {}", self.id(zone))),
-            [only] => Cow::Borrowed(&only.name),
-            several => {
-                let names: Vec<_> = several.iter().map(|source| source.name.as_str()).collect();
-                Cow::Owned(format!("{} (ambiguous id)", names.join(" or ")))
-            }
+            [only] => Cow::Borrowed(only),
+            several => Cow::Owned(format!("{} (ambiguous id)", several.join(" or "))),
         }
     }
 
@@ -246,6 +245,18 @@ mod tests {
         assert_eq!(zones.intern(ZoneId(9), source("B", 2)), second);
         assert_eq!((zones.name(first), zones.name(second)), ("A", "B"));
         assert_eq!((zones.id(first), zones.id(second)), (9, 9));
+    }
+
+    #[test]
+    fn a_record_without_a_name_is_shown_by_its_id_though_others_have_names() {
+        let mut zones = ZoneTable::new();
+        let named = zones.intern(ZoneId(9), source("A", 1));
+        let nameless = zones.intern(ZoneId(9), source("", 0));
+        assert_eq!((zones.label(named), zones.label(nameless)), ("A".into(), "id 9".into()));
+        zones.add(ZoneId(7), source("", 0));
+        assert_eq!(zones.label(ZoneIndex(7)), "id 7");
+        zones.add(ZoneId(7), source("B", 1));
+        assert_eq!(zones.label(ZoneIndex(7)), "B");
     }
 
     #[test]
