@@ -36,14 +36,17 @@ pub(super) fn read_lanes(
     pieces
 }
 
-/// How many of the lanes, from the first on, are read in one piece.
+/// How many of the lanes, from the first on, are read in one piece, which is no larger than
+/// [`PIECE_WORDS`]. A lane by itself is read in pieces of its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
     let Some(first) = lanes.first() else { return 0 };
     let joins = |pair: &[&mut LaneRead]| {
         let [last, next] = pair else { return false };
+        // Cores that disagree about the size of a lane may overlap.
+        let end = end_address(last).max(end_address(next));
         last.bank == next.bank
             && first_address(next).saturating_sub(end_address(last)) / 4 <= GAP_WORDS
-            && (end_address(next) - first_address(first)) / 4 <= PIECE_WORDS as u64
+            && (end - first_address(first)) / 4 <= PIECE_WORDS as u64
     };
     1 + lanes.windows(2).take_while(|pair| joins(pair)).count()
 }
@@ -58,7 +61,6 @@ fn read_piece(
         return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
     };
     let start = first_address(first);
-    // Cores that disagree about the size of a lane may overlap.
     let end = lanes.iter().map(|lane| end_address(lane)).max().unwrap_or(start);
     let mut words = pool.words();
     words.resize(usize::try_from((end - start) / 4).unwrap_or(0), 0);
