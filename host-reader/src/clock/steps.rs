@@ -17,10 +17,12 @@
 //! half a round trip (0.4 us): 5 ppm in the middle of a second, but not near
 //! its ends. [`Sensitivity::FloorCalibrated`] cuts off of every bracket what no
 //! ping ever beat: the shortest round trip, less the distance from there to the
-//! first quartile. That assumes that some ping came within that slack of the
+//! shortest eighth. That assumes that some ping came within that slack of the
 //! fastest forward and the fastest return leg of the window at once. The
 //! assumption only decides where to cut; the lines and their bounds come from
-//! the full brackets.
+//! the full brackets, so that a cut too many makes the bound wider and not wrong.
+//! Where the assumption fails, as on legs that vary against each other, cuts are
+//! everywhere, and those that nothing proves are taken back.
 //!
 //! # What the bound of the result promises
 //!
@@ -40,8 +42,20 @@ const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 /// Any two samples fit a line, so two are no evidence of a frequency.
 const FEWEST_PER_SEGMENT: usize = 3;
 
-/// With fewer samples a quartile of round trips says nothing.
-const FEWEST_FOR_CALIBRATION: usize = 16;
+/// With fewer samples the shortest eighth of round trips says nothing.
+const FEWEST_FOR_CALIBRATION: usize = 32;
+
+/// One round trip in so many may be as short as the legs' floors and the slack together.
+///
+/// The shortest trip exceeds the floors by less than the slack unless that whole share lies
+/// between once and twice the shortest one's excess. With two legs of exponential jitter that
+/// is one window of 249 pings in 7000, and mostly a line still passes. A quarter instead of an
+/// eighth is safer still, but misses steps in the outer 3 % of a window.
+const SLACK_SHARE: usize = 8;
+
+/// So many more steps than the brackets prove refute the calibration: no clock steps as often,
+/// but legs that vary against each other look like it.
+const INFERRED_STEPS_MAX: usize = 3;
 
 /// How sure a step must be to be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,11 +118,10 @@ impl SteppedFit {
     ) -> Result<Self, ClockError> {
         let all: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
         let (kept, rejected) = Screening::new(&all, resolution).run();
-        let search = match sensitivity {
-            Sensitivity::Proved => kept.clone(),
-            Sensitivity::FloorCalibrated => calibrated(&kept, resolution),
+        let zones = match sensitivity {
+            Sensitivity::Proved => Zones::find(&kept, resolution),
+            Sensitivity::FloorCalibrated => Zones::find_calibrated(&kept, resolution),
         };
-        let zones = Zones::find(&search, resolution);
         let segments = zones.fit_segments(&kept, resolution);
         let is_assured = zones.is_confirmed
             && segments.len() == zones.segment_count()
@@ -259,7 +272,7 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     let mut trips: Vec<i64> = brackets.iter().map(trip).collect();
     trips.sort_unstable();
     let ticks = i64::from(resolution.host_units) + i64::from(resolution.device_units);
-    let slack = trips[trips.len() / 4].saturating_sub(trips[0]).saturating_add(ticks);
+    let slack = trips[trips.len() / SLACK_SHARE].saturating_sub(trips[0]).saturating_add(ticks);
     let excess = trips[0].saturating_sub(slack).max(0);
     brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
 }
@@ -303,6 +316,17 @@ impl Zones {
             false => latest.clone(),
         };
         Self { sample_count: count, earliest, latest, is_confirmed }
+    }
+
+    /// As [`Self::find`] in calibrated brackets, unless these contradict each other everywhere.
+    fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
+        let inferred = Self::find(&calibrated(brackets, resolution), resolution);
+        if inferred.latest.len() <= INFERRED_STEPS_MAX {
+            return inferred;
+        }
+        let proved = Self::find(brackets, resolution);
+        let inferred_only = inferred.latest.len().saturating_sub(proved.latest.len());
+        if inferred_only <= INFERRED_STEPS_MAX { inferred } else { proved }
     }
 
     fn segment_count(&self) -> usize {
@@ -502,6 +526,23 @@ mod tests {
         let (_, mut samples) = stepped(4, &[]);
         samples[9].host_receive_ns = samples[9].host_send_ns - 1;
         assert_eq!(fit(&samples).rejected(), [9]);
+    }
+
+    #[test]
+    fn legs_that_vary_against_each_other_are_no_steps() {
+        let (clock, _) = stepped(5, &[]);
+        let ping = |index: i64| {
+            let sent = index * 4_000_000;
+            // Together the legs always take 780 ns.
+            let forward = 250 + index * 7919 % 280;
+            TwoWayPing {
+                host_send_ns: clock.host_origin_ns + sent,
+                device_cycles: clock.reading_at((sent + forward) as f64),
+                host_receive_ns: clock.host_origin_ns + sent + 780,
+            }
+        };
+        let samples: Vec<TwoWayPing> = (0..249).map(ping).collect();
+        assert!(fit(&samples).steps().is_empty());
     }
 
     #[test]
