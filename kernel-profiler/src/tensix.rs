@@ -34,6 +34,15 @@
 //!   words of other RISCs and of the host would be seen late.
 //! - Stores to L1 become visible in program order; the runtime publishes by storing the
 //!   data first. `fence` is not needed, and does nothing on a Wormhole.
+//!
+//! # How the unsafe blocks are watched
+//!
+//! Miri cannot run them: it interprets neither RV32IM assembly nor registers. In its place the
+//! simulator runs the object code of this module, instruction by instruction, and stops with
+//! the address at any access that is misaligned or hits nothing (`sim::riscv`, `TrapKind`). The
+//! system tests hold all workloads to the same counts and words with it as with native kernels,
+//! whose port has no unsafe block. The rest of the crate runs under Miri; it forbids unsafe code:
+//! `cargo +nightly miri test -p kernel-profiler --lib --features hosted`.
 
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 
