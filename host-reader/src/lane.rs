@@ -76,6 +76,12 @@ impl RecordHead {
         ZoneIndex(self.0 & ZoneIndex::MAX)
     }
 
+    /// Whether the record is the start or the end of a zone.
+    #[inline]
+    pub(crate) const fn is_endpoint(self) -> bool {
+        self.0 >> 24 <= PacketKind::ZoneEnd as u32
+    }
+
     /// How many 64-bit values the record has in [`Lane::data`].
     #[must_use]
     #[inline]
@@ -289,6 +295,8 @@ mod tests {
             for zone in [0, 65_535, ZoneIndex::FIRST_INTERNED, ZoneIndex::MAX] {
                 let head = RecordHead::new(kind, ZoneIndex(zone));
                 assert_eq!((head.kind(), head.zone()), (kind, ZoneIndex(zone)));
+                let is_endpoint = [PacketKind::ZoneStart, PacketKind::ZoneEnd].contains(&kind);
+                assert_eq!(head.is_endpoint(), is_endpoint);
             }
         }
     }

@@ -46,7 +46,13 @@ impl CycleStatistics {
     /// ```
     #[must_use]
     pub fn of(durations: &mut [u64], aiclk_mhz: u32) -> Self {
-        let total = durations.iter().fold(0_u64, |total, &cycles| total.saturating_add(cycles));
+        Self::of_any(durations, aiclk_mhz)
+    }
+
+    /// As [`Self::of`], of durations in any number of bits.
+    pub(super) fn of_any<T: Cycles>(durations: &mut [T], aiclk_mhz: u32) -> Self {
+        let total =
+            durations.iter().fold(0_u64, |total, &cycles| total.saturating_add(cycles.into()));
         let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
         let (min, max) = extremes(durations);
         let p99 = nearest_rank(durations, 99);
@@ -73,21 +79,26 @@ impl CycleStatistics {
     }
 }
 
-fn extremes(durations: &[u64]) -> (u64, u64) {
-    let min = durations.iter().copied().min().unwrap_or(0);
-    let max = durations.iter().copied().max().unwrap_or(0);
+/// A duration in 32 or 64 bits.
+pub(super) trait Cycles: Copy + Ord + Into<u64> {}
+
+impl<T: Copy + Ord + Into<u64>> Cycles for T {}
+
+fn extremes<T: Cycles>(durations: &[T]) -> (u64, u64) {
+    let min = durations.iter().copied().min().map_or(0, T::into);
+    let max = durations.iter().copied().max().map_or(0, T::into);
     (min, max)
 }
 
-fn nearest_rank(durations: &mut [u64], percent: usize) -> u64 {
+fn nearest_rank<T: Cycles>(durations: &mut [T], percent: usize) -> u64 {
     if durations.is_empty() {
         return 0;
     }
     let rank = (durations.len() * percent).div_ceil(100);
-    *durations.select_nth_unstable(rank - 1).1
+    (*durations.select_nth_unstable(rank - 1).1).into()
 }
 
-fn median(durations: &mut [u64]) -> u64 {
+fn median<T: Cycles>(durations: &mut [T]) -> u64 {
     if durations.is_empty() {
         return 0;
     }
@@ -95,7 +106,7 @@ fn median(durations: &mut [u64]) -> u64 {
     let middle = durations.len() / 2;
     let (below, &mut upper, _) = durations.select_nth_unstable(middle);
     let lower = below.iter().copied().max().filter(|_| is_even).unwrap_or(upper);
-    u64::midpoint(lower, upper)
+    u64::midpoint(lower.into(), upper.into())
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub struct ZoneStatistics {
 
 /// Statistics of all zones, by chip and RISC, those with the most cycles first.
 ///
-/// Memory: 8 bytes per zone of the chip and RISC at hand, for exact percentiles.
+/// Memory: 4 bytes per zone of the chip and RISC at hand, for exact percentiles; 8 for zones of
+/// more than 2^32 cycles.
 #[must_use]
 pub fn zone_statistics(
     readout: &Readout,
@@ -107,79 +108,116 @@ struct Gathered {
     entries: Vec<ZoneDurations>,
     /// Position in `entries` by zone index.
     positions: Vec<u32>,
-    /// Cycles of the current lane's zones that zones inside of them cover.
-    covered: Vec<u64>,
-    /// The latest zone at each depth.
-    around: Vec<usize>,
+    /// The latest zone and those around it, outermost first.
+    around: Vec<Frame>,
+}
+
+/// A zone whose inside is being gone over.
+struct Frame {
+    entry: usize,
+    duration_cycles: u64,
+    /// What its direct children cover.
+    covered_cycles: u64,
+    is_open: bool,
 }
 
 struct ZoneDurations {
     zone: ZoneIndex,
-    durations: Vec<u64>,
+    durations: Durations,
     self_total_cycles: u64,
     open_zone_count: u64,
+}
+
+/// Durations of any length; nearly all fit 32 bits.
+#[derive(Default)]
+struct Durations {
+    short: Vec<u32>,
+    long: Vec<u64>,
 }
 
 const NO_POSITION: u32 = u32::MAX;
 
 impl Gathered {
     fn enter(&mut self, zones: &Zones) {
-        self.cover(zones);
-        for index in 0..zones.len() {
-            let duration = zones.ends[index].saturating_sub(zones.starts[index]);
-            let covered = self.covered[index];
-            let entry = self.entry(zones.zones[index]);
-            if zones.flags[index].is_open() {
-                entry.open_zone_count += 1;
-            } else {
-                entry.durations.push(duration);
-                let own = duration.saturating_sub(covered);
-                entry.self_total_cycles = entry.self_total_cycles.saturating_add(own);
+        let spans = zones.starts.iter().zip(&zones.ends);
+        let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
+        for ((start, end), ((&zone, &depth), flags)) in spans.zip(places) {
+            self.leave(usize::from(depth));
+            let duration_cycles = end.saturating_sub(*start);
+            if let Some(parent) = self.around.last_mut() {
+                parent.covered_cycles = parent.covered_cycles.saturating_add(duration_cycles);
             }
+            let (entry, is_open) = (self.entry(zone), flags.is_open());
+            self.around.push(Frame { entry, duration_cycles, covered_cycles: 0, is_open });
         }
+        self.leave(0);
     }
 
-    /// Adds up what each zone's direct children cover.
-    fn cover(&mut self, zones: &Zones) {
-        self.covered.clear();
-        self.covered.resize(zones.len(), 0);
-        self.around.clear();
-        for (index, &depth) in zones.depths.iter().enumerate() {
-            self.around.truncate(usize::from(depth));
-            if let Some(&parent) = self.around.last() {
-                let duration = zones.ends[index].saturating_sub(zones.starts[index]);
-                self.covered[parent] = self.covered[parent].saturating_add(duration);
-            }
-            self.around.push(index);
+    /// Enters the zones whose inside has ended, all but so many.
+    #[inline]
+    fn leave(&mut self, depth: usize) {
+        while self.around.len() > depth
+            && let Some(frame) = self.around.pop()
+        {
+            self.entries[frame.entry].add(&frame);
         }
     }
 
     #[inline]
-    fn entry(&mut self, zone: ZoneIndex) -> &mut ZoneDurations {
-        let index = zone.0 as usize;
-        if self.positions.get(index).is_none_or(|&position| position == NO_POSITION) {
-            self.add(zone);
+    fn entry(&mut self, zone: ZoneIndex) -> usize {
+        match self.positions.get(zone.0 as usize) {
+            Some(&position) if position != NO_POSITION => position as usize,
+            _ => self.add(zone),
         }
-        &mut self.entries[self.positions[index] as usize]
     }
 
     #[cold]
-    fn add(&mut self, zone: ZoneIndex) {
+    fn add(&mut self, zone: ZoneIndex) -> usize {
         let index = zone.0 as usize;
         let length = self.positions.len().max(index + 1);
         self.positions.resize(length, NO_POSITION);
         self.positions[index] = u32::try_from(self.entries.len()).unwrap_or(NO_POSITION);
-        let durations = Vec::new();
+        let durations = Durations::default();
         self.entries.push(ZoneDurations {
             zone,
             durations,
             self_total_cycles: 0,
             open_zone_count: 0,
         });
+        self.entries.len() - 1
+    }
+}
+
+impl Durations {
+    #[inline]
+    fn push(&mut self, cycles: u64) {
+        match u32::try_from(cycles) {
+            Ok(cycles) => self.short.push(cycles),
+            Err(_) => self.long.push(cycles),
+        }
+    }
+
+    fn statistics(&mut self, aiclk_mhz: u32) -> CycleStatistics {
+        if self.long.is_empty() {
+            return CycleStatistics::of_any(&mut self.short, aiclk_mhz);
+        }
+        self.long.extend(self.short.drain(..).map(u64::from));
+        CycleStatistics::of_any(&mut self.long, aiclk_mhz)
     }
 }
 
 impl ZoneDurations {
+    #[inline]
+    fn add(&mut self, zone: &Frame) {
+        if zone.is_open {
+            self.open_zone_count += 1;
+            return;
+        }
+        self.durations.push(zone.duration_cycles);
+        let own = zone.duration_cycles.saturating_sub(zone.covered_cycles);
+        self.self_total_cycles = self.self_total_cycles.saturating_add(own);
+    }
+
     /// The figures, with chip and RISC left open.
     fn statistics(mut self, names: &ZoneTable, aiclk_mhz: u32) -> ZoneStatistics {
         let source = names.sources(self.zone).first();
@@ -190,7 +228,7 @@ impl ZoneDurations {
             name: names.label(self.zone).into_owned(),
             source_file: source.map_or_else(String::new, |source| source.file.clone()),
             source_line: source.map_or(0, |source| source.line),
-            cycles: CycleStatistics::of(&mut self.durations, aiclk_mhz),
+            cycles: self.durations.statistics(aiclk_mhz),
             self_total_cycles: self.self_total_cycles,
             open_zone_count: self.open_zone_count,
         }

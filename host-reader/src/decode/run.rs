@@ -50,7 +50,7 @@ impl Launch {
     pub(super) fn first_zone_time(&mut self, lane: &Lane) -> Option<u64> {
         if self.first_zone.is_none() {
             let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
-            let found = unsearched.iter().position(|head| is_zone(*head));
+            let found = unsearched.iter().position(|head| head.is_endpoint());
             self.first_zone = found.map(|offset| FirstZone::Record(self.searched + offset));
             self.searched = lane.heads.len();
         }
@@ -179,8 +179,4 @@ const fn pair(run: &RunWords, slot: usize) -> [u32; 2] {
 
 const fn slot_index(slot: usize) -> usize {
     (slot - vector::MAIN_START) / 2
-}
-
-const fn is_zone(head: RecordHead) -> bool {
-    matches!(head.kind(), PacketKind::ZoneStart | PacketKind::ZoneEnd)
 }

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod oracle;
+mod order;
 mod pair;
 mod stack;
 

@@ -16,7 +16,8 @@
 //! whose own end follows at this cycle ends with it; any other has lost its end.
 
 use super::{
-    LaneTimeline, NO_RUN, ZoneFlags, Zones,
+    LaneTimeline, NO_RUN, Zones,
+    order::Order,
     stack::{OpenZone, OpenZones},
 };
 use crate::{
@@ -63,8 +64,7 @@ struct Pairing<'lane> {
     timeline: LaneTimeline,
     open: OpenZones,
     run: u32,
-    /// The run's zone records in time order.
-    order: Vec<usize>,
+    order: Order,
     /// Positions in `order` that were used ahead of their turn; all of one time.
     used: Vec<usize>,
 }
@@ -84,7 +84,7 @@ impl<'lane> Pairing<'lane> {
             timeline,
             open: OpenZones::new(largest.map_or(0, |zone| zone as usize + 1)),
             run: NO_RUN,
-            order: Vec::new(),
+            order: Order::default(),
             used: Vec::new(),
         }
     }
@@ -94,26 +94,23 @@ impl<'lane> Pairing<'lane> {
             return;
         }
         self.run = run;
-        let last_time = self.lane.times[records.clone()].iter().copied().max().unwrap_or(0);
-        self.order_zone_records(records);
+        self.order.take(self.lane, records.clone());
         for position in 0..self.order.len() {
             self.enter(position);
         }
         self.used.clear();
-        while let Some(zone) = self.open.pop() {
-            self.close_open(zone, last_time);
+        if self.open.depth() > 0 {
+            self.close_all(records);
         }
+        self.timeline.zones.finish_run(run);
     }
 
-    fn order_zone_records(&mut self, records: Range<usize>) {
-        let lane = self.lane;
-        let is_zone = |&record: &usize| {
-            matches!(lane.heads[record].kind(), PacketKind::ZoneStart | PacketKind::ZoneEnd)
-        };
-        self.order.clear();
-        self.order.extend(records.filter(is_zone));
-        if !self.order.is_sorted_by_key(|&record| lane.times[record]) {
-            self.order.sort_by_key(|&record| lane.times[record]);
+    /// Closes what is open at the end of its run.
+    #[cold]
+    fn close_all(&mut self, records: Range<usize>) {
+        let last_time = self.lane.times[records].iter().copied().max().unwrap_or(0);
+        while let Some(zone) = self.open.pop() {
+            self.close_open(zone, last_time);
         }
     }
 
@@ -122,7 +119,7 @@ impl<'lane> Pairing<'lane> {
         if !self.used.is_empty() && self.take_used(position) {
             return;
         }
-        let record = self.order[position];
+        let record = self.order.record(position);
         let time = self.lane.times[record];
         let key = self.key(record);
         if self.lane.heads[record].kind() == PacketKind::ZoneStart {
@@ -146,7 +143,7 @@ impl<'lane> Pairing<'lane> {
     #[inline]
     fn begin(&mut self, record: usize, start: u64, key: u32) {
         let zone = self.lane.heads[record].zone();
-        let slot = self.timeline.zones.begin(start, zone, self.open.depth(), self.run);
+        let slot = self.timeline.zones.begin(start, zone, self.open.depth());
         self.open.push(OpenZone { key, start, slot, record });
     }
 
@@ -196,22 +193,23 @@ impl<'lane> Pairing<'lane> {
     fn enter_orphan(&mut self, position: usize, time: u64, key: u32) {
         if let Some(start) = self.find_tied(position, PacketKind::ZoneStart, key) {
             self.used.push(start);
-            let zone = self.lane.heads[self.order[start]].zone();
-            self.timeline.zones.begin(time, zone, self.open.depth(), self.run);
+            let zone = self.lane.heads[self.order.record(start)].zone();
+            self.timeline.zones.begin(time, zone, self.open.depth());
             return;
         }
         self.timeline.orphan_end_count += 1;
-        let record = self.order[position];
+        let record = self.order.record(position);
         self.enter_anomaly(AnomalyKind::OrphanEnd, record);
     }
 
     /// A later record of the same time, kind and key that is not used yet.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
-        let time = self.lane.times[self.order[position]];
+        let time_at = |position| self.lane.times[self.order.record(position)];
+        let time = time_at(position);
         let candidates = (position + 1..self.order.len()).take(TIES_MAX);
-        let mut tied = candidates.take_while(|&other| self.lane.times[self.order[other]] == time);
+        let mut tied = candidates.take_while(|&other| time_at(other) == time);
         tied.find(|other| {
-            let record = self.order[*other];
+            let record = self.order.record(*other);
             let is_wanted = self.lane.heads[record].kind() == kind && self.key(record) == key;
             is_wanted && !self.used.contains(other)
         })
@@ -224,7 +222,7 @@ impl<'lane> Pairing<'lane> {
 
     fn close_open(&mut self, zone: OpenZone, end: u64) {
         self.timeline.zones.ends[zone.slot] = end.max(zone.start);
-        self.timeline.zones.flags[zone.slot] = ZoneFlags::OPEN;
+        self.timeline.zones.mark_open(zone.slot);
         self.timeline.open_zone_count += 1;
         self.enter_anomaly(AnomalyKind::OpenZone, zone.record);
     }

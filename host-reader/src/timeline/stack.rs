@@ -106,16 +106,29 @@ impl OpenZones {
 }
 
 impl Zones {
-    /// Appends a zone that has begun; its end is set when it closes.
+    /// Appends a zone that has begun; its end is set when it closes, its run and flags with
+    /// those of all zones of the run.
     #[inline]
-    pub(super) fn begin(&mut self, start: u64, zone: ZoneIndex, depth: usize, run: u32) -> usize {
+    pub(super) fn begin(&mut self, start: u64, zone: ZoneIndex, depth: usize) -> usize {
         self.starts.push(start);
         self.ends.push(start);
         self.zones.push(zone);
         self.depths.push(saturated(depth));
-        self.runs.push(run);
-        self.flags.push(ZoneFlags::default());
         self.starts.len() - 1
+    }
+
+    /// Flags a zone of the run at hand.
+    pub(super) fn mark_open(&mut self, slot: usize) {
+        if self.flags.len() <= slot {
+            self.flags.resize(slot + 1, ZoneFlags::default());
+        }
+        self.flags[slot] = ZoneFlags::OPEN;
+    }
+
+    /// Says of all zones since the last call that they are of this run.
+    pub(super) fn finish_run(&mut self, run: u32) {
+        self.runs.resize(self.starts.len(), run);
+        self.flags.resize(self.starts.len(), ZoneFlags::default());
     }
 }
 
