@@ -8,13 +8,16 @@
 //!   of the read before, as [`Reader::recycle`](host_reader::Reader::recycle) gives it back;
 //! - `copy_and_keep`, `decode_and_keep`: the same with everything kept, in fresh memory, where
 //!   the operating system's work on new pages is part of the time;
-//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory; on one
-//!   thread with `RAYON_NUM_THREADS=1`;
+//! - `fill_and_keep`: fresh memory of the size of the decoded columns, only written to: what no
+//!   decoder that keeps 12 bytes for each record can go below;
+//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, as a read
+//!   does it: lanes side by side on all processors, and on one for comparison;
 //! - `set_of_records`: decoded one marker at a time into ordered sets of fat records, the way
 //!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane.
 //!
 //! Each also asserts what it found. The figures to compare are bytes per second, of two lines
-//! that treat memory alike.
+//! that treat memory alike. Where the operating system gives large pages to those who ask,
+//! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` shows how much of a line is small pages.
 
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
@@ -27,6 +30,10 @@ use host_reader::{
     mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
     timeline::Timeline,
+};
+use rayon::{
+    ThreadPool, ThreadPoolBuilder,
+    prelude::{IntoParallelRefIterator, ParallelIterator},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -164,7 +171,7 @@ fn readout(lanes: &[Lane]) -> Readout {
         aiclk_mhz: 1000,
         max_compute_cores: Some(CORE_COUNT.into()),
     };
-    let lanes = lanes.iter().map(|lane| decode(lane).lane).collect();
+    let lanes = lanes.par_iter().map(|lane| decode(lane).lane).collect();
     let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
     Readout { devices: vec![device], ..Readout::default() }
 }
@@ -337,6 +344,13 @@ fn bench_keeping(group: &mut Group<'_>, lanes: &[Lane]) {
             BatchSize::PerIteration,
         );
     });
+    group.bench_function("fill_and_keep", |bench| {
+        bench.iter_batched(
+            || (),
+            |()| lanes.iter().map(|lane| vec![1_u32; lane.words.len() / 2 * 3]).collect::<Vec<_>>(),
+            BatchSize::PerIteration,
+        );
+    });
     group.bench_function("decode_and_keep", |bench| {
         bench.iter_batched(
             || (),
@@ -351,19 +365,23 @@ fn bench_keeping(group: &mut Group<'_>, lanes: &[Lane]) {
 }
 
 fn bench_statistics(group: &mut Group<'_>, lanes: &[Lane]) {
-    group.bench_function("decode_pair_statistics", |bench| {
-        bench.iter_batched(
-            || (),
-            |()| {
-                let readout = readout(lanes);
-                let data = lanes.iter().map(|lane| lane.data_count).sum::<usize>();
-                let zones = (record_count(lanes) - data) / 2;
-                assert_eq!(zones_in_statistics(&readout), zones as u64);
-                readout
-            },
-            BatchSize::PerIteration,
-        );
-    });
+    let data = lanes.iter().map(|lane| lane.data_count).sum::<usize>();
+    let zones = (record_count(lanes) - data) / 2;
+    let run = || {
+        let readout = readout(lanes);
+        assert_eq!(zones_in_statistics(&readout), zones as u64);
+        readout
+    };
+    for (name, threads) in [("one_thread", threads(1)), ("all_threads", threads(0))] {
+        group.bench_function(format!("decode_pair_statistics/{name}"), |bench| {
+            bench.iter_batched(|| (), |()| threads.install(run), BatchSize::PerIteration);
+        });
+    }
+}
+
+/// So many threads; 0 for one on each processor.
+fn threads(count: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(count).build().expect("threads")
 }
 
 fn bench_set(group: &mut Group<'_>, some: &[&Lane]) {
