@@ -10,8 +10,8 @@ use crate::{
     mesh::SimulatedMesh,
 };
 use host_reader::mesh::{
-    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Mesh,
-    Noc0Coord,
+    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
+    Mesh, Noc0Coord, WordRange,
 };
 use wire::control::ControlLayout;
 
@@ -38,25 +38,24 @@ impl ChipDevice {
         &mut self.chip
     }
 
-    fn error(&self, reason: Unreached, core: Noc0Coord, range: Range<'_>) -> AccessError {
+    /// What a chip refused, in the words of a host.
+    fn refused(
+        &self,
+        reason: Unreached,
+        memory: Memory,
+        address: u64,
+        word_count: usize,
+    ) -> AccessError {
         let chip_id = self.description.chip_id;
-        let Range { memory, address, word_count } = range;
+        let range = WordRange { chip_id, memory, address, word_count };
         match reason {
-            Unreached::NoSuchCore => AccessError::NoSuchCore { chip_id, core },
-            Unreached::OutOfRange => {
-                AccessError::OutOfRange { chip_id, memory: memory.to_owned(), address, word_count }
-            }
+            Unreached::NoSuchCore => range.nowhere(),
+            Unreached::OutOfRange => range.outside(),
             Unreached::Lost => {
                 AccessError::Unreachable { chip_id, reason: "the chip was lost".to_owned() }
             }
         }
     }
-}
-
-struct Range<'a> {
-    memory: &'a str,
-    address: u64,
-    word_count: usize,
 }
 
 impl Device for ChipDevice {
@@ -72,10 +71,8 @@ impl Device for ChipDevice {
     ) -> Result<(), AccessError> {
         let time = self.host.read(words.len());
         let word_count = words.len();
-        self.chip.host_read_l1(tile_coord(core), address, words, time).map_err(|reason| {
-            let memory = &format!("L1 of core {core}");
-            self.error(reason, core, Range { memory, address, word_count })
-        })
+        let result = self.chip.host_read_l1(tile_coord(core), address, words, time);
+        result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
     }
 
     fn write_l1(
@@ -85,28 +82,21 @@ impl Device for ChipDevice {
         words: &[u32],
     ) -> Result<(), AccessError> {
         let time = self.host.write(words.len());
-        self.chip.host_write_l1(tile_coord(core), address, words, time).map_err(|reason| {
-            let memory = &format!("L1 of core {core}");
-            self.error(reason, core, Range { memory, address, word_count: words.len() })
-        })
+        let result = self.chip.host_write_l1(tile_coord(core), address, words, time);
+        result.map_err(|reason| self.refused(reason, Memory::L1(core), address, words.len()))
     }
 
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
         let time = self.host.read(words.len());
         let word_count = words.len();
-        self.chip.host_read_dram(bank, address, words, time).map_err(|reason| {
-            let memory = &format!("DRAM bank {bank}");
-            let nowhere = Noc0Coord { x: 0, y: 0 };
-            self.error(reason, nowhere, Range { memory, address, word_count })
-        })
+        let result = self.chip.host_read_dram(bank, address, words, time);
+        result.map_err(|reason| self.refused(reason, Memory::Dram(bank), address, word_count))
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let time = self.host.read(1);
-        self.chip.host_read_clock(tile_coord(core), time).map_err(|reason| {
-            let range = Range { memory: "wall clock", address: 0, word_count: 2 };
-            self.error(reason, core, range)
-        })
+        let result = self.chip.host_read_clock(tile_coord(core), time);
+        result.map_err(|reason| self.refused(reason, Memory::WallClock(core), 0, 2))
     }
 
     fn host_time_ns(&mut self) -> u64 {

@@ -2,11 +2,11 @@
 //!
 //! Labels serve people and tools. Nothing is decoded by them, so a wrong one harms nobody.
 
-use super::section::{Memory, WordsContent};
+use super::section::WordsContent;
 use crate::{
     decode::CaptureMode,
     lane::LaneId,
-    mesh::{CoreDescription, DeviceDescription, Noc0Coord},
+    mesh::{CoreDescription, DeviceDescription, Memory, Noc0Coord},
     read::ReadOptions,
 };
 use std::{collections::BTreeMap, ops::Range};

@@ -85,8 +85,8 @@ pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
 pub use record::{CapturedRead, CapturingReader};
 pub use replay::{CapturedRun, Overrides, ReplayedRead};
 pub use section::{
-    ClockSamples, Content, FailedAccess, HostEvents, Memory, MemoryWords, OpMetadata, Payload,
-    ReadBegin, ReadEnd, SectionKind, WordsContent,
+    ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload, ReadBegin,
+    ReadEnd, SectionKind, WordsContent,
 };
 pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
 pub use writer::{CaptureWriter, SyncPolicy};

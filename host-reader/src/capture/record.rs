@@ -5,11 +5,11 @@
 use super::{
     error::CaptureError,
     label::ChipLabels,
-    section::{FailedAccess, Memory, MemoryWords, Payload, ReadBegin, ReadEnd},
+    section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
     writer::CaptureWriter,
 };
 use crate::{
-    mesh::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord},
+    mesh::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
     read::{ReadError, ReadOptions, Reader},
     readout::Readout,

@@ -2,7 +2,7 @@
 //!
 //! An image does what a chip's memory does and nothing else: no firmware runs in it.
 
-use super::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord};
+use super::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange};
 use std::collections::BTreeMap;
 
 /// The memory of one chip.
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct DeviceImage {
     description: DeviceDescription,
-    l1_words: u64,
+    l1_bytes: u64,
     l1: BTreeMap<Noc0Coord, PagedWords>,
     dram: Vec<PagedWords>,
     wall_clock: u64,
@@ -27,11 +27,11 @@ impl DeviceImage {
     pub fn new(description: DeviceDescription) -> Self {
         let vector_bytes = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
         let l1_end = |core: &super::CoreDescription| core.vector_address + vector_bytes;
-        let l1_words = description.cores.iter().map(l1_end).max().unwrap_or(0) / 4;
+        let l1_bytes = description.cores.iter().map(l1_end).max().unwrap_or(0);
         let banks = usize::try_from(description.dram.bank_count).unwrap_or(0);
         let l1 = description.cores.iter().map(|core| (core.noc0, PagedWords::default())).collect();
         let dram = vec![PagedWords::default(); banks];
-        Self { description, l1_words, l1, dram, wall_clock: 0, host_time_ns: 0 }
+        Self { description, l1_bytes, l1, dram, wall_clock: 0, host_time_ns: 0 }
     }
 
     /// Fills DRAM, which a host cannot do through [`Device`].
@@ -44,7 +44,7 @@ impl DeviceImage {
         address: u64,
         words: &[u32],
     ) -> Result<(), AccessError> {
-        let first = self.dram_range(bank, address, words.len())?;
+        let first = self.first_word(Memory::Dram(bank), address, words.len())?;
         self.dram[bank as usize].write(first, words);
         Ok(())
     }
@@ -54,29 +54,26 @@ impl DeviceImage {
         self.wall_clock = cycles;
     }
 
-    fn l1_range(&self, core: Noc0Coord, address: u64, count: usize) -> Result<u64, AccessError> {
-        let chip_id = self.description.chip_id;
-        if !self.l1.contains_key(&core) {
-            return Err(AccessError::NoSuchCore { chip_id, core });
-        }
-        word_range(address, count, self.l1_words).ok_or_else(|| AccessError::OutOfRange {
-            chip_id,
-            memory: format!("L1 of core {core}"),
-            address,
-            word_count: count,
-        })
-    }
-
-    fn dram_range(&self, bank: u32, address: u64, count: usize) -> Result<u64, AccessError> {
+    /// Index of the first word of a range.
+    fn first_word(
+        &self,
+        memory: Memory,
+        address: u64,
+        word_count: usize,
+    ) -> Result<u64, AccessError> {
+        let range = WordRange { chip_id: self.description.chip_id, memory, address, word_count };
         let dram = self.description.dram;
-        let end = dram.region_address.saturating_add(dram.region_bytes) / 4;
-        let end = if bank < dram.bank_count { end } else { 0 };
-        word_range(address, count, end).ok_or_else(|| AccessError::OutOfRange {
-            chip_id: self.description.chip_id,
-            memory: format!("DRAM bank {bank}"),
-            address,
-            word_count: count,
-        })
+        let end = match memory {
+            Memory::L1(core) | Memory::WallClock(core) if !self.l1.contains_key(&core) => {
+                return Err(range.nowhere());
+            }
+            Memory::L1(_) | Memory::WallClock(_) => self.l1_bytes,
+            Memory::Dram(bank) if bank < dram.bank_count => {
+                dram.region_address.saturating_add(dram.region_bytes)
+            }
+            Memory::Dram(_) => 0,
+        };
+        range.first_word_below(end)
     }
 }
 
@@ -91,7 +88,7 @@ impl Device for DeviceImage {
         address: u64,
         words: &mut [u32],
     ) -> Result<(), AccessError> {
-        let first = self.l1_range(core, address, words.len())?;
+        let first = self.first_word(Memory::L1(core), address, words.len())?;
         if let Some(l1) = self.l1.get(&core) {
             l1.read(first, words);
         }
@@ -104,7 +101,7 @@ impl Device for DeviceImage {
         address: u64,
         words: &[u32],
     ) -> Result<(), AccessError> {
-        let first = self.l1_range(core, address, words.len())?;
+        let first = self.first_word(Memory::L1(core), address, words.len())?;
         if let Some(l1) = self.l1.get_mut(&core) {
             l1.write(first, words);
         }
@@ -112,13 +109,13 @@ impl Device for DeviceImage {
     }
 
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
-        let first = self.dram_range(bank, address, words.len())?;
+        let first = self.first_word(Memory::Dram(bank), address, words.len())?;
         self.dram[bank as usize].read(first, words);
         Ok(())
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
-        self.l1_range(core, 0, 0)?;
+        self.first_word(Memory::WallClock(core), 0, 2)?;
         Ok(self.wall_clock)
     }
 
@@ -143,13 +140,6 @@ impl Mesh for MeshImage {
     fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
         self.devices.get_mut(index).map(|device| device as &mut dyn Device)
     }
-}
-
-/// Index of the first word, if the words lie below `end` and on a word's boundary.
-fn word_range(address: u64, count: usize, end: u64) -> Option<u64> {
-    let first = address / 4;
-    let last = first.checked_add(count as u64)?;
-    (address.is_multiple_of(4) && last <= end).then_some(first)
 }
 
 const PAGE_WORDS: usize = 1024;

@@ -5,9 +5,11 @@
 //! the words mean.
 
 mod image;
+mod memory;
 mod selection;
 
 pub use image::{DeviceImage, MeshImage};
+pub use memory::{Memory, WordRange};
 pub use selection::CoreSelection;
 
 use crate::clock::EthernetPing;

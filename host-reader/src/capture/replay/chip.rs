@@ -4,10 +4,7 @@ use super::{
     reads::{Access, ReadRecord},
     recording::{Recording, not_held},
 };
-use crate::{
-    capture::section::Memory,
-    mesh::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord},
-};
+use crate::mesh::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Cycles;
 
@@ -70,7 +67,7 @@ impl Mesh for ReplayedMesh<'_> {
 impl ReplayedDevice<'_> {
     fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
         let (chip_id, word_count) = (self.description.chip_id, words.len());
-        let not_held = || not_held(chip_id, memory, address, word_count);
+        let not_held = || not_held(&WordRange { chip_id, memory, address, word_count });
         match self.recordings.get_mut(&(memory, false)) {
             Some(recording) => recording.read(address, words, not_held),
             None if words.is_empty() => Ok(()),

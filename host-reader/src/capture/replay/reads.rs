@@ -4,9 +4,9 @@ use super::recording::Recording;
 use crate::{
     capture::{
         Capture,
-        section::{Content, FailedAccess, Memory, MemoryWords, ReadBegin, WordsContent},
+        section::{Content, FailedAccess, MemoryWords, ReadBegin, WordsContent},
     },
-    mesh::{DeviceDescription, Noc0Coord},
+    mesh::{DeviceDescription, Memory, Noc0Coord},
     names::ZoneTable,
 };
 use std::{

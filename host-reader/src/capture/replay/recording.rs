@@ -1,6 +1,6 @@
 //! Recordings: what one memory answered during one read.
 
-use crate::{capture::section::Memory, mesh::AccessError};
+use crate::mesh::{AccessError, WordRange};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// The answers of one memory, by address and in order.
@@ -125,12 +125,8 @@ impl Answer<'_> {
 }
 
 /// What a capture says when it is asked for words that it does not have.
-pub(super) fn not_held(
-    chip_id: u32,
-    memory: Memory,
-    address: u64,
-    word_count: usize,
-) -> AccessError {
+pub(super) fn not_held(range: &WordRange) -> AccessError {
+    let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =
         format!("the capture does not hold {word_count} words at {address:#x} of {memory}");
     AccessError::Unreachable { chip_id, reason }
@@ -139,9 +135,10 @@ pub(super) fn not_held(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Memory;
 
     fn fail() -> AccessError {
-        not_held(1, Memory::Dram(2), 3, 4)
+        not_held(&WordRange { chip_id: 1, memory: Memory::Dram(2), address: 3, word_count: 4 })
     }
 
     fn read(recording: &mut Recording<'_>, address: u64, count: usize) -> Option<Vec<u32>> {

@@ -19,12 +19,12 @@
 use super::{
     Payload, SectionKind, VERSION_1_0,
     fields::{Fields, field_count, put},
-    memory::{Memory, RawPlace},
+    memory::RawPlace,
     sealed::Sealed,
 };
 use crate::{
     capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload},
-    mesh::AccessError,
+    mesh::{AccessError, Memory},
 };
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload},
     lane::LaneId,
-    mesh::Noc0Coord,
+    mesh::{Memory, Noc0Coord},
 };
 use std::borrow::Cow;
 use wire::Risc;
@@ -36,27 +36,6 @@ use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32, U64},
 };
-
-/// A memory of a chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Memory {
-    /// L1 of the core at this place.
-    L1(Noc0Coord),
-    /// The DRAM bank with this number.
-    Dram(u32),
-    /// The wall clock of the tile at this place.
-    WallClock(Noc0Coord),
-}
-
-impl std::fmt::Display for Memory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::L1(core) => write!(f, "L1 of core {core}"),
-            Self::Dram(bank) => write!(f, "DRAM bank {bank}"),
-            Self::WallClock(core) => write!(f, "wall clock of core {core}"),
-        }
-    }
-}
 
 /// What words were read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,7 +22,7 @@ mod zones;
 pub use clock::ClockSamples;
 pub use failed_access::FailedAccess;
 pub use host_events::HostEvents;
-pub use memory::{Memory, MemoryWords, WordsContent};
+pub use memory::{MemoryWords, WordsContent};
 pub use ops::OpMetadata;
 pub use read_begin::ReadBegin;
 pub use read_end::ReadEnd;

@@ -12,7 +12,10 @@ use super::{
     header::{CaptureIdentity, FileHeader, FormatVersion},
     writer::SectionEncoder,
 };
-use crate::{lane::LaneId, mesh::Noc0Coord};
+use crate::{
+    lane::LaneId,
+    mesh::{Memory, Noc0Coord},
+};
 use std::ops::Range;
 use wire::Risc;
 
