@@ -41,8 +41,7 @@
 //! simulator runs the object code of this module, instruction by instruction, and stops with
 //! the address at any access that is misaligned or hits nothing (`sim::riscv`, `TrapKind`). The
 //! system tests hold all workloads to the same counts and words with it as with native kernels,
-//! whose port has no unsafe block. The rest of the crate runs under Miri; it forbids unsafe code:
-//! `cargo +nightly miri test -p kernel-profiler --lib --features hosted`.
+//! whose port has no unsafe block.
 
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 
