@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Perf(PerfArgs),
     /// Compare two recordings: which ops and zones became slower or faster.
     Diff(DiffArgs),
+    /// Write tt-metal's reports, ops_perf_results.csv and its companions.
+    Ops(OpsArgs),
     /// Say what is in a capture.
     Info(InfoArgs),
     /// Check every byte of a capture and name what is damaged.
@@ -199,6 +201,84 @@ pub(crate) struct ExportArgs {
     /// Which run of a capture that holds several, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
+    /// Print one JSON object about what was written instead of lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write tt-metal's reports: ops_perf_results.csv, per_core_op_to_op_times.csv and
+/// cpp_device_perf_report.csv.
+///
+/// Does what tt-metal's process_ops_logs.py does, in its folders: the ops that the host
+/// announced (tracy_ops_data.csv, tracy_ops_times.csv, or a capture) joined with what the
+/// device recorded (profile_log_device.csv, or cpp_device_perf_report.csv). Without a host the
+/// report is of the device alone. What is missing or broken is listed with file, line and
+/// column, and the rest is written. Known mistakes of tt-metal's scripts are put right unless
+/// --upstream-exact is given; nothing is ever deleted from reports/.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof ops                                    reports on generated/profiler
+  kprof ops generated/profiler -n matmul --date
+  kprof ops run.kprof -o artifacts             also writes the logs of the capture
+  kprof ops artifacts --upstream-exact -n exact
+  kprof ops --device-only profile_log_device.csv -o out
+
+Output, in OUT:
+  reports/[NAME/][DATE/]ops_perf_results[_NAME][_DATE].csv
+  reports/[NAME/][DATE/]per_core_op_to_op_times[_NAME][_DATE].csv   without a host
+  reports/[NAME/][DATE/]profile_log_device.csv                      a copy
+  .logs/cpp_device_perf_report.csv                                  of captures, and with --perf-report
+  .logs/profile_log_device.csv, .logs/zone_src_locations.log,
+  .logs/sync_device_info.csv                                        of captures
+
+Exit code 0 if the reports are written, 1 if --fail-on-problems is given and there are some,
+2 if nothing can be written.")]
+pub(crate) struct OpsArgs {
+    /// A folder with .logs in it, a folder of logs, a profile_log_device.csv, or a capture.
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) file: PathBuf,
+    /// The artifacts folder to write to: that of FILE if not given.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// A folder in reports/, and part of the names of the files in it.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name_append: Option<String>,
+    /// Put the date and time into folder and names, too.
+    #[arg(long)]
+    pub(crate) date: bool,
+    /// Leave out what the host recorded.
+    #[arg(long)]
+    pub(crate) device_only: bool,
+    /// Take durations from profile_log_device.csv even where cpp_device_perf_report.csv would
+    /// be taken.
+    #[arg(long)]
+    pub(crate) force_legacy_device_logs: bool,
+    /// Take durations from cpp_device_perf_report.csv even where there is a device log.
+    #[arg(long, conflicts_with = "force_legacy_device_logs")]
+    pub(crate) force_perf_report: bool,
+    /// The durations of the device perf report, in the form of tt-metal's
+    /// cpp_device_analyses.json; the usual ones if not given.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) analyses: Option<PathBuf>,
+    /// Write .logs/cpp_device_perf_report.csv, also over one that is there.
+    #[arg(long)]
+    pub(crate) perf_report: bool,
+    /// Do not copy the device log into the report's folder.
+    #[arg(long)]
+    pub(crate) no_copies: bool,
+    /// Repeat the known mistakes of tt-metal's scripts, to compare with their reports.
+    #[arg(long)]
+    pub(crate) upstream_exact: bool,
+    /// Which run of a capture that holds several, from 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// Exit with code 1 if anything was missing or broken.
+    #[arg(long)]
+    pub(crate) fail_on_problems: bool,
     /// Print one JSON object about what was written instead of lines.
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,7 +5,7 @@ use host_reader::{
     capture::{CapturedRun, FILE_MAGIC, OpMetadata, Overrides},
     log::read_device_log_file,
     readout::Readout,
-    sync::{MeshClock, SyncOptions},
+    sync::{MeshClock, MeshSamples, SyncOptions},
     zone_names::ZoneNames,
 };
 use std::{fs::File, io::Read, path::Path};
@@ -25,6 +25,8 @@ pub(crate) struct InputRun {
     pub(crate) readout: Readout,
     /// The host's clock, if it was sampled.
     pub(crate) clock: Option<MeshClock>,
+    /// The samples that it was made of.
+    pub(crate) samples: MeshSamples,
     /// What the host knew of the ops.
     pub(crate) ops: Vec<OpMetadata>,
 }
@@ -91,14 +93,14 @@ impl Input {
 
 fn of_log(path: &Path) -> Result<InputRun, Failure> {
     let readout = read_device_log_file(path).map_err(|error| Failure::of_file(path, &error))?;
-    Ok(InputRun { readout, clock: None, ops: Vec::new() })
+    Ok(InputRun { readout, clock: None, samples: MeshSamples::default(), ops: Vec::new() })
 }
 
 fn of_captured_run(run: CapturedRun) -> InputRun {
     let CapturedRun { mut readout, samples, ops, .. } = run;
     let clock = samples.fit(&SyncOptions::default().fit);
     clock.tile_origins(&readout).align(&mut readout);
-    InputRun { readout, clock: Some(clock), ops }
+    InputRun { readout, clock: Some(clock), samples, ops }
 }
 
 /// Names the zones that the log itself does not, from the zone logs in the same folder.
@@ -118,7 +120,7 @@ fn name_unknown_zones(readout: &mut Readout, logs: &Path) -> Result<(), Failure>
 }
 
 /// Whether a file begins as captures do. One damaged byte there does not hide a capture.
-fn is_capture(path: &Path) -> bool {
+pub(crate) fn is_capture(path: &Path) -> bool {
     // What is no plain file, such as a pipe, could not be read again from its beginning.
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return false;

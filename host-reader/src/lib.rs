@@ -12,6 +12,7 @@
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
 //! | How long did ops and zones take? | [`analysis`] |
 //! | And without the probes themselves? | [`probe_cost`] |
+//! | How is it reported as tt-metal does? | [`report`] |
 //! | What do ops cost, and what bounds them? | [`perf`] |
 //! | What became slower or faster? | [`diff`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
@@ -40,6 +41,7 @@ pub mod perf;
 pub mod probe_cost;
 pub mod read;
 pub mod readout;
+pub mod report;
 pub mod sync;
 pub mod timeline;
 mod whole_file;

@@ -70,7 +70,7 @@ fn unknown_format(destination: &Destination) -> Failure {
 }
 
 /// From here on, a signal calls the writing off instead of ending the program in its midst.
-fn cancel_on_signals() -> Result<CancelFlag, Failure> {
+pub(super) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let of_handler = cancel.clone();
     ctrlc::set_handler(move || of_handler.cancel()).map_err(|error| Failure::from_error(&error))?;

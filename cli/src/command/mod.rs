@@ -7,6 +7,7 @@ pub(crate) mod diff;
 mod export;
 mod info;
 mod kernels;
+mod ops;
 pub(crate) mod perf;
 mod report;
 mod run;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Capture(args)) => capture::run(&args),
+        Some(Command::Ops(args)) => ops::run(&args),
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),

@@ -70,3 +70,4 @@ pub use samples::{
 };
 pub use steps::{Evidence, FrequencyStep, Sensitivity, SteppedFit};
 pub use sync_csv::SyncCsv;
+pub(crate) use sync_csv::shortest_float;

@@ -100,7 +100,7 @@ impl<W: Write> SyncCsv<W> {
     ///
     /// The writer's.
     pub fn write_device_row(&mut self, chip: u32, ratio: f64, shift_cycles: f64) -> io::Result<()> {
-        let shift = shortest(shift_cycles);
+        let shift = shortest_float(shift_cycles);
         writeln!(self.writer, "{chip:5},,,,,,,,,,,,{ratio:20.15},{shift:>20}")
     }
 
@@ -112,7 +112,7 @@ impl<W: Write> SyncCsv<W> {
 
 /// The fewest digits that read back as the same number, as `{fmt}` prints it:
 /// with an exponent of at least two digits below 1e-4 and from 1e16 on.
-fn shortest(value: f64) -> String {
+pub(crate) fn shortest_float(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
         return value.to_string();
@@ -175,7 +175,7 @@ mod tests {
             (0.000_012_5, "1.25e-05"),
         ];
         for (value, expected) in cases {
-            assert_eq!(shortest(value), expected);
+            assert_eq!(shortest_float(value), expected);
         }
     }
 }

@@ -283,7 +283,7 @@ pub(super) struct LogShape {
 }
 
 impl LogShape {
-    fn repeats(&self, line: &[u8]) -> bool {
+    pub(super) fn repeats(&self, line: &[u8]) -> bool {
         self.header_lines.iter().any(|header| **header == *line)
     }
 }

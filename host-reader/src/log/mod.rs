@@ -23,6 +23,7 @@ mod properties;
 mod quoted;
 mod read;
 mod row;
+mod rows;
 mod runs;
 mod text;
 #[cfg(test)]
@@ -31,4 +32,5 @@ mod write;
 
 pub use error::LogError;
 pub use read::{read_device_log, read_device_log_file};
+pub(crate) use rows::{LogLine, walk_device_log};
 pub use write::{LogWriteReport, write_device_log, write_device_log_file};

@@ -92,15 +92,15 @@ fn append_block(assembly: &mut Assembly, block: &Block<'_>, shape: &LogShape) {
 }
 
 /// The first two lines, understood.
-struct Header {
-    chip: ChipLine,
-    shape: LogShape,
-    line_count: u64,
+pub(super) struct Header {
+    pub(super) chip: ChipLine,
+    pub(super) shape: LogShape,
+    pub(super) line_count: u64,
 }
 
 impl Header {
     /// Takes the header off the front of `text`.
-    fn take(text: &mut &[u8], file: &str) -> Result<Self, LogError> {
+    pub(super) fn take(text: &mut &[u8], file: &str) -> Result<Self, LogError> {
         let mut line_count = 0;
         *text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let first = next_line(text, &mut line_count);

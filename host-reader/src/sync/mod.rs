@@ -28,6 +28,7 @@
 //! the mesh offers links, chips are also tied directly. Of all paths from a chip to the
 //! root the one with the smallest bound is used, the others check it.
 
+mod device_info;
 mod fit;
 mod mesh_clock;
 mod one_way;
@@ -38,6 +39,7 @@ mod record;
 mod sampler;
 mod samples;
 
+pub use device_info::write_sync_info;
 pub use mesh_clock::{ChipFit, ClockSource, LaneTimes, MeshClock, TileOffset};
 pub use one_way::{OneWayError, OneWayOptions, OneWayResult, one_way_session};
 pub use options::{FitOptions, SyncOptions};

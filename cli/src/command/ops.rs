@@ -1,0 +1,280 @@
+//! `kprof ops`: the reports that tt-metal's own scripts write, in its folders.
+
+use super::export::cancel_on_signals;
+use crate::{
+    args::OpsArgs,
+    failure::Failure,
+    input::{Input, is_capture},
+    tables::{counted, grouped},
+};
+use host_reader::{
+    analysis::TileOrigins,
+    export::{CancelFlag, Destination, write_atomically},
+    log::write_device_log,
+    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses},
+    sync::write_sync_info,
+    zone_names::write_zone_log,
+};
+use serde::Serialize;
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+const DEVICE_LOG: &str = "profile_log_device.csv";
+const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
+const PERF_REPORT: &str = "cpp_device_perf_report.csv";
+
+/// Reads, joins and writes everything.
+pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
+    let options = options(args)?;
+    let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
+    let source = Source::of(&args.file)?;
+    let artifacts = args.output.clone().unwrap_or_else(|| source.artifacts());
+    let logs = artifacts.join(".logs");
+    let report = match &source {
+        Source::Capture(path) => {
+            make_folder(&logs)?;
+            report_capture(path, args, &options, &logs, &mut files)?
+        }
+        Source::Logs { folder, .. } => OpsReport::of_folder(folder, &options),
+        Source::DeviceLog(path) => OpsReport::of_device_log(path, &options),
+    };
+    let names = Names::new(args, &artifacts);
+    make_folder(&names.folder)?;
+    files.write(&names.file("ops_perf_results"), report.ops_csv.as_bytes())?;
+    if let Some(csv) = &report.per_core_csv {
+        files.write(&names.file("per_core_op_to_op_times"), csv.as_bytes())?;
+    }
+    let is_capture = matches!(source, Source::Capture(_));
+    if let Some(csv) = report.device_perf_csv.as_ref().filter(|_| is_capture || args.perf_report) {
+        make_folder(&logs)?;
+        files.write(&logs.join(PERF_REPORT), csv.as_bytes())?;
+    }
+    if !args.no_copies {
+        for original in source.originals(&logs) {
+            files.copy(&original, &names.folder)?;
+        }
+    }
+    tell(&report, &files, args)
+}
+
+fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
+    let analyses = match &args.analyses {
+        None => ProgramAnalyses::default(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| Failure::of_file(path, &error))?;
+            let analyses = ProgramAnalyses::from_json(&text);
+            analyses.map_err(|error| Failure::of_file(path, &error))?
+        }
+    };
+    let device_data = match (args.force_legacy_device_logs, args.force_perf_report) {
+        (true, _) => DeviceData::DeviceLog,
+        (_, true) => DeviceData::PerfReport,
+        _ => DeviceData::Best,
+    };
+    Ok(OpsOptions {
+        is_exact: args.upstream_exact,
+        device_data,
+        is_device_only: args.device_only,
+        analyses,
+    })
+}
+
+/// What is reported on.
+enum Source {
+    Logs { folder: PathBuf, artifacts: PathBuf },
+    DeviceLog(PathBuf),
+    Capture(PathBuf),
+}
+
+impl Source {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        if is_capture(path) {
+            return Ok(Self::Capture(path.to_owned()));
+        }
+        if path.is_file() {
+            return Ok(Self::DeviceLog(path.to_owned()));
+        }
+        let inner = path.join(".logs");
+        if inner.is_dir() {
+            return Ok(Self::Logs { folder: inner, artifacts: path.to_owned() });
+        }
+        if path.is_dir() {
+            let is_logs = path.file_name().is_some_and(|name| name == ".logs");
+            let artifacts = if is_logs { parent(path) } else { path.to_owned() };
+            return Ok(Self::Logs { folder: path.to_owned(), artifacts });
+        }
+        Err(Failure::Sentence(format!(
+            "expected a folder of logs, a device log or a capture at {}, found nothing; \
+             `kprof ops --help` tells more",
+            path.display()
+        )))
+    }
+
+    /// The artifacts folder that the source is part of.
+    fn artifacts(&self) -> PathBuf {
+        match self {
+            Self::Logs { artifacts, .. } => artifacts.clone(),
+            Self::DeviceLog(path) | Self::Capture(path) => {
+                let folder = parent(path);
+                let is_logs = folder.file_name().is_some_and(|name| name == ".logs");
+                if is_logs { parent(&folder) } else { folder }
+            }
+        }
+    }
+
+    /// Files that go into the report's folder as they are.
+    fn originals(&self, logs: &Path) -> Vec<PathBuf> {
+        let candidates = match self {
+            Self::Logs { folder, .. } => vec![folder.join(DEVICE_LOG), folder.join(TRACY_FILE)],
+            Self::DeviceLog(path) => vec![path.clone()],
+            Self::Capture(_) => vec![logs.join(DEVICE_LOG)],
+        };
+        candidates.into_iter().filter(|path| path.is_file()).collect()
+    }
+}
+
+fn parent(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Folder and names of a report's files.
+struct Names {
+    folder: PathBuf,
+    suffix: String,
+}
+
+impl Names {
+    fn new(args: &OpsArgs, artifacts: &Path) -> Self {
+        let mut names = Self { folder: artifacts.join("reports"), suffix: String::new() };
+        let date = args.date.then(|| chrono::Local::now().format("%Y_%m_%d_%H_%M_%S").to_string());
+        for part in args.name_append.iter().chain(&date) {
+            names.folder.push(part);
+            names.suffix = format!("{}_{part}", names.suffix);
+        }
+        names
+    }
+
+    fn file(&self, stem: &str) -> PathBuf {
+        self.folder.join(format!("{stem}{}.csv", self.suffix))
+    }
+}
+
+/// Writes the logs of a capture's run, and reports on it.
+fn report_capture(
+    path: &Path,
+    args: &OpsArgs,
+    options: &OpsOptions,
+    logs: &Path,
+    files: &mut Files,
+) -> Result<OpsReport, Failure> {
+    let run = Input::open(path)?.into_run(path, args.run)?;
+    files.write_by(&logs.join(DEVICE_LOG), |mut out| {
+        write_device_log(&run.readout, &mut out).map(|_| ())
+    })?;
+    files.write_by(&logs.join("zone_src_locations.log"), |mut out| {
+        write_zone_log(&run.readout.zones, &mut out).map(|_| ())
+    })?;
+    if run.samples.ping_count() > 0 {
+        files.write_by(&logs.join("sync_device_info.csv"), |out| {
+            write_sync_info(&run.samples, out).map(|_| ())
+        })?;
+    }
+    let ops = if options.is_device_only { &[][..] } else { &run.ops };
+    Ok(OpsReport::of_readout(&run.readout, &TileOrigins::default(), ops, options))
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::Sentence(format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
+/// Files that were written, each whole or not at all.
+struct Files {
+    cancel: CancelFlag,
+    written: Vec<PathBuf>,
+}
+
+impl Files {
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_by(path, |out| out.write_all(bytes))
+    }
+
+    fn write_by(
+        &mut self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        write_atomically(&Destination::File(path.to_owned()), &self.cancel, write)
+            .map_err(|error| Failure::from_error(&error))?;
+        self.written.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Copies a file into a folder, unless it lies there.
+    fn copy(&mut self, original: &Path, folder: &Path) -> Result<(), Failure> {
+        let Some(name) = original.file_name() else { return Ok(()) };
+        let copy = folder.join(name);
+        if same_file(original, &copy) {
+            return Ok(());
+        }
+        let mut file = File::open(original).map_err(|error| Failure::of_file(original, &error))?;
+        self.write_by(&copy, |out| io::copy(&mut file, out).map(|_| ()))
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| path.canonicalize().ok());
+    one.is_some() && one == other
+}
+
+/// What was written, to be told.
+#[derive(Serialize)]
+struct Told<'report> {
+    files: Vec<String>,
+    rows: u64,
+    host_ops: u64,
+    device_ops: u64,
+    problem_count: u64,
+    problems: &'report [Problem],
+}
+
+fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    let problems = report.problems.kept();
+    let told = Told {
+        files: files.written.iter().map(|path| path.display().to_string()).collect(),
+        rows: report.row_count,
+        host_ops: report.host_op_count,
+        device_ops: report.device_op_count,
+        problem_count: report.problems.count(),
+        problems,
+    };
+    if args.json {
+        serde_json::to_writer(&mut out, &told).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        let rows = counted(told.rows, "row", "rows");
+        let host = counted(told.host_ops, "host op", "host ops");
+        let device = counted(told.device_ops, "launch", "launches");
+        writeln!(out, "{rows} of {host} and {device} on the device")?;
+        for file in &told.files {
+            writeln!(out, "{file}")?;
+        }
+        for problem in problems {
+            eprintln!("kprof: {problem}");
+        }
+        let unkept = told.problem_count - problems.len() as u64;
+        if unkept > 0 {
+            eprintln!("kprof: and {} more problems", grouped(unkept));
+        }
+    }
+    let is_failed = args.fail_on_problems && told.problem_count > 0;
+    Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,213 @@
+//! `kprof ops` as a person runs it: folders and names, what is listed, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR").output().unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[track_caller]
+fn stdout(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", errors(output));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn capture_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures").join(name)
+}
+
+/// All files under a folder, by their path in it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+const LOG: &str = "\
+ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+0,1,2,BRISC,7,1000,0,1024,,,BRISC-FW,ZONE_START,1,/b.cc,
+0,1,2,BRISC,8,1010,0,1024,,,BRISC-KERNEL,ZONE_START,1,/b.cc,
+0,1,2,BRISC,8,1260,0,1024,,,BRISC-KERNEL,ZONE_END,1,/b.cc,
+0,1,2,BRISC,7,1300,0,1024,,,BRISC-FW,ZONE_END,1,/b.cc,
+";
+const MESSAGES: &str = "\
+MessageName;total_ns
+`TT_SIGNPOST: warm up`;1
+`TT_DNN_DEVICE_OP: \"Add\", 77, 0, false, 1024 ->
+{\"global_call_count\": 1024, \"op_code\": \"Add\", \"device_id\": 0, \"op_hash\": 77}`;5
+";
+const TIMES: &str = "\
+name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text
+TT_DNN_DEVICE_OP,/o.hpp,1,,id:1024,9,40,1,
+";
+
+/// An artifacts folder as tt-metal leaves it.
+fn artifacts(log: &str, messages: &str, times: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join(".logs");
+    std::fs::create_dir(&logs).unwrap();
+    for (name, text) in [
+        ("profile_log_device.csv", log),
+        ("tracy_ops_data.csv", messages),
+        ("tracy_ops_times.csv", times),
+    ] {
+        std::fs::write(logs.join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn reports_stand_where_tt_metal_puts_them_and_earlier_ones_stay() {
+    let folder = artifacts(LOG, MESSAGES, TIMES);
+    let told = stdout(&kprof(folder.path(), &["ops", ".", "-n", "first"]));
+    assert!(told.starts_with("2 rows of 1 host op"), "{told}");
+    stdout(&kprof(folder.path(), &["ops", "."]));
+    let csv = folder.path().join("reports/first/ops_perf_results_first.csv");
+    let csv = std::fs::read_to_string(csv).unwrap();
+    let rows: Vec<_> = csv.lines().collect();
+    assert!(rows[1].starts_with("warm up,signpost,"), "{csv}");
+    assert!(rows[2].starts_with("Add,,1024,0,wormhole_b0,"), "{csv}");
+    assert!(rows[2].contains(",1000,1300,0,0,300,250,250,"), "{csv}");
+    let mut expected = vec![
+        ".logs/profile_log_device.csv",
+        ".logs/tracy_ops_data.csv",
+        ".logs/tracy_ops_times.csv",
+        "reports/first/ops_perf_results_first.csv",
+        "reports/first/profile_log_device.csv",
+        "reports/ops_perf_results.csv",
+        "reports/profile_log_device.csv",
+    ];
+    expected.sort_unstable();
+    assert_eq!(files(folder.path()), expected);
+    let dated = stdout(&kprof(folder.path(), &["ops", ".", "-n", "a", "--date", "--no-copies"]));
+    let path = dated.lines().nth(1).unwrap();
+    // reports/a/2026_01_31_23_59_59/ops_perf_results_a_2026_01_31_23_59_59.csv
+    let (date, file) = path.split_once("reports/a/").unwrap().1.split_once('/').unwrap();
+    assert_eq!(date.len(), 19, "{path}");
+    assert_eq!(file, format!("ops_perf_results_a_{date}.csv"));
+}
+
+#[test]
+fn a_capture_gives_the_logs_that_tt_metal_would_have_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = capture_of("kprof/v1.0.kprof");
+    let args = ["ops", capture.to_str().unwrap(), "-o", "out", "--json"];
+    let told: serde_json::Value =
+        serde_json::from_str(&stdout(&kprof(folder.path(), &args))).unwrap();
+    // The capture is of a mesh on which one core could not be read.
+    assert_eq!(told["problem_count"], 1, "{told}");
+    assert!(told["problems"][0].to_string().contains("unreadable core"), "{told}");
+    let found = files(&folder.path().join("out"));
+    for file in [
+        ".logs/cpp_device_perf_report.csv",
+        ".logs/profile_log_device.csv",
+        ".logs/zone_src_locations.log",
+        "reports/ops_perf_results.csv",
+        "reports/profile_log_device.csv",
+    ] {
+        assert!(found.iter().any(|found| found == file), "{file} of {found:?}");
+    }
+    let again = stdout(&kprof(folder.path(), &["ops", "out", "-n", "again", "--json"]));
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!((&again["device_ops"], &again["rows"]), (&told["device_ops"], &told["device_ops"]));
+}
+
+#[test]
+fn ops_of_programs_without_an_id_are_shown_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = capture_of("mesham-tt-sim/wormhole-noc-256/profile_log_device.csv");
+    let args = ["ops", log.to_str().unwrap(), "-o", "out", "-n", "n", "--no-copies"];
+    let told = stdout(&kprof(folder.path(), &args));
+    assert!(told.starts_with("1 row of 0 host ops and 1 launch on the device"), "{told}");
+    let exact = kprof(folder.path(), &[&args[..], &["--upstream-exact"]].concat());
+    assert!(stdout(&exact).starts_with("0 rows"), "{}", errors(&exact));
+    assert!(errors(&exact).contains("lines of run host ID 0 are of no op"), "{}", errors(&exact));
+}
+
+#[test]
+fn every_problem_is_listed_once_with_line_and_column_and_the_rest_written() {
+    let log = LOG.to_owned() + "0,1,2,BRISC,7,then,0,1024,,,BRISC-FW,ZONE_END,1,/b.cc,\n0,1,2,BRI";
+    let broken = "`TT_DNN_DEVICE_OP: \"Mul\", 9, 0, false, 2048 ->\n{\"global_call_count\": }`;7\n";
+    let messages = MESSAGES.to_owned() + broken + "`TT_METAL_TRACE_END: 0, 3`;8\n";
+    let times = TIMES.to_owned() + "TT_DNN_DEVICE_OP,/o.hpp,1,,id:1024,soon,40,1,\n";
+    let folder = artifacts(&log, &messages, &times);
+    let output = kprof(folder.path(), &["ops", "."]);
+    let told = stdout(&output);
+    assert!(told.starts_with("3 rows of 2 host ops and 1 launch"), "{told}");
+    let listed = errors(&output);
+    let expected = [
+        "profile_log_device.csv:7: column time[cycles since reset]: expected a whole number, found `then`",
+        "profile_log_device.csv:8: expected 15 columns, found 4",
+        "tracy_ops_data.csv:6: column 23: the op's JSON is broken: expected value",
+        "tracy_ops_data.csv:7: trace 3 of device 0 ends, and none was begun",
+        "tracy_ops_times.csv:3: column ns_since_start: expected nanoseconds, found `soon`",
+        "op 2048 has no host time",
+        "device 0 has no data of 1 op that the host ran",
+    ];
+    for sentence in expected {
+        assert_eq!(listed.matches(sentence).count(), 1, "{sentence} in\n{listed}");
+    }
+    assert_eq!(listed.lines().count(), expected.len(), "{listed}");
+    let failed = kprof(folder.path(), &["ops", ".", "--fail-on-problems"]);
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn missing_files_and_mixed_chips_leave_a_report() {
+    let other_chip = LOG.lines().skip(2).map(|line| line.replacen('0', "5", 1) + "\n");
+    let log = LOG.to_owned() + &other_chip.collect::<String>().replace(",1024,", ",1029,");
+    let folder = artifacts(&log, MESSAGES, TIMES);
+    std::fs::remove_file(folder.path().join(".logs/tracy_ops_times.csv")).unwrap();
+    let output = kprof(folder.path(), &["ops", "."]);
+    assert!(stdout(&output).starts_with("3 rows of 1 host op and 2 launches"), "{output:?}");
+    let listed = errors(&output);
+    assert!(listed.contains("tracy_ops_times.csv: cannot be read"), "{listed}");
+    assert!(listed.contains("device 5: the host announced none of its 1 ops"), "{listed}");
+    std::fs::remove_file(folder.path().join(".logs/profile_log_device.csv")).unwrap();
+    let output = kprof(folder.path(), &["ops", "."]);
+    assert!(stdout(&output).starts_with("2 rows of 1 host op and 0 launches"), "{output:?}");
+    assert!(errors(&output).contains("profile_log_device.csv"), "{output:?}");
+}
+
+#[test]
+fn what_is_not_there_or_cannot_be_written_is_refused_in_a_sentence() {
+    let folder = artifacts(LOG, MESSAGES, TIMES);
+    std::fs::write(folder.path().join("reports"), "a file").unwrap();
+    std::fs::write(folder.path().join("analyses.json"), "[{\"type\": \"OTHER\"}]").unwrap();
+    for (args, sentence) in [
+        (
+            &["ops", "nowhere"][..],
+            "expected a folder of logs, a device log or a capture at nowhere",
+        ),
+        (&["ops", "."], "reports"),
+        (&["ops", ".", "--analyses", "analyses.json"], "analysis 1: expected type"),
+        (&["ops", ".", "--analyses", "none.json"], "none.json"),
+    ] {
+        let output = kprof(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", errors(&output));
+        assert!(errors(&output).contains(sentence), "{args:?}: {}", errors(&output));
+        assert_eq!(errors(&output).trim_end().lines().count(), 1, "{}", errors(&output));
+    }
+}

@@ -1,0 +1,134 @@
+//! How long the host took for each op, from the zones that it sent to Tracy.
+//!
+//! # Compatibility
+//! `tracy_ops_times.csv`: an op's zone says `id:<op id>`; zones inside of it name it in
+//! `special_parent_text`.
+
+use super::{HostLog, HostTime};
+use crate::report::problem::ProblemLog;
+
+const NAME: &str = "name";
+const ZONE_TEXT: &str = "zone_text";
+const START: &str = "ns_since_start";
+const DURATION: &str = "exec_time_ns";
+const PARENT: &str = "special_parent_text";
+
+/// Enters the times of ops that `log` knows.
+pub(in crate::report) fn read_times(
+    bytes: &[u8],
+    file: &str,
+    log: &mut HostLog,
+    problems: &mut ProblemLog,
+) {
+    let mut csv = csv::ReaderBuilder::new();
+    csv.flexible(true).has_headers(false);
+    let mut csv = csv.from_reader(bytes);
+    let mut record = csv::ByteRecord::new();
+    if !matches!(csv.read_byte_record(&mut record), Ok(true)) {
+        return problems.of_file(file, "expected titles, found nothing; host times are left out");
+    }
+    let titles: Vec<_> = record.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
+    let position = |title: &str| titles.iter().position(|found| found.trim() == title);
+    let needed = [NAME, ZONE_TEXT, START, DURATION].map(|title| (title, position(title)));
+    for (title, _) in needed.iter().filter(|(_, position)| position.is_none()) {
+        problems.of_field(file, 1, *title, "expected this column; host times are left out");
+    }
+    let [Some(name), Some(zone_text), Some(start), Some(duration)] = needed.map(|(_, at)| at)
+    else {
+        return;
+    };
+    let columns = Columns { name, zone_text, start, duration, parent: position(PARENT) };
+    let mut times = TimeReader { file, columns, title_count: titles.len(), log, problems };
+    let positions = times.log.positions();
+    while let Ok(true) = csv.read_byte_record(&mut record) {
+        times.enter(&record, |id| positions.get(&id).copied());
+    }
+}
+
+struct Columns {
+    name: usize,
+    zone_text: usize,
+    start: usize,
+    duration: usize,
+    parent: Option<usize>,
+}
+
+struct TimeReader<'input> {
+    file: &'input str,
+    columns: Columns,
+    title_count: usize,
+    log: &'input mut HostLog,
+    problems: &'input mut ProblemLog,
+}
+
+impl TimeReader<'_> {
+    fn enter(&mut self, record: &csv::ByteRecord, position_of: impl Fn(u64) -> Option<usize>) {
+        let text = |column: usize| String::from_utf8_lossy(record.get(column).unwrap_or(b""));
+        let line = record.position().map_or(0, csv::Position::line);
+        let name = text(self.columns.name);
+        let is_op = name.contains("TT_DNN") || name.contains("TT_METAL");
+        let parent = self.columns.parent.map(text).filter(|parent| parent.contains("id:"));
+        if !is_op && parent.is_none() {
+            return;
+        }
+        if record.len() != self.title_count {
+            let (expected, found) = (self.title_count, record.len());
+            let detail =
+                format!("expected {expected} columns, found {found}; the line is left out");
+            return self.problems.of_line(self.file, line, detail);
+        }
+        let Some(duration_ns) = self.number(record, self.columns.duration, DURATION, line) else {
+            return;
+        };
+        if is_op {
+            let zone_text = text(self.columns.zone_text);
+            self.enter_op(record, line, &zone_text, duration_ns, &position_of);
+        }
+        if let Some(position) = parent.and_then(|parent| position_of(id_of(&parent)?)) {
+            let calls = &mut self.log.ops[position].child_calls_ns;
+            *calls.entry(name.into_owned()).or_default() += duration_ns;
+        }
+    }
+
+    fn enter_op(
+        &mut self,
+        record: &csv::ByteRecord,
+        line: u64,
+        zone_text: &str,
+        duration_ns: u64,
+        position_of: &impl Fn(u64) -> Option<usize>,
+    ) {
+        let Some(id) = id_of(zone_text) else {
+            let detail = format!("expected `id:` and an op's id, found `{zone_text}`");
+            return self.problems.of_field(self.file, line, ZONE_TEXT, detail);
+        };
+        let Some(position) = position_of(id) else {
+            let detail = format!("op {id} has a time, and no message describes it; it is left out");
+            return self.problems.of_field(self.file, line, ZONE_TEXT, detail);
+        };
+        if let Some(start_ns) = self.number(record, self.columns.start, START, line) {
+            self.log.ops[position].time = Some(HostTime { start_ns, duration_ns });
+        }
+    }
+
+    fn number(
+        &mut self,
+        record: &csv::ByteRecord,
+        column: usize,
+        title: &str,
+        line: u64,
+    ) -> Option<u64> {
+        let text = String::from_utf8_lossy(record.get(column).unwrap_or(b""));
+        let number = text.trim().parse().ok();
+        if number.is_none() {
+            let detail = format!("expected nanoseconds, found `{text}`; the line is left out");
+            self.problems.of_field(self.file, line, title, detail);
+        }
+        number
+    }
+}
+
+/// The number after the last colon.
+fn id_of(text: &str) -> Option<u64> {
+    text.rsplit(':').next()?.trim().parse().ok()
+}

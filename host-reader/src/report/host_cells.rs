@@ -1,0 +1,195 @@
+//! The cells of a row that the host's description of an op fills.
+
+use super::{
+    device_op::Cells,
+    host::{HostOp, Signpost},
+    problem::ProblemLog,
+    sheet::{CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column, tensor_title},
+    value::{Value, float_text},
+};
+
+/// Where problems of descriptions are entered.
+pub(super) struct Descriptions<'report> {
+    pub(super) file: &'report str,
+    pub(super) problems: &'report mut ProblemLog,
+}
+
+/// Cells of an op, all but its times and what the device knows.
+pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cells {
+    let mut cells = Cells::new();
+    for (key, value) in op.description.fields() {
+        if let Some(column) = fixed_column(key) {
+            cells.insert(column.into(), value.cell());
+        }
+    }
+    let mut set = |column: &'static str, text: String| cells.insert(column.into(), text);
+    set("GLOBAL CALL COUNT", op.id.to_string());
+    if let Some(hash) = op.description.get("op_hash") {
+        set("PROGRAM HASH", hash.cell());
+    }
+    match op.is_cache_hit {
+        Some(is_hit) => set("PROGRAM CACHE HIT", Value::Bool(is_hit).cell()),
+        None => op
+            .description
+            .get("program_cache_hit")
+            .and_then(|hit| set("PROGRAM CACHE HIT", hit.cell())),
+    };
+    enter_kernels(&mut cells, op);
+    enter_tensors(&mut cells, op, descriptions);
+    enter_model(&mut cells, op);
+    cells
+}
+
+/// Host times of the op and of the functions that it called.
+pub(super) fn enter_times(cells: &mut Cells, op: &HostOp) {
+    if let Some(time) = op.time {
+        let end = time.start_ns.saturating_add(time.duration_ns);
+        cells.insert("HOST START TS".into(), time.start_ns.to_string());
+        cells.insert("HOST END TS".into(), end.to_string());
+        cells.insert("HOST DURATION [ns]".into(), time.duration_ns.to_string());
+    }
+    for (name, ns) in &op.child_calls_ns {
+        cells.insert(format!("{name}{CHILD_CALL_SUFFIX}").into(), ns.to_string());
+    }
+}
+
+fn enter_kernels(cells: &mut Cells, op: &HostOp) {
+    let Some(info) = op.description.get("kernel_info") else { return };
+    let compute = info.get("compute_kernels").map_or(&[][..], Value::elements);
+    let data_movement = info.get("datamovement_kernels").map_or(&[][..], Value::elements);
+    let list = |kernels: &[Value], key: &str| {
+        Value::List(kernels.iter().map(|k| k.get(key).cloned().unwrap_or(Value::Null)).collect())
+    };
+    for (column, kernels, key) in [
+        ("COMPUTE KERNEL SOURCE", compute, "source"),
+        ("COMPUTE KERNEL HASH", compute, "name"),
+        ("DATA MOVEMENT KERNEL SOURCE", data_movement, "source"),
+        ("DATA MOVEMENT KERNEL HASH", data_movement, "name"),
+    ] {
+        cells.insert(column.into(), list(kernels, key).cell());
+    }
+    if let Some(fidelity) = compute.last().and_then(|kernel| kernel.get("math_fidelity")) {
+        cells.insert("MATH FIDELITY".into(), fidelity.cell());
+    }
+    for (kernel, size) in info.get("kernel_sizes").map_or(&[][..], Value::fields) {
+        let column = format!("{} [B]", kernel.to_uppercase().replace('_', " "));
+        cells.insert(column.into(), size.cell());
+    }
+}
+
+fn enter_model(cells: &mut Cells, op: &HostOp) {
+    let Some(model) = op.description.get("performance_model") else { return };
+    for (column, key) in [
+        ("PM IDEAL [ns]", "ideal_ns"),
+        ("PM COMPUTE [ns]", "compute_ns"),
+        ("PM BANDWIDTH [ns]", "bandwidth_ns"),
+        ("PM REQ I BW", "input_bws"),
+        ("PM REQ O BW", "output_bws"),
+    ] {
+        if let Some(value) = model.get(key) {
+            cells.insert(column.into(), value.cell());
+        }
+    }
+}
+
+/// How much of the kernel's time the model says that computing takes, in percent.
+pub(super) fn enter_utilisation(cells: &mut Cells, op: &HostOp) {
+    let model = op.description.get("performance_model");
+    let compute_ns = model.and_then(|model| model.get("compute_ns")).and_then(Value::float);
+    let kernel_ns = cells.get(KERNEL_DURATION).and_then(|text| text.parse::<f64>().ok());
+    let (Some(compute_ns), Some(kernel_ns)) = (compute_ns, kernel_ns) else { return };
+    let percent = if kernel_ns == 0.0 { 0.0 } else { 100.0 * compute_ns / kernel_ns };
+    // Rounding by way of text is correct to the last digit, as Python's is.
+    let rounded = format!("{percent:.3}").parse().unwrap_or(percent);
+    cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
+}
+
+fn enter_tensors(cells: &mut Cells, op: &HostOp, descriptions: &mut Descriptions<'_>) {
+    let list = |key: &str| op.description.get(key).map_or(&[][..], Value::elements);
+    let inputs = list("input_tensors").iter().chain(list("optional_input_tensors"));
+    for (number, tensor) in inputs.enumerate() {
+        enter_tensor(cells, ("INPUT", number), tensor, op, descriptions);
+    }
+    for (number, tensor) in list("output_tensors").iter().enumerate() {
+        enter_tensor(cells, ("OUTPUT", number), tensor, op, descriptions);
+    }
+}
+
+fn enter_tensor(
+    cells: &mut Cells,
+    (which, number): (&str, usize),
+    tensor: &Value,
+    op: &HostOp,
+    descriptions: &mut Descriptions<'_>,
+) {
+    let dimension = |name| tensor.get("shape").and_then(|shape| shape.get(name)).map(Value::cell);
+    let field = |key| tensor.get(key).map(Value::cell);
+    let texts = [
+        dimension("W"),
+        dimension("Z"),
+        dimension("Y"),
+        dimension("X"),
+        field("layout"),
+        field("dtype"),
+        tensor.get("storage_type").and_then(memory_text),
+    ];
+    for (column, text) in TENSOR_COLUMNS.into_iter().zip(texts) {
+        let title = tensor_title(which, number, column);
+        if text.is_none() {
+            let detail = format!("op {} does not say it; the cell is empty", op.id);
+            descriptions.problems.of_field(descriptions.file, op.line, title.clone(), detail);
+        }
+        cells.insert(title.into(), text.unwrap_or_default());
+    }
+}
+
+/// Where a tensor lies: `DEV_<chip>_<buffer>_<layout>`, or the text itself.
+fn memory_text(storage: &Value) -> Option<String> {
+    if let Value::Text(text) = storage {
+        return Some(text.clone());
+    }
+    let device_id = storage.get("device_id")?.cell();
+    let config = storage.get("memory_config")?;
+    let buffer = config.get("buffer_type")?.cell().to_uppercase();
+    let layout = config.get("memory_layout")?.cell().to_uppercase();
+    Some(format!("DEV_{device_id}_{buffer}_{layout}"))
+}
+
+/// Cells of a signpost: header, message and time.
+///
+/// Upstream takes what follows the last `: ` of the whole text, so that one in the message
+/// destroys the header, and shows only the message's first line.
+pub(super) fn signpost_cells(signpost: &Signpost, is_exact: bool) -> Cells {
+    let text = signpost.text.as_str();
+    let shown = if is_exact {
+        text.rsplit(": ").next().unwrap_or(text)
+    } else {
+        text.split_once("TT_SIGNPOST:").map_or(text, |(_, shown)| shown.trim_start_matches(' '))
+    };
+    let (header, message) = shown.split_once('\n').map_or((shown, None), |(h, m)| (h, Some(m)));
+    let mut cells = Cells::new();
+    cells.insert("OP CODE".into(), header.to_owned());
+    cells.insert("OP TYPE".into(), "signpost".to_owned());
+    if let Some(message) = message {
+        let first = message.split('\n').next().unwrap_or(message);
+        let message = if is_exact { first.to_owned() } else { message.replace('\n', "; ") };
+        cells.insert("ATTRIBUTES".into(), message);
+    }
+    cells.insert("HOST START TS".into(), signpost.time_ns.to_string());
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colon_in_a_signpost_does_not_destroy_it() {
+        let text = "TT_SIGNPOST: phase: decode\nstep: 3\nof 9".to_owned();
+        let signpost = Signpost { text, time_ns: 5 };
+        let cells = signpost_cells(&signpost, false);
+        assert_eq!((&*cells["OP CODE"], &*cells["ATTRIBUTES"]), ("phase: decode", "step: 3; of 9"));
+        let exact = signpost_cells(&signpost, true);
+        assert_eq!((&*exact["OP CODE"], &*exact["ATTRIBUTES"]), ("3", "of 9"));
+    }
+}

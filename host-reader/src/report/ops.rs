@@ -1,0 +1,330 @@
+//! The ops report: what goes in, and the texts that come out.
+
+use super::{
+    device_op::Cells,
+    exact::SubDevices,
+    host::{HostLog, Signpost},
+    host_cells::{Descriptions, enter_times, enter_utilisation, op_cells, signpost_cells},
+    inputs::{
+        DeviceSide, device_of_log, device_of_log_exactly, device_of_readout, messages_name,
+        read_device, read_host,
+    },
+    join::{JoinedOp, Joiner},
+    latency::RowLatencies,
+    per_core::{PROBE_OVERHEAD_NS, per_core_csv},
+    perf_report::ProgramAnalyses,
+    problem::ProblemLog,
+    recorded::host_log_of,
+    sheet::{Columns, sheet_csv},
+    value::whole_text,
+};
+use crate::{analysis::TileOrigins, capture::OpMetadata, lane::TraceReplay, readout::Readout};
+use std::path::Path;
+
+/// Where durations of ops are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceData {
+    /// The device log if there is one, since it says most; exact reports take the device
+    /// perf report if there is one, as upstream does.
+    #[default]
+    Best,
+    /// `profile_log_device.csv`.
+    DeviceLog,
+    /// `cpp_device_perf_report.csv`.
+    PerfReport,
+}
+
+/// What a report is to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpsOptions {
+    /// Repeat upstream's known mistakes, to compare with its reports.
+    pub is_exact: bool,
+    /// Where durations come from, if a folder of logs has both.
+    pub device_data: DeviceData,
+    /// Leave out what the host recorded.
+    pub is_device_only: bool,
+    /// The durations of the device perf report.
+    pub analyses: ProgramAnalyses,
+}
+
+/// The texts of a report.
+///
+/// ```
+/// use host_reader::{analysis::TileOrigins, capture::OpMetadata, log::read_device_log};
+/// use host_reader::report::{OpsOptions, OpsReport};
+/// use wire::RunHostId;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let op = OpMetadata {
+///     chip_id: 0,
+///     run_host_id: RunHostId(1024),
+///     fields: vec![("name".to_owned(), "Matmul".to_owned())],
+/// };
+/// let report =
+///     OpsReport::of_readout(&readout, &TileOrigins::default(), &[op], &OpsOptions::default());
+/// let csv = report.ops_csv;
+/// assert!(csv.starts_with("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,"));
+/// assert!(csv.lines().nth(1).unwrap().starts_with("Matmul,tt_dnn_device,1024,0,wormhole_b0,"));
+/// # Ok::<(), host_reader::log::LogError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpsReport {
+    /// `ops_perf_results.csv`.
+    pub ops_csv: String,
+    /// Rows of it.
+    pub row_count: u64,
+    /// Launches that the device recorded.
+    pub device_op_count: u64,
+    /// Ops that the host announced.
+    pub host_op_count: u64,
+    /// `per_core_op_to_op_times.csv`, which belongs to reports without a host.
+    pub per_core_csv: Option<String>,
+    /// `cpp_device_perf_report.csv`, where it was made.
+    pub device_perf_csv: Option<String>,
+    /// What is missing or wrong.
+    pub problems: ProblemLog,
+}
+
+impl OpsReport {
+    /// Reports on a folder of logs, `.logs` of upstream's artifacts.
+    ///
+    /// What is not there or cannot be read is listed; the rest is reported. Without ops of
+    /// the host the report is of the device alone.
+    #[must_use]
+    pub fn of_folder(logs: &Path, options: &OpsOptions) -> Self {
+        let mut problems = ProblemLog::default();
+        let host = if options.is_device_only {
+            HostLog::default()
+        } else {
+            read_host(logs, options.is_exact, &mut problems)
+        };
+        let device = read_device(logs, options, host.ops.is_empty(), &mut problems);
+        Builder { options, host: &host, host_file: &messages_name(logs), problems }.build(device)
+    }
+
+    /// Reports on one device log, without a host.
+    #[must_use]
+    pub fn of_device_log(log: &Path, options: &OpsOptions) -> Self {
+        let mut problems = ProblemLog::default();
+        let device = if options.is_exact {
+            device_of_log_exactly(log, &mut problems)
+        } else {
+            device_of_log(log, options, &mut problems)
+        };
+        let host = HostLog::default();
+        let options = OpsOptions { is_device_only: true, ..options.clone() };
+        Builder { options: &options, host: &host, host_file: "", problems }.build(device)
+    }
+
+    /// Reports on a readout and the ops that a capture names.
+    #[must_use]
+    pub fn of_readout(
+        readout: &Readout,
+        origins: &TileOrigins,
+        ops: &[OpMetadata],
+        options: &OpsOptions,
+    ) -> Self {
+        let host = host_log_of(ops);
+        let mut problems = ProblemLog::default();
+        let device =
+            device_of_readout(readout, origins, ops, options, "the readout", &mut problems);
+        Builder { options, host: &host, host_file: "the capture's ops", problems }.build(device)
+    }
+}
+
+struct Builder<'report> {
+    options: &'report OpsOptions,
+    host: &'report HostLog,
+    host_file: &'report str,
+    problems: ProblemLog,
+}
+
+impl Builder<'_> {
+    fn build(mut self, device: DeviceSide) -> OpsReport {
+        let is_device_only = self.host.ops.is_empty();
+        let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
+        let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
+        let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
+        let device_perf_csv = device.device_perf_csv.clone();
+        let (rows, columns) = if is_device_only {
+            (self.device_rows(device), Columns::Filled)
+        } else {
+            (self.joined_rows(device), Columns::All)
+        };
+        OpsReport {
+            ops_csv: sheet_csv(&rows, columns, line_end),
+            row_count: rows.len() as u64,
+            device_op_count,
+            host_op_count: self.host.ops.len() as u64,
+            per_core_csv,
+            device_perf_csv,
+            problems: self.problems,
+        }
+    }
+
+    fn per_core(&self, device: &DeviceSide, line_end: &str) -> String {
+        let is_exact = self.options.is_exact;
+        let aiclk_mhz = f64::from(device.aiclk_mhz);
+        #[expect(clippy::cast_precision_loss, reason = "gaps are far below 2^53 cycles")]
+        let ns_of = |cycles: u64| {
+            let scale = if is_exact || aiclk_mhz == 0.0 { 1.0 } else { 1000.0 / aiclk_mhz };
+            whole_text(cycles as f64 * scale - PROBE_OVERHEAD_NS)
+        };
+        per_core_csv(&device.marks, ns_of, line_end)
+    }
+
+    /// Rows of a report without a host.
+    fn device_rows(&self, device: DeviceSide) -> Vec<Cells> {
+        let is_exact = self.options.is_exact;
+        let mut latencies = RowLatencies::default();
+        let mut rows = Vec::new();
+        for op in device.ops.into_values().flatten() {
+            let mut cells = op.cells.clone();
+            cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
+            if is_exact {
+                // Upstream finds only sub-devices of ops outside of traces.
+                if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
+                    cells.insert("SUB DEVICE ID".into(), id.clone());
+                }
+                cells.remove("CORE COUNT");
+                latencies.enter(&mut cells, &op);
+            } else {
+                cells.insert("DEVICE ID".into(), op.device_id.to_string());
+                enter_replay(&mut cells, op.trace_id, op.session_id);
+            }
+            rows.push(cells);
+        }
+        rows
+    }
+
+    /// Rows of a report that joins host and device.
+    fn joined_rows(&mut self, device: DeviceSide) -> Vec<Cells> {
+        let mut joined = Joiner {
+            host: self.host,
+            host_file: self.host_file,
+            device_file: &device.file,
+            has_sessions: device.has_sessions,
+            problems: &mut self.problems,
+        }
+        .join(device.ops);
+        if self.options.is_exact {
+            joined.retain(|op| op.host.is_some());
+        }
+        let mut entries: Vec<_> = joined.iter().map(Entry::Op).collect();
+        entries.extend(self.host.signposts.iter().map(Entry::Signpost));
+        if self.options.is_exact {
+            entries.sort_by_key(Entry::time_ns);
+        } else {
+            entries.sort_by_key(Entry::order);
+        }
+        let mut latencies = RowLatencies::default();
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            rows.push(match entry {
+                Entry::Signpost(signpost) => signpost_cells(signpost, self.options.is_exact),
+                Entry::Op(op) => self.op_row(op, &device.sub_devices, &mut latencies),
+            });
+        }
+        rows
+    }
+
+    fn op_row(
+        &mut self,
+        op: &JoinedOp,
+        sub_devices: &SubDevices,
+        latencies: &mut RowLatencies,
+    ) -> Cells {
+        let is_exact = self.options.is_exact;
+        let host = op.host.and_then(|position| self.host.ops.get(position));
+        let mut cells = match host {
+            None => unknown_cells(op),
+            Some(host) => {
+                let file = self.host_file;
+                op_cells(host, &mut Descriptions { file, problems: &mut self.problems })
+            }
+        };
+        if let Some(host) = host {
+            if op.session_id.is_none() || is_exact {
+                enter_times(&mut cells, host);
+            } else {
+                cells.insert("HOST START TS".into(), op.time_ns.to_string());
+            }
+        }
+        let shows_trace = !is_exact || op.session_id.is_some();
+        enter_replay(&mut cells, op.trace_id.filter(|_| shows_trace), op.session_id);
+        if let Some(device) = &op.device {
+            for (column, text) in &device.cells {
+                let cell = cells.entry(column.clone()).or_default();
+                if cell.is_empty() {
+                    cell.clone_from(text);
+                }
+            }
+            let replay = match (op.trace_id, op.session_id) {
+                (Some(trace_id), Some(counter)) => Some(TraceReplay { trace_id, counter }),
+                _ => None,
+            };
+            let key = (device.device_id, device.run_host_id, replay);
+            if let Some(id) = sub_devices.get(&key) {
+                cells.insert("SUB DEVICE ID".into(), id.clone());
+            }
+            if is_exact {
+                latencies.enter(&mut cells, device);
+            }
+        }
+        if let Some(host) = host {
+            enter_utilisation(&mut cells, host);
+        }
+        cells
+    }
+}
+
+/// Cells of a launch that the host says nothing of.
+fn unknown_cells(op: &JoinedOp) -> Cells {
+    let mut cells = Cells::new();
+    cells.insert("OP CODE".into(), "UNKNOWN".to_owned());
+    cells.insert("OP TYPE".into(), "tt_dnn_device".to_owned());
+    if let Some(device) = &op.device {
+        cells.insert("GLOBAL CALL COUNT".into(), device.run_host_id.to_string());
+        cells.insert("DEVICE ID".into(), device.device_id.to_string());
+    }
+    cells
+}
+
+fn enter_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>) {
+    for (column, number) in
+        [("METAL TRACE ID", trace_id), ("METAL TRACE REPLAY SESSION ID", session_id)]
+    {
+        if let Some(number) = number {
+            cells.insert(column.into(), number.to_string());
+        }
+    }
+}
+
+/// A row to be.
+enum Entry<'report> {
+    Op(&'report JoinedOp),
+    Signpost(&'report Signpost),
+}
+
+impl Entry<'_> {
+    fn time_ns(&self) -> u64 {
+        match self {
+            Self::Op(op) => op.time_ns,
+            Self::Signpost(signpost) => signpost.time_ns,
+        }
+    }
+
+    /// By time on the host; the ops of one replay, which share it, by time on the device.
+    fn order(&self) -> (u64, bool, u64, u64) {
+        let device = match self {
+            Self::Op(op) => op.device.as_ref(),
+            Self::Signpost(_) => None,
+        };
+        let (device_id, begin) = device.map_or((0, 0), |op| (op.device_id, op.begin_cycle));
+        (self.time_ns(), matches!(self, Self::Signpost(_)), device_id, begin)
+    }
+}

@@ -1,0 +1,15 @@
+//! The device perf report: a row of durations for each launch of each program.
+//!
+//! # Compatibility
+//! `cpp_device_perf_report.csv`, which upstream's host writes beside the device log.
+
+mod analyses;
+mod figures;
+mod read;
+mod rows;
+
+pub use analyses::{AnalysesError, ProgramAnalyses};
+pub use rows::{DevicePerfReport, DevicePerfRow};
+
+pub(super) use figures::{LaunchFigures, figures_of};
+pub(super) use read::read_report;

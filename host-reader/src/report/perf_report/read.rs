@@ -1,0 +1,146 @@
+//! Reading a device perf report that upstream's host wrote.
+
+use crate::report::{
+    device_op::{DeviceOp, DeviceOps, LatencySpan, Rate},
+    problem::ProblemLog,
+    sheet::is_device_column,
+};
+use std::collections::{BTreeMap, HashMap};
+
+const DEVICE: &str = "DEVICE ID";
+const OP: &str = "GLOBAL CALL COUNT";
+const TRACE: &str = "METAL TRACE ID";
+const SESSION: &str = "METAL TRACE REPLAY SESSION ID";
+
+/// Columns that identify a row and are entered by other means.
+const KEYS: [&str; 4] = [DEVICE, OP, TRACE, SESSION];
+
+/// Reads all rows, by chip and in the order of the file. A row that repeats the ids of an
+/// earlier one takes its place.
+pub(in crate::report) fn read_report(
+    bytes: &[u8],
+    file: &str,
+    problems: &mut ProblemLog,
+) -> DeviceOps {
+    let mut csv = csv::ReaderBuilder::new();
+    csv.flexible(true).has_headers(false);
+    let mut csv = csv.from_reader(bytes);
+    let mut record = csv::ByteRecord::new();
+    if !matches!(csv.read_byte_record(&mut record), Ok(true)) {
+        problems.of_file(file, "expected titles, found nothing");
+        return DeviceOps::new();
+    }
+    let titles: Vec<_> = record.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
+    for key in KEYS.iter().filter(|key| !titles.iter().any(|title| title == **key)) {
+        problems.of_field(file, 1, *key, "expected this column");
+    }
+    let mut reader = RowReader { file, titles, problems, rates: BTreeMap::new() };
+    let mut ops = DeviceOps::new();
+    let mut positions = HashMap::new();
+    while let Ok(true) = csv.read_byte_record(&mut record) {
+        let Some(op) = reader.op(&record) else { continue };
+        let of_device = ops.entry(op.device_id).or_default();
+        let key = (op.device_id, op.run_host_id, op.trace_id, op.session_id);
+        match positions.get(&key) {
+            Some(&position) => of_device[position] = op,
+            None => {
+                positions.insert(key, of_device.len());
+                of_device.push(op);
+            }
+        }
+    }
+    ops
+}
+
+struct RowReader<'input> {
+    file: &'input str,
+    titles: Vec<String>,
+    problems: &'input mut ProblemLog,
+    /// Nanoseconds per cycle of each chip, from its first row that tells.
+    rates: BTreeMap<u64, f64>,
+}
+
+impl RowReader<'_> {
+    fn op(&mut self, record: &csv::ByteRecord) -> Option<DeviceOp> {
+        let line = record.position().map_or(0, csv::Position::line);
+        if record.len() != self.titles.len() {
+            let (expected, found) = (self.titles.len(), record.len());
+            let detail =
+                format!("expected {expected} columns, found {found}; the line is left out");
+            self.problems.of_line(self.file, line, detail);
+            return None;
+        }
+        let mut op = DeviceOp::default();
+        let titles = std::mem::take(&mut self.titles);
+        for (title, text) in titles.iter().zip(record) {
+            let text = String::from_utf8_lossy(text);
+            let text = text.trim();
+            if !text.is_empty() {
+                self.enter(&mut op, title, text, line);
+            }
+        }
+        self.titles = titles;
+        let number = |title: &str| op.cells.get(title).and_then(|text| text.parse().ok());
+        let [device_id, run_host_id] = [DEVICE, OP].map(number);
+        let (trace_id, session_id) = (number(TRACE), number(SESSION));
+        let (Some(device_id), Some(run_host_id)) = (device_id, run_host_id) else {
+            let detail = "expected a device and an op; the line is left out";
+            self.problems.of_line(self.file, line, detail);
+            return None;
+        };
+        (op.device_id, op.run_host_id) = (device_id, run_host_id);
+        (op.trace_id, op.session_id) = (trace_id, session_id);
+        self.enter_spans(&mut op);
+        let is_shown = |title: &str| is_device_column(title) && !KEYS.contains(&title);
+        op.cells.retain(|title, _| is_shown(title));
+        Some(op)
+    }
+
+    fn enter(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
+        // Latencies are taken over as they are printed.
+        let is_number = is_number_column(title);
+        match is_number.then(|| whole_number(text)) {
+            None => op.set(title.to_owned(), text),
+            Some(Some(number)) => op.set(title.to_owned(), number.to_string()),
+            Some(None) => {
+                let detail = format!("expected a whole number, found `{text}`; the cell is empty");
+                self.problems.of_field(self.file, line, title, detail);
+            }
+        }
+    }
+
+    fn enter_spans(&mut self, op: &mut DeviceOp) {
+        let cell = |title: &str| op.cells.get(title).and_then(|text| text.parse::<u64>().ok());
+        let span =
+            |start, end| Some(LatencySpan { start_cycle: cell(start)?, end_cycle: cell(end)? });
+        let firmware = span("DEVICE FW START CYCLE", "DEVICE FW END CYCLE");
+        let kernel = span("DEVICE KERNEL START CYCLE", "DEVICE KERNEL END CYCLE");
+        let data_movement = span("DEVICE KERNEL DM START CYCLE", "DEVICE KERNEL DM END CYCLE");
+        if let (Some(span), Some(ns)) = (firmware, cell("DEVICE FW DURATION [ns]"))
+            && span.end_cycle > span.start_cycle
+            && ns > 0
+        {
+            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+            let rate = ns as f64 / (span.end_cycle - span.start_cycle) as f64;
+            self.rates.entry(op.device_id).or_insert(rate);
+        }
+        op.begin_cycle = firmware.or(kernel).map_or(0, |span| span.start_cycle);
+        (op.kernel, op.data_movement) = (kernel, data_movement);
+        op.rate =
+            self.rates.get(&op.device_id).map_or(Rate::Unknown, |&rate| Rate::NsPerCycle(rate));
+    }
+}
+
+fn is_number_column(title: &str) -> bool {
+    let is_count = matches!(title, OP | TRACE | SESSION | DEVICE | "CORE COUNT");
+    let is_duration = title.starts_with("DEVICE ") && !title.starts_with("DEVICE ARCH");
+    is_count || is_duration || title == "AVAILABLE WORKER CORE COUNT"
+}
+
+/// A whole number, also one that was printed as a float.
+fn whole_number(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| {
+        let number: f64 = text.parse().ok()?;
+        crate::report::value::whole_text(number.trunc()).parse().ok()
+    })
+}
