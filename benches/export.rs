@@ -2,16 +2,20 @@
 //! text of a log of 1.87 million lines to the last byte.
 
 mod generated_log;
+mod peak_memory;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use generated_log::{LINES, generated_readout, written};
+use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
     analysis::TileOrigins,
     export::{ExportFormat, Trace, TraceFilter, TraceSource},
     log::read_device_log,
     readout::Readout,
 };
+use peak_memory::assert_memory_is_bounded;
 use std::{hint::black_box, io::Write};
+
+const SIZE: LogSize = LogSize::FEW_LAUNCHES;
 
 fn with_trace<T>(readout: &Readout, with: impl FnOnce(&Trace<'_>) -> T) -> T {
     let origins = TileOrigins::default();
@@ -40,12 +44,12 @@ fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
 }
 
 fn exports(criterion: &mut Criterion) {
-    let readout = generated_readout();
-    let text = written(&readout);
+    let readout = generated_readout(SIZE);
+    let text = written(&readout, SIZE);
     let counts = |trace: &Trace<'_>| (trace.zone_count() as u64, trace.doubts().len());
-    assert_eq!(with_trace(&readout, counts), (LINES / 2, 0));
+    assert_eq!(with_trace(&readout, counts), (SIZE.line_count() / 2, 0));
     let mut group = criterion.benchmark_group("export of 1.87 M lines");
-    group.sample_size(10).throughput(Throughput::Elements(LINES));
+    group.sample_size(10).throughput(Throughput::Elements(SIZE.line_count()));
     group.bench_function("model", |bencher| {
         bencher.iter(|| with_trace(black_box(&readout), |trace| trace.zone_count()));
     });
@@ -59,16 +63,6 @@ fn exports(criterion: &mut Criterion) {
     }
     group.finish();
     assert_memory_is_bounded();
-}
-
-/// Everything at its highest: the log's text, its records, the model and what is being written.
-fn assert_memory_is_bounded() {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")).map(str::parse::<u64>);
-    let Some(Ok(peak_kib)) = peak else { return };
-    eprintln!("peak memory: {} MiB", peak_kib >> 10);
-    assert!(peak_kib < 1 << 20, "{peak_kib} KiB of memory at the peak, expected less than 1 GiB");
 }
 
 criterion_group!(benches, exports);

@@ -1,4 +1,4 @@
-//! A device log of 1,869,440 lines: 64 cores x 5 RISCs x 23 launches x 127 zones.
+//! Device logs of 1.87 million lines: few launches of many zones, or many of few.
 
 use host_reader::{
     lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
@@ -10,10 +10,26 @@ use host_reader::{
 use wire::{PacketKind, Risc, RunHostId};
 
 const CORES: u16 = 64;
-const LAUNCHES: u32 = 23;
-const ZONES_PER_LAUNCH: u64 = 125;
-/// Lines that are records.
-pub(crate) const LINES: u64 = 1_869_440;
+const RISCS: usize = 5;
+
+/// How the lines of a log come about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogSize {
+    pub(crate) launches: u32,
+    /// Besides the kernel and its firmware.
+    pub(crate) zones_per_launch: u64,
+}
+
+impl LogSize {
+    /// As many zones as upstream's buffers hold of a launch.
+    pub(crate) const FEW_LAUNCHES: Self = Self { launches: 23, zones_per_launch: 125 };
+
+    /// Lines that are records.
+    pub(crate) fn line_count(self) -> u64 {
+        let lanes = u64::from(CORES) * RISCS as u64;
+        lanes * u64::from(self.launches) * (self.zones_per_launch + 2) * 2
+    }
+}
 
 /// The zones of one RISC: firmware, kernel, and five of a user.
 struct RiscZones {
@@ -35,14 +51,14 @@ fn risc_zones(risc: Risc, zones: &mut ZoneTable) -> RiscZones {
     RiscZones { risc, indices: indices.collect() }
 }
 
-fn lane(core: Noc0Coord, zones: &RiscZones) -> Lane {
+fn lane(core: Noc0Coord, zones: &RiscZones, size: LogSize) -> Lane {
     let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: zones.risc });
     let mut time = 11_231_607_914_496 + u64::from(core.x) * 7;
     let mut push = |lane: &mut Lane, kind, zone: usize, pause| {
         time += pause;
         lane.push(RecordHead::new(kind, zones.indices[zone]), time, &[]);
     };
-    for launch in 1..=LAUNCHES {
+    for launch in 1..=size.launches {
         lane.runs.push(Run {
             program: RunHostId::encode(launch, 0),
             trace_counter: 0,
@@ -52,7 +68,7 @@ fn lane(core: Noc0Coord, zones: &RiscZones) -> Lane {
         });
         push(&mut lane, PacketKind::ZoneStart, 0, 900);
         push(&mut lane, PacketKind::ZoneStart, 1, 60);
-        for zone in 0..ZONES_PER_LAUNCH {
+        for zone in 0..size.zones_per_launch {
             let kind = usize::try_from(zone % 5).unwrap_or(0) + 2;
             push(&mut lane, PacketKind::ZoneStart, kind, 30);
             push(&mut lane, PacketKind::ZoneEnd, kind, 40 + zone % 17);
@@ -63,12 +79,13 @@ fn lane(core: Noc0Coord, zones: &RiscZones) -> Lane {
     lane
 }
 
-/// What reading the log gives.
-pub(crate) fn generated_readout() -> Readout {
+/// What reading a log of this size gives.
+pub(crate) fn generated_readout(size: LogSize) -> Readout {
     let mut zones = ZoneTable::new();
-    let riscs: Vec<_> = Risc::ALL[..5].iter().map(|&risc| risc_zones(risc, &mut zones)).collect();
+    let riscs: Vec<_> =
+        Risc::ALL[..RISCS].iter().map(|&risc| risc_zones(risc, &mut zones)).collect();
     let cores = (0..CORES).map(|core| Noc0Coord { x: core / 8 + 1, y: core % 8 + 1 });
-    let lanes = cores.flat_map(|core| riscs.iter().map(move |zones| lane(core, zones)));
+    let lanes = cores.flat_map(|core| riscs.iter().map(move |zones| lane(core, zones, size)));
     let chip = ChipSummary {
         chip_id: 0,
         arch: "wormhole_b0".into(),
@@ -80,10 +97,10 @@ pub(crate) fn generated_readout() -> Readout {
     Readout { devices: vec![device], zones, ..Readout::default() }
 }
 
-/// The log as text.
-pub(crate) fn written(readout: &Readout) -> Vec<u8> {
+/// The log of this size as text.
+pub(crate) fn written(readout: &Readout, size: LogSize) -> Vec<u8> {
     let mut text = Vec::new();
     let report = write_device_log(readout, &mut text).expect("a vector takes all bytes");
-    assert_eq!((report.row_count, report.replaced_character_count), (LINES, 0));
+    assert_eq!((report.row_count, report.replaced_character_count), (size.line_count(), 0));
     text
 }

@@ -3,7 +3,7 @@
 mod generated_log;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use generated_log::{LINES, generated_readout, written};
+use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
     analysis::{Report, TileOrigins},
     log::read_device_log,
@@ -11,6 +11,8 @@ use host_reader::{
     timeline::Timeline,
 };
 use std::hint::black_box;
+
+const SIZE: LogSize = LogSize::FEW_LAUNCHES;
 
 fn read(text: &[u8]) -> Readout {
     read_device_log(text, "generated").expect("the log was written by the same crate")
@@ -23,7 +25,7 @@ fn report(readout: &Readout) -> Report {
 
 /// The figures that the generated log must give, whatever the speed.
 fn check(report: &Report) {
-    assert_eq!(report.summary.kept.zones, LINES / 2);
+    assert_eq!(report.summary.kept.zones, SIZE.line_count() / 2);
     assert!(report.summary.is_clean());
     assert_eq!(report.ops.len(), 23);
     assert!(report.ops.iter().all(|op| op.core_count == 64));
@@ -31,8 +33,8 @@ fn check(report: &Report) {
 }
 
 fn logs(criterion: &mut Criterion) {
-    let readout = generated_readout();
-    let text = written(&readout);
+    let readout = generated_readout(SIZE);
+    let text = written(&readout, SIZE);
     check(&report(&read(&text)));
     let mut group = criterion.benchmark_group("device log of 1.87 M lines");
     group.sample_size(10).throughput(Throughput::Bytes(text.len() as u64));
@@ -44,7 +46,7 @@ fn logs(criterion: &mut Criterion) {
     group.bench_function("read, pair and report", |bencher| {
         bencher.iter(|| report(&read(black_box(&text))));
     });
-    group.bench_function("write", |bencher| bencher.iter(|| written(black_box(&readout))));
+    group.bench_function("write", |bencher| bencher.iter(|| written(black_box(&readout), SIZE)));
     group.finish();
 }
 
