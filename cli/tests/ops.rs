@@ -151,7 +151,9 @@ fn every_problem_is_listed_once_with_line_and_column_and_the_rest_written() {
     let log = LOG.to_owned() + "0,1,2,BRISC,7,then,0,1024,,,BRISC-FW,ZONE_END,1,/b.cc,\n0,1,2,BRI";
     let broken = "`TT_DNN_DEVICE_OP: \"Mul\", 9, 0, false, 2048 ->\n{\"global_call_count\": }`;7\n";
     let messages = MESSAGES.to_owned() + broken + "`TT_METAL_TRACE_END: 0, 3`;8\n";
-    let times = TIMES.to_owned() + "TT_DNN_DEVICE_OP,/o.hpp,1,,id:1024,soon,40,1,\n";
+    let times = TIMES.to_owned()
+        + "TT_DNN_DEVICE_OP,\"/o.hpp,1,,id:1024,9,40,1,\n"
+        + "TT_DNN_DEVICE_OP,/o.hpp,1,,id:1024,soon,40,1,\n";
     let folder = artifacts(&log, &messages, &times);
     let output = kprof(folder.path(), &["ops", "."]);
     let told = stdout(&output);
@@ -162,7 +164,8 @@ fn every_problem_is_listed_once_with_line_and_column_and_the_rest_written() {
         "profile_log_device.csv:8: expected 15 columns, found 4",
         "tracy_ops_data.csv:6: column 23: the op's JSON is broken: expected value",
         "tracy_ops_data.csv:7: trace 3 of device 0 ends, and none was begun",
-        "tracy_ops_times.csv:3: column ns_since_start: expected nanoseconds, found `soon`",
+        "tracy_ops_times.csv:3: expected a quote to be closed in its line",
+        "tracy_ops_times.csv:4: column ns_since_start: expected nanoseconds, found `soon`",
         "op 2048 has no host time",
         "device 0 has no data of 1 op that the host ran",
     ];

@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod cases;
 mod csv_line;
+mod csv_records;
 mod device_op;
 mod exact;
 mod host;

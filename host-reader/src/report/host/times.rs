@@ -5,7 +5,7 @@
 //! `special_parent_text`.
 
 use super::{HostLog, HostTime};
-use crate::report::problem::ProblemLog;
+use crate::report::{csv_records::CsvRecords, problem::ProblemLog};
 
 const NAME: &str = "name";
 const ZONE_TEXT: &str = "zone_text";
@@ -20,11 +20,9 @@ pub(in crate::report) fn read_times(
     log: &mut HostLog,
     problems: &mut ProblemLog,
 ) {
-    let mut csv = csv::ReaderBuilder::new();
-    csv.flexible(true).has_headers(false);
-    let mut csv = csv.from_reader(bytes);
+    let mut records = CsvRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
-    if !matches!(csv.read_byte_record(&mut record), Ok(true)) {
+    if records.next(&mut record, problems).is_none() {
         return problems.of_file(file, "expected titles, found nothing; host times are left out");
     }
     let titles: Vec<_> = record.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
@@ -40,8 +38,8 @@ pub(in crate::report) fn read_times(
     let columns = Columns { name, zone_text, start, duration, parent: position(PARENT) };
     let mut times = TimeReader { file, columns, title_count: titles.len(), log, problems };
     let positions = times.log.positions();
-    while let Ok(true) = csv.read_byte_record(&mut record) {
-        times.enter(&record, |id| positions.get(&id).copied());
+    while let Some(line) = records.next(&mut record, times.problems) {
+        times.enter(&record, line, |id| positions.get(&id).copied());
     }
 }
 
@@ -62,9 +60,13 @@ struct TimeReader<'input> {
 }
 
 impl TimeReader<'_> {
-    fn enter(&mut self, record: &csv::ByteRecord, position_of: impl Fn(u64) -> Option<usize>) {
+    fn enter(
+        &mut self,
+        record: &csv::ByteRecord,
+        line: u64,
+        position_of: impl Fn(u64) -> Option<usize>,
+    ) {
         let text = |column: usize| String::from_utf8_lossy(record.get(column).unwrap_or(b""));
-        let line = record.position().map_or(0, csv::Position::line);
         let name = text(self.columns.name);
         let is_op = name.contains("TT_DNN") || name.contains("TT_METAL");
         let parent = self.columns.parent.map(text).filter(|parent| parent.contains("id:"));

@@ -1,6 +1,7 @@
 //! Reading a device perf report that upstream's host wrote.
 
 use crate::report::{
+    csv_records::CsvRecords,
     device_op::{DeviceOp, DeviceOps, LatencySpan, Rate},
     problem::ProblemLog,
     sheet::is_device_column,
@@ -22,11 +23,9 @@ pub(in crate::report) fn read_report(
     file: &str,
     problems: &mut ProblemLog,
 ) -> DeviceOps {
-    let mut csv = csv::ReaderBuilder::new();
-    csv.flexible(true).has_headers(false);
-    let mut csv = csv.from_reader(bytes);
+    let mut records = CsvRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
-    if !matches!(csv.read_byte_record(&mut record), Ok(true)) {
+    if records.next(&mut record, problems).is_none() {
         problems.of_file(file, "expected titles, found nothing");
         return DeviceOps::new();
     }
@@ -37,8 +36,8 @@ pub(in crate::report) fn read_report(
     let mut reader = RowReader { file, titles, problems, rates: BTreeMap::new() };
     let mut ops = DeviceOps::new();
     let mut positions = HashMap::new();
-    while let Ok(true) = csv.read_byte_record(&mut record) {
-        let Some(op) = reader.op(&record) else { continue };
+    while let Some(line) = records.next(&mut record, reader.problems) {
+        let Some(op) = reader.op(&record, line) else { continue };
         let of_device = ops.entry(op.device_id).or_default();
         let key = (op.device_id, op.run_host_id, op.trace_id, op.session_id);
         match positions.get(&key) {
@@ -61,8 +60,7 @@ struct RowReader<'input> {
 }
 
 impl RowReader<'_> {
-    fn op(&mut self, record: &csv::ByteRecord) -> Option<DeviceOp> {
-        let line = record.position().map_or(0, csv::Position::line);
+    fn op(&mut self, record: &csv::ByteRecord, line: u64) -> Option<DeviceOp> {
         if record.len() != self.titles.len() {
             let (expected, found) = (self.titles.len(), record.len());
             let detail =
