@@ -15,16 +15,49 @@ TITLES = (
 FALLBACK = 1 << 31
 
 
+def counter_banks():
+    """Names of hardware counters, by bank."""
+    threads = ("THREAD_STALLS", "THREAD_INSTRUCTIONS", "MATH_INSTRN_AVAILABLE", "CFG_INSTRN_AVAILABLE")
+    waits = ("THCON_IDLE", "UNPACK_IDLE", "PACK_IDLE", "MATH_IDLE", "NONZERO_SEM", "NONFULL_SEM", "SFPU_IDLE")
+    sources = [f"WAITING_FOR_SRC{source}_{what}" for source in "AB" for what in ("VALID", "CLEAR")]
+    writes = ("WRITE_REQ", "WRITE_NOT_BLOCKED_PORT", "WRITE_NOT_BLOCKED_OVR", "WRITE_TID_EVEN", "WRITE_TID_ODD")
+    rings = [
+        f"L1_{bank}_NOC_RING{ring}_{way}_{port}"
+        for bank, ring in ((0, 0), (1, 1))
+        for way in ("OUTGOING", "INCOMING")
+        for port in (0, 1)
+    ]
+    ports = ["L1_0_UNPACKER_0", "L1_0_UNPACKER_1_ECC", "L1_1_PACKER_IF_0", "L1_4_UNPACKER0_EXT_IF_1", *rings]
+    ports += ["L1_0_TDMA_BUNDLE_0_RISC", "L1_0_TDMA_BUNDLE_1_TRISC", "L1_3_EXT_PACKER_2"]
+    return {
+        "fpu": ["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
+        "instruction": [f"{name}_{thread}" for name in threads for thread in range(3)]
+        + [f"WAITING_FOR_{what}_{thread}" for what in waits for thread in range(3)]
+        + ["ANY_THREAD_STALL", "SRCA_STALL_MATH", "DVALID_STALL_MATH", "DEST_STALL_PACK", *sources],
+        "pack": ["PACKER_BUSY", "PACKER0_DEST_READ_REQ", "DEST_READ_GRANTED_0", "MATH_NOT_SCOREBOARD_STALLED"]
+        + [f"PACKER_BUSY_{engine}" for engine in range(3)],
+        "unpack": [f"UNPACK{unit}_BUSY_THREAD{thread}" for unit in (0, 1) for thread in (0, 1)]
+        + [f"SRC{source}_{what}" for source in "AB" for what in writes]
+        + ["MATH_INSTRN_AVAILABLE", "MATH_INSTRN_STARTED", "MATH_NOT_D2S_STALLED", "MATH_SRC_DATA_READY"],
+        "l1": ports + [f"{port}_GRANT" for port in ports] + ["L1_0_PORT1_GRANT"],
+    }
+
+
 class Logs:
     """One folder: several chips, ops with and without traces, signposts, sums."""
 
-    def __init__(self, seed, devices=(0,), mhz=1000, cores=4, sums=False, sub_devices=False):
+    def __init__(
+        self, seed, devices=(0,), mhz=1000, cores=4, sums=False, sub_devices=False, counters=None, arch="wormhole_b0"
+    ):
         self.random = random.Random(seed)
         self.devices = list(devices)
         self.mhz = mhz
         self.cores = cores
         self.sums = sums
         self.sub_devices = sub_devices
+        # The banks that are read, of `counter_banks`.
+        self.counters = counters or []
+        self.arch = arch
         self.rows = []
         self.messages = ["MessageName;total_ns"]
         self.times = [
@@ -187,7 +220,20 @@ class Logs:
         emitted.sort(key=lambda row: (row[0], row[2]))
         for risc, marker, time, data, name, kind in emitted:
             self.row(device, core, risc, marker, time, data, op, trace, name, kind, meta)
+        self.read_counters(device, core, op, trace, begin + 60)
         return last
+
+    def read_counters(self, device, core, op, trace, time):
+        number = self.random
+        for bank in self.counters:
+            cycles = number.randrange(1_000, 90_000)
+            for name in counter_banks()[bank]:
+                if number.random() < 0.1:
+                    continue
+                value = number.choice([0, number.randrange(1, cycles + 1)])
+                meta = '{"counter type":"%s";"ref cnt":%d;"value":%d}' % (name, cycles, value)
+                time += 1
+                self.row(device, core, "BRISC", 9090, time, value, op, trace, "", "TS_DATA", meta)
 
     def trace(self, device, trace_id, programs, replays):
         self.message(f"TT_METAL_TRACE_BEGIN: {device}, {trace_id}")
@@ -203,7 +249,7 @@ class Logs:
     def write(self, artifacts):
         logs = Path(artifacts) / ".logs"
         logs.mkdir(parents=True, exist_ok=True)
-        first = f"ARCH: wormhole_b0, CHIP_FREQ[MHz]: {self.mhz}, Max Compute Cores: 64"
+        first = f"ARCH: {self.arch}, CHIP_FREQ[MHz]: {self.mhz}, Max Compute Cores: 64"
         (logs / "profile_log_device.csv").write_text("\n".join([first, TITLES, *self.rows]) + "\n")
         (logs / "tracy_ops_data.csv").write_text("\n".join(self.messages) + "\n")
         (logs / "tracy_ops_times.csv").write_text("\n".join(self.times) + "\n")

@@ -32,5 +32,5 @@ mod write;
 
 pub use error::LogError;
 pub use read::{read_device_log, read_device_log_file};
-pub(crate) use rows::{LogLine, walk_device_log};
+pub(crate) use rows::{LogChip, LogLine, walk_device_log};
 pub use write::{LogWriteReport, write_device_log, write_device_log_file};

@@ -4,7 +4,7 @@
 
 use super::{
     device_op::DeviceOps,
-    exact::{ExactLog, SubDevices, read_exactly},
+    exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
     host::{HostLog, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
     ops::{DeviceData, OpsOptions},
@@ -65,6 +65,7 @@ pub(super) struct DeviceSide {
     pub(super) ops: DeviceOps,
     pub(super) has_sessions: bool,
     pub(super) sub_devices: SubDevices,
+    pub(super) counters: ExactCounters,
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
     pub(super) device_perf_csv: Option<String>,
@@ -108,8 +109,8 @@ pub(super) fn device_of_log_exactly(log: &Path, problems: &mut ProblemLog) -> De
     let Some(exact) = read_exactly(&bytes, &file, problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
     };
-    let ExactLog { ops, sub_devices, marks, aiclk_mhz } = exact;
-    DeviceSide { file, ops, sub_devices, marks, aiclk_mhz, ..DeviceSide::default() }
+    let ExactLog { ops, sub_devices, counters, marks, aiclk_mhz } = exact;
+    DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, ..DeviceSide::default() }
 }
 
 pub(super) fn device_of_log(
@@ -140,9 +141,9 @@ pub(super) fn device_of_readout(
     enter_anomalies(readout, file, problems);
     let launches = launches_of(readout, origins);
     let figures = figures_of(readout, &launches, origins, &options.analyses);
-    let counter_count: u64 = figures.iter().map(|figures| figures.counter_count).sum();
-    if counter_count > 0 {
-        let detail = format!("{counter_count} values of hardware counters have no columns here");
+    let unnamed_count: u64 = figures.iter().map(|figures| figures.unnamed_counter_count).sum();
+    if unnamed_count > 0 {
+        let detail = format!("{unnamed_count} values of hardware counters do not say of which");
         problems.of_file(file, detail);
     }
     let analyses = options.analyses.clone();

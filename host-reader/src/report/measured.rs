@@ -1,6 +1,7 @@
 //! Launches of a readout as rows of a report: what this project itself measures.
 
 use super::{
+    counters::CounterScale,
     device_op::{DeviceOp, DeviceOps},
     exact::{FIRST_RISCS, SUMS},
     per_core::{CoreMarks, Mark},
@@ -56,7 +57,19 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         let mean = (cycles + cores / 2).checked_div(cores);
         device.set_number(column, mean.and_then(|mean| cycles_to_ns(mean, aiclk_mhz)));
     }
+    let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
+    let scale = CounterScale { kernel_cycles, ..scale_of(chip) };
+    figures.counters.enter_cells(&mut device.cells, scale);
+    figures.counters.enter_grid_cells(&mut device.cells, scale);
     device
+}
+
+fn scale_of(chip: Option<&ChipSummary>) -> CounterScale {
+    CounterScale {
+        is_blackhole: chip.is_some_and(|chip| chip.arch.contains("blackhole")),
+        max_compute_cores: chip.and_then(|chip| chip.max_compute_cores),
+        kernel_cycles: None,
+    }
 }
 
 fn enter_durations(device: &mut DeviceOp, op: &Op) {

@@ -13,6 +13,7 @@
 
 #[cfg(test)]
 mod cases;
+mod counters;
 mod csv_line;
 mod csv_records;
 mod device_op;

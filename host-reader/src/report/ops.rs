@@ -2,7 +2,6 @@
 
 use super::{
     device_op::Cells,
-    exact::SubDevices,
     host::{HostLog, Signpost},
     host_cells::{Descriptions, enter_times, enter_utilisation, op_cells, signpost_cells},
     inputs::{
@@ -151,7 +150,7 @@ impl Builder<'_> {
         let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
         let device_perf_csv = device.device_perf_csv.clone();
         let (rows, columns) = if is_device_only {
-            (self.device_rows(device), Columns::Filled)
+            (self.device_rows(&device), Columns::Filled)
         } else {
             (self.joined_rows(device), Columns::All)
         };
@@ -178,11 +177,11 @@ impl Builder<'_> {
     }
 
     /// Rows of a report without a host.
-    fn device_rows(&self, device: DeviceSide) -> Vec<Cells> {
+    fn device_rows(&self, device: &DeviceSide) -> Vec<Cells> {
         let is_exact = self.options.is_exact;
         let mut latencies = RowLatencies::default();
         let mut rows = Vec::new();
-        for op in device.ops.into_values().flatten() {
+        for op in device.ops.values().flatten() {
             let mut cells = op.cells.clone();
             cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
             if is_exact {
@@ -191,7 +190,8 @@ impl Builder<'_> {
                     cells.insert("SUB DEVICE ID".into(), id.clone());
                 }
                 cells.remove("CORE COUNT");
-                latencies.enter(&mut cells, &op);
+                latencies.enter(&mut cells, op);
+                device.counters.enter_cells(&mut cells, op, None, false);
             } else {
                 cells.insert("DEVICE ID".into(), op.device_id.to_string());
                 enter_replay(&mut cells, op.trace_id, op.session_id);
@@ -202,7 +202,8 @@ impl Builder<'_> {
     }
 
     /// Rows of a report that joins host and device.
-    fn joined_rows(&mut self, device: DeviceSide) -> Vec<Cells> {
+    fn joined_rows(&mut self, mut device: DeviceSide) -> Vec<Cells> {
+        let device_ops = std::mem::take(&mut device.ops);
         let mut joined = Joiner {
             host: self.host,
             host_file: self.host_file,
@@ -210,7 +211,7 @@ impl Builder<'_> {
             has_sessions: device.has_sessions,
             problems: &mut self.problems,
         }
-        .join(device.ops);
+        .join(device_ops);
         if self.options.is_exact {
             joined.retain(|op| op.host.is_some());
         }
@@ -226,7 +227,7 @@ impl Builder<'_> {
         for entry in entries {
             rows.push(match entry {
                 Entry::Signpost(signpost) => signpost_cells(signpost, self.options.is_exact),
-                Entry::Op(op) => self.op_row(op, &device.sub_devices, &mut latencies),
+                Entry::Op(op) => self.op_row(op, &device, &mut latencies),
             });
         }
         rows
@@ -235,7 +236,7 @@ impl Builder<'_> {
     fn op_row(
         &mut self,
         op: &JoinedOp,
-        sub_devices: &SubDevices,
+        of_device: &DeviceSide,
         latencies: &mut RowLatencies,
     ) -> Cells {
         let is_exact = self.options.is_exact;
@@ -268,11 +269,12 @@ impl Builder<'_> {
                 _ => None,
             };
             let key = (device.device_id, device.run_host_id, replay);
-            if let Some(id) = sub_devices.get(&key) {
+            if let Some(id) = of_device.sub_devices.get(&key) {
                 cells.insert("SUB DEVICE ID".into(), id.clone());
             }
             if is_exact {
                 latencies.enter(&mut cells, device);
+                of_device.counters.enter_cells(&mut cells, device, op.session_id, true);
             }
         }
         if let Some(host) = host {

@@ -21,12 +21,13 @@ use series::DeviceLog;
 use wire::{PacketKind, Risc};
 
 pub(super) use durations::SUMS;
-pub(super) use series::{SubDevices, sub_device_of};
+pub(super) use series::{ExactCounters, SubDevices, sub_device_of};
 
 /// What upstream's scripts get from a device log.
 pub(super) struct ExactLog {
     pub(super) ops: DeviceOps,
     pub(super) sub_devices: SubDevices,
+    pub(super) counters: ExactCounters,
     /// Kernel starts and ends of each chip's cores.
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
@@ -47,7 +48,8 @@ pub(super) fn read_exactly(text: &[u8], file: &str, problems: &mut ProblemLog) -
         ops.insert(chip_id, of_chip);
     }
     let marks = marks_of(&log);
-    Some(ExactLog { ops, sub_devices: log.sub_devices, marks, aiclk_mhz: log.aiclk_mhz })
+    let DeviceLog { sub_devices, counters, aiclk_mhz, .. } = log;
+    Some(ExactLog { ops, sub_devices, counters, marks, aiclk_mhz })
 }
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {

@@ -2,9 +2,13 @@
 
 use crate::{
     lane::TraceReplay,
-    log::{LogLine, walk_device_log},
+    log::{LogChip, LogLine, walk_device_log},
     mesh::Noc0Coord,
-    report::problem::ProblemLog,
+    report::{
+        counters::{COUNTER_ID, CounterScale, OpCounters},
+        device_op::{Cells, DeviceOp},
+        problem::ProblemLog,
+    },
 };
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
@@ -39,6 +43,45 @@ pub(super) struct CoreSeries {
 /// Which sub-device an op ran on, by chip, op, trace and replay.
 pub(in crate::report) type SubDevices = BTreeMap<(u64, u64, Option<TraceReplay>), String>;
 
+/// Hardware counters, by chip, op and replay.
+#[derive(Default)]
+pub(in crate::report) struct ExactCounters {
+    of_ops: BTreeMap<(u64, u64, Option<u64>), OpCounters>,
+    scale: CounterScale,
+}
+
+impl ExactCounters {
+    fn enter(&mut self, line: &LogLine<'_>) {
+        let is_data =
+            matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
+        if line.marker_id == COUNTER_ID && is_data && line.lane.risc == Risc::Brisc {
+            let replay = line.trace.map(|trace| trace.counter);
+            let key = (line.lane.chip_id.into(), line.program.into(), replay);
+            let counters = self.of_ops.entry(key).or_default();
+            counters.enter(line.lane.core, line.lane.risc, line.metadata);
+        }
+    }
+
+    /// Enters what the counters of a launch say; reports without a host have no means over
+    /// the grid.
+    pub(in crate::report) fn enter_cells(
+        &self,
+        cells: &mut Cells,
+        device: &DeviceOp,
+        replay: Option<u64>,
+        has_grid: bool,
+    ) {
+        let key = (device.device_id, device.run_host_id, replay);
+        let Some(counters) = self.of_ops.get(&key) else { return };
+        let kernel_cycles = device.kernel.map(|span| span.end_cycle - span.start_cycle);
+        let scale = CounterScale { kernel_cycles, ..self.scale };
+        counters.enter_cells(cells, scale);
+        if has_grid {
+            counters.enter_grid_cells(cells, scale);
+        }
+    }
+}
+
 /// A log, understood as upstream's scripts do.
 #[derive(Default)]
 pub(super) struct DeviceLog {
@@ -49,6 +92,7 @@ pub(super) struct DeviceLog {
     /// Cores of each chip, in the order in which they appear.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
     pub(super) sub_devices: SubDevices,
+    pub(super) counters: ExactCounters,
 }
 
 impl DeviceLog {
@@ -71,8 +115,7 @@ impl DeviceLog {
                 &format!("{}; the line is left out", fault.detail),
             );
         }
-        let is_quasar = chip.arch.to_lowercase().contains("quasar");
-        Some(gathered.finish(chip.aiclk_mhz, is_quasar))
+        Some(gathered.finish(&chip))
     }
 
     /// The number of a name, if the log has it.
@@ -89,6 +132,7 @@ struct Gathered {
     chips: BTreeMap<u64, Vec<(Noc0Coord, CoreRows)>>,
     positions: HashMap<(u64, Noc0Coord), usize>,
     sub_devices: SubDevices,
+    counters: ExactCounters,
 }
 
 impl Gathered {
@@ -104,6 +148,7 @@ impl Gathered {
             risc: line.lane.risc,
             kind: line.kind,
         };
+        self.counters.enter(line);
         if let Some(sub_device) = sub_device_of(line.metadata) {
             let key = (chip_id, u64::from(line.program), line.trace);
             self.sub_devices.insert(key, sub_device);
@@ -130,20 +175,27 @@ impl Gathered {
         number
     }
 
-    fn finish(self, aiclk_mhz: u32, is_quasar: bool) -> DeviceLog {
+    fn finish(self, chip: &LogChip) -> DeviceLog {
         let series = |(core, rows): (Noc0Coord, CoreRows)| {
             let mut rows: Vec<_> = rows.riscs.into_iter().flat_map(|(_, rows)| rows).collect();
             rows.sort_by_key(|row| row.time);
             CoreSeries { core, rows }
         };
+        let arch = chip.arch.to_lowercase();
+        let scale = CounterScale {
+            is_blackhole: arch.contains("blackhole"),
+            max_compute_cores: chip.max_compute_cores,
+            kernel_cycles: None,
+        };
         let chips = self.chips.into_iter();
         let chips = chips.map(|(id, cores)| (id, cores.into_iter().map(series).collect()));
         DeviceLog {
-            aiclk_mhz,
-            is_quasar,
+            aiclk_mhz: chip.aiclk_mhz,
+            is_quasar: arch.contains("quasar"),
             names: self.names,
             chips: chips.collect(),
             sub_devices: self.sub_devices,
+            counters: ExactCounters { scale, ..self.counters },
         }
     }
 }

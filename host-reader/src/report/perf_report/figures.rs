@@ -1,4 +1,4 @@
-//! What each launch contributes to a report besides its op: analyses, sums, sub-device.
+//! What each launch contributes to a report besides its op: analyses, sums, counters, sub-device.
 
 use super::analyses::ProgramAnalyses;
 use crate::{
@@ -6,7 +6,10 @@ use crate::{
     lane::{Lane, Record, RecordHead},
     names::ZoneTable,
     readout::Readout,
-    report::exact::{SUMS, sub_device_of},
+    report::{
+        counters::{COUNTER_ID, OpCounters},
+        exact::{SUMS, sub_device_of},
+    },
 };
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
@@ -41,7 +44,7 @@ impl Bounds {
 }
 
 /// Figures of one launch, or of one run of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::report) struct LaunchFigures {
     /// One for each analysis.
     pub(in crate::report) bounds: Vec<Bounds>,
@@ -49,8 +52,10 @@ pub(in crate::report) struct LaunchFigures {
     pub(in crate::report) sums: [(u64, u64); 2],
     /// The sub-device, where the log names it.
     pub(in crate::report) sub_device: Option<String>,
-    /// Rows of hardware counters.
-    pub(in crate::report) counter_count: u64,
+    /// Hardware counters of all cores.
+    pub(in crate::report) counters: OpCounters,
+    /// Values of hardware counters that the log does not name.
+    pub(in crate::report) unnamed_counter_count: u64,
 }
 
 impl LaunchFigures {
@@ -66,12 +71,10 @@ impl LaunchFigures {
         if self.sub_device.is_none() {
             self.sub_device.clone_from(&other.sub_device);
         }
-        self.counter_count += other.counter_count;
+        self.counters.join(&other.counters);
+        self.unnamed_counter_count += other.unnamed_counter_count;
     }
 }
-
-/// The marker id of hardware counters.
-const COUNTER_ID: u32 = 9090;
 
 /// Figures of each launch, in the order of `launches`.
 pub(in crate::report) fn figures_of(
@@ -118,7 +121,7 @@ impl Meaning {
                 .collect(),
             ends: all().filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
             sum: sum.filter(|_| kind == PacketKind::ZoneTotal),
-            is_counter: head.data_count() > 0 && zones.id(head.zone()) == COUNTER_ID,
+            is_counter: head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID),
         }
     }
 
@@ -156,6 +159,7 @@ fn lane_figures(
         }
     }
     enter_sub_devices(lane, &mut runs);
+    enter_counters(lane, zones, &mut runs);
     runs
 }
 
@@ -171,7 +175,7 @@ impl LaunchFigures {
             let cycles = record.data.first().copied().unwrap_or(0);
             self.sums[sum] = (self.sums[sum].0.saturating_add(cycles), 1);
         }
-        self.counter_count += u64::from(meaning.is_counter);
+        self.unnamed_counter_count += u64::from(meaning.is_counter);
     }
 }
 
@@ -183,6 +187,18 @@ fn enter_sub_devices(lane: &Lane, runs: &mut [LaunchFigures]) {
         if let Some(sub_device) = sub_device_of(text.as_bytes()) {
             runs[run].sub_device = Some(sub_device);
             done.insert(run);
+        }
+    }
+}
+
+fn enter_counters(lane: &Lane, zones: &ZoneTable, runs: &mut [LaunchFigures]) {
+    for (record, text) in &lane.metadata {
+        let run = lane.runs.partition_point(|run| run.first_record <= *record);
+        let figures = run.checked_sub(1).and_then(|run| runs.get_mut(run));
+        let (Some(figures), Some(head)) = (figures, lane.heads.get(*record)) else { continue };
+        let is_counter = head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID);
+        if is_counter && figures.counters.enter(lane.id.core, lane.id.risc, text.as_bytes()) {
+            figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
         }
     }
 }
