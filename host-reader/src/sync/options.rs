@@ -51,9 +51,8 @@ impl Default for SyncOptions {
 pub struct FitOptions {
     /// How sure a frequency step must be.
     ///
-    /// The default is what the brackets prove, since nothing is known of the host's two
-    /// legs: where they vary more than the round trip does, the finer choice would cut a
-    /// constant frequency to pieces.
+    /// The default finds steps of 5 ppm. A step that is overlooked makes bounds wrong, one
+    /// too many only makes them wider.
     pub sensitivity: Sensitivity,
     /// How coarse the host's and the chips' clocks are.
     pub resolution: Resolution,
@@ -64,7 +63,7 @@ pub struct FitOptions {
 impl Default for FitOptions {
     fn default() -> Self {
         Self {
-            sensitivity: Sensitivity::Proved,
+            sensitivity: Sensitivity::FloorCalibrated,
             resolution: Resolution::HOST_NANOSECONDS,
             stamp_bits: 44,
         }
