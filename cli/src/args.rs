@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Capture(CaptureArgs),
     /// Show the same tables for an existing profile_log_device.csv or capture.
     Report(ReportArgs),
-    /// Write a log or capture as a trace for Perfetto, Chrome, speedscope or flame graphs.
+    /// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs.
     Export(ExportArgs),
     /// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
     Perf(PerfArgs),
@@ -178,6 +178,7 @@ pub(crate) struct ReportArgs {
 Examples:
   kprof export generated/profiler/.logs
   kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
+  kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
   kprof export twice.kprof --run 2 -o second.speedscope.json
 
@@ -186,7 +187,7 @@ pub(crate) struct ExportArgs {
     /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, chrome, speedscope or folded. The name of the output tells it if not given,
+    /// perfetto, tracy, chrome, speedscope or folded. The name of the output tells it if not given,
     /// and perfetto is written without either.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,

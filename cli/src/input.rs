@@ -2,13 +2,15 @@
 
 use crate::{failure::Failure, recording::open, tables::counted};
 use host_reader::{
+    analysis::TileOrigins,
     capture::{CapturedRun, FILE_MAGIC, OpMetadata, Overrides},
+    export::{Trace, TraceFilter, TraceSource},
     log::read_device_log_file,
     readout::Readout,
     sync::{MeshClock, MeshSamples, SyncOptions},
     zone_names::ZoneNames,
 };
-use std::{fs::File, io::Read, path::Path};
+use std::{fs::File, io::Read, path::Path, sync::LazyLock};
 
 /// Name of the device log in a folder of logs.
 const DEVICE_LOG: &str = "profile_log_device.csv";
@@ -29,6 +31,20 @@ pub(crate) struct InputRun {
     pub(crate) samples: MeshSamples,
     /// What the host knew of the ops.
     pub(crate) ops: Vec<OpMetadata>,
+}
+
+/// Inputs are on one clock per chip already, so that nothing is to be taken off.
+static NO_ORIGINS: LazyLock<TileOrigins> = LazyLock::new(TileOrigins::default);
+
+impl InputRun {
+    /// The trace of it, of which all filters together say what is wanted.
+    pub(crate) fn trace(&self, filters: &[TraceFilter]) -> Trace<'_> {
+        let mut filter = TraceFilter::default();
+        filters.iter().cloned().for_each(|terms| filter.extend(terms));
+        let clock = self.clock.as_ref();
+        let (readout, ops) = (&self.readout, self.ops.as_slice());
+        Trace::new(&TraceSource { readout, origins: &NO_ORIGINS, clock, ops }, &filter)
+    }
 }
 
 impl Input {

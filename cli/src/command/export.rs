@@ -3,39 +3,39 @@
 use crate::{
     args::ExportArgs, failure::Failure, input::Input, progress::Progress, tables::grouped,
 };
-use host_reader::{
-    analysis::TileOrigins,
-    export::{
-        CancelFlag, Destination, ExportFormat, Trace, TraceFilter, TraceSource, write_atomically,
-    },
+use host_reader::export::{
+    CancelFlag, Destination, ExportFormat, Trace,
+    tracy::{TracyOptions, write_tracy_file},
+    write_atomically,
 };
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
+    time::UNIX_EPOCH,
 };
 
 /// Reads, builds the trace, writes it whole or not at all.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (format, destination) = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-    let mut filter = TraceFilter::default();
-    args.filters.iter().cloned().for_each(|terms| filter.extend(terms));
-    let origins = TileOrigins::default();
-    let clock = run.clock.as_ref();
-    let source = TraceSource { readout: &run.readout, origins: &origins, clock, ops: &run.ops };
-    let trace = Trace::new(&source, &filter);
+    let trace = run.trace(&args.filters);
     let progress = Progress::new("lanes", trace.lane_count() as u64);
     let cancel = cancel_on_signals()?;
-    write_atomically(&destination, &cancel, |out| {
-        format.write(&trace, out, &mut |lanes| progress.set(lanes as u64))
+    let changes = write_atomically(&destination, &cancel, |out| match format {
+        ExportFormat::Tracy => {
+            write_tracy_file(&trace, &tracy_options(&args.file), out).map(|notes| notes.doubts())
+        }
+        _ => {
+            format.write(&trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new())
+        }
     })
     .map_err(|error| Failure::from_error(&error))?;
     drop(progress);
     if destination != Destination::Stdout {
-        Written::new(&trace, format, &destination).tell(args.json)?;
+        Written::new(&trace, format, &destination, &changes).tell(args.json)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -53,9 +53,10 @@ fn target(args: &ExportArgs) -> Result<(ExportFormat, Destination), Failure> {
     let format = args.format.or_else(|| ExportFormat::from_path(output));
     let format = format.ok_or_else(|| unknown_format(&destination))?;
     let is_terminal = destination == Destination::Stdout && std::io::stdout().is_terminal();
-    if is_terminal && format == ExportFormat::Perfetto {
-        let sentence = "a perfetto trace is binary; expected a file or a pipe, found a terminal";
-        return Err(Failure::Sentence(sentence.to_owned()));
+    if is_terminal && matches!(format, ExportFormat::Perfetto | ExportFormat::Tracy) {
+        return Err(Failure::Sentence(format!(
+            "a {format} trace is binary; expected a file or a pipe, found a terminal"
+        )));
     }
     Ok((format, destination))
 }
@@ -67,6 +68,18 @@ fn unknown_format(destination: &Destination) -> Failure {
         "expected --format, or a name that ends in {}; found {destination}",
         endings.join(", ")
     ))
+}
+
+/// What Tracy shows as the title: the file's name, and when it was written.
+pub(super) fn tracy_options(file: &Path) -> TracyOptions {
+    let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
+    let since_1970 = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());
+    let name = std::path::absolute(file).ok();
+    let name = name.as_deref().unwrap_or(file).file_name().unwrap_or(file.as_os_str());
+    TracyOptions {
+        title: name.to_string_lossy().into_owned(),
+        recorded_at_s: since_1970.map_or(0, |since| since.as_secs()),
+    }
 }
 
 /// From here on, a signal calls the writing off instead of ending the program in its midst.
@@ -91,7 +104,13 @@ struct Written {
 }
 
 impl Written {
-    fn new(trace: &Trace<'_>, format: ExportFormat, destination: &Destination) -> Self {
+    fn new(
+        trace: &Trace<'_>,
+        format: ExportFormat,
+        destination: &Destination,
+        changes: &[(&str, u64)],
+    ) -> Self {
+        let changes = changes.iter().map(|&(what, count)| (what.to_owned(), count));
         Self {
             output: destination.to_string(),
             format: format.label(),
@@ -100,7 +119,7 @@ impl Written {
             zones: trace.zone_count(),
             points: trace.point_count(),
             ops: trace.devices.iter().map(|device| device.ops.len()).sum(),
-            doubts: trace.doubts().into_iter().collect(),
+            doubts: trace.doubts().into_iter().chain(changes).collect(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The formats that one file holds, and how each is chosen.
 
-use super::{Trace, chrome, folded, perfetto, speedscope};
+use super::{Trace, chrome, folded, perfetto, speedscope, tracy};
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
 /// A format of one file.
@@ -15,11 +15,14 @@ pub enum ExportFormat {
     Speedscope,
     /// Folded stacks with the cycles of their innermost zone, for flame graphs.
     Folded,
+    /// The file of Tracy, for its viewers of all versions and Tenstorrent's fork.
+    Tracy,
 }
 
 impl ExportFormat {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded];
+    pub const ALL: [Self; 5] =
+        [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded, Self::Tracy];
 
     /// The word for it.
     #[must_use]
@@ -29,6 +32,7 @@ impl ExportFormat {
             Self::Chrome => "chrome",
             Self::Speedscope => "speedscope",
             Self::Folded => "folded",
+            Self::Tracy => "tracy",
         }
     }
 
@@ -40,6 +44,7 @@ impl ExportFormat {
             Self::Chrome => &[".trace.json", ".chrome.json", ".json"],
             Self::Speedscope => &[".speedscope.json", ".speedscope"],
             Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
+            Self::Tracy => &[".tracy"],
         }
     }
 
@@ -82,6 +87,11 @@ impl ExportFormat {
             Self::Chrome => chrome::write(trace, out, on_lanes),
             Self::Speedscope => speedscope::write(trace, out, on_lanes),
             Self::Folded => folded::write(trace, out, on_lanes),
+            Self::Tracy => {
+                tracy::write_tracy_file(trace, &tracy::TracyOptions::default(), out)?;
+                on_lanes(trace.lane_count());
+                Ok(())
+            }
         }
     }
 }
@@ -94,7 +104,7 @@ impl fmt::Display for ExportFormat {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no format `{found}`; choose from perfetto, chrome, speedscope, folded")]
+#[error("there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, tracy")]
 pub struct UnknownFormat {
     found: String,
 }

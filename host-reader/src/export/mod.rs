@@ -5,6 +5,7 @@
 //! | what does every exporter walk? | [`Trace`], made by [`Trace::new`] from a [`TraceSource`] |
 //! | which part of it is wanted? | [`TraceFilter`] |
 //! | which formats of one file are there? | [`ExportFormat`] |
+//! | how does Tracy's file come about? | [`tracy`] |
 //! | how does a file get its name only once it is whole? | [`write_atomically`] |
 //!
 //! The model is built once: lanes are paired, brought onto one clock per chip, put in
@@ -25,6 +26,7 @@ mod speedscope;
 #[cfg(test)]
 mod tests;
 mod trace;
+pub mod tracy;
 mod words;
 
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};

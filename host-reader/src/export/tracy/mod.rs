@@ -1,0 +1,32 @@
+//! Tracy: the same trace as a `.tracy` file.
+//!
+//! | question | item |
+//! |---|---|
+//! | how does a trace become a file that every viewer opens? | [`write_tracy_file`] |
+//! | what could Tracy not show as it was recorded? | [`TracyNotes`] |
+//!
+//! Each core is a GPU context and each RISC a lane in it, coloured and ordered as users of
+//! Tenstorrent's fork know them. Ops and what happened at one instant (events, values, sums,
+//! losses) are threads. What a viewer sees is decided once, in `scene`; `file` only
+//! puts it into bytes.
+
+mod file;
+mod lanes;
+mod messages;
+mod notes;
+mod ops;
+mod places;
+mod plots;
+mod scene;
+
+pub use file::write_tracy_file;
+pub use notes::TracyNotes;
+
+/// What a trace is called in Tracy's title line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracyOptions {
+    /// Name of the trace, such as its file's; cut at 60 bytes where it is sent live.
+    pub title: String,
+    /// When it was recorded, in seconds since 1970; 0 if unknown.
+    pub recorded_at_s: u64,
+}
