@@ -5,7 +5,7 @@
 //! | what does every exporter walk? | [`Trace`], made by [`Trace::new`] from a [`TraceSource`] |
 //! | which part of it is wanted? | [`TraceFilter`] |
 //! | which formats of one file are there? | [`ExportFormat`] |
-//! | how does Tracy's file come about? | [`tracy`] |
+//! | how does a Tracy viewer get it, as a file or live? | [`tracy`] |
 //! | how does a file get its name only once it is whole? | [`write_atomically`] |
 //!
 //! The model is built once: lanes are paired, brought onto one clock per chip, put in

@@ -1,9 +1,15 @@
-//! Tracy's files, held against what was recorded by a strict reader.
+//! What Tracy is given, as a file and live, held against what was recorded: read back by a
+//! strict reader, taken by a strict viewer of every version of the protocol, and by the capture
+//! tool of a package where one is installed.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod container;
 mod cursor;
 mod file;
+mod items;
+mod live;
 mod reader;
 mod recorded;
+mod versions;
+mod viewer;

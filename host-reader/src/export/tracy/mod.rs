@@ -1,17 +1,20 @@
-//! Tracy: the same trace as a `.tracy` file.
+//! Tracy: the same trace as a `.tracy` file, and live to a viewer that connects.
 //!
 //! | question | item |
 //! |---|---|
 //! | how does a trace become a file that every viewer opens? | [`write_tracy_file`] |
+//! | how does a running viewer or capture tool get it? | [`TracyServer`] |
+//! | which viewers can connect? | [`TracyProtocol`] |
 //! | what could Tracy not show as it was recorded? | [`TracyNotes`] |
 //!
 //! Each core is a GPU context and each RISC a lane in it, coloured and ordered as users of
 //! Tenstorrent's fork know them. Ops and what happened at one instant (events, values, sums,
-//! losses) are threads. What a viewer sees is decided once, in `scene`; `file` only
-//! puts it into bytes.
+//! losses) are threads. What a viewer sees is decided once, in `scene`; `file` and `live`
+//! only put it into bytes.
 
 mod file;
 mod lanes;
+mod live;
 mod messages;
 mod notes;
 mod ops;
@@ -20,6 +23,7 @@ mod plots;
 mod scene;
 
 pub use file::write_tracy_file;
+pub use live::{ServeError, ServedViewer, TracyProtocol, TracyServer, Viewers};
 pub use notes::TracyNotes;
 
 /// What a trace is called in Tracy's title line.
