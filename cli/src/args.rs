@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Write tt-metal's reports, ops_perf_results.csv and its companions.
     Ops(OpsArgs),
+    /// Give a log or capture to a Tracy viewer that connects.
+    Serve(ServeArgs),
     /// Say what is in a capture.
     Info(InfoArgs),
     /// Check every byte of a capture and name what is damaged.
@@ -295,6 +297,44 @@ pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Give a log or capture to a Tracy viewer that connects.
+///
+/// Stock viewers and capture tools of Tracy 0.11 to 0.14 are served, each in its own version of
+/// the protocol, and so is Tenstorrent's fork. Cores are GPU contexts and RISCs their lanes;
+/// ops are a thread; events, values, sums and losses are messages.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof serve --tracy matmul.kprof
+  kprof serve --tracy generated/profiler/.logs --filter op=3..9
+  kprof serve --tracy matmul.kprof --fork --listen 127.0.0.1:9000
+  kprof serve --tracy matmul.kprof --once & tracy-capture -o matmul.tracy
+
+Without --once viewers are served one after the other until the program is interrupted.
+Exit code 0 if the viewer took everything, 2 if not.")]
+pub(crate) struct ServeArgs {
+    /// Speak Tracy's protocol; the only one so far.
+    #[arg(long, required = true)]
+    pub(crate) tracy: bool,
+    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Address and port to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8086")]
+    pub(crate) listen: String,
+    /// Expect viewers of Tenstorrent's fork: it gave numbers 66 and 76 to protocols of its own.
+    #[arg(long)]
+    pub(crate) fork: bool,
+    /// End after the first viewer.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Which part to give, as for `kprof export`; may be given again to add terms.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
+    /// Which run of a capture that holds several, from 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
 }
 
 /// Say what is in a capture.

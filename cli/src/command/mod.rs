@@ -11,6 +11,7 @@ mod ops;
 pub(crate) mod perf;
 mod report;
 mod run;
+mod serve;
 
 use crate::{
     args::{Cli, Command},
@@ -29,6 +30,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
