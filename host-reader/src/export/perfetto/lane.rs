@@ -4,9 +4,9 @@ use super::{
     lane_track,
     message::{
         INSTANT, InternedData, InternedString, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
-        TracePacketDefaults, TrackEvent, TrackEventDefaults,
+        TracePacketDefaults, TrackEvent, TrackEventDefaults, ZoneAnnotation, ZoneEvent,
     },
-    sequence::{Sequence, flag, named_number, named_text, number},
+    sequence::{Sequence, named_number, named_text, number},
 };
 use crate::export::{
     NameId, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
@@ -62,14 +62,14 @@ pub(super) fn packets(
             ZoneEdge::Begin(index) => {
                 let Some(zone) = lane.zones.get(index) else { continue };
                 let flow = next_flow.next_if(|&(kernel, _)| kernel == index).map(|(_, id)| id);
-                sequence.event(base_ns + zone.start_ns, SLICE_BEGIN, |event| {
+                sequence.zone(base_ns + zone.start_ns, SLICE_BEGIN, |event| {
                     fill_zone(event, &zone, placed);
-                    event.terminating_flow_ids.extend(flow);
+                    event.terminating_flow_id = flow;
                 });
             }
             ZoneEdge::End(index) => {
                 let end_ns = lane.zones.end_ns().get(index).copied().unwrap_or(0);
-                sequence.event(base_ns + end_ns, SLICE_END, |_| {});
+                sequence.zone(base_ns + end_ns, SLICE_END, |_| {});
             }
         }
     }
@@ -149,10 +149,20 @@ fn run_host_id(placed: &PlacedLane<'_, '_>, run: Option<u32>) -> Option<u64> {
     Some(placed.lane.runs.get(run? as usize)?.program.0.into())
 }
 
-fn fill_zone(event: &mut TrackEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_>) {
+fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_>) {
     event.name_iid = iid(zone.name);
     event.source_location_iid = iid(zone.name);
-    event.category_iids.push(ZONE);
+    event.category_iid = Some(ZONE);
+    let number = |name_iid, value| ZoneAnnotation {
+        name_iid: Some(name_iid),
+        bool_value: None,
+        uint_value: Some(value),
+    };
+    let flag = |name_iid| ZoneAnnotation {
+        name_iid: Some(name_iid),
+        bool_value: Some(true),
+        uint_value: None,
+    };
     let arguments = &mut event.debug_annotations;
     arguments.push(number(START_CYCLE, zone.start_cycle));
     arguments.push(number(DURATION_CYCLES, zone.duration_cycles));

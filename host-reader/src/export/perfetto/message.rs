@@ -47,6 +47,48 @@ pub(super) struct TracePacket {
     pub(super) first_packet_on_sequence: Option<bool>,
 }
 
+/// A [`TracePacket`] that begins or ends a zone. There are millions of them, so that it has
+/// only the fields that those use.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ZonePacket {
+    #[prost(uint64, optional, tag = "8")]
+    pub(super) timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    pub(super) trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub(super) track_event: Option<ZoneEvent>,
+    #[prost(uint32, optional, tag = "13")]
+    pub(super) sequence_flags: Option<u32>,
+}
+
+/// A [`TrackEvent`] of a zone.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ZoneEvent {
+    #[prost(uint64, optional, tag = "3")]
+    pub(super) category_iid: Option<u64>,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) debug_annotations: Vec<ZoneAnnotation>,
+    #[prost(int32, optional, tag = "9")]
+    pub(super) kind: Option<i32>,
+    #[prost(uint64, optional, tag = "10")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "34")]
+    pub(super) source_location_iid: Option<u64>,
+    #[prost(fixed64, optional, tag = "48")]
+    pub(super) terminating_flow_id: Option<u64>,
+}
+
+/// A [`DebugAnnotation`] of a zone.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(super) struct ZoneAnnotation {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(bool, optional, tag = "2")]
+    pub(super) bool_value: Option<bool>,
+    #[prost(uint64, optional, tag = "3")]
+    pub(super) uint_value: Option<u64>,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacketDefaults {
     #[prost(message, optional, tag = "11")]
@@ -117,8 +159,6 @@ pub(super) struct TrackEvent {
     pub(super) source_location_iid: Option<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    pub(super) terminating_flow_ids: Vec<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -2,6 +2,7 @@
 
 use super::message::{
     DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, TRACE_PACKET_TAG, TracePacket, TrackEvent,
+    ZoneEvent, ZonePacket,
 };
 use prost::encoding;
 
@@ -11,6 +12,8 @@ pub(super) struct Sequence {
     bytes: Vec<u8>,
     /// The packet of events, used over and over.
     packet: TracePacket,
+    /// The packet of zones, used over and over.
+    zone: ZonePacket,
 }
 
 impl Sequence {
@@ -24,7 +27,12 @@ impl Sequence {
             track_event: Some(TrackEvent::default()),
             ..TracePacket::default()
         };
-        let mut sequence = Self { id, bytes, packet };
+        let zone = ZonePacket {
+            trusted_packet_sequence_id: Some(id),
+            sequence_flags: Some(SEQUENCE_NEEDED),
+            ..ZonePacket::default()
+        };
+        let mut sequence = Self { id, bytes, packet, zone };
         sequence.add(TracePacket {
             sequence_flags: Some(SEQUENCE_CLEARED),
             first_packet_on_sequence: Some(true),
@@ -49,6 +57,17 @@ impl Sequence {
         append(&self.packet, &mut self.bytes);
     }
 
+    /// Appends a zone's begin or end that `fill` completes. The event is handed over empty.
+    pub(super) fn zone(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut ZoneEvent)) {
+        self.zone.timestamp = Some(time_ns);
+        let event = self.zone.track_event.get_or_insert_default();
+        let mut debug_annotations = std::mem::take(&mut event.debug_annotations);
+        debug_annotations.clear();
+        *event = ZoneEvent { kind: Some(kind), debug_annotations, ..ZoneEvent::default() };
+        fill(event);
+        encoding::message::encode(TRACE_PACKET_TAG, &self.zone, &mut self.bytes);
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -59,10 +78,8 @@ fn clear(event: &mut TrackEvent) {
     let mut emptied = TrackEvent::default();
     std::mem::swap(&mut emptied.category_iids, &mut event.category_iids);
     std::mem::swap(&mut emptied.debug_annotations, &mut event.debug_annotations);
-    std::mem::swap(&mut emptied.terminating_flow_ids, &mut event.terminating_flow_ids);
     emptied.category_iids.clear();
     emptied.debug_annotations.clear();
-    emptied.terminating_flow_ids.clear();
     *event = emptied;
 }
 
@@ -73,11 +90,6 @@ fn append(packet: &TracePacket, bytes: &mut Vec<u8>) {
 /// An argument whose name is interned.
 pub(super) fn number(name_iid: u64, value: u64) -> DebugAnnotation {
     DebugAnnotation { name_iid: Some(name_iid), uint_value: Some(value), ..Default::default() }
-}
-
-/// An argument that is there or is not.
-pub(super) fn flag(name_iid: u64) -> DebugAnnotation {
-    DebugAnnotation { name_iid: Some(name_iid), bool_value: Some(true), ..Default::default() }
 }
 
 /// A number whose name is written out.
