@@ -24,12 +24,11 @@ use criterion::{
     measurement::WallTime,
 };
 use host_reader::{
-    analysis::{ZoneGrouping, zone_statistics},
+    analysis::{ZoneGrouping, paired_zone_statistics},
     decode::{CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState},
     lane::{Lane as Columns, LaneId},
     mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
-    timeline::Timeline,
 };
 use rayon::{
     ThreadPool, ThreadPoolBuilder,
@@ -178,8 +177,7 @@ fn readout(lanes: &[Lane]) -> Readout {
 
 /// Zones that the statistics are of.
 fn zones_in_statistics(readout: &Readout) -> u64 {
-    let timeline = Timeline::of_readout(readout);
-    let statistics = zone_statistics(readout, &timeline, ZoneGrouping::ByRisc);
+    let (statistics, _) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
     statistics.iter().map(|zone| zone.cycles.count).sum()
 }
 

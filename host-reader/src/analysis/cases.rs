@@ -1,7 +1,9 @@
 //! Figures of real chips, worked out with other programs, and of small made-up logs,
 //! worked out by hand.
 
-use super::{Op, Report, Span, TileOrigins, ZoneGrouping, ops_of, zone_statistics};
+use super::{
+    Op, Report, Span, TileOrigins, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics,
+};
 use crate::{
     log::{
         captures::{log_of_json, read_capture},
@@ -86,6 +88,30 @@ fn all_riscs_together_are_one_row_per_zone() {
     assert_eq!((cycles.count, cycles.min_cycles, cycles.max_cycles), (3, 4_262, 5_429));
     assert_eq!((cycles.median_cycles, cycles.p99_cycles), (4_894, 5_429));
     assert_eq!(cycles.total_cycles, 14_585);
+}
+
+#[test]
+fn statistics_without_a_timeline_are_those_of_the_timeline() {
+    let damaged = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,BRISC,7,100,0,1024,A,ZONE_START
+0,1,2,BRISC,8,170,0,1024,B,ZONE_END
+0,1,3,BRISC,7,100,0,1024,A,ZONE_START
+0,1,3,BRISC,7,5000000000,0,1024,A,ZONE_END
+1,1,3,NCRISC,8,100,0,1024,B,ZONE_START
+1,1,3,NCRISC,7,120,0,1024,A,ZONE_START
+1,1,3,NCRISC,7,140,0,1024,A,ZONE_END
+1,1,3,NCRISC,8,150,0,1024,B,ZONE_END
+";
+    let damaged = read_device_log(damaged.as_bytes(), "damaged").unwrap();
+    for readout in [read_capture("wormhole-counters-elw"), damaged] {
+        let timeline = Timeline::of_readout(&readout);
+        for grouping in [ZoneGrouping::ByRisc, ZoneGrouping::AllRiscs] {
+            let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
+            assert_eq!(zones, zone_statistics(&readout, &timeline, grouping));
+            assert!(anomalies.counts().eq(timeline.anomalies.counts()));
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | how long did each launch of each program take? | [`ops_of`] |
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
-//! | where did the cycles go? | [`zone_statistics`], [`sum_statistics`] |
+//! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | all of it at once | [`Report`] |
 //!
@@ -33,7 +33,7 @@ pub use origins::TileOrigins;
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, Summary};
 pub use sums::{SumStatistics, sum_statistics};
-pub use zones::{ZoneGrouping, ZoneStatistics, zone_statistics};
+pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_statistics};
 
 use crate::{
     probe_cost::{ProbeCostRow, ProbeCosts},

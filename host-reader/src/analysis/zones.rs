@@ -2,10 +2,11 @@
 
 use super::{distribution::CycleStatistics, optional_risc_label};
 use crate::{
-    lane::ZoneIndex,
+    anomaly::AnomalyLog,
+    lane::{Lane, ZoneIndex},
     names::ZoneTable,
-    readout::Readout,
-    timeline::{DeviceTimeline, LaneTimeline, Timeline, Zones},
+    readout::{DeviceReadout, Readout},
+    timeline::{LaneTimeline, Timeline, Zones, pair_lane},
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -56,50 +57,124 @@ pub fn zone_statistics(
     timeline: &Timeline,
     grouping: ZoneGrouping,
 ) -> Vec<ZoneStatistics> {
-    let mut all = Vec::new();
-    for device in &timeline.devices {
-        let chips = readout.devices.iter().map(|device| &device.chip);
-        let chip = chips.into_iter().find(|chip| chip.chip_id == device.chip_id);
-        let aiclk_mhz = chip.map_or(0, |chip| chip.aiclk_mhz);
-        let groups: Vec<_> = lane_groups(device, grouping).into_iter().collect();
-        let statistics = groups.into_par_iter().flat_map_iter(|(risc, lanes)| {
-            group_statistics(&lanes, &readout.zones, aiclk_mhz)
-                .into_iter()
-                .map(move |zone| ZoneStatistics { chip_id: device.chip_id, risc, ..zone })
-        });
-        all.par_extend(statistics);
-    }
-    all
-}
-
-type LaneGroups<'timeline> = BTreeMap<Option<Risc>, Vec<&'timeline LaneTimeline>>;
-
-fn lane_groups(device: &DeviceTimeline, grouping: ZoneGrouping) -> LaneGroups<'_> {
-    let mut groups = LaneGroups::new();
-    for lane in &device.lanes {
-        let risc = (grouping == ZoneGrouping::ByRisc).then_some(lane.id.risc);
-        groups.entry(risc).or_default().push(lane);
-    }
-    groups
-}
-
-fn group_statistics(
-    lanes: &[&LaneTimeline],
-    names: &ZoneTable,
-    aiclk_mhz: u32,
-) -> Vec<ZoneStatistics> {
-    let mut gathered = Gathered::default();
-    for lane in lanes {
-        gathered.enter(&lane.zones);
-    }
-    let entries = gathered.entries.into_iter();
-    let mut statistics: Vec<_> = entries.map(|entry| entry.statistics(names, aiclk_mhz)).collect();
-    statistics.sort_by(|one, other| {
-        let key =
-            |zone: &ZoneStatistics| (std::cmp::Reverse(zone.cycles.total_cycles), zone.marker_id);
-        key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
+    let chip_of = |chip_id| {
+        let mut chips = readout.devices.iter().map(|device| &device.chip);
+        chips.find(|chip| chip.chip_id == chip_id)
+    };
+    let statistics = timeline.devices.iter().flat_map(|device| {
+        let aiclk_mhz = chip_of(device.chip_id).map_or(0, |chip| chip.aiclk_mhz);
+        let chip = Chip { chip_id: device.chip_id, aiclk_mhz, names: &readout.zones };
+        let risc = |lane: &LaneTimeline| lane.id.risc;
+        let enter = |gathered: &mut Gathered, lane: &LaneTimeline| gathered.enter(&lane.zones);
+        chip.statistics(&device.lanes, grouping, risc, enter).0
     });
-    statistics
+    statistics.collect()
+}
+
+/// What [`zone_statistics`] says, for those who need no timeline.
+///
+/// Each lane is paired, summed up and dropped. With the statistics come the open zones and
+/// orphan ends that [`Timeline::of_readout`] would have found.
+///
+/// ```
+/// use host_reader::{
+///     analysis::{ZoneGrouping, paired_zone_statistics}, anomaly::AnomalyKind, log::read_device_log,
+/// };
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,LoadData,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,LoadData,ZONE_END
+/// 0,1,2,BRISC,8,170,0,1024,WaitResult,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let (zones, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+/// assert_eq!((zones[0].name.as_str(), zones[0].cycles.total_cycles), ("LoadData", 60));
+/// assert_eq!(anomalies.count(AnomalyKind::OrphanEnd), 1);
+/// # Ok::<(), host_reader::log::LogError>(())
+/// ```
+///
+/// # Cost
+/// Memory as that of [`zone_statistics`], and one lane's timeline for each thread.
+#[must_use]
+pub fn paired_zone_statistics(
+    readout: &Readout,
+    grouping: ZoneGrouping,
+) -> (Vec<ZoneStatistics>, AnomalyLog) {
+    let mut all = Vec::new();
+    let mut anomalies = AnomalyLog::default();
+    for DeviceReadout { chip, lanes, .. } in &readout.devices {
+        let (chip_id, aiclk_mhz) = (chip.chip_id, chip.aiclk_mhz);
+        let chip = Chip { chip_id, aiclk_mhz, names: &readout.zones };
+        let enter = |gathered: &mut Gathered, lane: &Lane| {
+            let paired = pair_lane(lane, &readout.zones, &mut gathered.anomalies);
+            gathered.enter(&paired.zones);
+        };
+        let (statistics, of_chip) = chip.statistics(lanes, grouping, |lane| lane.id.risc, enter);
+        all.extend(statistics);
+        anomalies.merge(of_chip);
+    }
+    (all, anomalies)
+}
+
+/// What the statistics of a chip's zones need to know of it.
+#[derive(Clone, Copy)]
+struct Chip<'readout> {
+    chip_id: u32,
+    aiclk_mhz: u32,
+    names: &'readout ZoneTable,
+}
+
+impl Chip<'_> {
+    /// Statistics over lanes of either kind, group by group.
+    fn statistics<Lane: Sync>(
+        self,
+        lanes: &[Lane],
+        grouping: ZoneGrouping,
+        risc: impl Fn(&Lane) -> Risc,
+        enter: impl Fn(&mut Gathered, &Lane) + Sync,
+    ) -> (Vec<ZoneStatistics>, AnomalyLog) {
+        let mut groups: BTreeMap<Option<Risc>, Vec<&Lane>> = BTreeMap::new();
+        for lane in lanes {
+            let risc = (grouping == ZoneGrouping::ByRisc).then(|| risc(lane));
+            groups.entry(risc).or_default().push(lane);
+        }
+        let mut all = Vec::new();
+        let mut anomalies = AnomalyLog::default();
+        for (risc, lanes) in groups {
+            let gathered = gathered(&lanes, &enter);
+            all.extend(self.group_statistics(risc, gathered.entries));
+            anomalies.merge(gathered.anomalies);
+        }
+        (all, anomalies)
+    }
+
+    fn group_statistics(
+        self,
+        risc: Option<Risc>,
+        entries: Vec<ZoneDurations>,
+    ) -> Vec<ZoneStatistics> {
+        let entries = entries.into_par_iter();
+        let mut statistics: Vec<_> = entries.map(|entry| entry.statistics(self, risc)).collect();
+        statistics.sort_by(|one, other| {
+            let key = |zone: &ZoneStatistics| {
+                (std::cmp::Reverse(zone.cycles.total_cycles), zone.marker_id)
+            };
+            key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
+        });
+        statistics
+    }
+}
+
+/// The durations in these lanes, many lanes at a time.
+fn gathered<Lane: Sync>(
+    lanes: &[&Lane],
+    enter: &(impl Fn(&mut Gathered, &Lane) + Sync),
+) -> Gathered {
+    let pieces = lanes.par_iter().fold(Gathered::default, |mut gathered, lane| {
+        enter(&mut gathered, lane);
+        gathered
+    });
+    pieces.reduce(Gathered::default, Gathered::merged)
 }
 
 /// Durations by zone.
@@ -110,6 +185,8 @@ struct Gathered {
     positions: Vec<u32>,
     /// The latest zone and those around it, outermost first.
     around: Vec<Frame>,
+    /// What pairing met, where the lanes were paired for this.
+    anomalies: AnomalyLog,
 }
 
 /// A zone whose inside is being gone over.
@@ -163,6 +240,20 @@ impl Gathered {
         }
     }
 
+    /// Both together.
+    fn merged(mut self, other: Self) -> Self {
+        if self.entries.is_empty() {
+            self.anomalies.merge(other.anomalies);
+            return Self { anomalies: self.anomalies, ..other };
+        }
+        for durations in other.entries {
+            let entry = self.entry(durations.zone);
+            self.entries[entry].append(durations);
+        }
+        self.anomalies.merge(other.anomalies);
+        self
+    }
+
     #[inline]
     fn entry(&mut self, zone: ZoneIndex) -> usize {
         match self.positions.get(zone.0 as usize) {
@@ -207,6 +298,13 @@ impl Durations {
 }
 
 impl ZoneDurations {
+    fn append(&mut self, other: Self) {
+        self.durations.short.extend(other.durations.short);
+        self.durations.long.extend(other.durations.long);
+        self.self_total_cycles = self.self_total_cycles.saturating_add(other.self_total_cycles);
+        self.open_zone_count += other.open_zone_count;
+    }
+
     #[inline]
     fn add(&mut self, zone: &Frame) {
         if zone.is_open {
@@ -218,17 +316,17 @@ impl ZoneDurations {
         self.self_total_cycles = self.self_total_cycles.saturating_add(own);
     }
 
-    /// The figures, with chip and RISC left open.
-    fn statistics(mut self, names: &ZoneTable, aiclk_mhz: u32) -> ZoneStatistics {
+    fn statistics(mut self, chip: Chip<'_>, risc: Option<Risc>) -> ZoneStatistics {
+        let names = chip.names;
         let source = names.sources(self.zone).first();
         ZoneStatistics {
-            chip_id: 0,
-            risc: None,
+            chip_id: chip.chip_id,
+            risc,
             marker_id: names.id(self.zone),
             name: names.label(self.zone).into_owned(),
             source_file: source.map_or_else(String::new, |source| source.file.clone()),
             source_line: source.map_or(0, |source| source.line),
-            cycles: self.durations.statistics(aiclk_mhz),
+            cycles: self.durations.statistics(chip.aiclk_mhz),
             self_total_cycles: self.self_total_cycles,
             open_zone_count: self.open_zone_count,
         }
