@@ -69,6 +69,8 @@ struct Variant {
     arch: &'static str,
     sums: bool,
     enabled: bool,
+    /// Markers as calls, all of it as small as it can be; of the probes alone.
+    out_of_line: bool,
 }
 
 impl Build {
@@ -123,19 +125,24 @@ impl Build {
     fn all_images(&self, list: &mut String) -> Result<()> {
         for arch in ARCHITECTURES {
             for sums in [false, true] {
-                let variant = Variant { arch, sums, enabled: true };
+                let variant = Variant { arch, sums, enabled: true, out_of_line: false };
                 let libraries = self.compile(&variant)?;
                 self.link_all(&variant, &libraries, list)?;
             }
         }
-        let disabled = Variant { arch: ARCHITECTURES[0], sums: false, enabled: false };
+        let disabled =
+            Variant { arch: ARCHITECTURES[0], sums: false, enabled: false, out_of_line: false };
         let libraries = self.compile(&disabled)?;
-        self.link_all(&disabled, &libraries, list)
+        self.link_all(&disabled, &libraries, list)?;
+        let small = Variant { out_of_line: true, enabled: true, ..disabled };
+        let libraries = self.compile(&small)?;
+        self.link_probes(&small, &libraries, list)
     }
 
     /// Compiles the crates; returns where the libraries lie.
     fn compile(&self, variant: &Variant) -> Result<PathBuf> {
-        let libraries = self.cargo(&self.objects, "device", &variant.features())?;
+        let profile = if variant.out_of_line { "small" } else { "device" };
+        let libraries = self.cargo(&self.objects, profile, &variant.features())?;
         let directory = variant.directory(self)?;
         for part in ["firmware", "kernels", "probes"] {
             let library = format!("lib{part}.a");
@@ -172,6 +179,9 @@ impl Build {
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
+            // Calls and addresses of variables in one instruction where the linker sees that
+            // it suffices.
+            "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
             remap("kernels", "sim/objects/kernels"),
@@ -192,8 +202,14 @@ impl Build {
                 self.link(variant, processor, &kernels, &library("kernels"), list)?;
             }
         }
-        let probes = Part { name: "probes", script: "probes", entry: "nothing" };
-        self.link(variant, "brisc", &probes, &library("probes"), list)
+        self.link_probes(variant, libraries, list)
+    }
+
+    /// Links the probes of a variant.
+    fn link_probes(&self, variant: &Variant, libraries: &Path, list: &mut String) -> Result<()> {
+        let name = if variant.out_of_line { "probes-out-of-line" } else { "probes" };
+        let probes = Part { name, script: "probes", entry: "nothing" };
+        self.link(variant, "brisc", &probes, &[libraries.join("libprobes.a")], list)
     }
 
     /// Links a part of the code for a processor, kernels against the firmware's symbols, and
@@ -210,7 +226,7 @@ impl Build {
         let directory = variant.directory(self)?;
         let image = directory.join(format!("{}-{processor}.elf", part.name));
         let mut linker = Command::new(&self.linker);
-        linker.args(["-flavor", "gnu", "--gc-sections", "--entry", part.entry]);
+        linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
         linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
         if part.script == "kernels" {
@@ -253,12 +269,16 @@ impl Variant {
                 features.extend(crates.map(|name| format!("{name}/{feature}")));
             }
         }
+        if self.out_of_line {
+            features.push("probes/out-of-line".to_owned());
+        }
         features.join(",")
     }
 
     fn name(&self) -> String {
-        let Self { arch, sums, enabled } = self;
-        format!("{arch}-sums-{sums}-enabled-{enabled}")
+        let Self { arch, sums, enabled, out_of_line } = self;
+        let form = if *out_of_line { "-out-of-line" } else { "" };
+        format!("{arch}-sums-{sums}-enabled-{enabled}{form}")
     }
 
     /// Where its libraries, objects and images are kept; tests look into them too.
@@ -270,7 +290,7 @@ impl Variant {
 
     /// Adds an image to the list of all.
     fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
-        let Self { arch, sums, enabled } = self;
+        let Self { arch, sums, enabled, .. } = self;
         let (part, processor) = what;
         let digest = digest(&fs::read(image)?);
         writeln!(

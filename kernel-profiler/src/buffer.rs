@@ -8,7 +8,7 @@
 
 use crate::{
     port::{ClockWords, Port},
-    state::{FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, bytes, word_count},
+    state::{CLOSED, FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, bytes, word_count},
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
@@ -130,54 +130,52 @@ impl State {
     pub(crate) fn append_pair<P: Port + ?Sized>(&mut self, port: &mut P, [high, low]: [u32; 2]) {
         let place = self.cursor;
         self.cursor = place.wrapping_add(8);
-        port.write_own(place, high);
-        port.write_own(place.wrapping_add(4), low);
+        port.store(place, high);
+        port.store(place.wrapping_add(4), low);
     }
 
     /// Fills up to a multiple of the push alignment; returns the words to push.
     ///
     /// The cursor stays, so that the end of an open zone takes the padding's place.
+    #[inline(always)]
     pub(crate) fn pad<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
         let place = self.cursor;
-        let words = place.wrapping_sub(port.own_place()) >> 2;
+        let words = place.wrapping_sub(port.vector_place(port.risc_index())) >> 2;
         if words.is_multiple_of(PUSH_ALIGN_WORDS) {
             return words;
         }
-        port.write_own(place, marker::EMPTY_HEADER);
-        port.write_own(place.wrapping_add(4), 0);
+        port.store(place, marker::EMPTY_HEADER);
+        port.store(place.wrapping_add(4), 0);
         words.wrapping_add(2)
     }
 
     /// Empties the optional part; the ends of open zones keep their words.
-    pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
-        let reserved = self.reserved_bytes(port);
-        self.cursor = port.own_place().wrapping_add(FIRST_OPTIONAL_BYTES);
-        self.room = OPTIONAL_BYTES - reserved;
-        self.withheld = 0;
-        self.is_recording = true;
-    }
-
-    /// Takes all room away, so that every probe counts a loss.
-    pub(crate) fn stop_recording(&mut self) {
-        self.withheld += self.room;
-        self.room = 0;
-        self.is_recording = false;
-    }
-
-    /// Bytes set aside for the ends of open zones.
-    fn reserved_bytes<P: Port + ?Sized>(&self, port: &P) -> i32 {
-        if self.cursor == 0 {
-            return 0; // Before the first launch.
+    #[inline(always)]
+    pub(crate) fn empty(&mut self, vector: u32) {
+        let first = vector.wrapping_add(FIRST_OPTIONAL_BYTES);
+        let mut cursor = self.cursor;
+        if cursor == 0 {
+            // Before the first launch, as if all were used.
+            cursor = first.wrapping_add(OPTIONAL_BYTES.cast_unsigned());
         }
-        let used = self.cursor.wrapping_sub(port.own_place()).cast_signed();
-        const VECTOR_BYTES: i32 = bytes(vector::VECTOR_WORDS);
-        VECTOR_BYTES - used - self.room - self.withheld
+        self.room = (self.room & !CLOSED) + cursor.wrapping_sub(first).cast_signed();
+        self.cursor = first;
+        self.vector = vector;
+    }
+
+    /// Closes the room, so that every probe counts a loss.
+    #[inline(always)]
+    pub(crate) fn stop_recording(&mut self) {
+        self.room |= CLOSED;
+        self.vector = 0;
     }
 
     /// The rule of dispatch kernels: push once only the headroom is left.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
-        if self.cursor.wrapping_sub(port.own_place()) >= NEARLY_FULL.cast_unsigned() {
+        if self.cursor.wrapping_sub(port.vector_place(port.risc_index()))
+            >= NEARLY_FULL.cast_unsigned()
+        {
             self.quick_push(port);
         }
     }
@@ -198,14 +196,14 @@ fn headroom<P: Port + ?Sized>(port: &P, in_dispatch: i32) -> i32 {
 #[inline(always)]
 fn write_marker<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32, now: ClockWords) {
     let now = port.await_reading(now);
-    port.write_own(place, prefix | (now.high & marker::TIME_HIGH_MASK));
-    port.write_own(place.wrapping_add(4), now.low);
+    port.store(place, prefix | (now.high & marker::TIME_HIGH_MASK));
+    port.store(place.wrapping_add(4), now.low);
 }
 
 /// Writes data as the format has it, high word first.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the two halves are what is written")]
 fn write_data<P: Port + ?Sized>(port: &mut P, place: u32, data: u64) {
-    port.write_own(place, (data >> 32) as u32);
-    port.write_own(place.wrapping_add(4), data as u32);
+    port.store(place, (data >> 32) as u32);
+    port.store(place.wrapping_add(4), data as u32);
 }

@@ -13,7 +13,7 @@
 use crate::{
     buffer::{DISPATCH_HEADROOM_WORDS, DISPATCH_METADATA_HEADROOM_WORDS},
     state::State,
-    tensix::{LOST_OFFSETS, STATE_BYTES, STATE_OFFSET, Tile},
+    tensix::{LOST_OFFSET, STATE_BYTES, STATE_OFFSET, Tile},
 };
 use core::mem::offset_of;
 
@@ -68,12 +68,12 @@ exported! {
 
 #[inline(always)]
 fn open_scope(is_child: u32, id: u32) {
-    crate::guard::open_scope(scope(is_child), zone_id(id));
+    crate::tensix::with(|state, port| state.open_scope(port, scope(is_child), zone_id(id)));
 }
 
 #[inline(always)]
 fn close_scope(is_child: u32, id: u32) {
-    crate::guard::close_scope(scope(is_child), zone_id(id));
+    crate::tensix::with(|state, port| state.close_scope(port, scope(is_child), zone_id(id)));
 }
 
 #[inline(always)]
@@ -87,7 +87,7 @@ const fn zone_id(id: u32) -> wire::ZoneId {
     wire::ZoneId(id as u16)
 }
 
-/// Exports functions that count a loss, as [`State::lose`] does.
+/// Exports functions that count a loss, as [`State::lose`] does, up to what a trailer can hold.
 ///
 /// A hot path calls them with `call t0, name`; they change `t1` and `t2` and nothing else,
 /// so that the path needs no stack and saves no registers.
@@ -102,10 +102,12 @@ macro_rules! counting {
                         "lui t1, %hi(__kprof_state + {offset})",
                         "lw t2, %lo(__kprof_state + {offset})(t1)",
                         "addi t2, t2, 1",
-                        "beqz t2, 2f",
+                        "srli t1, t2, 28",
+                        "bnez t1, 2f",
+                        "lui t1, %hi(__kprof_state + {offset})",
                         "sw t2, %lo(__kprof_state + {offset})(t1)",
                         "2: jr t0",
-                        offset = const super::LOST_OFFSETS[$kind],
+                        offset = const super::LOST_OFFSET + 4 * $kind,
                     )
                 }
             }

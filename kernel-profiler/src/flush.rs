@@ -4,56 +4,111 @@
 //! do control words say that they are there.
 
 use crate::{
-    lane::{self, CONTROL, Lanes},
-    loss::{self, Trailer},
+    lane::{CONTROL, DEVICE_END, HOST_END, NEXT_END, VECTOR_BYTES},
     names,
-    port::{Port, PushDestination, PushSource},
+    port::Port,
     state::{State, bytes, word_count},
 };
-use wire::{
-    Header, PacketKind, ZoneId, control::ext, loss::TRAILER_WORDS_MAX, marker,
-    risc::RISCS_PER_CORE, run::ID_LH, vector,
-};
+use wire::{Header, PacketKind, ZoneId, control::ext, loss::TRAILER_WORDS, marker, vector};
 
 /// Words of a run without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
 impl State {
-    /// Pushes the vector of every RISC that has published one; returns whether that was
-    /// possible.
+    /// Pushes the vector of every RISC that has published one.
     ///
-    /// It is not while the NoC holds a linked transaction. Then everything stays as it is,
-    /// for the next launch to push.
-    pub(crate) fn push_published<P: Port + ?Sized>(&self, port: &mut P) -> bool {
+    /// Not while the NoC holds a linked transaction. Then everything stays as it is, for the
+    /// next launch to push.
+    #[inline(never)]
+    pub(crate) fn push_published<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_linked() {
-            return false;
+            return;
         }
-        let lanes = Lanes::read(port);
-        let mut batch = Batch::new(port, lanes);
-        let mut host_ends = [NOT_PUSHED; RISCS_PER_CORE];
-        let mut dropped = 0;
-        let count = lane::risc_count(batch.port);
-        for (risc_index, end) in host_ends.iter_mut().enumerate().take(count) {
-            let published = batch.port.control(CONTROL.device_end + risc_index);
-            if published != 0 {
-                let run = PublishedRun::read(batch.port, risc_index, published);
-                let id_word = lane::id_word(risc_index, lanes.flat_id, self.trace_count);
-                if let Some(whole) = run.push_whole(&mut batch, id_word) {
-                    *end = whole;
-                } else {
-                    dropped |= run.push_with_losses(&mut batch, id_word, end);
-                }
+        port.begin_pushes(self.lanes.bank);
+        let first = port.control_place(0);
+        let (mut core, mut vector, mut risc_index) = (first, port.vector_place(0), 0);
+        loop {
+            let words = port.load(core + DEVICE_END);
+            let mut lane_end = 0;
+            if words != 0 {
+                lane_end = self.push_run(port, (core, vector, risc_index), words);
+            }
+            port.store(core + NEXT_END, lane_end);
+            core += 4;
+            vector += VECTOR_BYTES;
+            risc_index += 1;
+            if risc_index == port.risc_count() {
+                break;
             }
         }
-        let port = batch.finish();
-        for (risc_index, end) in host_ends.into_iter().enumerate().take(count) {
-            if end != NOT_PUSHED {
-                port.set_control(CONTROL.host_end + risc_index, end);
-                port.set_control(CONTROL.device_end + risc_index, 0);
+        port.wait_for_pushes();
+        port.end_pushes();
+        loop {
+            core -= 4;
+            let lane_end = port.load(core + NEXT_END);
+            if lane_end != 0 {
+                port.store(core + HOST_END, lane_end - HANDLED);
+                port.store(core + DEVICE_END, 0);
+            }
+            if core == first {
+                break;
             }
         }
-        loss::set_dropped(port, dropped);
-        true
+        let runs = port.control(CONTROL.run_counter);
+        port.set_control(CONTROL.run_counter, runs.wrapping_add(1));
+        port.set_control(CONTROL.profiler_done, 1);
+    }
+
+    /// Pushes a run: all of it, or the guaranteed part, or nothing, whatever the lane can take.
+    /// Returns [`HANDLED`] and the lane's new end. `core` and `vector` are the places of the
+    /// RISC's first words.
+    ///
+    /// The usual case is that nothing was lost and all of it fits. Otherwise the losses go
+    /// into a trailer behind the run, or into the loss log if there is no room for that.
+    #[inline(always)]
+    fn push_run<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        (core, vector, risc_index): (u32, u32, usize),
+        words: u32,
+    ) -> u32 {
+        // The end comes from another RISC's hands; nonsense is brought back into the vector.
+        let mut words = words.min(word_count(vector::VECTOR_WORDS)) & !(PUSH_ALIGN_WORDS - 1);
+        let limit = self.lanes.limit(port, core);
+        let mut end = port.load(core + HOST_END);
+        let has_losses = port.load(vector) != 0 || end.wrapping_add(words) > limit;
+        if has_losses {
+            port.wait_for_pushes();
+            words = self.take_losses(port, (vector, risc_index), words, (end, limit));
+        }
+        if end.wrapping_add(words) <= limit {
+            self.send(port, vector, words, risc_index, end);
+            end = end.wrapping_add(words);
+            if !has_losses {
+                return end.wrapping_add(HANDLED);
+            }
+            // A trailer belongs to the run before it.
+            if end.wrapping_add(TRAILER_WORDS) <= limit {
+                let trailer = port.control_place(ext::TRAILER);
+                self.send(port, trailer, TRAILER_WORDS, risc_index, end);
+                return end.wrapping_add(TRAILER_WORDS + HANDLED);
+            }
+        }
+        self.log_launch(port, core, vector);
+        end.wrapping_add(HANDLED)
+    }
+
+    /// Starts a write to a lane, from word `end` of it on.
+    #[inline(never)]
+    fn send<P: Port + ?Sized>(
+        &self,
+        port: &mut P,
+        place: u32,
+        words: u32,
+        risc_index: usize,
+        end: u32,
+    ) {
+        port.push(place, words, self.lanes.address(risc_index, end));
     }
 
     /// Pushes what this RISC has recorded so far and starts a new run.
@@ -67,29 +122,26 @@ impl State {
     #[cold]
     #[inline(never)]
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let recorded_words = self.cursor.wrapping_sub(port.own_place()) >> 2;
-        let is_worthwhile = self.is_recording && recorded_words > GUARANTEED_WORDS;
+        let risc_index = port.risc_index();
+        let vector = port.vector_place(risc_index);
+        let is_worthwhile = self.is_recording() && self.cursor > vector + GUARANTEED_WORDS * 4;
         if !is_worthwhile || !port.can_quick_push() || port.is_linked() {
             return;
         }
         let started = port.now();
-        let risc_index = port.risc_index();
-        let lanes = Lanes::read(port);
-        let host_end = port.control(CONTROL.host_end + risc_index);
+        let core = port.control_place(risc_index);
+        let host_end = port.load(core + HOST_END);
         let words = self.pad(port);
-        let needed = words + GUARANTEED_WORDS + TRAILER_WORDS_MAX;
-        if lanes.words_free(host_end) < needed || is_lane_closed(port, risc_index) {
+        let needed = words + GUARANTEED_WORDS + TRAILER_WORDS;
+        if host_end.wrapping_add(needed) > self.lanes.limit(port, core) {
             return;
         }
-        let trace_field = port.vector(risc_index, ID_LH) & lane::PACKING.trace_field();
-        lane::stamp_id(port, risc_index, lane::id_word(risc_index, lanes.flat_id, 0) | trace_field);
-        let mut batch = Batch::new(port, lanes);
-        let place = lanes.place(risc_index, host_end);
-        batch.push_rarely(PushSource::Vector { risc_index }, words, place);
-        let port = batch.finish();
-        port.set_control(CONTROL.host_end + risc_index, host_end.wrapping_add(words));
-        self.empty(port);
-        self.has_quick_pushed = true;
+        port.begin_pushes(self.lanes.bank);
+        self.send(port, vector, words, risc_index, host_end);
+        port.wait_for_pushes();
+        port.end_pushes();
+        port.store(core + HOST_END, host_end.wrapping_add(words));
+        self.empty(vector);
         self.record_quick_push(port, started);
     }
 
@@ -136,167 +188,7 @@ impl State {
 /// counts as no loss.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
-/// Whether a lane takes nothing more until the host has read it.
-pub(crate) fn is_lane_closed<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> bool {
-    port.control(ext::LOST_LAUNCHES + risc_index) != 0
-}
+/// Set in a lane's new end, a multiple of four, to say that the run is done with.
+const HANDLED: u32 = 1;
 
-/// A lane's end that says that nothing was pushed; no pushed run ends at word 0.
-const NOT_PUSHED: u32 = 0;
-
-/// What a RISC has published and the aggregating RISC has not pushed yet.
-#[derive(Clone, Copy)]
-struct PublishedRun {
-    risc_index: usize,
-    words: u32,
-    host_end: u32,
-}
-
-impl PublishedRun {
-    /// Reads how long the run is. Its end comes from another RISC's hands, so that nonsense
-    /// is brought back into the vector.
-    #[inline(always)]
-    fn read<P: Port + ?Sized>(port: &mut P, risc_index: usize, published: u32) -> Self {
-        let aligned = published & !(word_count(vector::PUSH_ALIGN_WORDS) - 1);
-        let words = aligned.clamp(GUARANTEED_WORDS, word_count(vector::VECTOR_WORDS));
-        Self { risc_index, words, host_end: port.control(CONTROL.host_end + risc_index) }
-    }
-
-    /// The usual case: nothing was lost and all of it fits. Returns the lane's new end.
-    #[inline(always)]
-    fn push_whole<P: Port + ?Sized>(&self, batch: &mut Batch<'_, P>, id_word: u32) -> Option<u32> {
-        let Self { risc_index, words, host_end } = *self;
-        if words > batch.lanes.words_free(host_end)
-            || loss::has_left(batch.port, risc_index)
-            || is_lane_closed(batch.port, risc_index)
-        {
-            return None;
-        }
-        batch.port.set_vector(risc_index, ID_LH, id_word);
-        batch.push(PushSource::Vector { risc_index }, words, self.place(&batch.lanes, host_end));
-        Some(host_end.wrapping_add(words))
-    }
-
-    /// Pushes all, or the guaranteed part, or nothing: whatever the lane can take beside the
-    /// trailer. Sets `end` if it pushes; returns the RISC's bit if DRAM was too full.
-    #[cold]
-    #[inline(never)]
-    fn push_with_losses<P: Port + ?Sized>(
-        self,
-        batch: &mut Batch<'_, P>,
-        id_word: u32,
-        end: &mut u32,
-    ) -> u32 {
-        let Self { risc_index, mut words, host_end } = self;
-        let mut trailer = Trailer::of_l1(loss::left_behind(batch.port, risc_index));
-        lane::stamp_id(batch.port, risc_index, id_word);
-        let is_closed = is_lane_closed(batch.port, risc_index);
-        let free = if is_closed { 0 } else { batch.lanes.words_free(host_end) };
-        let has_dropped = words.wrapping_add(trailer.words()) > free;
-        if has_dropped {
-            let optional = loss::optional_records(batch.port, risc_index, words as usize);
-            trailer.dram_full = optional;
-            words = GUARANTEED_WORDS;
-            if words.wrapping_add(trailer.words()) > free {
-                self.log(batch.port, &trailer);
-                return 1 << risc_index;
-            }
-        }
-        let place = self.place(&batch.lanes, host_end);
-        batch.push_rarely(PushSource::Vector { risc_index }, words, place);
-        *end = batch.push_trailer(&trailer, risc_index, host_end.wrapping_add(words));
-        u32::from(has_dropped) << risc_index
-    }
-
-    fn place(&self, lanes: &Lanes, word: u32) -> PushDestination {
-        lanes.place(self.risc_index, word)
-    }
-
-    /// Enters the run into the loss log, which takes the place of its markers.
-    fn log<P: Port + ?Sized>(&self, port: &mut P, trailer: &Trailer) {
-        let counts = trailer
-            .l1_full
-            .saturating_add(trailer.dram_full)
-            .saturating_add(loss::guaranteed_zones(port, self.risc_index));
-        loss::log_launch(port, self.risc_index, counts);
-        port.set_control(CONTROL.device_end + self.risc_index, 0);
-    }
-}
-
-/// A series of pushes that ends with one wait.
-struct Batch<'a, P: Port + ?Sized> {
-    port: &'a mut P,
-    lanes: Lanes,
-    has_begun: bool,
-    is_staging_busy: bool,
-}
-
-impl<'a, P: Port + ?Sized> Batch<'a, P> {
-    const fn new(port: &'a mut P, lanes: Lanes) -> Self {
-        Self { port, lanes, has_begun: false, is_staging_busy: false }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, source: PushSource, words: u32, destination: PushDestination) {
-        if !self.has_begun {
-            self.begin();
-        }
-        self.port.push(source, words, destination);
-    }
-
-    /// As [`Batch::push`], where code should be small and not fast.
-    #[inline(never)]
-    fn push_rarely(&mut self, source: PushSource, words: u32, destination: PushDestination) {
-        self.push(source, words, destination);
-    }
-
-    #[inline(never)]
-    fn begin(&mut self) {
-        self.port.begin_pushes();
-        self.has_begun = true;
-    }
-
-    /// Pushes a trailer to the lane of a RISC from word `end` on; returns the lane's new end.
-    fn push_trailer(&mut self, trailer: &Trailer, risc_index: usize, end: u32) -> u32 {
-        let mut staging = Staging { risc_index, end, is_half_full: false };
-        trailer.for_each_pair(|pair| self.stage(&mut staging, pair));
-        staging.end
-    }
-
-    /// Stages a pair; every second one sends both on their way.
-    #[inline(never)]
-    fn stage(&mut self, staging: &mut Staging, [high, low]: [u32; 2]) {
-        if core::mem::take(&mut self.is_staging_busy) {
-            self.port.wait_for_pushes();
-        }
-        let word = if staging.is_half_full { ext::TRAILER + 2 } else { ext::TRAILER };
-        self.port.set_control(word, high);
-        self.port.set_control(word + 1, low);
-        staging.is_half_full = !staging.is_half_full;
-        if !staging.is_half_full {
-            let place = self.lanes.place(staging.risc_index, staging.end);
-            self.push_rarely(PushSource::Trailer, STAGED_WORDS, place);
-            self.is_staging_busy = true;
-            staging.end = staging.end.wrapping_add(STAGED_WORDS);
-        }
-    }
-
-    /// Waits until all words are in DRAM.
-    fn finish(self) -> &'a mut P {
-        if self.has_begun {
-            self.port.wait_for_pushes();
-            self.port.end_pushes();
-        }
-        self.port
-    }
-}
-
-/// Where a trailer goes, pair by pair.
-struct Staging {
-    risc_index: usize,
-    end: u32,
-    is_half_full: bool,
-}
-
-/// Words that are staged and pushed at once.
-const STAGED_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);
+const PUSH_ALIGN_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::{
+    call,
     launch::{self, Scope},
     port::{Clock, ClockWords, Port},
     processor::with,
@@ -25,7 +26,11 @@ pub struct ZoneGuard<const ID: u16> {
 impl<const ID: u16> ZoneGuard<ID> {
     #[inline(always)]
     pub(crate) fn open() -> Self {
-        let is_recorded = with(|state, port| state.open_zone(port, ZoneId(ID)));
+        let is_recorded = if cfg!(feature = "out-of-line") {
+            call::open_zone(call::shifted(ID))
+        } else {
+            with(|state, port| state.open_zone(port, ZoneId(ID)))
+        };
         Self { is_recorded, on_this_risc: PhantomData }
     }
 
@@ -38,7 +43,9 @@ impl<const ID: u16> ZoneGuard<ID> {
 impl<const ID: u16> Drop for ZoneGuard<ID> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.is_recorded {
+        if cfg!(feature = "out-of-line") {
+            call::close_zone(call::shifted(ID), self.is_recorded);
+        } else if self.is_recorded {
             with(|state, port| state.close_zone(port, ZoneId(ID)));
         }
     }
@@ -56,7 +63,7 @@ impl MainGuard {
     #[inline(always)]
     pub(crate) fn open(scope: Scope, id: u16) -> Self {
         let id = ZoneId(id);
-        open_scope(scope, id);
+        with(|state, port| state.open_scope(port, scope, id));
         Self { scope, id, on_this_risc: PhantomData }
     }
 }
@@ -64,18 +71,8 @@ impl MainGuard {
 impl Drop for MainGuard {
     #[inline(always)]
     fn drop(&mut self) {
-        close_scope(self.scope, self.id);
+        with(|state, port| state.close_scope(port, self.scope, self.id));
     }
-}
-
-#[inline(never)]
-pub(crate) fn open_scope(scope: Scope, id: ZoneId) {
-    with(|state, port| state.open_scope(port, scope, id));
-}
-
-#[inline(never)]
-pub(crate) fn close_scope(scope: Scope, id: ZoneId) {
-    with(|state, port| state.close_scope(port, scope, id));
 }
 
 /// An open sum zone; without sums it is empty.

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn h04_a_run_that_comes_too_late_to_be_kept_is_counted() {
+    fn h04_a_launch_that_finds_an_earlier_run_in_its_vector_is_counted() {
         let mut rig = Rig::new(12_000);
         rig.begin(1);
         rig.riscs[1].open_scope(crate::launch::Scope::Main);
@@ -72,7 +72,8 @@ mod tests {
         rig.riscs[0].close_scope(crate::launch::Scope::Main);
         let runs = rig.runs(1);
         assert_eq!(runs.len(), 1);
-        assert_eq!((runs[0].program_id, runs[0].lost()), (2, [2, 0, 0, 0]));
+        assert_eq!((runs[0].program_id, runs[0].kept().zones), (2, 1));
+        assert_eq!(runs[0].lost(), [1, 0, 0, 0], "FW of the second launch");
     }
 
     #[test]
@@ -170,7 +171,7 @@ mod tests {
     /// The lane has room for the first push and 28 words: the end of the launch goes in.
     #[test]
     fn h09_a_quick_push_leaves_room_for_the_end_of_the_launch() {
-        for lane_words in [12 + 4, 16 + 12, 16 + 24, 16 + 28, 16 + 32, 512] {
+        for lane_words in [12 + 8, 16 + 12, 16 + 24, 16 + 28, 16 + 32, 512] {
             let mut rig = Rig::new(lane_words);
             rig.launch_brisc(1, |risc| {
                 risc.zone(1);
@@ -303,10 +304,11 @@ mod tests {
         let mut rig = Rig::new(52 + 16);
         let body = |risc: &mut TestRisc| (0..10).for_each(|_| risc.zone(1));
         (0..4).for_each(|program| rig.launch_brisc(program, body));
-        assert_eq!(rig.control(29), 2);
+        assert_eq!(rig.runs(0).len(), 2, "the second one's fixed markers alone");
+        assert_eq!(rig.control(29), 3);
         rig.set_control(8, rig.control(C.host_end));
         rig.launch_brisc(4, body);
-        assert_eq!(rig.control(29), 3, "the host has not read the loss log");
+        assert_eq!(rig.control(29), 4, "the host has not read the loss log");
         rig.acknowledge();
         rig.launch_brisc(5, body);
         assert_eq!(rig.runs(0).len(), 1);
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noc_that_stays_linked_costs_the_run_but_not_its_count() {
+    fn a_noc_that_stays_linked_costs_the_launches_that_follow_but_not_their_count() {
         let mut rig = Rig::new(12_000);
         rig.set_linked(true);
         rig.launch_brisc(1, |risc| (0..7).for_each(|_| risc.zone(1)));
@@ -373,8 +375,8 @@ mod tests {
         rig.riscs[0].close_scope(crate::launch::Scope::Main);
         let runs = rig.runs(0);
         assert_eq!(runs.len(), 1);
-        assert_eq!((runs[0].program_id, runs[0].flat_id), (3, 7));
-        assert_eq!(runs[0].lost()[0], (7 + 2) + (130 + 2));
+        assert_eq!((runs[0].program_id, runs[0].flat_id, runs[0].kept().zones), (1, 7, 7));
+        assert_eq!(runs[0].lost()[0], (130 + 2) + 1);
     }
 
     #[test]

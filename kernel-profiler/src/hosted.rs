@@ -14,8 +14,8 @@
 //! # }
 //! # impl port::Noc for Nowhere {
 //! #     fn is_linked(&mut self) -> bool { false }
-//! #     fn begin_pushes(&mut self) {}
-//! #     fn push(&mut self, _: port::PushSource, _: u32, _: port::PushDestination) {}
+//! #     fn begin_pushes(&mut self, _: u32) {}
+//! #     fn push(&mut self, _: u32, _: u32, _: u32) {}
 //! #     fn wait_for_pushes(&mut self) {}
 //! #     fn end_pushes(&mut self) {}
 //! # }

@@ -17,11 +17,13 @@
 //! Trace-only mode replaces the launch by the replay: [`crate::trace`].
 
 use crate::{
-    flush::{self, GUARANTEED_WORDS},
-    lane::{self, CONTROL, Lanes},
-    loss,
+    flush::GUARANTEED_WORDS,
+    lane::{
+        self, CONTROL, DEVICE_END, HOST_END, LOSS_LOG_WORDS, LOST_LAUNCHES, SEEN_END, SEEN_LOST,
+        VECTOR_BYTES,
+    },
     port::{ClockWords, Port},
-    state::{NOTHING_LOST, State, Sum, bytes},
+    state::{State, Sum, UNUSED_SUMS, bytes, offset},
 };
 use wire::{
     Cycles, Header, PacketKind, ZoneId,
@@ -42,25 +44,27 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Word of the zone's start.
-    pub(crate) const fn start(self) -> usize {
+    /// Place of the zone's start in a vector.
+    pub(crate) const fn start(self) -> u32 {
         match self {
-            Self::Main => vector::MAIN_START,
-            Self::MainChild => vector::CHILD_START,
+            Self::Main => offset(vector::MAIN_START),
+            Self::MainChild => offset(vector::CHILD_START),
         }
     }
 
-    /// Word of the zone's end.
-    pub(crate) const fn end(self) -> usize {
-        match self {
-            Self::Main => vector::MAIN_END,
-            Self::MainChild => vector::CHILD_END,
-        }
+    /// Place of the zone's end in a vector.
+    pub(crate) const fn end(self) -> u32 {
+        const _: () = assert!(vector::MAIN_END == vector::MAIN_START + marker::MARKER_WORDS);
+        const _: () = assert!(vector::CHILD_END == vector::CHILD_START + marker::MARKER_WORDS);
+        self.start() + offset(marker::MARKER_WORDS)
     }
 }
 
 impl State {
     /// Opens a fixed zone; the main one begins the launch.
+    ///
+    /// Where the launch is not recorded, the zone is counted as lost.
+    #[inline(always)]
     pub fn open_scope<P: Port + ?Sized>(&mut self, port: &mut P, scope: Scope, id: ZoneId) {
         if port.is_trace_only() {
             return crate::trace::open(port, scope, id);
@@ -68,66 +72,92 @@ impl State {
         if scope == Scope::Main {
             self.init(port);
         }
-        let risc_index = port.risc_index();
-        mark(port, (risc_index, scope.start()), Header::prefix(PacketKind::ZoneStart, id));
+        self.mark(port, scope.start(), Header::prefix(PacketKind::ZoneStart, id));
     }
 
     /// Closes a fixed zone; the main one ends the launch.
+    #[inline(always)]
     pub fn close_scope<P: Port + ?Sized>(&mut self, port: &mut P, scope: Scope, id: ZoneId) {
         if port.is_trace_only() {
             return crate::trace::close(port, scope, id);
         }
-        let risc_index = port.risc_index();
-        mark(port, (risc_index, scope.end()), Header::prefix(PacketKind::ZoneEnd, id));
+        self.mark(port, scope.end(), Header::prefix(PacketKind::ZoneEnd, id));
         if scope == Scope::Main {
             self.finish(port);
         }
     }
 
+    /// Writes a marker into a fixed slot of this RISC's vector; where the launch is not
+    /// recorded, counts the zone that it begins, if any, as lost.
+    #[inline(never)]
+    pub(crate) fn mark<P: Port + ?Sized>(&mut self, port: &mut P, slot: u32, prefix: u32) {
+        const IS_END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0)) ^ marker::EMPTY_HEADER;
+        if self.is_recording() {
+            mark(port, self.vector + slot, prefix);
+        } else if prefix & IS_END == 0 {
+            self.lose(LossKind::Zone);
+        }
+    }
+
     /// Begins a launch with empty buffers.
+    ///
+    /// Nothing of it is recorded if its lane is full, or if its vector still holds a run
+    /// that could not be pushed.
+    #[inline(never)]
     pub fn init<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.read_lanes(port);
         let risc_index = port.risc_index();
         if lane::is_aggregator(port) {
             self.prepare_lanes(port);
             port.set_control(CONTROL.profiler_done, 0);
         }
-        if port.control(CONTROL.device_end + risc_index) != 0 {
-            self.give_up_pending(port);
+        let vector = port.vector_place(risc_index);
+        self.empty(vector);
+        if port.sums_enabled() {
+            self.sums = UNUSED_SUMS;
         }
-        let host_end = port.control(CONTROL.host_end + risc_index);
-        let is_full = Lanes::read(port).words_free(host_end) < GUARANTEED_WORDS
-            || flush::is_lane_closed(port, risc_index);
-        self.empty(port);
-        if is_full || port.is_trace_only() {
-            self.stop_recording();
+        let core = port.control_place(risc_index);
+        let has_reason = port.load(core + DEVICE_END) | port.load(core + LOST_LAUNCHES) != 0
+            || port.load(core + HOST_END).wrapping_add(GUARANTEED_WORDS) > self.lanes.words;
+        if has_reason || port.is_trace_only() {
+            return self.stop_recording();
         }
-        self.sums = Self::new().sums;
-        self.has_quick_pushed = false;
-        clear_scopes(port, risc_index);
+        clear_run(port, vector);
+    }
+
+    /// Takes over what the host says about this core.
+    #[inline(always)]
+    pub(crate) fn read_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let flat_id = port.control(CONTROL.flat_id);
+        self.id_word = lane::PACKING.pack(0, flat_id, self.trace_count);
+        self.lanes.read(port, flat_id);
     }
 
     /// Ends a launch: every RISC publishes, the aggregating one pushes.
+    #[inline(never)]
     pub fn finish<P: Port + ?Sized>(&mut self, port: &mut P) {
         let is_aggregator = lane::is_aggregator(port);
         if is_aggregator && port.control(CONTROL.profiler_done) != 0 {
-            let discarded = port.control(ext::DISCARDED_LAUNCHES);
-            port.set_control(ext::DISCARDED_LAUNCHES, discarded.saturating_add(1));
-            self.lost = NOTHING_LOST;
-            return self.stop_recording();
+            return self.discard_launch(port);
         }
         self.append_sums(port);
-        let risc_index = port.risc_index();
+        self.leave_losses(port);
+        self.publish(port);
+        if is_aggregator {
+            self.push_published(port);
+        }
+    }
+
+    /// Says that this RISC's vector is ready to be pushed. One that holds an earlier run still
+    /// is.
+    #[inline(never)]
+    fn publish<P: Port + ?Sized>(&mut self, port: &mut P) {
         let words = self.pad(port);
-        if !self.lost.is_zero() {
-            loss::leave(port, risc_index, self.lost);
-            self.lost = NOTHING_LOST;
+        let device_end = port.control_place(port.risc_index()) + DEVICE_END;
+        if self.is_recording() || port.load(device_end) == 0 {
+            port.store(device_end, words);
         }
         self.stop_recording();
-        port.set_control(CONTROL.device_end + risc_index, words);
-        if is_aggregator && self.push_published(port) {
-            count_run(port);
-            port.set_control(CONTROL.profiler_done, 1);
-        }
     }
 
     /// Says whether a kernel runs on this core in this launch; if not, the launch leaves
@@ -136,16 +166,28 @@ impl State {
         port.set_control(CONTROL.profiler_done, u32::from(!is_valid));
     }
 
-    /// Sets the program id of this launch for all RISCs of the core.
+    /// Sets the program id of this launch for all RISCs of the core, with the other ID words.
     ///
     /// A vector that waits for its push belongs to an earlier launch and keeps its id.
-    pub fn set_counter<P: Port + ?Sized>(port: &mut P, program_id: u32) {
+    #[inline(never)]
+    pub fn set_counter<P: Port + ?Sized>(&self, port: &mut P, program_id: u32) {
         if port.is_trace_only() {
             return;
         }
-        for risc_index in 0..lane::risc_count(port) {
-            if port.control(CONTROL.device_end + risc_index) == 0 {
-                port.set_vector(risc_index, ID_LL, program_id);
+        let mut core = port.control_place(0);
+        let mut vector = port.vector_place(0);
+        let mut id_word = self.id_word;
+        let end = port.control_place(port.risc_count());
+        loop {
+            if port.load(core + DEVICE_END) == 0 {
+                port.store(vector + offset(ID_LH), id_word);
+                port.store(vector + offset(ID_LL), program_id);
+            }
+            core += 4;
+            vector += VECTOR_BYTES;
+            id_word += 1;
+            if core == end {
+                break;
             }
         }
     }
@@ -158,18 +200,11 @@ impl State {
         }
     }
 
-    /// Counts a trace replay; the ID words of the runs that follow carry the count.
+    /// Counts a trace replay; the ID words of the launches that follow carry the count.
+    #[inline(always)]
     pub fn increment_trace_count<P: Port + ?Sized>(&mut self, port: &mut P) {
-        if port.is_trace_only() {
-            return;
-        }
-        self.trace_count = self.trace_count.wrapping_add(1);
-        let flat_id = port.control(CONTROL.flat_id);
-        for risc_index in 0..lane::risc_count(port) {
-            if port.control(CONTROL.device_end + risc_index) == 0 {
-                let id_word = lane::id_word(risc_index, flat_id, self.trace_count);
-                port.set_vector(risc_index, ID_LH, id_word);
-            }
+        if !port.is_trace_only() {
+            self.trace_count = self.trace_count.wrapping_add(1);
         }
     }
 
@@ -208,66 +243,36 @@ impl State {
                 self.lose(LossKind::Sum);
             }
         }
-        self.sums = Self::new().sums;
+        self.sums = UNUSED_SUMS;
     }
 
     /// What the aggregating RISC does to all lanes before a launch.
-    pub(crate) fn prepare_lanes<P: Port + ?Sized>(&self, port: &mut P) {
-        if port.control(CONTROL.run_counter) == 0 {
-            self.start_afresh(port);
-        }
-        let mut pending = 0;
-        for risc_index in 0..lane::risc_count(port) {
-            rewind_if_read(port, risc_index);
-            pending |= port.control(CONTROL.device_end + risc_index);
-        }
-        let discarded = port.control(ext::DISCARDED_LAUNCHES);
-        if discarded != 0 && port.control(ext::SEEN_DISCARDED) == discarded {
-            port.set_control(ext::DISCARDED_LAUNCHES, 0);
-            port.set_control(ext::SEEN_DISCARDED, 0);
-        }
-        if pending != 0 && self.push_published(port) {
-            count_run(port);
-        }
-    }
-
-    /// Introduces the core to a host that has zeroed its control vector.
-    fn start_afresh<P: Port + ?Sized>(&self, port: &mut P) {
+    #[inline(always)]
+    pub(crate) fn prepare_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
+        // A host that resets a core zeroes these words.
         port.set_control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
         if let Some(place) = port.noc_coordinates() {
             port.set_control(CONTROL.noc_x, place.x);
             port.set_control(CONTROL.noc_y, place.y);
         }
-        let flat_id = port.control(CONTROL.flat_id);
-        for risc_index in 0..lane::risc_count(port) {
-            if port.control(CONTROL.device_end + risc_index) == 0 {
-                let id_word = lane::id_word(risc_index, flat_id, self.trace_count);
-                lane::stamp_id(port, risc_index, id_word);
-                port.set_vector(risc_index, ID_LL, 0);
+        let mut pending = 0;
+        let mut risc_index = 0;
+        loop {
+            let core = port.control_place(risc_index);
+            rewind_if_read(port, core, risc_index);
+            pending |= port.load(core + DEVICE_END);
+            risc_index += 1;
+            if risc_index == port.risc_count() {
+                break;
             }
         }
-    }
-
-    /// Counts a run that was published but could not be pushed before its vector is needed
-    /// again, and takes over the ids that passed it by.
-    #[cold]
-    fn give_up_pending<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let risc_index = port.risc_index();
-        let words = port.control(CONTROL.device_end + risc_index) as usize;
-        let words = words.min(vector::VECTOR_WORDS);
-        self.lost = self
-            .lost
-            .saturating_add(loss::left_behind(port, risc_index))
-            .saturating_add(loss::optional_records(port, risc_index, words));
-        if !self.has_quick_pushed {
-            self.lost = self.lost.saturating_add(loss::guaranteed_zones(port, risc_index));
+        if port.control(ext::SEEN_DISCARDED) == port.control(ext::DISCARDED_LAUNCHES) {
+            port.set_control(ext::DISCARDED_LAUNCHES, 0);
+            port.set_control(ext::SEEN_DISCARDED, 0);
         }
-        port.set_control(CONTROL.device_end + risc_index, 0);
-        let program_id = port.vector(AGGREGATOR, ID_LL);
-        let trace_field = port.vector(AGGREGATOR, ID_LH) & lane::PACKING.trace_field();
-        let flat_id = port.control(CONTROL.flat_id);
-        lane::stamp_id(port, risc_index, lane::id_word(risc_index, flat_id, 0) | trace_field);
-        port.set_vector(risc_index, ID_LL, program_id);
+        if pending != 0 {
+            self.push_published(port);
+        }
     }
 }
 
@@ -278,46 +283,46 @@ pub fn cycles_since(started: ClockWords, now: ClockWords) -> u64 {
     now.wrapping_since(started, u64::BITS)
 }
 
-/// Writes a marker into a fixed slot.
+/// Writes a marker.
 #[inline(always)]
-pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, at: (usize, usize), prefix: u32) {
+pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     let now = port.now();
-    let (risc_index, word) = at;
-    port.set_vector(risc_index, word, prefix | (now.high & marker::TIME_HIGH_MASK));
-    port.set_vector(risc_index, word + 1, now.low);
+    port.store(place, prefix | (now.high & marker::TIME_HIGH_MASK));
+    port.store(place + 4, now.low);
 }
 
-/// Empties the fixed slots of a RISC, both words of each, as upstream does.
-pub(crate) fn clear_scopes<P: Port + ?Sized>(port: &mut P, risc_index: usize) {
-    for word in vector::MAIN_START..vector::FIRST_OPTIONAL {
-        port.set_vector(risc_index, word, marker::EMPTY_HEADER);
+/// Empties a vector for a new run: no losses left in the ID words, and the fixed slots
+/// empty, both words of each, as upstream does.
+#[inline(always)]
+pub(crate) fn clear_run<P: Port + ?Sized>(port: &mut P, vector: u32) {
+    port.store(vector, 0);
+    port.store(vector + 4, 0);
+    let mut place = vector + offset(vector::FIRST_OPTIONAL);
+    loop {
+        place -= 4;
+        port.store(place, marker::EMPTY_HEADER);
+        if place == vector + offset(vector::MAIN_START) {
+            break;
+        }
     }
 }
 
 /// Gives a lane back to the device once the host has read all of it.
-fn rewind_if_read<P: Port + ?Sized>(port: &mut P, risc_index: usize) {
-    let host_end = port.control(CONTROL.host_end + risc_index);
-    let seen_end = port.control(ext::SEEN_END + risc_index);
-    if seen_end != host_end {
-        return;
-    }
-    let lost_launches = port.control(ext::LOST_LAUNCHES + risc_index);
-    let seen_lost = port.control(ext::SEEN_LOST + risc_index);
-    if seen_lost != lost_launches || host_end | lost_launches == 0 {
-        return;
-    }
-    for word in
-        [CONTROL.host_end, ext::LOST_LAUNCHES, ext::LOSS_LOG_WORDS, ext::SEEN_END, ext::SEEN_LOST]
+#[inline(never)]
+fn rewind_if_read<P: Port + ?Sized>(port: &mut P, core: u32, risc_index: usize) {
+    let host_end = port.load(core + HOST_END);
+    let lost_launches = port.load(core + LOST_LAUNCHES);
+    if port.load(core + SEEN_END) != host_end
+        || port.load(core + SEEN_LOST) != lost_launches
+        || host_end | lost_launches == 0
     {
-        port.set_control(word + risc_index, 0);
+        return;
     }
+    port.store(core + HOST_END, 0);
+    port.store(core + LOST_LAUNCHES, 0);
+    port.store(core + LOSS_LOG_WORDS, 0);
+    port.store(core + SEEN_END, 0);
+    port.store(core + SEEN_LOST, 0);
     let dropped = port.control(CONTROL.dropped_zones);
     port.set_control(CONTROL.dropped_zones, dropped & !(1 << risc_index));
 }
-
-pub(crate) fn count_run<P: Port + ?Sized>(port: &mut P) {
-    let runs = port.control(CONTROL.run_counter);
-    port.set_control(CONTROL.run_counter, runs.wrapping_add(1).max(1));
-}
-
-const AGGREGATOR: usize = 0;

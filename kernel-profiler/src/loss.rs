@@ -5,228 +5,250 @@
 //! vector, which carry nothing until the run is stamped: room is guaranteed there even
 //! where the vector is full. From there they become a trailer in DRAM or an extent of
 //! the loss log ([`wire::loss`]).
+//!
+//! All of it is made to be small and to need little stack, since firmware has little room
+//! for either: counters are arrays in the RISC's state, and nothing is passed by value.
 
+#[cfg(target_arch = "riscv32")]
+use crate::tensix::increment;
 use crate::{
-    lane::CONTROL,
+    flush::GUARANTEED_WORDS,
+    lane::{CONTROL, DEVICE_END, LOSS_LOG_WORDS, LOST_LAUNCHES},
+    launch::clear_run,
     port::Port,
-    state::{NOTHING_LOST, State},
+    state::{NOTHING_LOST, State, offset, word_count},
 };
 use wire::{
     Header, PacketKind,
     control::ext,
-    loss::{
-        EXTENT_WORDS, EXTENTS_MAX, LOG_START, LossCounts, LossExtent, LossKind, TrailerCause,
-        TrailerPair,
-    },
-    marker, vector,
+    loss::{self, EXTENT_WORDS, EXTENTS_MAX, LOG_START, LossKind, TRAILER_WORDS, TrailerCause},
+    marker,
+    run::{ID_LH, ID_LL},
+    vector::{FIRST_OPTIONAL, MAIN_START},
 };
 
 impl State {
     /// Counts one record that found no room.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn lose(&mut self, kind: LossKind) {
-        let count = match kind {
-            LossKind::Zone => &mut self.lost.zones,
-            LossKind::Data => &mut self.lost.data,
-            LossKind::Event => &mut self.lost.events,
-            LossKind::Sum => &mut self.lost.sums,
-        };
-        *count = count.saturating_add(1);
+        increment(&mut self.lost[kind as usize]);
     }
-}
 
-/// Leaves a RISC's losses for the aggregating RISC, in ID words 0 to 2 of its vector.
-///
-/// Word 0 is otherwise zero, so its top bit says that losses are there.
-pub(crate) fn leave<P: Port + ?Sized>(port: &mut P, risc_index: usize, lost: LossCounts) {
-    let zones = lost.zones.min(!LEFT_BEHIND);
-    let events = lost.events.min(u32::MAX >> SUM_BITS);
-    let sums = lost.sums.min(SUM_MASK);
-    port.set_vector(risc_index, 0, LEFT_BEHIND | zones);
-    port.set_vector(risc_index, 1, lost.data);
-    port.set_vector(risc_index, 2, events << SUM_BITS | sums);
-}
-
-/// Whether [`leave`] has left anything.
-pub(crate) fn has_left<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> bool {
-    port.vector(risc_index, 0) & LEFT_BEHIND != 0
-}
-
-/// Reads what [`leave`] has left.
-pub(crate) fn left_behind<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> LossCounts {
-    if !has_left(port, risc_index) {
-        return NOTHING_LOST;
-    }
-    let flagged_zones = port.vector(risc_index, 0);
-    let data = port.vector(risc_index, 1);
-    let events_and_sums = port.vector(risc_index, 2);
-    LossCounts {
-        zones: flagged_zones & !LEFT_BEHIND,
-        data,
-        events: events_and_sums >> SUM_BITS,
-        sums: events_and_sums & SUM_MASK,
-    }
-}
-
-/// Counts the optional records in words 12 to `end` of a vector. A zone counts by its start.
-pub(crate) fn optional_records<P: Port + ?Sized>(
-    port: &mut P,
-    risc_index: usize,
-    end: usize,
-) -> LossCounts {
-    let mut counts = NOTHING_LOST;
-    let mut index = vector::FIRST_OPTIONAL;
-    while index < end {
-        let header = Header(port.vector(risc_index, index));
-        let kind = header.kind();
-        match kind {
-            Some(PacketKind::ZoneStart) if is_of_kernel(header) => counts.zones += 1,
-            Some(PacketKind::TimestampedData | PacketKind::TimestampedData16B) => counts.data += 1,
-            Some(PacketKind::TimestampedEvent) => counts.events += 1,
-            Some(PacketKind::ZoneTotal) => counts.sums += 1,
-            Some(PacketKind::ZoneStart | PacketKind::ZoneEnd) | None => {}
+    /// Leaves this RISC's losses for the aggregating RISC, in ID words 0 to 2 of its vector, and
+    /// forgets them. If the vector still holds an earlier run, they join those of that run.
+    #[inline(never)]
+    pub(crate) fn leave_losses<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let risc_index = port.risc_index();
+        let vector = port.vector_place(risc_index);
+        let is_pending = port.load(port.control_place(risc_index) + DEVICE_END) != 0;
+        if !self.is_recording() && !is_pending {
+            clear_run(port, vector);
         }
-        index += kind.map_or(marker::MARKER_WORDS, PacketKind::record_words);
-    }
-    counts
-}
-
-/// Whether a zone's start is neither padding nor the runtime's own.
-fn is_of_kernel(start: Header) -> bool {
-    !start.is_empty() && start.id() != crate::flush::QUICK_PUSH_ZONE
-}
-
-/// Counts the fixed zones that have begun: FW and KERNEL.
-pub(crate) fn guaranteed_zones<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> LossCounts {
-    let main = u32::from(!Header(port.vector(risc_index, vector::MAIN_START)).is_empty());
-    let child = u32::from(!Header(port.vector(risc_index, vector::CHILD_START)).is_empty());
-    LossCounts { zones: main + child, ..NOTHING_LOST }
-}
-
-/// The losses that go with one run into DRAM.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Trailer {
-    /// What the L1 vector had no room for.
-    pub(crate) l1_full: LossCounts,
-    /// What the lane had no room for.
-    pub(crate) dram_full: LossCounts,
-}
-
-impl Trailer {
-    pub(crate) const fn of_l1(l1_full: LossCounts) -> Self {
-        Self { l1_full, dram_full: NOTHING_LOST }
+        let [zones, data, events, mut sums] = core::mem::replace(&mut self.lost, NOTHING_LOST);
+        if zones | data | events | sums == 0 {
+            return;
+        }
+        let mut left =
+            [port.load(vector), port.load(vector + 4), port.load(vector + offset(ID_LH))];
+        if left[0] == 0 {
+            left[2] = 0;
+        }
+        if port.sums_enabled() {
+            sums = sums.min(loss::LEFT_SUM_MAX - (left[2] & loss::LEFT_SUM_MAX));
+        }
+        let left = loss::left_behind_with(left, [zones, data, events, sums]);
+        port.store(vector, left[0]);
+        port.store(vector + 4, left[1]);
+        port.store(vector + offset(ID_LH), left[2]);
     }
 
-    /// Words of the trailer, a multiple of the push alignment.
-    pub(crate) fn words(&self) -> u32 {
-        let mut pairs = 0;
-        self.for_each_pair(|_| pairs += 1);
-        pairs * 2
+    /// Counts a launch that ran no kernel here, and forgets what it lost.
+    #[inline(never)]
+    pub(crate) fn discard_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let discarded = port.control(ext::DISCARDED_LAUNCHES);
+        port.set_control(ext::DISCARDED_LAUNCHES, discarded.wrapping_add(1));
+        self.lost = NOTHING_LOST;
+        self.stop_recording();
     }
 
-    /// Calls `visit` with every pair of the trailer, and with a pair of padding if their
-    /// number is odd.
-    pub(crate) fn for_each_pair(&self, mut visit: impl FnMut([u32; 2])) {
-        let mut is_odd = false;
-        for cause in [TrailerCause::L1Full, TrailerCause::DramFull] {
-            for kind in LossKind::ALL {
-                let count = self.count(cause, kind);
-                if count != 0 {
-                    is_odd = !is_odd;
-                    visit(TrailerPair { cause, kind, count }.to_words());
+    /// Counts what a run has lost that is to lie from word `end` of its lane on: what its RISC has left in
+    /// the ID words, which are stamped, and the records that the lane cannot take beside a
+    /// trailer. Puts the trailer together. Returns the words that may still be pushed.
+    ///
+    /// A zone counts by its start; neither padding nor the runtime's own zone is a record.
+    #[inline(never)]
+    pub(crate) fn take_losses<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        (vector, risc_index): (u32, usize),
+        mut words: u32,
+        (end, limit): (u32, u32),
+    ) -> u32 {
+        const OWN_ZONE: u32 = Header::prefix(PacketKind::ZoneStart, crate::flush::QUICK_PUSH_ZONE);
+        let mut left =
+            [port.load(vector), port.load(vector + 4), port.load(vector + offset(ID_LH))];
+        if left[0] == 0 {
+            left[2] = 0;
+        }
+        self.reported = loss::left_behind_counts(left);
+        port.store(vector, 0);
+        port.store(vector + 4, 0);
+        port.store(vector + offset(ID_LH), self.id_word.wrapping_add(low_word(risc_index)));
+        let mut cause = TrailerCause::L1Full;
+        if end.wrapping_add(words + TRAILER_WORDS) > limit {
+            cause = TrailerCause::DramFull;
+            let dropped = port.control(CONTROL.dropped_zones);
+            port.set_control(CONTROL.dropped_zones, dropped | 1 << risc_index);
+            let last = vector + words * 4;
+            words = GUARANTEED_WORDS;
+            let mut place = vector + offset(FIRST_OPTIONAL);
+            if end.wrapping_add(words) > limit {
+                place = vector + offset(MAIN_START);
+            }
+            while place < last {
+                let header = port.load(place);
+                let shift = (header >> 26) & 0x1C;
+                if header != marker::EMPTY_HEADER && header & !marker::TIME_HIGH_MASK != OWN_ZONE {
+                    let kind = (COUNTED_AS >> shift & 0xF) as usize;
+                    if let Some(count) = self.reported.get_mut(kind) {
+                        *count = count.wrapping_add(1);
+                    }
                 }
+                place += (RECORD_WORDS >> shift & 0xF) << 2;
             }
         }
-        if is_odd {
-            visit([marker::EMPTY_HEADER, 0]);
+        let mut pair = port.control_place(ext::TRAILER);
+        let mut tag = loss::trailer_low(cause, 0, 0);
+        for &count in &self.reported {
+            port.store(pair, marker::EMPTY_HEADER);
+            port.store(pair + 4, tag | count.min(loss::TRAILER_COUNT_MAX));
+            pair += 8;
+            tag = tag.wrapping_add(NEXT_KIND);
         }
+        words
     }
 
-    const fn count(&self, cause: TrailerCause, kind: LossKind) -> u32 {
-        let counts = match cause {
-            TrailerCause::L1Full => &self.l1_full,
-            TrailerCause::DramFull => &self.dram_full,
-        };
-        match kind {
-            LossKind::Zone => counts.zones,
-            LossKind::Data => counts.data,
-            LossKind::Event => counts.events,
-            LossKind::Sum => counts.sums,
+    /// Enters the losses of the run at hand, which found no room in DRAM, into the RISC's
+    /// loss log. `core` and `vector` are the places of the RISC's first words.
+    #[inline(never)]
+    pub(crate) fn log_launch<P: Port + ?Sized>(&self, port: &mut P, core: u32, vector: u32) {
+        let program = port.load(vector + offset(ID_LL));
+        // More than fits can only be damage.
+        let used = port.load(core + LOSS_LOG_WORDS).min(LOG_WORDS_MAX);
+        let end = vector + offset(LOG_START) + used * 4;
+        if used == 0 || !self.continues(port, end - EXTENT_BYTES, program, used) {
+            port.store(end, program);
+            port.store(end + EXTENT_STEP, 0);
+            port.store(end + EXTENT_LAUNCHES, 1);
+            let is_remainder = u32::from(used == LOG_WORDS_MAX - EXTENT_BYTES / 4);
+            port.store(end + EXTENT_FLAGS, is_remainder);
+            let mut word = end + EXTENT_COUNTS;
+            for &count in &self.reported {
+                port.store(word, count);
+                word += 4;
+            }
+            port.store(core + LOSS_LOG_WORDS, used + EXTENT_BYTES / 4);
         }
+        let launches = port.load(core + LOST_LAUNCHES);
+        port.store(core + LOST_LAUNCHES, launches.wrapping_add(1));
+    }
+
+    /// Adds the launch to the last extent if it continues it, or if the log is full.
+    #[inline(always)]
+    fn continues<P: Port + ?Sized>(
+        &self,
+        port: &mut P,
+        extent: u32,
+        program: u32,
+        used: u32,
+    ) -> bool {
+        let launches = port.load(extent + EXTENT_LAUNCHES);
+        let mut word = extent + EXTENT_COUNTS;
+        if used == LOG_WORDS_MAX {
+            for &count in &self.reported {
+                let total = port.load(word).saturating_add(count);
+                port.store(word, total);
+                word += 4;
+            }
+        } else {
+            for &count in &self.reported {
+                if port.load(word) != count {
+                    return false;
+                }
+                word += 4;
+            }
+            let distance = program.wrapping_sub(port.load(extent));
+            if launches == 1 {
+                port.store(extent + EXTENT_STEP, distance);
+            } else if port.load(extent + EXTENT_STEP).wrapping_mul(launches) != distance {
+                return false;
+            }
+        }
+        port.store(extent + EXTENT_LAUNCHES, launches.wrapping_add(1));
+        true
     }
 }
 
-/// Enters a launch that found no room in DRAM into the RISC's loss log.
-#[cold]
-#[inline(never)]
-pub(crate) fn log_launch<P: Port + ?Sized>(port: &mut P, risc_index: usize, counts: LossCounts) {
-    let program = port.vector(risc_index, wire::run::ID_LL);
-    let launches = port.control(ext::LOST_LAUNCHES + risc_index);
-    let extents = if launches == 0 { 0 } else { extent_count(port, risc_index) };
-    let (slot, extent) = match extents.checked_sub(1) {
-        Some(last) => next_extent(read_extent(port, risc_index, last), last, program, counts),
-        None => (0, LossExtent::of_launch(program, counts)),
-    };
-    let start = LOG_START + slot * EXTENT_WORDS;
-    for (offset, word) in extent.to_words().into_iter().enumerate() {
-        port.set_vector(risc_index, start + offset, word);
-    }
-    let words = start + EXTENT_WORDS - LOG_START;
-    port.set_control(ext::LOSS_LOG_WORDS + risc_index, low_word(words));
-    port.set_control(ext::LOST_LAUNCHES + risc_index, launches.saturating_add(1));
+/// Counts up to the largest count.
+#[cfg(not(target_arch = "riscv32"))]
+fn increment(count: &mut u32) {
+    *count = (*count + 1).min(loss::TRAILER_COUNT_MAX);
 }
 
-/// The slot and the extent that a launch changes, given the last extent of the log.
-fn next_extent(
-    last_extent: LossExtent,
-    last: usize,
-    program: u32,
-    counts: LossCounts,
-) -> (usize, LossExtent) {
-    if last_extent.is_remainder {
-        return (last, last_extent.remainder_with(counts));
+/// Per packet type, four bits: the words of its records. Unknown types take two.
+#[expect(clippy::cast_possible_truncation, reason = "a record has up to six words")]
+const RECORD_WORDS: u32 = {
+    let mut table = 0x2222_2222;
+    let mut i = 0;
+    while i < PacketKind::ALL.len() {
+        let kind = PacketKind::ALL[i];
+        let shift = 4 * kind as u32;
+        table = table & !(0xF << shift) | (kind.record_words() as u32) << shift;
+        i += 1;
     }
-    if let Some(extended) = last_extent.extended(program, counts) {
-        return (last, extended);
+    table
+};
+
+/// Per packet type, four bits: as which [`LossKind`] its records count, or one that is none.
+const COUNTED_AS: u32 = {
+    let counted = [
+        (PacketKind::ZoneStart, LossKind::Zone),
+        (PacketKind::ZoneTotal, LossKind::Sum),
+        (PacketKind::TimestampedData, LossKind::Data),
+        (PacketKind::TimestampedData16B, LossKind::Data),
+        (PacketKind::TimestampedEvent, LossKind::Event),
+    ];
+    let mut table = u32::MAX;
+    let mut i = 0;
+    while i < counted.len() {
+        let shift = 4 * counted[i].0 as u32;
+        table = table & !(0xF << shift) | (counted[i].1 as u32) << shift;
+        i += 1;
     }
-    let next = last + 1;
-    if next + 1 < EXTENTS_MAX {
-        return (next, LossExtent::of_launch(program, counts));
-    }
-    (REMAINDER_SLOT, LossExtent::EMPTY_REMAINDER.remainder_with(counts))
+    table
+};
+
+#[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
+const fn low_word(risc_index: usize) -> u32 {
+    risc_index as u32
 }
 
-/// Extents in the log; more than fit can only be damage, and the last slot then takes all.
-fn extent_count<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> usize {
-    let words = port.control(ext::LOSS_LOG_WORDS + risc_index) as usize;
-    (words / EXTENT_WORDS).min(EXTENTS_MAX)
-}
+/// From a trailer's low word of one kind to that of the next.
+const NEXT_KIND: u32 =
+    loss::trailer_low(TrailerCause::L1Full, 1, 0) - loss::trailer_low(TrailerCause::L1Full, 0, 0);
 
-fn read_extent<P: Port + ?Sized>(port: &mut P, risc_index: usize, slot: usize) -> LossExtent {
-    let start = LOG_START + slot * EXTENT_WORDS;
-    let mut words = [0; EXTENT_WORDS];
-    for (offset, word) in words.iter_mut().enumerate() {
-        *word = port.vector(risc_index, start + offset);
-    }
-    LossExtent::from_words(words)
-}
+const EXTENT_BYTES: u32 = word_count(EXTENT_WORDS) * 4;
+const LOG_WORDS_MAX: u32 = word_count(EXTENTS_MAX * EXTENT_WORDS);
+/// Words of an extent, in places from its first one.
+const EXTENT_STEP: u32 = 4;
+const EXTENT_LAUNCHES: u32 = 8;
+const EXTENT_FLAGS: u32 = 12;
+const EXTENT_COUNTS: u32 = 16;
 
-/// Sets the bits of the RISCs in `mask` that lost markers because DRAM was full.
-pub(crate) fn set_dropped<P: Port + ?Sized>(port: &mut P, mask: u32) {
-    if mask != 0 {
-        let dropped = port.control(CONTROL.dropped_zones);
-        port.set_control(CONTROL.dropped_zones, dropped | mask);
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the log lies in a vector of 512 words")]
-const fn low_word(words: usize) -> u32 {
-    words as u32
-}
-
-const LEFT_BEHIND: u32 = 1 << 31;
-/// Two totals and two contested accumulators make four lost sums at most.
-const SUM_BITS: u32 = 3;
-const SUM_MASK: u32 = (1 << SUM_BITS) - 1;
-const REMAINDER_SLOT: usize = EXTENTS_MAX - 1;
+const _: () = {
+    use wire::loss::{LossCounts, LossExtent};
+    let counts = LossCounts { zones: 5, data: 6, events: 7, sums: 8 };
+    let extent =
+        LossExtent { first_program: 1, program_step: 2, launches: 3, is_remainder: true, counts };
+    assert!(matches!(extent.to_words(), [1, 2, 3, 1, 5, 6, 7, 8]), "as the constants above");
+};

@@ -3,6 +3,8 @@
 //! The traits separate the runtime from the chip, so that one algorithm runs on a Tensix
 //! core and in the simulator's native kernels. Nothing here decides anything.
 
+use wire::{control::ControlLayout, vector::VECTOR_WORDS};
+
 /// The tile's wall clock.
 pub trait Clock {
     /// Reads the low and the live high word, back to back, low first.
@@ -29,6 +31,10 @@ pub struct ClockWords {
 }
 
 /// The core's control vector and the L1 vectors of its RISCs.
+///
+/// The runtime reaches a word by its *place*. A port whose places are addresses overrides the
+/// four methods on places, and so spares every access the address arithmetic; in the places
+/// of any other port the control vector comes first and the vectors follow, four per word.
 pub trait Memory {
     /// Reads word `index` of the control vector.
     fn control(&mut self, index: usize) -> u32;
@@ -41,27 +47,50 @@ pub trait Memory {
 
     /// Writes word `index` of the L1 vector of the RISC `risc_index`.
     fn set_vector(&mut self, risc_index: usize, index: usize, value: u32);
+
+    /// The place of word `index` of the control vector.
+    fn control_place(&self, index: usize) -> u32 {
+        word_count(index) * 4
+    }
+
+    /// The place of word 0 of the L1 vector of the RISC `risc_index`. The other words follow,
+    /// four places apart.
+    fn vector_place(&self, risc_index: usize) -> u32 {
+        self.control_place(CONTROL.word_count) + word_count(risc_index * VECTOR_WORDS) * 4
+    }
+
+    /// Reads the word at a place.
+    fn load(&mut self, place: u32) -> u32 {
+        match word_at(place) {
+            (None, index) => self.control(index),
+            (Some(risc_index), index) => self.vector(risc_index, index),
+        }
+    }
+
+    /// Writes the word at a place.
+    fn store(&mut self, place: u32, value: u32) {
+        match word_at(place) {
+            (None, index) => self.set_control(index, value),
+            (Some(risc_index), index) => self.set_vector(risc_index, index, value),
+        }
+    }
 }
 
-/// Where a push takes its words from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PushSource {
-    /// The first words of a RISC's L1 vector.
-    Vector {
-        /// Which RISC's.
-        risc_index: usize,
-    },
-    /// The trailer staging words of the control vector.
-    Trailer,
-}
-
-/// Where a push goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PushDestination {
-    /// DRAM bank.
-    pub bank: u32,
-    /// Byte address in that bank, a multiple of 16.
-    pub address: u32,
+/// The RISC, if any, in whose vector a place lies where places are no addresses, and the
+/// index of the word in that vector or in the control vector.
+///
+/// ```
+/// use kernel_profiler::port::word_at;
+/// assert_eq!(word_at(8), (None, 2));
+/// assert_eq!(word_at(256 + 2048 + 4), (Some(1), 1));
+/// ```
+#[must_use]
+pub const fn word_at(place: u32) -> (Option<usize>, usize) {
+    let word = place as usize / 4;
+    match word.checked_sub(CONTROL.word_count) {
+        None => (None, word),
+        Some(word) => (Some(word / VECTOR_WORDS), word % VECTOR_WORDS),
+    }
 }
 
 /// The write path from L1 to DRAM.
@@ -76,11 +105,13 @@ pub trait Noc {
         self.is_linked()
     }
 
-    /// Saves what the kernel has set up in the command buffer, before the first push.
-    fn begin_pushes(&mut self);
+    /// Saves what the kernel has set up in the command buffer, and turns it to a DRAM bank
+    /// that exists, before the first push.
+    fn begin_pushes(&mut self, bank: u32);
 
-    /// Starts a write of `word_count` words, a multiple of 4, with acknowledgement.
-    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination);
+    /// Starts a write, with acknowledgement, of `word_count` words from `place` on to the byte
+    /// `address` of the bank. A multiple of 4 words, to a multiple of 16 bytes.
+    fn push(&mut self, place: u32, word_count: u32, address: u32);
 
     /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`].
     fn wait_for_pushes(&mut self);
@@ -94,7 +125,7 @@ pub trait Port: Clock + Memory + Noc {
     /// Index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
     fn risc_index(&self) -> usize;
 
-    /// How many RISCs of this core have a vector.
+    /// How many RISCs of this core have a vector: one to five.
     fn risc_count(&self) -> usize;
 
     /// Whether sum zones are recorded.
@@ -103,9 +134,15 @@ pub trait Port: Clock + Memory + Noc {
     /// Words of a DRAM lane if the host has not said otherwise in the control vector.
     fn default_lane_words(&self) -> u32;
 
-    /// DRAM banks that [`Noc::push`] can reach; a core dealt to a bank beyond has no lane.
+    /// DRAM banks that pushes can reach; a core dealt to a bank beyond has no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
+    }
+
+    /// What is added to the addresses of pushes to a bank that exists.
+    fn bank_offset(&self, bank: u32) -> u32 {
+        let _ = bank;
+        0
     }
 
     /// Whether this RISC may push its own markers while its kernel runs.
@@ -127,20 +164,6 @@ pub trait Port: Clock + Memory + Noc {
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         None
     }
-
-    /// The place of word 0 of this RISC's own vector, see [`Port::write_own`].
-    fn own_place(&self) -> u32 {
-        0
-    }
-
-    /// Writes the word at `place` in this RISC's own vector.
-    ///
-    /// A place is [`Port::own_place`] plus four times the word's index. A port whose places
-    /// are addresses so spares each marker the address arithmetic.
-    fn write_own(&mut self, place: u32, value: u32) {
-        let index = place.wrapping_sub(self.own_place()) / 4;
-        self.set_vector(self.risc_index(), index as usize, value);
-    }
 }
 
 /// A tile's place on the NoC as the tile itself sees it.
@@ -150,4 +173,12 @@ pub struct NocCoordinates {
     pub x: u32,
     /// Row.
     pub y: u32,
+}
+
+const CONTROL: ControlLayout = ControlLayout::WORDS64;
+
+/// Words of a core's memory, of which there are some thousand.
+#[expect(clippy::cast_possible_truncation, reason = "a core's memory has some thousand words")]
+const fn word_count(words: usize) -> u32 {
+    words as u32
 }

@@ -3,6 +3,7 @@
 //! Its twin `disabled.rs` has the same names and does nothing.
 
 use crate::{
+    call,
     guard::{MainGuard, SumGuard, ZoneGuard},
     launch::Scope,
     processor::with,
@@ -43,6 +44,9 @@ pub fn open_sum<const ID: u16, const ACCUMULATOR: usize>() -> SumGuard<ID, ACCUM
 #[inline(always)]
 pub fn record_data<const ID: u16>(data: impl FnOnce() -> u64) {
     let data = data();
+    if cfg!(feature = "out-of-line") {
+        return call::record_data(call::shifted(ID), data);
+    }
     with(|state, port| state.record_data(port, wire::ZoneId(ID), data));
 }
 
@@ -57,6 +61,9 @@ pub fn record_data_16b<const ID: u16>(data: impl FnOnce() -> [u64; 2]) {
 #[inline(always)]
 pub fn record_event(event: impl FnOnce() -> u16) {
     let event = event();
+    if cfg!(feature = "out-of-line") {
+        return call::record_event(event);
+    }
     with(|state, port| state.record_event(port, event));
 }
 
@@ -71,17 +78,17 @@ pub fn validate(is_valid: impl FnOnce() -> bool) {
 #[inline(always)]
 pub fn set_counter(program_id: impl FnOnce() -> u32) {
     let program_id = program_id();
-    with(|_, port| State::set_counter(port, program_id));
+    with(|state, port| state.set_counter(port, program_id));
 }
 
 /// See [`State::init_profiler`].
-#[inline(never)]
+#[inline(always)]
 pub fn init_profiler() {
     with(|state, port| state.init_profiler(port));
 }
 
 /// See [`State::increment_trace_count`].
-#[inline(never)]
+#[inline(always)]
 pub fn increment_trace_count() {
     with(|state, port| state.increment_trace_count(port));
 }
@@ -93,13 +100,13 @@ pub fn init_trace_only() {
 }
 
 /// Begins a launch on this RISC, as the opening of the main zone does.
-#[inline(never)]
+#[inline(always)]
 pub fn init() {
     with(|state, port| state.init(port));
 }
 
 /// Ends a launch on this RISC, as the closing of the main zone does.
-#[inline(never)]
+#[inline(always)]
 pub fn finish() {
     with(|state, port| state.finish(port));
 }

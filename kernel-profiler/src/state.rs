@@ -4,6 +4,7 @@
 //! [`crate::launch`] (zones of the firmware), [`crate::flush`] (pushes) and
 //! [`crate::loss`].
 
+use crate::lane::Lanes;
 use wire::{loss::LossCounts, vector};
 
 /// The runtime of one RISC, kept in its local RAM.
@@ -12,27 +13,30 @@ use wire::{loss::LossCounts, vector};
 /// [`State::init`] has run.
 ///
 /// Between two launches and at any point within one,
-/// `cursor + room + withheld + ends of open zones` is the size of the vector. So the end
-/// of every open zone has its words, whatever else was recorded.
+/// `cursor + room + ends of open zones` is the size of the vector. So the end of every open
+/// zone has its words, whatever else was recorded.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Place of the next free word, see [`crate::port::Port::write_own`].
+    /// Place of the next free word, see [`crate::port::Memory`].
     pub(crate) cursor: u32,
-    /// Bytes that are neither used nor kept for the end of an open zone.
+    /// Bytes that are neither used nor kept for the end of an open zone. While nothing is
+    /// recorded, [`CLOSED`] is set in it, which makes it negative.
     pub(crate) room: i32,
-    /// Bytes that would be room if the DRAM lane could take them.
-    pub(crate) withheld: i32,
     /// What found no room since the launch began.
-    pub(crate) lost: LossCounts,
+    pub(crate) lost: Counts,
     /// The accumulators of the sum zones.
     pub(crate) sums: [Sum; wire::dram::SUM_COUNT],
+    /// Place of this RISC's vector while the launch is recorded, 0 while it is not.
+    pub(crate) vector: u32,
+    /// The third ID word of this launch on RISC 0.
+    pub(crate) id_word: u32,
     /// Trace replays that this core has seen; only the aggregating RISC counts.
     pub(crate) trace_count: u32,
-    /// Whether a launch is under way whose markers DRAM can take.
-    pub(crate) is_recording: bool,
-    /// Whether the fixed zones of this launch have gone to DRAM by a quick push.
-    pub(crate) has_quick_pushed: bool,
+    /// Where markers go, as the host has said before this launch.
+    pub(crate) lanes: Lanes,
+    /// The losses of the run that is being pushed. Kept here because stacks are small.
+    pub(crate) reported: Counts,
 }
 
 /// The cycles that the zones of one accumulator took in this launch.
@@ -46,6 +50,9 @@ pub(crate) struct Sum {
     /// Whether a zone of another name wanted the accumulator too.
     pub(crate) is_contested: bool,
 }
+
+/// The bits of [`State::room`] that say that nothing is recorded. All above those of any room.
+pub(crate) const CLOSED: i32 = !(bytes(vector::VECTOR_WORDS) * 2 - 1);
 
 /// Bytes from the start of a vector to its first optional word.
 pub(crate) const FIRST_OPTIONAL_BYTES: u32 = word_count(vector::FIRST_OPTIONAL) * 4;
@@ -71,28 +78,48 @@ pub(crate) const fn word_count(words: usize) -> u32 {
     words as u32
 }
 
+/// As [`word_count`], for the distance of a word from the first one of a vector, in places.
+#[inline(always)]
+pub(crate) const fn offset(words: usize) -> u32 {
+    word_count(words) * 4
+}
+
 impl State {
     /// The state before the firmware's first launch.
     #[must_use]
     pub const fn new() -> Self {
-        const UNUSED: Sum = Sum { header: 0, cycles: 0, is_contested: false };
         Self {
             cursor: 0,
             room: 0,
-            withheld: 0,
             lost: NOTHING_LOST,
-            sums: [UNUSED; wire::dram::SUM_COUNT],
+            sums: UNUSED_SUMS,
+            vector: 0,
+            id_word: 0,
             trace_count: 0,
-            is_recording: false,
-            has_quick_pushed: false,
+            lanes: Lanes::NONE,
+            reported: NOTHING_LOST,
         }
     }
 
     /// What this RISC lost since its launch began and has not reported yet.
     #[must_use]
     pub const fn lost(&self) -> LossCounts {
-        self.lost
+        let [zones, data, events, sums] = self.lost;
+        LossCounts { zones, data, events, sums }
+    }
+
+    /// Whether the markers of the launch are recorded.
+    pub(crate) const fn is_recording(&self) -> bool {
+        self.vector != 0
     }
 }
 
-pub(crate) const NOTHING_LOST: LossCounts = LossCounts { zones: 0, data: 0, events: 0, sums: 0 };
+/// Records that were lost, by [`wire::loss::LossKind`].
+pub(crate) type Counts = [u32; wire::loss::LossKind::ALL.len()];
+
+pub(crate) const NOTHING_LOST: Counts = [0; wire::loss::LossKind::ALL.len()];
+
+pub(crate) const UNUSED_SUMS: [Sum; wire::dram::SUM_COUNT] =
+    [Sum { header: 0, cycles: 0, is_contested: false }; wire::dram::SUM_COUNT];
+
+const _: () = assert!(CLOSED == -4096);

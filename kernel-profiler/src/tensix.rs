@@ -47,11 +47,14 @@
 
 use crate::{
     lane::CONTROL,
-    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, PushDestination, PushSource},
-    state::State,
+    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port},
+    state::{State, offset},
 };
-use core::{arch::asm, ptr};
-use wire::{control::ext, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
+use core::{
+    arch::{asm, naked_asm},
+    ptr,
+};
+use wire::{loss, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 
 /// What the firmware knows about the RISC that runs, as 32-bit words.
 #[repr(C)]
@@ -59,11 +62,11 @@ use wire::{control::ext, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 pub struct Tile {
     /// Index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
     pub risc_index: u32,
-    /// RISCs of this core that have a vector.
+    /// RISCs of this core that have a vector: one to five.
     pub risc_count: u32,
-    /// The NoC through which this RISC pushes, 0 or 1.
-    pub noc_index: u32,
-    /// The command buffer of that NoC for large writes, 0 to 3.
+    /// Address of the registers of the NoC interface through which this RISC pushes.
+    pub noc: u32,
+    /// Address of the registers of that interface's command buffer for large writes.
     pub command_buffer: u32,
     /// Words of a DRAM lane unless the host says otherwise.
     pub lane_words: u32,
@@ -76,7 +79,7 @@ pub struct Tile {
     /// Per DRAM bank, its coordinates as the return coordinate register takes them.
     ///
     /// # Compatibility
-    /// The row of `dram_bank_to_noc_xy` for `noc_index`.
+    /// The row of `dram_bank_to_noc_xy` for this RISC's NoC.
     pub bank_coordinates: *const u16,
     /// Per DRAM bank, what is added to addresses in it.
     ///
@@ -86,12 +89,12 @@ pub struct Tile {
     /// Counts acknowledged writes as they are issued; the kernel's barrier reads it too.
     ///
     /// # Compatibility
-    /// The entry of `noc_nonposted_writes_num_issued` for `noc_index`.
+    /// The entry of `noc_nonposted_writes_num_issued` for this RISC's NoC.
     pub writes_issued: *mut u32,
     /// Counts the acknowledgements to expect; the kernel's barrier reads it too.
     ///
     /// # Compatibility
-    /// The entry of `noc_nonposted_writes_acked` for `noc_index`.
+    /// The entry of `noc_nonposted_writes_acked` for this RISC's NoC.
     pub writes_acked: *mut u32,
 }
 
@@ -102,25 +105,20 @@ pub const STATE_BYTES: usize = size_of::<LocalRam>();
 #[cfg(feature = "c-abi")]
 pub(crate) const STATE_OFFSET: usize = core::mem::offset_of!(LocalRam, state);
 
-/// Where the counts of lost zones, data and events lie in `__kprof_state`.
+/// Where the count of lost zones lies in `__kprof_state`; those of data and events follow.
 #[cfg(feature = "c-abi")]
-pub(crate) const LOST_OFFSETS: [usize; 3] = [
-    STATE_OFFSET + core::mem::offset_of!(State, lost.zones),
-    STATE_OFFSET + core::mem::offset_of!(State, lost.data),
-    STATE_OFFSET + core::mem::offset_of!(State, lost.events),
-];
+pub(crate) const LOST_OFFSET: usize = STATE_OFFSET + core::mem::offset_of!(State, lost);
 
 /// They are words, as those that count them take them for.
 #[cfg(feature = "c-abi")]
-const _: fn(&State) -> [&u32; 3] =
-    |state| [&state.lost.zones, &state.lost.data, &state.lost.events];
+const _: fn(&State) -> &[u32; 4] = |state| &state.lost;
 
 /// The runtime's part of the local RAM.
 #[repr(C)]
 struct LocalRam {
     state: State,
-    /// What the kernel had in the registers of [`SAVED`].
-    saved: [u32; SAVED.len()],
+    /// What the kernel had in the registers up to [`AT_LEN_BE`].
+    saved: [u32; SAVED_WORDS as usize],
 }
 
 unsafe extern "C" {
@@ -143,37 +141,7 @@ core::arch::global_asm!(
 );
 
 /// The port of the RISC that executes this code. Only this crate can make one.
-///
-/// Its fields serve a series of pushes; a probe that pushes nothing leaves no trace of them.
-pub(crate) struct Tensix {
-    /// The command buffer of this series.
-    buffer: CommandBuffer,
-    /// The bank whose coordinates the buffer holds.
-    bank: u32,
-    /// What is added to addresses in that bank.
-    bank_offset: u32,
-    /// Pushes that the firmware's counters do not know yet.
-    uncounted: u32,
-}
-
-impl Tensix {
-    #[inline(always)]
-    const fn new() -> Self {
-        let buffer = CommandBuffer(Register(NOC_0));
-        Self { buffer, bank: NO_BANK, bank_offset: 0, uncounted: 0 }
-    }
-
-    /// Makes the buffer point to a bank; `None` if the bank does not exist.
-    #[inline(always)]
-    fn turn_to(&mut self, bank: u32) -> Option<()> {
-        if bank != self.bank {
-            let (coordinates, offset) = bank_place(bank)?;
-            self.buffer.write_return_coordinates(coordinates);
-            (self.bank, self.bank_offset) = (bank, offset);
-        }
-        Some(())
-    }
-}
+pub(crate) struct Tensix(());
 
 /// Gives a probe the runtime's state and the port.
 #[inline(always)]
@@ -187,12 +155,15 @@ pub(crate) fn with<R>(probe: impl FnOnce(&mut State, &mut Tensix) -> R) -> R {
     // interrupts, the symbol is used in this module alone, `saved` is another field, and
     // no probe within this crate runs a caller's code, so that no two probes nest.
     let state = unsafe { &mut *state };
-    probe(state, &mut Tensix::new())
+    probe(state, &mut Tensix(()))
 }
 
 impl Clock for Tensix {
     #[inline(always)]
     fn now(&mut self) -> ClockWords {
+        // SAFETY: no instruction at all. Counts as one, so that the compiler does not take a
+        // probe's beginning for so short that it copies it behind the probe before.
+        unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
         let low = WALL_CLOCK_LOW.read();
         let high = WALL_CLOCK_HIGH.read();
         ClockWords { high, low }
@@ -212,92 +183,105 @@ impl Clock for Tensix {
 impl Memory for Tensix {
     #[inline(always)]
     fn control(&mut self, index: usize) -> u32 {
-        Word::of_control(index).map_or(0, Word::load)
+        self.load(self.control_place(index))
     }
 
     #[inline(always)]
     fn set_control(&mut self, index: usize, value: u32) {
-        if let Some(word) = Word::of_control(index) {
-            word.store(value);
-        }
+        self.store(self.control_place(index), value);
     }
 
     #[inline(always)]
     fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
-        Word::of_vector(risc_index, index).map_or(0, Word::load)
+        self.load(self.vector_place(risc_index) + offset(index))
     }
 
     #[inline(always)]
     fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
-        if let Some(word) = Word::of_vector(risc_index, index) {
-            word.store(value);
-        }
+        self.store(self.vector_place(risc_index) + offset(index), value);
+    }
+
+    #[inline(always)]
+    fn control_place(&self, index: usize) -> u32 {
+        let first = (&raw mut __kprof_control).cast::<u32>();
+        address(first.wrapping_add(index))
+    }
+
+    #[inline(always)]
+    fn vector_place(&self, risc_index: usize) -> u32 {
+        let first = (&raw mut __kprof_vectors).cast::<u32>();
+        address(first.wrapping_add(risc_index * VECTOR_WORDS))
+    }
+
+    #[inline(always)]
+    fn load(&mut self, place: u32) -> u32 {
+        let word = ptr::with_exposed_provenance::<u32>(place as usize);
+        // SAFETY: places are made in this crate only. Each is that of a word of the control
+        // vector or of a vector of one of the core's RISCs, both of which the firmware
+        // provides, aligned, for as long as the program runs; `address` has exposed their
+        // provenance. Volatile, since other RISCs and the host write to them.
+        unsafe { word.read_volatile() }
+    }
+
+    #[inline(always)]
+    fn store(&mut self, place: u32, value: u32) {
+        let word = ptr::with_exposed_provenance_mut::<u32>(place as usize);
+        // SAFETY: as in `load`, and the program holds no reference to any of these words. A
+        // cursor stays within its vector: used words, room and the ends of open zones
+        // together never exceed it.
+        unsafe { word.write_volatile(value) }
     }
 }
 
 impl Noc for Tensix {
+    #[inline(always)]
     fn is_linked(&mut self) -> bool {
-        let noc = Register::of_noc(CTRL).0;
-        let ctrl = |number| Register(noc + number * COMMAND_BUFFER_STRIDE).read();
+        let noc = Register(tile().noc).0;
+        let ctrl = |number| Register(noc + number * COMMAND_BUFFER_STRIDE + CTRL).read();
         (ctrl(0) | ctrl(1) | ctrl(2) | ctrl(3)) & CTRL_LINKED != 0
     }
 
+    #[inline(always)]
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
-        CommandBuffer::numbered(command_buffer).register(CTRL).read() & CTRL_LINKED != 0
+        let number = command_buffer & COMMAND_BUFFER_MASK;
+        let ctrl = Register(tile().noc + number * COMMAND_BUFFER_STRIDE + CTRL);
+        ctrl.read() & CTRL_LINKED != 0
     }
 
-    fn begin_pushes(&mut self) {
-        *self = Self { buffer: CommandBuffer::numbered(tile().command_buffer), ..Self::new() };
-        self.buffer.wait_until_ready();
-        for (slot, offset) in SAVED.into_iter().enumerate() {
-            if let Some(word) = Word::of_saved(slot) {
-                word.store(self.buffer.register(offset).read());
-            }
-        }
-        self.buffer.register(PACKET_TAG).write(0);
-        self.buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
+    #[inline(never)]
+    fn begin_pushes(&mut self, bank: u32) {
+        let buffer = CommandBuffer::of_pushes();
+        buffer.wait_until_ready();
+        copy_words(buffer.0, saved());
+        buffer.register(PACKET_TAG).write(0);
+        buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
+        buffer.write_return_coordinates(bank_coordinates(bank));
     }
 
-    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
-        let last = (word_count as usize).wrapping_sub(1);
-        let (first, last) = match source {
-            PushSource::Vector { risc_index } => {
-                (Word::of_vector(risc_index, 0), Word::of_vector(risc_index, last))
-            }
-            PushSource::Trailer => {
-                (Word::of_control(ext::TRAILER), Word::of_control(ext::TRAILER + 3))
-            }
-        };
-        let (Some(first), Some(last)) = (first, last) else { return };
-        last.settle();
-        self.buffer.wait_until_ready();
-        let Some(()) = self.turn_to(destination.bank) else { return };
-        let address = destination.address.wrapping_add(self.bank_offset);
-        self.buffer.register(TARG_ADDR_LO).write(first.address());
-        self.buffer.register(RET_ADDR_LO).write(address);
-        self.buffer.register(AT_LEN_BE).write(word_count << 2);
-        self.buffer.register(CMD_CTRL).write(1);
-        self.uncounted = self.uncounted.wrapping_add(1);
+    #[inline(always)]
+    fn push(&mut self, place: u32, word_count: u32, address: u32) {
+        let size_bytes = word_count << 2;
+        self.settle(place + size_bytes - 4);
+        let buffer = CommandBuffer::of_pushes();
+        buffer.wait_until_ready();
+        buffer.register(TARG_ADDR_LO).write(place);
+        buffer.register(RET_ADDR_LO).write(address);
+        buffer.register(AT_LEN_BE).write(size_bytes);
+        buffer.register(CMD_CTRL).write(1);
+        Word(tile().writes_issued).increment();
+        Word(tile().writes_acked).increment();
     }
 
+    #[inline(never)]
     fn wait_for_pushes(&mut self) {
-        let uncounted = core::mem::take(&mut self.uncounted);
-        let issued = Word(tile().writes_issued);
-        issued.store(issued.load().wrapping_add(uncounted));
-        let acked = Word(tile().writes_acked);
-        let expected = acked.load().wrapping_add(uncounted);
-        acked.store(expected);
-        let received = Register::of_noc(STATUS_WRITE_ACKS_RECEIVED);
+        let expected = Word(tile().writes_acked).load();
+        let received = Register(tile().noc + STATUS_WRITE_ACKS_RECEIVED);
         while received.read() != expected {}
     }
 
+    #[inline(always)]
     fn end_pushes(&mut self) {
-        self.buffer.wait_until_ready();
-        for (slot, offset) in SAVED.into_iter().enumerate() {
-            if let Some(word) = Word::of_saved(slot) {
-                self.buffer.register(offset).write(word.load());
-            }
-        }
+        copy_words(saved(), CommandBuffer::of_pushes().0);
     }
 }
 
@@ -328,6 +312,14 @@ impl Port for Tensix {
     }
 
     #[inline(always)]
+    fn bank_offset(&self, bank: u32) -> u32 {
+        let offset = tile().bank_offsets.wrapping_add(bank as usize);
+        // SAFETY: the firmware provides a table of `bank_count` entries; callers ask for
+        // banks below that.
+        unsafe { offset.read() }
+    }
+
+    #[inline(always)]
     fn is_dispatch(&self) -> bool {
         cfg!(feature = "dispatch")
     }
@@ -337,59 +329,75 @@ impl Port for Tensix {
         cfg!(feature = "trace-only")
     }
 
+    #[inline(always)]
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         Some(NocCoordinates { x: tile().noc_x, y: tile().noc_y })
     }
+}
 
+impl Tensix {
+    /// Waits until earlier stores to a place have reached L1.
+    ///
+    /// A store to a NoC register may overtake a store to L1, but not a load that has been
+    /// consumed, and a load waits for the earlier store to its own address.
     #[inline(always)]
-    fn own_place(&self) -> u32 {
-        Word::of_vector(self.risc_index(), 0).map_or(0, Word::address)
-    }
-
-    #[inline(always)]
-    fn write_own(&mut self, place: u32, value: u32) {
-        let word = ptr::with_exposed_provenance_mut::<u32>(place as usize);
-        // SAFETY: only `State` holds places of a `Tensix`. They lie at or behind its cursor,
-        // for which it has taken room, and used words, room and the ends of open zones
-        // together never exceed the vector that begins at `own_place()`, whose provenance
-        // `Word::address` has exposed. So this is an aligned word of this RISC's vector,
-        // to which the program holds no reference.
-        unsafe { word.write_volatile(value) }
+    fn settle(&mut self, place: u32) {
+        let value = self.load(place);
+        // SAFETY: an instruction that only reads a register; it makes the core wait for the
+        // load, and being opaque to the compiler it is not removed.
+        unsafe { asm!("mv zero, {}", in(reg) value, options(nostack, preserves_flags)) }
     }
 }
 
-/// A word of memory that the firmware provides for as long as the program runs: aligned,
-/// in bounds, and reached through pointers only.
+/// The address of a word, which may be turned into a pointer again.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "addresses have 32 bits here")]
+fn address(word: *mut u32) -> u32 {
+    word.expose_provenance() as u32
+}
+
+/// Counts up to the largest count a trailer can hold.
+///
+/// A call with a convention of its own: a probe must not grow by saving registers for the
+/// rare case that nothing fits.
+#[inline(always)]
+pub(crate) fn increment(count: &mut u32) {
+    let count = ptr::from_mut(count);
+    // SAFETY: a call that changes `count`, which it is given exclusively, and the registers
+    // that are named. It uses no stack.
+    unsafe {
+        asm!(
+            "jal t0, {increment}",
+            increment = sym increment_at_t1,
+            inout("t1") count => _,
+            out("t0") _, out("t2") _, out("t3") _,
+            options(nostack),
+        );
+    }
+}
+
+/// Returns to `t0`; changes `t2` and `t3`.
+#[unsafe(naked)]
+extern "C" fn increment_at_t1() {
+    const _: () = assert!(loss::TRAILER_COUNT_MAX == (1 << 28) - 1);
+    naked_asm!(
+        "lw t2, 0(t1)",
+        "addi t2, t2, 1",
+        "srli t3, t2, 28",
+        "bnez t3, 2f",
+        "sw t2, 0(t1)",
+        "2: jr t0",
+    )
+}
+
+/// A word of local RAM that the firmware provides for as long as the program runs.
 #[derive(Clone, Copy)]
 struct Word(*mut u32);
 
 impl Word {
     #[inline(always)]
-    fn of_control(index: usize) -> Option<Self> {
-        let first = (&raw mut __kprof_control).cast::<u32>();
-        (index < CONTROL.word_count).then(|| Self(first.wrapping_add(index)))
-    }
-
-    #[inline(always)]
-    fn of_vector(risc_index: usize, index: usize) -> Option<Self> {
-        let first = (&raw mut __kprof_vectors).cast::<u32>();
-        let is_inside = risc_index < RISCS_PER_CORE && index < VECTOR_WORDS;
-        is_inside.then(|| Self(first.wrapping_add(risc_index * VECTOR_WORDS + index)))
-    }
-
-    #[inline(always)]
-    fn of_saved(slot: usize) -> Option<Self> {
-        let ram = (&raw mut __kprof_state).cast::<LocalRam>();
-        // SAFETY: the firmware provides `__kprof_state` as large as `LocalRam`, so that the
-        // field is in bounds; no reference to anything is made.
-        let first = unsafe { &raw mut (*ram).saved }.cast::<u32>();
-        (slot < SAVED.len()).then(|| Self(first.wrapping_add(slot)))
-    }
-
-    #[inline(always)]
     fn load(self) -> u32 {
-        // SAFETY: by the invariant of `Word` the pointer is aligned and in bounds of memory
-        // that is always initialised. Volatile, since other RISCs and the host write to it.
+        // SAFETY: aligned and in bounds of memory that is always initialised.
         unsafe { self.0.read_volatile() }
     }
 
@@ -400,21 +408,31 @@ impl Word {
     }
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "addresses have 32 bits here")]
-    fn address(self) -> u32 {
-        self.0.expose_provenance() as u32
+    fn increment(self) {
+        self.store(self.load().wrapping_add(1));
     }
+}
 
-    /// Waits until earlier stores to this word have reached L1.
-    ///
-    /// A store to a NoC register may overtake a store to L1, but not a load that has been
-    /// consumed, and a load waits for the earlier store to its own address.
-    #[inline(always)]
-    fn settle(self) {
-        let value = self.load();
-        // SAFETY: an instruction that only reads a register; it makes the core wait for the
-        // load, and being opaque to the compiler it is not removed.
-        unsafe { asm!("mv zero, {}", in(reg) value, options(nostack, preserves_flags)) }
+/// The address where the registers of the command buffer are saved.
+#[inline(always)]
+fn saved() -> u32 {
+    let ram = (&raw mut __kprof_state).cast::<LocalRam>();
+    // SAFETY: the firmware provides `__kprof_state` as large as `LocalRam`, so that the
+    // field is in bounds; no reference to anything is made.
+    address(unsafe { &raw mut (*ram).saved }.cast::<u32>())
+}
+
+/// Copies [`SAVED_WORDS`] words, between the command buffer's registers and local RAM.
+#[inline(always)]
+fn copy_words(mut from: u32, mut to: u32) {
+    let end = from + 4 * SAVED_WORDS;
+    loop {
+        Register(to).write(Register(from).read());
+        from += 4;
+        to += 4;
+        if from == end {
+            break;
+        }
     }
 }
 
@@ -423,12 +441,6 @@ impl Word {
 struct Register(u32);
 
 impl Register {
-    /// A register of this RISC's NoC interface.
-    #[inline(always)]
-    fn of_noc(offset: u32) -> Self {
-        Self(NOC_0 + (tile().noc_index & 1) * NOC_STRIDE + offset)
-    }
-
     #[inline(always)]
     fn read(self) -> u32 {
         // SAFETY: this module only makes registers that exist at their aligned addresses, on
@@ -446,17 +458,17 @@ impl Register {
 
 /// One of the four command buffers of this RISC's NoC interface.
 #[derive(Clone, Copy)]
-struct CommandBuffer(Register);
+struct CommandBuffer(u32);
 
 impl CommandBuffer {
     #[inline(always)]
-    fn numbered(number: u32) -> Self {
-        Self(Register::of_noc((number & COMMAND_BUFFER_MASK) * COMMAND_BUFFER_STRIDE))
+    fn of_pushes() -> Self {
+        Self(tile().command_buffer)
     }
 
     #[inline(always)]
     const fn register(self, offset: u32) -> Register {
-        Register(self.0.0 + offset)
+        Register(self.0 + offset)
     }
 
     #[inline(always)]
@@ -486,28 +498,17 @@ fn tile() -> &'static Tile {
     unsafe { &*tile }
 }
 
-/// The coordinates and the address offset of a DRAM bank, `None` if it does not exist.
-fn bank_place(bank: u32) -> Option<(u32, u32)> {
-    let tile = tile();
-    if bank >= tile.bank_count {
-        return None;
-    }
-    let coordinates = tile.bank_coordinates.wrapping_add(bank as usize);
-    let offset = tile.bank_offsets.wrapping_add(bank as usize);
-    // SAFETY: the firmware provides a table of `bank_count` entries; `bank` is below that.
-    let coordinates = unsafe { coordinates.read() };
-    // SAFETY: as above.
-    let offset = unsafe { offset.read() };
-    Some((u32::from(coordinates), offset))
+/// The coordinates of a DRAM bank that exists.
+#[inline(always)]
+fn bank_coordinates(bank: u32) -> u32 {
+    let coordinates = tile().bank_coordinates.wrapping_add(bank as usize);
+    // SAFETY: the firmware provides a table of `bank_count` entries; `bank` is below that, or
+    // 0 where the core has no lanes.
+    u32::from(unsafe { coordinates.read() })
 }
 
 const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
 const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
-
-const NOC_0: u32 = 0xFFB2_0000;
-const NOC_STRIDE: u32 = 0x1_0000;
-/// No bank has this number.
-const NO_BANK: u32 = u32::MAX;
 
 const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
 
@@ -523,9 +524,9 @@ const CTRL: u32 = 0x1C;
 const AT_LEN_BE: u32 = 0x20;
 const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
 
-/// The registers that a push changes.
-const SAVED: [u32; 7] =
-    [TARG_ADDR_LO, RET_ADDR_LO, RET_ADDR_MID, RET_ADDR_HI, PACKET_TAG, CTRL, AT_LEN_BE];
+/// Registers from the first one to the last one that a push changes. They lie side by side
+/// and keep what is written to them, so that one loop saves them all.
+const SAVED_WORDS: u32 = AT_LEN_BE / 4 + 1;
 
 const CTRL_LINKED: u32 = 1 << 6;
 

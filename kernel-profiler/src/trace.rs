@@ -20,7 +20,13 @@ use crate::{
     port::Port,
     state::{State, word_count},
 };
-use wire::{Header, PacketKind, ZoneId, control::ext, marker, run::ID_LL, vector};
+use wire::{
+    Header, PacketKind, ZoneId,
+    control::ext,
+    marker,
+    run::{ID_LH, ID_LL},
+    vector,
+};
 
 /// The replay has begun, the main zone has not.
 ///
@@ -45,12 +51,14 @@ impl State {
         }
         // The ID words of this mode have no trace count; the program id is the count.
         let replays = core::mem::take(&mut self.trace_count);
-        self.prepare_lanes(port);
+        self.read_lanes(port);
         self.trace_count = replays.wrapping_add(1);
-        for risc_index in 0..lane::risc_count(port) {
+        self.prepare_lanes(port);
+        for risc_index in 0..port.risc_count() {
             port.set_vector(risc_index, ID_LL, self.trace_count);
         }
-        launch::clear_scopes(port, ENVELOPE);
+        launch::clear_run(port, port.vector_place(ENVELOPE));
+        port.set_vector(ENVELOPE, ID_LH, self.id_word);
         port.set_control(STATUS, FW_START);
         port.set_vector(ENVELOPE, 0, marker::EMPTY_HEADER);
     }
@@ -64,7 +72,8 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
         Scope::MainChild => (KERNEL_START, ALL_ENDS),
     };
     if port.control(STATUS) == turn {
-        launch::mark(port, (ENVELOPE, scope.start()), Header::prefix(PacketKind::ZoneStart, id));
+        let place = port.vector_place(ENVELOPE) + scope.start();
+        launch::mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
         port.set_control(STATUS, next);
     }
 }
@@ -73,7 +82,8 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = lane::is_aggregator(port);
     if port.control(STATUS) == ALL_ENDS {
-        launch::mark(port, (ENVELOPE, scope.end()), Header::prefix(PacketKind::ZoneEnd, id));
+        let place = port.vector_place(ENVELOPE) + scope.end();
+        launch::mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
         if is_aggregator {
             port.set_vector(ENVELOPE, 0, 0);
             port.set_control(CONTROL.device_end + ENVELOPE, word_count(vector::FIRST_OPTIONAL));

@@ -7,7 +7,7 @@ use kernel_profiler::{
     device_zone_scoped_main_child, device_zone_scoped_sum1, device_zone_scoped_sum2,
     device_zone_set_counter,
     hosted::{HostedRisc, enter, registered_zones, stray_probe_count},
-    port::{Clock, ClockWords, Memory, Noc, Port, PushDestination, PushSource},
+    port::{Clock, ClockWords, Memory, Noc, Port, word_at},
     src_loc_name_to_hash,
 };
 use std::{cell::RefCell, rc::Rc};
@@ -53,11 +53,11 @@ impl Noc for Lone {
         false
     }
 
-    fn begin_pushes(&mut self) {}
+    fn begin_pushes(&mut self, _bank: u32) {}
 
-    fn push(&mut self, source: PushSource, word_count: u32, _: PushDestination) {
+    fn push(&mut self, place: u32, word_count: u32, _address: u32) {
         let mut core = self.0.borrow_mut();
-        let PushSource::Vector { risc_index } = source else { return };
+        let (Some(risc_index), 0) = word_at(place) else { return };
         let words = core.vectors[risc_index][..word_count as usize].to_vec();
         core.dram.extend(words);
     }

@@ -110,10 +110,11 @@ impl ControlLayout {
 /// | 8..13 | host | `host_end` of each RISC up to which the host has read |
 /// | 13..18 | host | `lost_launches` of each RISC that the host has read |
 /// | 18 | host | `discarded_launches` that the host has read |
+/// | 19..24 | device | notes to itself while it pushes |
 /// | 29..34 | device | launches of each RISC that found its DRAM lane full |
 /// | 34..39 | device | words of each RISC's loss log ([`crate::loss`]) |
 /// | 39 | device | launches that ran no kernel here and were discarded |
-/// | 40..44 | device | staging of a loss trailer on its way to DRAM |
+/// | 40..48 | device | staging of a loss trailer on its way to DRAM |
 ///
 /// A lane is rewound by the device, at the start of a launch, once the host's copies
 /// equal the device's words: all of it has been read. So a push that races a read is
@@ -133,6 +134,9 @@ pub mod ext {
     pub const SEEN_LOST: usize = SEEN_END + RISCS_PER_CORE;
     /// The discarded launches that the host has read.
     pub const SEEN_DISCARDED: usize = SEEN_LOST + RISCS_PER_CORE;
+    /// Per RISC, for the device alone: where the lane ends once the pushes under way are
+    /// acknowledged.
+    pub const NEXT_END: usize = SEEN_DISCARDED + 1;
     /// Per RISC: launches whose markers found no room in DRAM.
     pub const LOST_LAUNCHES: usize = 29;
     /// Per RISC: words of its loss log.
@@ -142,8 +146,8 @@ pub mod ext {
     /// Where a loss trailer is put together before it is pushed, 16-byte aligned.
     pub const TRAILER: usize = 40;
 
-    const _: () = assert!(SEEN_DISCARDED < 24 && DISCARDED_LAUNCHES < TRAILER);
-    const _: () = assert!(TRAILER.is_multiple_of(4) && TRAILER + 4 <= 48);
+    const _: () = assert!(NEXT_END + RISCS_PER_CORE <= 24 && DISCARDED_LAUNCHES < TRAILER);
+    const _: () = assert!(TRAILER.is_multiple_of(4) && TRAILER + 8 <= 48);
 }
 
 const _: () = assert!(ControlLayout::WORDS64.host_end + RISCS_PER_CORE <= ext::SIGNATURE);

@@ -103,16 +103,19 @@ pub struct TrailerPair {
 /// Largest count of a trailer pair.
 pub const TRAILER_COUNT_MAX: u32 = (1 << TAG_SHIFT) - 1;
 
-/// Most words that the trailer of one run can take: every cause and kind.
-pub const TRAILER_WORDS_MAX: u32 = 16;
+/// Words of the trailer that our runtime writes: a pair per kind, counts of 0 included.
+///
+/// A run of which DRAM took the guaranteed part only lost all its other records for that
+/// reason, so that one cause is enough.
+pub const TRAILER_WORDS: u32 = 8;
+
+const _: () = assert!(TRAILER_WORDS as usize == 2 * LossKind::ALL.len());
 
 impl TrailerPair {
     /// The header and low word of this pair.
     #[must_use]
     pub const fn to_words(self) -> [u32; 2] {
-        let count = if self.count > TRAILER_COUNT_MAX { TRAILER_COUNT_MAX } else { self.count };
-        let tag = 1 + self.kind as u32 + 4 * self.cause as u32;
-        [EMPTY_HEADER, (tag << TAG_SHIFT) | count]
+        [EMPTY_HEADER, trailer_low(self.cause, self.kind as u32, self.count)]
     }
 
     /// Reads the low word after an empty header; `None` for padding and unknown tags.
@@ -129,6 +132,72 @@ impl TrailerPair {
         Some(Self { cause, kind, count })
     }
 }
+
+/// The low word of a trailer's pair, of the kind with this number in [`LossKind::ALL`].
+#[must_use]
+#[inline(always)]
+pub const fn trailer_low(cause: TrailerCause, kind: u32, count: u32) -> u32 {
+    ((1 + kind + 4 * cause as u32) << TAG_SHIFT) | at_most(count)
+}
+
+/// The counts that a RISC leaves in ID words 0 to 2 of its own vector until its run is pushed,
+/// in the order of [`LossKind::ALL`].
+///
+/// ```text
+/// word 0  1 | zones (31 bits)
+/// word 1  data
+/// word 2  events (29 bits) | sums (3 bits)
+/// ```
+///
+/// Word 0 is 0 where nothing was lost, so that its top bit says that the others are counts.
+/// Counts that do not fit stop at [`TRAILER_COUNT_MAX`], sums at 7: two totals and two
+/// contested accumulators make four in a launch.
+///
+/// ```
+/// use wire::loss::{left_behind_counts, left_behind_words};
+/// let words = left_behind_words([25, 0, 3, 1]);
+/// assert_eq!(words, [0x8000_0019, 0, 0x19]);
+/// assert_eq!(left_behind_counts(words), [25, 0, 3, 1]);
+/// ```
+#[must_use]
+#[inline(always)]
+pub const fn left_behind_words(counts: [u32; 4]) -> [u32; 3] {
+    let [zones, data, events, sums] = counts;
+    let sums = if sums > LEFT_SUM_MAX { LEFT_SUM_MAX } else { sums };
+    [LEFT_FLAG | at_most(zones), at_most(data), at_most(events) << LEFT_SUM_BITS | sums]
+}
+
+/// Adds counts to what [`left_behind_words`] has packed; each sum must fit its field.
+#[must_use]
+#[inline(always)]
+pub const fn left_behind_with(words: [u32; 3], counts: [u32; 4]) -> [u32; 3] {
+    let [zones, data, events, sums] = counts;
+    let more = events << LEFT_SUM_BITS;
+    [
+        (words[0] | LEFT_FLAG).wrapping_add(zones),
+        words[1].wrapping_add(data),
+        words[2].wrapping_add(more).wrapping_add(sums),
+    ]
+}
+
+/// What [`left_behind_words`] has packed. If word 0 is 0, nothing was, and word 2 must be given
+/// as 0.
+#[must_use]
+#[inline(always)]
+pub const fn left_behind_counts(words: [u32; 3]) -> [u32; 4] {
+    let [zones, data, events] = words;
+    [zones & !LEFT_FLAG, data, events >> LEFT_SUM_BITS, events & LEFT_SUM_MAX]
+}
+
+#[inline(always)]
+const fn at_most(count: u32) -> u32 {
+    if count > TRAILER_COUNT_MAX { TRAILER_COUNT_MAX } else { count }
+}
+
+const LEFT_FLAG: u32 = 1 << 31;
+const LEFT_SUM_BITS: u32 = 3;
+/// Most sums that can be left behind.
+pub const LEFT_SUM_MAX: u32 = (1 << LEFT_SUM_BITS) - 1;
 
 /// First word of the loss log in a RISC's L1 vector.
 pub const LOG_START: usize = vector::FIRST_OPTIONAL;
@@ -274,6 +343,15 @@ mod tests {
             let cause = if cause { TrailerCause::L1Full } else { TrailerCause::DramFull };
             let pair = TrailerPair { cause, kind: LossKind::ALL[kind], count };
             prop_assert_eq!(TrailerPair::from_low(pair.to_words()[1]), Some(pair));
+        }
+
+        #[test]
+        fn what_is_left_behind_survives(
+            zones in 0..=TRAILER_COUNT_MAX, data in 0..=TRAILER_COUNT_MAX,
+            events in 0..=TRAILER_COUNT_MAX, sums in 0_u32..8,
+        ) {
+            let counts = [zones, data, events, sums];
+            prop_assert_eq!(left_behind_counts(left_behind_words(counts)), counts);
         }
 
         #[test]

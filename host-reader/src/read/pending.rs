@@ -4,7 +4,7 @@ use super::{plan::CoreRead, session::Session};
 use crate::{anomaly::AnomalyKind, decode::CaptureMode};
 use wire::{
     Generation,
-    loss::{LossKind, TrailerCause, TrailerPair},
+    loss::{self, LossKind, TrailerCause, TrailerPair},
     marker::EMPTY_HEADER,
     run::{ID_LH, ID_LL},
     vector,
@@ -84,20 +84,12 @@ fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Gen
 }
 
 /// Losses that a RISC of ours has left in its first ID words until the push, as a trailer.
-///
-/// Word 0: bit 31 says that there are any, the rest counts zones. Word 1 counts data, word 2
-/// events and, in its lowest three bits, sums.
 fn left_behind(words: &[u32]) -> Vec<u32> {
-    let &[flagged_zones, data, events_and_sums, ..] = words else { return Vec::new() };
-    if flagged_zones & EMPTY_HEADER == 0 {
+    let &[zones, data, events, ..] = words else { return Vec::new() };
+    if zones == 0 {
         return Vec::new();
     }
-    let counts = [
-        (LossKind::Zone, flagged_zones & !EMPTY_HEADER),
-        (LossKind::Data, data),
-        (LossKind::Event, events_and_sums >> 3),
-        (LossKind::Sum, events_and_sums & 7),
-    ];
+    let counts = loss::left_behind_counts([zones, data, events]);
     let pair = |(kind, count)| TrailerPair { cause: TrailerCause::L1Full, kind, count }.to_words();
-    counts.into_iter().flat_map(pair).collect()
+    LossKind::ALL.into_iter().zip(counts).flat_map(pair).collect()
 }

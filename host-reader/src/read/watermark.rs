@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{anomaly::AnomalyLog, lane::LaneId};
 use std::collections::BTreeMap;
-use wire::{loss::TRAILER_WORDS_MAX, vector};
+use wire::{loss::TRAILER_WORDS, vector};
 
 /// How full one RISC's lane is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct LaneWatermark {
 
 /// Words beyond the average that a launch may need: a full vector, and the trailer that says
 /// what it lost.
-const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS + TRAILER_WORDS_MAX;
+const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS + TRAILER_WORDS;
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
 

@@ -42,7 +42,7 @@ enum PacketTypes : uint32_t {
 /// Rust side asserts these figures when it is compiled.
 constexpr uint32_t STATE_CURSOR_OFFSET = 0;
 constexpr uint32_t STATE_ROOM_OFFSET = 4;
-constexpr uint32_t STATE_BYTES = 88;
+constexpr uint32_t STATE_BYTES = 124;
 
 struct State {
     /// Address of the next free word of this RISC's vector.
@@ -64,7 +64,7 @@ constexpr uint32_t TILE_BYTES = 48;
 struct Tile {
     uint32_t risc_index;
     uint32_t risc_count;
-    uint32_t noc_index;
+    uint32_t noc;
     uint32_t command_buffer;
     uint32_t lane_words;
     uint32_t noc_x;

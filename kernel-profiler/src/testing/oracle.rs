@@ -23,7 +23,7 @@ pub(crate) struct Run {
     pub(crate) fixed: [Option<u64>; 4],
     /// (type, id, time or cycles) of every optional record.
     pub(crate) records: Vec<(u32, u16, u64)>,
-    /// (tag, count) of every trailer pair.
+    /// (tag, count) of every trailer pair that counts anything.
     pub(crate) trailer: Vec<(u32, u32)>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn decode(words: &[u32]) -> Vec<Run> {
         let run = runs.last_mut().expect("a lane begins with a run");
         let (high, low) = (words[i], words[i + 1]);
         if high == 0x8000_0000 {
-            if low != 0 {
+            if low & 0x0FFF_FFFF != 0 {
                 run.trailer.push((low >> 28, low & 0x0FFF_FFFF));
             }
             i += 2;

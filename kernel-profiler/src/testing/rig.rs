@@ -3,7 +3,7 @@
 use super::oracle::{self, Run};
 use crate::{
     launch::Scope,
-    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, PushDestination, PushSource},
+    port::{self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port},
     state::State,
 };
 use std::{boxed::Box, cell::RefCell, rc::Rc, vec, vec::Vec};
@@ -26,10 +26,13 @@ pub(crate) struct Core {
     pub(crate) clock: u64,
     pub(crate) is_linked: bool,
     pub(crate) push_cycles: u64,
-    pub(crate) pushes: Vec<(PushSource, u32, PushDestination)>,
-    in_flight: Vec<(PushSource, u32, PushDestination)>,
+    pub(crate) pushes: Vec<Push>,
+    in_flight: Vec<Push>,
     is_pushing: bool,
 }
+
+/// A write to DRAM: from which place, how many words, to which address.
+pub(crate) type Push = (u32, u32, u32);
 
 /// What one RISC sees of the core.
 pub(crate) struct TestPort {
@@ -77,32 +80,33 @@ impl Noc for TestPort {
         self.core.borrow().is_linked
     }
 
-    fn begin_pushes(&mut self) {
+    fn begin_pushes(&mut self, bank: u32) {
         assert!(!core::mem::replace(&mut self.core.borrow_mut().is_pushing, true));
+        assert!(bank == FLAT_ID / CORES_PER_BANK || bank == 0, "bank {bank}");
     }
 
-    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
+    fn push(&mut self, place: u32, word_count: u32, address: u32) {
         let mut core = self.core.borrow_mut();
         assert!(core.is_pushing && !core.is_linked, "a push now would hang the NoC");
         assert!(word_count > 0 && word_count.is_multiple_of(4), "{word_count} words");
-        assert!(destination.address.is_multiple_of(16));
-        core.in_flight.push((source, word_count, destination));
+        assert!(place.is_multiple_of(16) && address.is_multiple_of(16));
+        core.in_flight.push((place, word_count, address));
     }
 
     /// Only now do the words leave L1: whoever has changed them since, has spoilt them.
     fn wait_for_pushes(&mut self) {
         let core = &mut *self.core.borrow_mut();
         core.clock += core.push_cycles;
-        for (source, word_count, destination) in core.in_flight.drain(..) {
-            let words = match source {
-                PushSource::Vector { risc_index } => &core.vectors[risc_index][..],
-                PushSource::Trailer => &core.control[40..44],
+        for (place, word_count, address) in core.in_flight.drain(..) {
+            let words = match port::word_at(place) {
+                (Some(risc_index), 0) => &core.vectors[risc_index][..],
+                (None, index @ 40) => &core.control[index..],
+                other => panic!("nothing is pushed from {other:?}"),
             };
-            assert_eq!(destination.bank, FLAT_ID / CORES_PER_BANK);
-            let start = ((destination.address - REGION) / 4) as usize;
+            let start = ((address - REGION) / 4) as usize;
             let count = word_count as usize;
             core.bank[start..start + count].copy_from_slice(&words[..count]);
-            core.pushes.push((source, word_count, destination));
+            core.pushes.push((place, word_count, address));
         }
     }
 
@@ -217,7 +221,7 @@ impl Rig {
         let brisc = &mut self.riscs[0];
         brisc.open_scope(Scope::Main);
         State::validate(&mut brisc.port, true);
-        State::set_counter(&mut brisc.port, program_id);
+        brisc.state.set_counter(&mut brisc.port, program_id);
     }
 
     /// One launch in which the given RISCs run a body each, then end in the given order,

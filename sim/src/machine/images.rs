@@ -72,8 +72,10 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// An image of a build: `part` is `firmware`, `kernels` or `probes`; in C++, if its compiler
-/// was there, `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_dispatch` or
+/// An image of a build: `part` is `firmware`, `kernels` or `probes`.
+///
+/// For one build alone there is `probes-out-of-line` too; in C++, if its compiler was there,
+/// `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_dispatch` or
 /// `cpp_probes_trace`.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {

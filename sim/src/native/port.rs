@@ -1,22 +1,22 @@
 //! What the profiler's runtime stands on when it runs in the simulator.
 
 use super::stage::{self, cost};
-use kernel_profiler::port::{
-    Clock, ClockWords, Memory, Noc, NocCoordinates, Port, PushDestination, PushSource,
-};
-use wire::{CoreKind, control::ext};
+use kernel_profiler::port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, word_at};
+use wire::CoreKind;
 
 /// One RISC of whatever tile is on the stage of its thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RiscPort {
     risc_index: usize,
     kind: CoreKind,
+    /// The bank of the pushes under way.
+    bank: u32,
 }
 
 impl RiscPort {
     /// The RISC with this index on a core of a kind.
     pub(crate) const fn new(kind: CoreKind, risc_index: usize) -> Self {
-        Self { risc_index, kind }
+        Self { risc_index, kind, bank: 0 }
     }
 }
 
@@ -63,18 +63,18 @@ impl Noc for RiscPort {
         false
     }
 
-    fn begin_pushes(&mut self) {
+    fn begin_pushes(&mut self, bank: u32) {
+        self.bank = bank;
         stage::with(|stage| stage.advance(self.risc_index, cost::BEGIN_PUSHES));
     }
 
-    fn push(&mut self, source: PushSource, word_count: u32, destination: PushDestination) {
+    fn push(&mut self, place: u32, word_count: u32, address: u32) {
         stage::with(|stage| {
-            let source = match source {
-                PushSource::Vector { risc_index } => stage.tile.vector_word_address(risc_index, 0),
-                PushSource::Trailer => stage.tile.control_word_address(ext::TRAILER),
+            let source = match word_at(place) {
+                (Some(risc_index), index) => stage.tile.vector_word_address(risc_index, index),
+                (None, index) => stage.tile.control_word_address(index),
             };
-            let PushDestination { bank, address } = destination;
-            stage.push(self.risc_index, source, word_count, bank, u64::from(address));
+            stage.push(self.risc_index, source, word_count, self.bank, u64::from(address));
         });
     }
 

@@ -5,11 +5,10 @@
 use crate::mailbox::{self, SIZE_BYTES};
 use core::{arch::naked_asm, panic::PanicInfo, ptr};
 
-/// The firmware's variables that the profiler's runtime asks for, and the tables that a
-/// RISC keeps in its local RAM.
+/// The firmware's variables that the profiler's runtime asks for.
 #[cfg(feature = "enabled")]
 mod profiler {
-    use super::{NOC_0, read, word};
+    use super::{NOC_0, mailbox_at, read, word};
     use crate::mailbox::{
         BANK_COORDINATES, BANK_COUNT, BANK_COUNT_MAX, BANK_OFFSETS, LANE_WORDS, NOC_X, NOC_Y,
         RISC_COUNT,
@@ -23,7 +22,7 @@ mod profiler {
     static mut __kprof_tile: Tile = Tile {
         risc_index: 0,
         risc_count: 0,
-        noc_index: 0,
+        noc: 0,
         command_buffer: 0,
         lane_words: 0,
         noc_x: 0,
@@ -34,8 +33,6 @@ mod profiler {
         writes_issued: ptr::null_mut(),
         writes_acked: ptr::null_mut(),
     };
-    static mut BANK_PLACES: [u32; BANK_COUNT_MAX as usize / 2] = [0; BANK_COUNT_MAX as usize / 2];
-    static mut OFFSETS: [u32; BANK_COUNT_MAX as usize] = [0; BANK_COUNT_MAX as usize];
     static mut WRITES_ISSUED: u32 = 0;
     static mut WRITES_ACKED: u32 = 0;
 
@@ -44,20 +41,18 @@ mod profiler {
     pub(super) fn boot(risc_index: u32) {
         let noc_index = u32::from(risc_index == 1);
         let noc = NOC_0 + noc_index * 0x1_0000;
-        let places = BANK_COORDINATES + noc_index * 2 * BANK_COUNT_MAX;
-        copy_words(places, (&raw mut BANK_PLACES).cast(), BANK_COUNT_MAX / 2);
-        copy_words(BANK_OFFSETS, (&raw mut OFFSETS).cast(), BANK_COUNT_MAX);
+        let coordinates = BANK_COORDINATES + noc_index * 2 * BANK_COUNT_MAX;
         let tile = Tile {
             risc_index,
             risc_count: word(RISC_COUNT),
-            noc_index,
-            command_buffer: 0,
+            noc,
+            command_buffer: noc,
             lane_words: word(LANE_WORDS),
             noc_x: word(NOC_X),
             noc_y: word(NOC_Y),
             bank_count: word(BANK_COUNT),
-            bank_coordinates: (&raw const BANK_PLACES).cast(),
-            bank_offsets: (&raw const OFFSETS).cast(),
+            bank_coordinates: mailbox_at(coordinates).cast(),
+            bank_offsets: mailbox_at(BANK_OFFSETS).cast(),
             writes_issued: &raw mut WRITES_ISSUED,
             writes_acked: &raw mut WRITES_ACKED,
         };
@@ -68,16 +63,6 @@ mod profiler {
         let acked = &raw mut WRITES_ACKED;
         // SAFETY: this RISC's own variable.
         unsafe { acked.write_volatile(received) };
-    }
-
-    /// Copies from the mailbox into a variable of `count` words.
-    #[inline(always)]
-    fn copy_words(offset: u32, to: *mut u32, count: u32) {
-        for index in 0..count {
-            let to = to.wrapping_add(index as usize);
-            // SAFETY: the callers' variables have `count` words and nobody else uses them.
-            unsafe { to.write_volatile(word(offset + 4 * index)) };
-        }
     }
 
     const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
@@ -111,6 +96,10 @@ macro_rules! entry {
                 $main()
             }
             naked_asm!(
+                ".option push",
+                ".option norelax",
+                "la gp, __global_pointer$",
+                ".option pop",
                 "la sp, __stack_top",
                 "la t0, __bss_start",
                 "la t1, __bss_end",

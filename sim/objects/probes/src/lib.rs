@@ -98,3 +98,8 @@ pub(crate) fn open_main(_: u32) {
 pub(crate) fn finish(_: u32) {
     kernel_profiler::finish();
 }
+
+/// Pushes what has been recorded so far.
+pub(crate) fn quick_push(_: u32) {
+    kernel_profiler::quick_push();
+}

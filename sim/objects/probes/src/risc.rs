@@ -33,6 +33,7 @@ exported! {
     zone_sites_8 ".text.probe.zone_sites_8"
     open_main ".text.probe.open_main"
     finish ".text.probe.finish"
+    quick_push ".text.probe.quick_push"
 }
 
 #[cfg(feature = "sums")]
@@ -51,7 +52,7 @@ mod firmware {
     static mut __kprof_tile: Tile = Tile {
         risc_index: 0,
         risc_count: 0,
-        noc_index: 0,
+        noc: 0,
         command_buffer: 0,
         lane_words: 0,
         noc_x: 0,

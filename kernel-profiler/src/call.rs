@@ -1,0 +1,42 @@
+//! Probes as calls, for the feature `out-of-line`: what a call site passes is as small as it
+//! can be.
+//!
+//! Ids are passed shifted to where headers have them, so that one instruction loads each.
+
+use crate::processor::with;
+use wire::ZoneId;
+
+/// An id as the functions here take it.
+#[inline(always)]
+pub(crate) const fn shifted(id: u16) -> u32 {
+    (id as u32) << ID_SHIFT
+}
+
+#[inline(never)]
+pub(crate) fn open_zone(id: u32) -> bool {
+    with(|state, port| state.open_zone(port, id_of(id)))
+}
+
+#[inline(never)]
+pub(crate) fn close_zone(id: u32, is_recorded: bool) {
+    if is_recorded {
+        with(|state, port| state.close_zone(port, id_of(id)));
+    }
+}
+
+#[inline(never)]
+pub(crate) fn record_data(id: u32, data: u64) {
+    with(|state, port| state.record_data(port, id_of(id), data));
+}
+
+#[inline(never)]
+pub(crate) fn record_event(event: u16) {
+    with(|state, port| state.record_event(port, event));
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "made by `shifted`")]
+const fn id_of(shifted: u32) -> ZoneId {
+    ZoneId((shifted >> ID_SHIFT) as u16)
+}
+
+const ID_SHIFT: u32 = 12;
