@@ -72,20 +72,20 @@ impl BareCore {
 
     /// What firmware would put into `__kprof_tile`.
     fn fill_tile(&mut self) {
-        let words = [0, 5, 0, 0, 12_000, 1, 1, 1, TABLES, TABLES + 4, TABLES + 8, TABLES + 12];
+        let [coordinates, offsets, issued, acked] = [0, 4, 8, 12].map(|offset| TABLES + offset);
+        let words = [0, 5, NOC_0, NOC_0, 12_000, 1, 1, 1, coordinates, offsets, issued, acked];
         let tile = self.address_of("__kprof_tile");
         for (address, word) in (tile..).step_by(4).zip(words) {
             self.tile.set_word(address, word);
         }
-        let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
-        self.tile.local[stack..].fill(UNTOUCHED);
     }
 
     fn address_of(&self, symbol: &str) -> u32 {
         self.image.symbol(symbol).unwrap_or_else(|| panic!("no symbol {symbol}")).address
     }
 
-    fn set_control(&mut self, index: usize, value: u32) {
+    /// Writes a word of the control vector, as the host would.
+    pub(crate) fn set_control(&mut self, index: usize, value: u32) {
         let control = self.address_of("__kprof_control");
         self.tile.set_word(control + 4 * u32::try_from(index).expect("small"), value);
     }
@@ -97,12 +97,31 @@ impl BareCore {
         }
     }
 
+    /// Lets the subordinates have lost some zones each.
+    pub(crate) fn lose_others(&mut self, zones: u32) {
+        let vectors = self.address_of("__kprof_vectors");
+        for risc in 1..5 {
+            let [word, ..] = wire::loss::left_behind_words([zones, 0, 0, 0]);
+            self.tile.set_word(vectors + 2048 * risc, word);
+        }
+    }
+
+    /// Calls a function and returns the bytes of stack that it touched.
+    pub(crate) fn stack_bytes(&mut self, function: &str, arg: u32) -> u32 {
+        let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
+        self.tile.local[stack..].fill(UNTOUCHED);
+        self.call(function, arg);
+        let untouched = self.tile.local[stack..].iter().take_while(|byte| **byte == UNTOUCHED);
+        STACK_TOP - STACK_LIMIT - u32::try_from(untouched.count()).expect("fits")
+    }
+
     /// Calls a function and returns what it took.
     pub(crate) fn call(&mut self, function: &str, arg: u32) -> Cost {
         let before = self.hart.counters();
         self.hart.set_pc(self.address_of(function));
         self.hart.set_register(1, RETURN);
         self.hart.set_register(2, STACK_TOP);
+        self.hart.set_register(3, self.address_of("__global_pointer$"));
         self.hart.set_register(10, arg);
         let pause = self.hart.run_until(&mut self.tile, &mut self.front, 100_000_000);
         assert_eq!((pause, self.hart.pc()), (Ok(Pause::Breakpoint), RETURN), "{function}");
@@ -116,13 +135,6 @@ impl BareCore {
     /// The words that were written to DRAM, in the order of the writes.
     pub(crate) fn pushed(&self) -> &[u32] {
         &self.tile.pushed
-    }
-
-    /// Bytes of the stack that any call has touched.
-    pub(crate) fn stack_bytes_used(&self) -> u32 {
-        let stack = usize::try_from(STACK_LIMIT - LOCAL_RAM_BASE).expect("fits");
-        let untouched = self.tile.local[stack..].iter().take_while(|byte| **byte == UNTOUCHED);
-        STACK_TOP - STACK_LIMIT - u32::try_from(untouched.count()).expect("fits")
     }
 }
 

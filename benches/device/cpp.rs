@@ -55,10 +55,8 @@ fn zone_site_bytes(part: &str) -> u32 {
 /// which is the library's.
 fn deepest_stack(arch: Arch) -> u32 {
     let mut core = BareCore::new(arch, image(arch, "cpp_probes"));
-    for probe in PROBES {
-        core.call(probe, 150);
-    }
-    core.stack_bytes_used()
+    let stacks = PROBES.map(|probe| core.stack_bytes(probe, 150));
+    stacks.into_iter().max().unwrap_or(0)
 }
 
 fn report(arch: Arch) -> String {
