@@ -155,11 +155,14 @@ pub(crate) struct ReportArgs {
     pub(crate) show: ShowArgs,
 }
 
-/// Write a log or capture as a trace for a viewer.
+/// Write a log or capture as a trace for a viewer, or as a report to look at.
 ///
 /// Chips, cores and RISCs become nested tracks with their zones; ops become a track of their
 /// own with arrows to their kernels. Values, events and sums are marks with arguments. Losses
 /// are marks at the place where they happened, and zones without an end are flagged.
+///
+/// The report is one HTML page that needs no network: ops, core grid, timeline, zones, gaps,
+/// losses, clocks.
 ///
 /// The file gets its name only once it is whole: on an error, a full disk or an interrupt
 /// nothing is left under it, and what it held before stays.
@@ -179,6 +182,7 @@ pub(crate) struct ReportArgs {
 
 Examples:
   kprof export generated/profiler/.logs
+  kprof export generated/profiler/.logs -o report.html
   kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
   kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
@@ -189,8 +193,8 @@ pub(crate) struct ExportArgs {
     /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope or folded. The name of the output tells it if not given,
-    /// and perfetto is written without either.
+    /// perfetto, tracy, chrome, speedscope, folded or html. The name of the output tells it if not
+    /// given, and perfetto is written without either.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,
     /// The file to write; - for standard output. FILE's name with the format's ending, in the

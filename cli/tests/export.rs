@@ -48,6 +48,7 @@ fn the_name_of_the_output_tells_the_format() {
         ("a.json", "chrome"),
         ("a.speedscope.json", "speedscope"),
         ("a.folded", "folded"),
+        ("a.html", "html"),
     ] {
         let output = kprof(folder.path(), &["export", log, "-o", name, "--json"]);
         let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -57,7 +58,7 @@ fn the_name_of_the_output_tells_the_format() {
     }
     let default = stdout(&kprof(folder.path(), &["export", log]));
     assert!(default.starts_with("profile_log_device.pftrace: 4 zones"), "{default}");
-    assert_eq!(entries(folder.path()).len(), 5);
+    assert_eq!(entries(folder.path()).len(), 6);
 }
 
 #[test]

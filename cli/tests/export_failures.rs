@@ -13,7 +13,7 @@ use std::{
 use tempfile::TempDir;
 
 /// The formats, each with a name that asks for it.
-const OUTPUTS: [&str; 4] = ["t.pftrace", "t.json", "t.speedscope.json", "t.folded"];
+const OUTPUTS: [&str; 5] = ["t.pftrace", "t.json", "t.speedscope.json", "t.folded", "t.html"];
 
 fn kprof(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));

@@ -21,7 +21,8 @@ use std::{
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (format, destination) = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-    let trace = run.trace(&args.filters);
+    let mut trace = run.trace(&args.filters);
+    trace.title = title(&args.file);
     let progress = Progress::new("lanes", trace.lane_count() as u64);
     let cancel = cancel_on_signals()?;
     let changes = write_atomically(&destination, &cancel, |out| match format {
@@ -38,6 +39,15 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         Written::new(&trace, format, &destination, &changes).tell(args.json)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The name of what was read: of the file, or of the first folder around it that is not
+/// called as every folder of logs is.
+fn title(file: &Path) -> String {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];
+    let mut names = file.iter().rev().map(|name| name.to_string_lossy());
+    names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
 }
 
 /// The format and where to, as far as one tells the other.

@@ -1,6 +1,6 @@
 //! The formats that one file holds, and how each is chosen.
 
-use super::{Trace, chrome, folded, perfetto, speedscope, tracy};
+use super::{Trace, chrome, folded, html, perfetto, speedscope, tracy};
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
 /// A format of one file.
@@ -17,12 +17,14 @@ pub enum ExportFormat {
     Folded,
     /// The file of Tracy, for its viewers of all versions and Tenstorrent's fork.
     Tracy,
+    /// A page to look at in any browser, without a network: tables, core grid, timeline.
+    Html,
 }
 
 impl ExportFormat {
     /// Every format.
-    pub const ALL: [Self; 5] =
-        [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded, Self::Tracy];
+    pub const ALL: [Self; 6] =
+        [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded, Self::Tracy, Self::Html];
 
     /// The word for it.
     #[must_use]
@@ -33,6 +35,7 @@ impl ExportFormat {
             Self::Speedscope => "speedscope",
             Self::Folded => "folded",
             Self::Tracy => "tracy",
+            Self::Html => "html",
         }
     }
 
@@ -45,6 +48,7 @@ impl ExportFormat {
             Self::Speedscope => &[".speedscope.json", ".speedscope"],
             Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
             Self::Tracy => &[".tracy"],
+            Self::Html => &[".html", ".htm"],
         }
     }
 
@@ -92,6 +96,7 @@ impl ExportFormat {
                 on_lanes(trace.lane_count());
                 Ok(())
             }
+            Self::Html => html::write(trace, out, on_lanes),
         }
     }
 }
@@ -104,7 +109,9 @@ impl fmt::Display for ExportFormat {
 
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, tracy")]
+#[error(
+    "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, tracy, html"
+)]
 pub struct UnknownFormat {
     found: String,
 }

@@ -19,6 +19,7 @@ mod filter;
 mod flow;
 mod folded;
 mod format;
+mod html;
 mod json_event;
 mod lane_writer;
 mod perfetto;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use wire::{PacketKind, Risc, RunHostId};
 
 /// A kernel that loads twice, with a name that needs care, a value, and a zone without end.
-const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
+pub(super) const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,trace id counter,zone name,type,source line,source file,meta data
 0,1,2,BRISC,8,1001,0,1024,,,BRISC-KERNEL,ZONE_START,10,/k/a.cc,
 0,1,2,BRISC,9,1010,0,1024,,,Load;x,ZONE_START,12,/k/a.cc,
@@ -24,7 +24,7 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 0,1,2,BRISC,8,1101,0,1024,,,BRISC-KERNEL,ZONE_END,10,/k/a.cc,
 ";
 
-fn exported(readout: &Readout, format: ExportFormat) -> String {
+pub(super) fn exported(readout: &Readout, format: ExportFormat) -> String {
     let origins = TileOrigins::default();
     let source = TraceSource { readout, origins: &origins, clock: None, ops: &[] };
     let trace = Trace::new(&source, &TraceFilter::default());
@@ -34,7 +34,7 @@ fn exported(readout: &Readout, format: ExportFormat) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn readout() -> Readout {
+pub(super) fn readout() -> Readout {
     let mut readout = read_device_log(LOG.as_bytes(), "test").unwrap();
     let key = LossKey {
         lane: readout.devices[0].lanes[0].id,
@@ -130,7 +130,7 @@ fn real_captures_keep_their_counts_in_every_format() {
 }
 
 /// A lane with records of any kind at any time, in runs of any length.
-fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
+pub(super) fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
     let kind = prop_oneof![
         4 => Just(PacketKind::ZoneStart),
         4 => Just(PacketKind::ZoneEnd),
@@ -159,7 +159,7 @@ fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
     })
 }
 
-fn readout_of(lanes: Vec<Lane>) -> Readout {
+pub(super) fn readout_of(lanes: Vec<Lane>) -> Readout {
     let chip = ChipSummary {
         chip_id: 0,
         arch: "any \"chip\"".into(),

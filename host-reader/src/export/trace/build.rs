@@ -25,6 +25,8 @@ impl<'a> Trace<'a> {
         let readout = source.readout;
         let names = TraceNames::of_readout(readout);
         let mut trace = Self {
+            title: String::new(),
+            mesh_clock: source.clock,
             devices: Vec::new(),
             names,
             origin_host_ns: None,

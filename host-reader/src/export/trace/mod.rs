@@ -70,6 +70,11 @@ pub struct TraceSource<'a> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trace<'a> {
+    /// What the trace is of, for titles: the name of a file or a workload. Empty unless
+    /// whoever asked for the trace fills it in.
+    pub title: String,
+    /// The host's clock with the evidence it was made from, if chips were synchronised.
+    pub mesh_clock: Option<&'a MeshClock>,
     /// Chips, in the order of the readout. A chip without lanes left by a filter stays.
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
@@ -195,6 +200,12 @@ impl<'a> TraceDevice<'a> {
     /// The lanes of each core, core by core.
     pub fn cores(&self) -> impl Iterator<Item = &[TraceLane<'a>]> {
         self.lanes.chunk_by(|one, other| one.id.core == other.id.core)
+    }
+
+    /// For each lane the index of its core in [`TraceDevice::cores`].
+    #[must_use]
+    pub fn core_of_lane(&self) -> Vec<usize> {
+        self.cores().enumerate().flat_map(|(core, lanes)| lanes.iter().map(move |_| core)).collect()
     }
 }
 

@@ -1,0 +1,111 @@
+// What is known of the zone, op, mark or loss that is chosen in the timeline.
+
+const pair = (term, value) => value === null || value === '' || value === undefined ? null
+  : h('div', {}, h('dt', {}, term), h('dd', {}, value));
+
+function showDetail() {
+  const { selected } = scene;
+  const content = !selected ? emptyDetail() : selected.op !== undefined ? opDetail(selected.op)
+    : selected.zone !== undefined ? zoneDetail(selected.lane, selected.zone)
+      : selected.point !== undefined ? pointDetail(selected.lane, selected.point) : lossDetail(selected.lane, selected.loss);
+  timeline.detail.replaceChildren(...content);
+}
+
+const emptyDetail = () => [h('p.muted', {}, 'Nothing chosen. Click a zone, an op or a mark; a click on a core opens its lanes.')];
+
+const action = (text, title, onclick, disabled = false) => h('button.tool', { type: 'button', title, onclick, disabled }, text);
+
+function whenText(device, cycle) {
+  const absolute = BigInt(device.first_cycle) + BigInt(Math.round(cycle));
+  return `${timeText(device.nsAt(cycle))} from the start, cycle ${absolute.toLocaleString('en-US')}`;
+}
+
+function sourceText(name) {
+  if (!names.file[name]) return `unknown, id ${names.marker_id[name]}`;
+  const place = `${names.file[name]}:${names.line[name]}`;
+  return names.is_ambiguous[name] ? `${place}, or another place with the same id` : place;
+}
+
+function zoneDetail(lane, zone) {
+  const { device } = lane;
+  const name = lane.names[zone], cycles = lane.cycles(zone);
+  const row = facts.zones.name.indexOf(name);
+  const median = row < 0 ? 0 : facts.zones.median_cycles[row];
+  const op = lane.opOf(zone);
+  const parent = lane.parent(zone);
+  const place = lane.placeOf(zone), { zones } = lane.levels[lane.depths[zone]];
+  const before = zones[place - 1];
+  const isSibling = before !== undefined && lane.parent(before) === parent;
+  const oddities = [
+    lane.synthetic.has(zone) && 'its end is made up: the record of it is missing',
+    lane.recorded.has(zone) && `drawn shorter, since it reaches out of the zone around it: ${grouped(lane.durations[zone])} cycles`,
+  ].filter(Boolean);
+  return [
+    h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, bothText(cycles, device)),
+      h('span.tools', {}, action('Zoom to it', 'Enter', showSelected),
+        action('‹ same name', 'The one before of the same name on this lane: [', () => nextOfName(-1), lane.sameName(zone, -1) < 0),
+        action('same name ›', 'The next of the same name on this lane: ]', () => nextOfName(1), lane.sameName(zone, 1) < 0),
+        row >= 0 && action('Longest', 'The longest of this name in the whole trace', () => showZone(facts.zones.longest[row])))),
+    h('dl.pairs', {},
+      pair('Lane', `${devices.length > 1 ? `${device.label}, ` : ''}${device.laneLabel(lane.index)}`),
+      pair('Op', op >= 0 ? opLink(op) : 'none'),
+      pair('Source', h('code', {}, sourceText(name))),
+      pair('Starts', whenText(device, lane.starts[zone])),
+      pair('Against the middle', median ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
+      pair('Share', parent >= 0 ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
+      pair('After the one before', isSibling ? bothText(Math.max(0, lane.starts[zone] - lane.end(before)), device) : ''),
+      pair('Note', oddities.join('; '))),
+  ];
+}
+
+function pointDetail(lane, point) {
+  const { device } = lane;
+  const name = lane.pointNames[point];
+  return [
+    h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, pointText(lane, point))),
+    h('dl.pairs', {},
+      pair('Lane', device.laneLabel(lane.index)), pair('Source', h('code', {}, sourceText(name))),
+      pair('At', whenText(device, lane.pointTimes[point]))),
+  ];
+}
+
+function lossDetail(lane, loss) {
+  const program = facts.losses.program[loss];
+  return [
+    h('div.detail-head', {}, h('h3.bad', {}, lossText(loss))),
+    h('dl.pairs', {},
+      pair('Lane', lane.device.laneLabel(lane.index)), pair('Program', program === null ? 'unknown' : String(program)),
+      pair('Shown at', 'the end of the program’s last run on this lane')),
+  ];
+}
+
+function opDetail(op) {
+  const device = opDevice(op);
+  const [least, middle, most] = ops.core_kernel_cycles[op];
+  const fields = h('dl.pairs.fields');
+  device.opCells(opNumber(op)).then((cells) => {
+    fields.replaceChildren(...cells.fields.map(([key, value]) => pair(key, value || '–')));
+  });
+  const oddities = [
+    ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
+    ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
+    ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
+    ops.is_spread_implausible[op] && 'clocks of cores disagree',
+  ].filter(Boolean);
+  const riscs = ops.risc_kernel_cycles[op].map((cycles, risc) => cycles === null ? null : pair(`${facts.riscs[risc]} kernel`, bothText(cycles, device)));
+  return [
+    h('div.detail-head', {}, h('h3', {}, opLabel(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? ops.duration_cycles[op], device)),
+      h('span.tools', {}, action('Zoom to it', 'Enter', showSelected), action('‹ op', 'The op before', () => step(-1), opNumber(op) === 0),
+        action('op ›', 'The next op', () => step(1), opNumber(op) === device.opIndices.length - 1))),
+    h('dl.pairs', {},
+      devices.length > 1 && pair('Device', device.label),
+      pair('Starts', whenText(device, ops.start_cycles[op])),
+      pair('With firmware', bothText(ops.duration_cycles[op], device)),
+      pair('After the op before', ops.gap_cycles[op] === null ? '' : bothText(ops.gap_cycles[op], device)),
+      pair('Cores', grouped(ops.core_count[op])),
+      pair('One core', most ? `${cyclesText(least, device)} to ${cyclesText(most, device)}, middle ${cyclesText(middle, device)}` : ''),
+      pair('First to last start', ops.skew_cycles[op] === null ? '' : bothText(ops.skew_cycles[op], device)),
+      riscs, pair('Note', oddities.join('; '))),
+    fields,
+  ];
+}

@@ -1,0 +1,240 @@
+// What the page knows: the facts, the lanes as they are opened, units, colours.
+
+const facts = JSON.parse(document.getElementById('facts').textContent);
+const { ops, names } = facts;
+facts.title = visible(facts.title);
+names.label = names.label.map(visible);
+names.file = names.file.map(visible);
+ops.name = ops.name.map(visible);
+const opCount = ops.program.length;
+const RISC_SHORT = ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'];
+const KIND_WORDS = ['event', 'value', 'sum'];
+
+/** Index of the first entry of `count` for which `isPast` holds; they must come last. */
+function partitionPoint(count, isPast) {
+  let low = 0, high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isPast(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+class Device {
+  constructor(device, index) {
+    Object.assign(this, device);
+    this.index = index;
+    this.ghz = this.clock.frequency_ghz || 1;
+    this.opIndices = [];
+    this.lanesOfCore = this.cores.map(() => []);
+    this.lanes.core.forEach((core, lane) => this.lanesOfCore[core].push(lane));
+    this.opened = new Map();
+    this.opBlocks = new Map();
+  }
+  get label() { return `device ${this.chip_id}`; }
+  coreLabel(core) { return this.cores[core].join('-'); }
+  laneLabel(lane) { return `${this.coreLabel(this.lanes.core[lane])} ${facts.riscs[this.lanes.risc[lane]]}`; }
+
+  /** Nanoseconds since the trace's origin at a cycle since the chip's first. */
+  nsAt(cycle) { return this.along(cycle, 0, 1); }
+  /** The cycle at a time. */
+  cycleAt(ns) { return this.along(ns, 1, 0); }
+  along(value, from, to) {
+    const { knots } = this;
+    const next = partitionPoint(knots.length, (i) => knots[i][from] > value);
+    const right = knots[Math.min(Math.max(next, 1), knots.length - 1)];
+    const left = knots[knots.indexOf(right) - 1];
+    const span = right[from] - left[from] || 1;
+    return left[to] + (value - left[from]) * (right[to] - left[to]) / span;
+  }
+
+  /** The lanes of a core once they are there; opens them otherwise. */
+  coreLanes(core, onOpened) {
+    const known = this.opened.get(core);
+    if (known === undefined) {
+      this.opened.set(core, null);
+      this.open(core).then((lanes) => { this.opened.set(core, lanes); onOpened(); });
+    }
+    return known ?? null;
+  }
+  async coreLanesSoon(core) {
+    const known = this.opened.get(core);
+    if (known) return known;
+    const lanes = await this.open(core);
+    this.opened.set(core, lanes);
+    return lanes;
+  }
+  async open(core) {
+    const columns = await columnsOf(`core-${this.index}-${core}`);
+    return this.lanesOfCore[core].map((lane) => new Lane(columns, this, lane));
+  }
+
+  /** What an op of this chip, counted from its first, took on each core. */
+  async opCells(number) {
+    const block = Math.floor(number / 256);
+    if (!this.opBlocks.has(block)) {
+      const count = Math.min(256, this.opIndices.length - block * 256);
+      this.opBlocks.set(block, columnsOf(`ops-${this.index}-${block}`)
+        .then((columns) => Array.from({ length: count }, () => readOpCells(columns))));
+    }
+    return (await this.opBlocks.get(block))[number % 256];
+  }
+}
+
+function readOpCells(columns) {
+  const cores = new Map();
+  for (let left = columns.number(), core = 0; left > 0; left--) {
+    core += columns.number();
+    const mask = columns.number(), start = columns.signed(), riscs = [];
+    let end = 0;
+    for (let risc = 0; risc < 7; risc++) {
+      if (!(mask & (1 << risc))) continue;
+      const offset = columns.number(), cycles = columns.number();
+      riscs[risc] = cycles;
+      end = Math.max(end, offset + cycles);
+    }
+    cores.set(core, { start, cycles: end, riscs });
+  }
+  const fields = Array.from({ length: columns.number() }, () => [visible(columns.text()), visible(columns.text())]);
+  return { cores, fields };
+}
+
+/** The zones and points of one RISC, in cycles since the chip's first. */
+class Lane {
+  constructor(columns, device, index) {
+    this.device = device;
+    this.index = index;
+    const zones = columns.number(), points = columns.number(), runs = columns.number();
+    this.names = columns.fill(new Uint32Array(zones));
+    this.starts = columns.rising(new Float64Array(zones));
+    this.durations = columns.fill(new Float64Array(zones));
+    this.depths = columns.fill(new Uint16Array(zones));
+    this.runs = new Int32Array(zones);
+    for (let i = 0, run = 0; i < zones; i++) this.runs[i] = (run += columns.signed()) - 1;
+    this.synthetic = new Set(columns.rising(new Float64Array(columns.number())));
+    const clipped = columns.rising(new Float64Array(columns.number()));
+    this.recorded = new Map();
+    clipped.forEach((zone) => this.recorded.set(zone, columns.number()));
+    this.runOps = new Int32Array(runs);
+    this.runKernels = new Int32Array(runs);
+    for (let run = 0; run < runs; run++) {
+      this.runOps[run] = columns.number() - 1;
+      this.runKernels[run] = columns.number() - 1;
+    }
+    this.readPoints(columns, points);
+    this.layLevels();
+  }
+  readPoints(columns, count) {
+    this.pointKinds = columns.fill(new Uint8Array(count));
+    this.pointNames = columns.fill(new Uint32Array(count));
+    this.pointTimes = columns.rising(new Float64Array(count));
+    this.pointValues = Array.from({ length: count },
+      () => Array.from({ length: columns.number() }, () => columns.exact()));
+    const texts = columns.rising(new Float64Array(columns.number()));
+    this.pointTexts = new Map();
+    texts.forEach((point) => this.pointTexts.set(point, visible(columns.text())));
+  }
+  /** For each level its zones in order, and the cycles of all before each. */
+  layLevels() {
+    const counts = [];
+    for (const depth of this.depths) counts[depth] = (counts[depth] ?? 0) + 1;
+    this.levels = Array.from(counts, (count) => ({
+      zones: new Uint32Array(count ?? 0), before: new Float64Array((count ?? 0) + 1), filled: 0,
+    }));
+    for (let zone = 0; zone < this.depths.length; zone++) {
+      const level = this.levels[this.depths[zone]];
+      level.before[level.filled + 1] = level.before[level.filled] + this.durations[zone];
+      level.zones[level.filled++] = zone;
+    }
+  }
+  end(zone) { return this.starts[zone] + this.durations[zone]; }
+  cycles(zone) { return this.recorded.get(zone) ?? this.durations[zone]; }
+  opOf(zone) {
+    const op = this.runOps[this.runs[zone]] ?? -1;
+    return op < 0 ? -1 : this.device.opIndices[op];
+  }
+  /** Place in its level of the last zone that begins at or before a cycle; -1 before all. */
+  placeAt(depth, cycle) {
+    const zones = this.levels[depth]?.zones;
+    return zones ? partitionPoint(zones.length, (i) => this.starts[zones[i]] > cycle) - 1 : -1;
+  }
+  placeOf(zone) {
+    const { zones } = this.levels[this.depths[zone]];
+    return partitionPoint(zones.length, (i) => zones[i] >= zone);
+  }
+  zoneAt(depth, cycle) {
+    const zone = this.levels[depth]?.zones[this.placeAt(depth, cycle)];
+    return zone !== undefined && cycle <= this.end(zone) ? zone : -1;
+  }
+  parent(zone) {
+    const depth = this.depths[zone];
+    if (!depth) return -1;
+    const { zones } = this.levels[depth - 1];
+    return zones[partitionPoint(zones.length, (i) => zones[i] > zone) - 1] ?? -1;
+  }
+  /** The next zone of the same name in a direction; -1 if there is none. */
+  sameName(zone, step) {
+    for (let other = zone + step; other >= 0 && other < this.names.length; other += step) {
+      if (this.names[other] === this.names[zone]) return other;
+    }
+    return -1;
+  }
+}
+
+const devices = facts.devices.map((device, index) => new Device(device, index));
+ops.device.forEach((device, op) => devices[device].opIndices.push(op));
+
+const spanNs = Math.max(facts.span_ns, 1);
+const laneCount = devices.reduce((sum, device) => sum + device.lanes.core.length, 0);
+const coreCount = devices.reduce((sum, device) => sum + device.cores.length, 0);
+const hasHostNames = ops.name.some((name) => name);
+
+/** The name for people: with the program's number, and the trace's if it was replayed. */
+function opLabel(op) {
+  const name = `${ops.name[op] || 'program'} ${ops.program[op]}`;
+  return ops.trace_id[op] === null ? name : `${name} trace ${ops.trace_id[op]}.${ops.trace_replay[op]}`;
+}
+const opDevice = (op) => devices[ops.device[op]];
+/** An op's number among those of its chip. */
+const opNumber = (op) => op - opDevice(op).opIndices[0];
+
+// Units.
+const unit = { isTime: false, listeners: [] };
+/** A duration of a chip in the unit that is chosen. */
+function cyclesText(cycles, device = devices[0]) {
+  if (cycles === null || cycles === undefined) return '';
+  return unit.isTime ? timeText(cycles / (device?.ghz ?? 1)) : grouped(cycles);
+}
+/** The same with its unit. */
+const cyclesWords = (cycles, device) => cyclesText(cycles, device) + (unit.isTime ? '' : ' cycles');
+/** Both units. */
+function bothText(cycles, device = devices[0]) {
+  return `${grouped(cycles)} cycles · ${timeText(cycles / device.ghz)}`;
+}
+
+// Colours.
+const isDark = matchMedia('(prefers-color-scheme: dark)');
+const HUES = [250, 65, 150, 335, 200, 100, 22, 292, 125, 225, 45, 175];
+const RISC_HUES = [62, 152, 250, 205, 275, 100, 200];
+const hueOfName = new Map();
+/** Names with the most cycles of their own come first, so that they differ most. */
+facts.zones.name
+  .map((name, row) => [name, facts.zones.self_cycles[row]])
+  .filter(([name]) => !names.is_frame[name])
+  .sort((one, other) => other[1] - one[1])
+  .forEach(([name], rank) => hueOfName.set(name, HUES[rank % HUES.length]));
+
+/** A colour for a surface with text on it. */
+const fillOf = (hue, chroma = 0.085) =>
+  isDark.matches ? `oklch(0.47 ${chroma} ${hue})` : `oklch(0.82 ${chroma} ${hue})`;
+/** A colour for a mark. */
+const markOf = (hue, chroma = 0.13) =>
+  isDark.matches ? `oklch(0.74 ${chroma} ${hue})` : `oklch(0.6 ${chroma} ${hue})`;
+const zoneFill = (name, risc) =>
+  names.is_frame[name] ? fillOf(RISC_HUES[risc], 0.028) : fillOf(hueOfName.get(name) ?? 250);
+const opNames = [...new Set(ops.name)];
+const opHue = (op) => hasHostNames
+  ? HUES[opNames.indexOf(ops.name[op]) % HUES.length]
+  : HUES[ops.program[op] % HUES.length];
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

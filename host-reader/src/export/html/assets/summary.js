@@ -1,0 +1,107 @@
+// What to know first: how much there is, where the time went, and whether it can be trusted.
+
+const lostCount = facts.losses.zones.reduce((sum, zones, i) => sum + zones + facts.losses.data[i]
+  + facts.losses.events[i] + facts.losses.sums[i] + facts.losses.unknown_markers[i], 0);
+const anomalyCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? 0 : count), 0);
+const repairCount = facts.anomalies.kinds.reduce((sum, [, count, isRepair]) => sum + (isRepair ? count : 0), 0);
+const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
+
+/** Time in which ops ran and time between them, over all chips. */
+function sumTimes() {
+  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1 };
+  for (let op = 0; op < opCount; op++) {
+    times.kernel += (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
+    const gap = ops.gap_cycles[op];
+    if (gap === null) continue;
+    times.gap += gap / opDevice(op).ghz;
+    times.gaps += 1;
+    if (times.longestGap < 0 || gap > ops.gap_cycles[times.longestGap]) times.longestGap = op;
+  }
+  return times;
+}
+
+function buildHeader() {
+  byId('title').textContent = facts.title || 'Profile';
+  const archs = [...new Set(devices.map((device) => device.arch))];
+  const clocks = [...new Set(devices.map((device) => `${Math.round(device.ghz * 1000)} MHz`))];
+  byId('subject').textContent = [
+    devices.length > 1 ? `${devices.length} × ${listed(archs)}` : archs[0],
+    clocks.length > 2 ? `${clocks.length} clocks` : listed(clocks),
+    counted(coreCount, 'core'), counted(laneCount, 'lane'), counted(opCount, 'op'),
+    counted(facts.zone_count, 'zone'), `${timeText(facts.span_ns)} recorded`,
+  ].filter(Boolean).join(' · ');
+  const choose = (isTime) => () => {
+    unit.isTime = isTime;
+    byId('unit-cycles').setAttribute('aria-pressed', String(!isTime));
+    byId('unit-time').setAttribute('aria-pressed', String(isTime));
+    unit.listeners.forEach((listener) => listener());
+  };
+  byId('unit-cycles').addEventListener('click', choose(false));
+  byId('unit-time').addEventListener('click', choose(true));
+  byId('foot').textContent = `Written by ${facts.exporter}. This page is whole: it needs no network.`;
+}
+
+/** Whether the figures can be trusted, in sentences. */
+function verdict(hasLink = true) {
+  const link = (text) => h('a', { href: '#losses' }, text);
+  const words = [];
+  if (lostCount) {
+    const affected = ops.lost_records.filter((lost) => lost > 0).length;
+    words.push(h('strong', {}, `${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing`),
+      affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
+  }
+  if (anomalyCount) words.push(h('strong', {}, counted(anomalyCount, 'anomaly', 'anomalies')), ' left something in doubt. ');
+  const unfinished = ops.unfinished_cores.filter((cores) => cores > 0).length;
+  if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
+  if (ops.is_spread_implausible.some(Boolean)) {
+    words.push(h('strong', {}, 'The clocks of cores disagree'), ': figures over several cores are wrong until their origins are measured. ');
+  }
+  const hidden = doubtOf('hidden_by_filter_zones') + doubtOf('hidden_by_filter_points') + doubtOf('hidden_by_filter_ops');
+  if (hidden) words.push(h('strong', {}, 'A filter hides part of it'), `: ${facts.doubts
+    .filter(([key]) => key.startsWith('hidden_by_filter_')).map(([key, count]) => `${grouped(count)} ${key.slice(17).replaceAll('_', ' ')}`).join(', ')}. `);
+  const isDoubtful = words.length > 0;
+  const isEmpty = !facts.zone_count && !facts.point_count;
+  if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
+  else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost and nothing is in doubt. ');
+  if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
+  if (hasLink && (isDoubtful || repairCount)) words.push(link('What exactly'));
+  return h(isDoubtful ? 'p.verdict.doubtful' : 'p.verdict', {}, words);
+}
+
+function figure(term, value, note) {
+  return h('div', {}, h('dt', {}, term), h('dd', {}, h('span.figure', {}, value), note && h('span.muted', {}, note)));
+}
+
+function buildSummary() {
+  const section = byId('summary');
+  const times = sumTimes();
+  const figures = h('dl.figures');
+  const fill = () => {
+    const share = times.kernel + times.gap;
+    const parts = [];
+    const longest = opCount ? ops.kernel_cycles.reduce((best, cycles, op) => (cycles ?? -1) > (ops.kernel_cycles[best] ?? -1) ? op : best, 0) : -1;
+    if (opCount) {
+      parts.push(figure('Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : ''));
+      parts.push(figure('Between ops', timeText(times.gap), share ? percentText(times.gap / share) : ''));
+      parts.push(figure('Longest op', opLink(longest), cyclesWords(ops.kernel_cycles[longest], opDevice(longest))));
+      if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.gap_cycles[times.longestGap], opDevice(times.longestGap))));
+    }
+    const row = facts.zones.self_cycles.reduce((best, cycles, i) =>
+      !names.is_frame[facts.zones.name[i]] && (best < 0 || cycles > facts.zones.self_cycles[best]) ? i : best, -1);
+    if (row >= 0) {
+      const label = names.label[facts.zones.name[row]];
+      const inside = facts.zones.self_cycles.reduce((sum, cycles) => sum + cycles, 0);
+      parts.push(figure('Most cycles in', h('button.link', { type: 'button', onclick: () => showZone(facts.zones.longest[row]) }, label),
+        `${percentText(facts.zones.self_cycles[row] / inside)} of all RISC time`));
+    }
+    figures.replaceChildren(...parts);
+  };
+  fill();
+  unit.listeners.push(fill);
+  section.append(verdict(), figures);
+}
+
+/** A link that shows an op in the timeline. */
+function opLink(op, before = '') {
+  return h('a', { href: `#op=${op}`, onclick: (event) => { event.preventDefault(); openOp(op); } }, before + opLabel(op));
+}
