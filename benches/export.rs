@@ -8,7 +8,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
     analysis::TileOrigins,
-    export::{ExportFormat, Trace, TraceFilter, TraceSource},
+    export::{CancelFlag, ExportFormat, ParquetDataset, Trace, TraceFilter, TraceSource},
     log::read_device_log,
     readout::Readout,
 };
@@ -43,6 +43,14 @@ fn written_bytes(trace: &Trace<'_>, format: ExportFormat) -> u64 {
     out.0
 }
 
+/// Writes a dataset to a folder of its own.
+fn written_rows(trace: &Trace<'_>) -> u64 {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let dataset = ParquetDataset::new(folder.path(), "host", "generated").expect("names");
+    let written = dataset.write(trace, &CancelFlag::default(), &mut |_| {});
+    written.expect("a folder takes files").zones
+}
+
 fn exports(criterion: &mut Criterion) {
     let readout = generated_readout(SIZE);
     let text = written(&readout, SIZE);
@@ -61,6 +69,12 @@ fn exports(criterion: &mut Criterion) {
             });
         });
     }
+    group.bench_function("log to parquet", |bencher| {
+        bencher.iter(|| {
+            let readout = read_device_log(&*text, "generated").expect("a log of our own");
+            assert_eq!(with_trace(&readout, written_rows), SIZE.line_count() / 2);
+        });
+    });
     group.finish();
     assert_memory_is_bounded();
 }

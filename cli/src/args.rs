@@ -2,8 +2,8 @@
 
 use crate::command::{diff::DiffArgs, perf::PerfArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use host_reader::export::{ExportFormat, TraceFilter};
-use std::{num::NonZeroUsize, path::PathBuf};
+use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
+use std::{num::NonZeroUsize, path::PathBuf, str::FromStr};
 
 /// Profile kernels for Tenstorrent chips: where the cycles went, and exactly what was lost.
 ///
@@ -187,18 +187,20 @@ Examples:
   kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
   kprof export twice.kprof --run 2 -o second.speedscope.json
+  kprof export matmul.kprof --format parquet -o dataset --host node-3
 
 Exit code 0 if the trace is written, 2 if not.")]
 pub(crate) struct ExportArgs {
     /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded or html. The name of the output tells it if not
-    /// given, and perfetto is written without either.
+    /// perfetto, tracy, chrome, speedscope, folded, html or parquet. The name of the output tells
+    /// it if not given, and perfetto is written without either.
     #[arg(short, long, value_name = "FORMAT")]
-    pub(crate) format: Option<ExportFormat>,
+    pub(crate) format: Option<ExportTarget>,
     /// The file to write; - for standard output. FILE's name with the format's ending, in the
-    /// current folder, if not given.
+    /// current folder, if not given. Of parquet the folder of the dataset, `dataset` if not
+    /// given.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Which part to write, such as `device=0,risc=BRISC,op=3..9`; may be given again to
@@ -208,6 +210,12 @@ pub(crate) struct ExportArgs {
     /// Which run of a capture that holds several, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
+    /// Of parquet: the machine whose chips recorded.
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub(crate) host: String,
+    /// Of parquet: the name of the recording in the dataset; FILE's name if not given.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) recording: Option<String>,
     /// Print one JSON object about what was written instead of lines.
     #[arg(long)]
     pub(crate) json: bool,
@@ -289,6 +297,27 @@ pub(crate) struct OpsArgs {
     /// Print one JSON object about what was written instead of lines.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A format of one file, or a dataset of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExportTarget {
+    /// A file.
+    File(ExportFormat),
+    /// A folder of Parquet files.
+    Parquet,
+}
+
+impl FromStr for ExportTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "parquet" {
+            return Ok(Self::Parquet);
+        }
+        let format = text.parse().map(Self::File);
+        format.map_err(|error: UnknownFormat| format!("{error}, parquet"))
+    }
 }
 
 /// Write the completions for a shell to standard output.

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod package;
+
+use package::{is_installed, python};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -38,23 +41,8 @@ fn text(bytes: &[u8]) -> String {
 const RUNS_OF_PACKAGE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/package/tt_perf_report_runs.py");
 
-/// The Python that has the package.
-fn python() -> Command {
-    let python = std::env::var_os("KPROF_REPORTS_PYTHON").unwrap_or_else(|| "python3".into());
-    Command::new(python)
-}
-
-/// Whether the package is there. Where it must be, its absence is a failure.
 fn has_package() -> bool {
-    let output = python().args(["-c", "import tt_perf_report"]).output();
-    let is_there = output.is_ok_and(|output| output.status.success());
-    if !is_there {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{PACKAGE} is not installed");
-        println!(
-            "skipped: install {PACKAGE} and name its Python in the variable KPROF_REPORTS_PYTHON"
-        );
-    }
-    is_there
+    is_installed(PACKAGE, "tt_perf_report")
 }
 
 /// A report that is asked for: of which files, and how.

@@ -3,8 +3,23 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+/// A file that is whole and on disk, under a temporary name.
+#[derive(Debug)]
+pub(crate) struct WholeFile {
+    file: tempfile::NamedTempFile,
+    path: PathBuf,
+}
+
+impl WholeFile {
+    /// Gives it its name.
+    pub(crate) fn publish(self) -> io::Result<()> {
+        self.file.persist(self.path)?;
+        Ok(())
+    }
+}
 
 /// Writes a file under a temporary name beside `path`, then gives it that name.
 ///
@@ -15,6 +30,20 @@ pub(crate) fn write_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
 ) -> io::Result<T> {
+    let (file, result) = prepare_whole_file(path, write)?;
+    file.publish()?;
+    Ok(result)
+}
+
+/// Writes a file under a temporary name beside `path`; without [`WholeFile::publish`] it
+/// goes away again.
+///
+/// # Errors
+/// As [`write_whole_file`].
+pub(crate) fn prepare_whole_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> io::Result<(WholeFile, T)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".kprof-").suffix(".tmp");
@@ -29,8 +58,7 @@ pub(crate) fn write_whole_file<T>(
     out.flush()?;
     drop(out);
     file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(result)
+    Ok((WholeFile { file, path: path.to_owned() }, result))
 }
 
 #[cfg(test)]

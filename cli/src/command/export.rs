@@ -1,7 +1,12 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
+use super::dataset::Dataset;
 use crate::{
-    args::ExportArgs, failure::Failure, input::Input, progress::Progress, tables::grouped,
+    args::{ExportArgs, ExportTarget},
+    failure::Failure,
+    input::Input,
+    progress::Progress,
+    tables::grouped,
 };
 use host_reader::export::{
     CancelFlag, Destination, ExportFormat, Trace,
@@ -19,24 +24,16 @@ use std::{
 
 /// Reads, builds the trace, writes it whole or not at all.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
-    let (format, destination) = target(args)?;
+    let target = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let mut trace = run.trace(&args.filters);
     trace.title = title(&args.file);
-    let progress = Progress::new("lanes", trace.lane_count() as u64);
     let cancel = cancel_on_signals()?;
-    let changes = write_atomically(&destination, &cancel, |out| match format {
-        ExportFormat::Tracy => {
-            write_tracy_file(&trace, &tracy_options(&args.file), out).map(|notes| notes.doubts())
+    match target {
+        Target::File(format, destination) => {
+            write_file(args, &trace, format, &destination, &cancel)?;
         }
-        _ => {
-            format.write(&trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new())
-        }
-    })
-    .map_err(|error| Failure::from_error(&error))?;
-    drop(progress);
-    if destination != Destination::Stdout {
-        Written::new(&trace, format, &destination, &changes).tell(args.json)?;
+        Target::Dataset(dataset) => dataset.write(&trace, &cancel, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -50,17 +47,50 @@ fn title(file: &Path) -> String {
     names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
 }
 
+/// What is written, and where to.
+enum Target {
+    File(ExportFormat, Destination),
+    Dataset(Dataset),
+}
+
+fn write_file(
+    args: &ExportArgs,
+    trace: &Trace<'_>,
+    format: ExportFormat,
+    destination: &Destination,
+    cancel: &CancelFlag,
+) -> Result<(), Failure> {
+    let progress = Progress::new("lanes", trace.lane_count() as u64);
+    let changes = write_atomically(destination, cancel, |out| match format {
+        ExportFormat::Tracy => {
+            write_tracy_file(trace, &tracy_options(&args.file), out).map(|notes| notes.doubts())
+        }
+        _ => format.write(trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new()),
+    })
+    .map_err(|error| Failure::from_error(&error))?;
+    drop(progress);
+    if *destination != Destination::Stdout {
+        Written::new(trace, format, destination, &changes).tell(args.json)?;
+    }
+    Ok(())
+}
+
 /// The format and where to, as far as one tells the other.
-fn target(args: &ExportArgs) -> Result<(ExportFormat, Destination), Failure> {
+fn target(args: &ExportArgs) -> Result<Target, Failure> {
+    let format = match args.format {
+        Some(ExportTarget::Parquet) => return Ok(Target::Dataset(Dataset::new(args)?)),
+        Some(ExportTarget::File(format)) => Some(format),
+        None => None,
+    };
     let Some(output) = &args.output else {
-        let format = args.format.unwrap_or(ExportFormat::Perfetto);
+        let format = format.unwrap_or(ExportFormat::Perfetto);
         let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
         let mut name = of_file.unwrap_or("profile_log_device".as_ref()).to_owned();
         name.push(format.endings().first().copied().unwrap_or_default());
-        return Ok((format, Destination::File(PathBuf::from(name))));
+        return Ok(Target::File(format, Destination::File(PathBuf::from(name))));
     };
     let destination = Destination::from(output.as_path());
-    let format = args.format.or_else(|| ExportFormat::from_path(output));
+    let format = format.or_else(|| ExportFormat::from_path(output));
     let format = format.ok_or_else(|| unknown_format(&destination))?;
     let is_terminal = destination == Destination::Stdout && std::io::stdout().is_terminal();
     if is_terminal && matches!(format, ExportFormat::Perfetto | ExportFormat::Tracy) {
@@ -68,7 +98,7 @@ fn target(args: &ExportArgs) -> Result<(ExportFormat, Destination), Failure> {
             "a {format} trace is binary; expected a file or a pipe, found a terminal"
         )));
     }
-    Ok((format, destination))
+    Ok(Target::File(format, destination))
 }
 
 fn unknown_format(destination: &Destination) -> Failure {
@@ -134,12 +164,10 @@ impl Written {
     }
 
     fn tell(&self, as_json: bool) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
         if as_json {
-            serde_json::to_writer(&mut out, self).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-            return Ok(());
+            return print_json(self);
         }
+        let mut out = std::io::stdout().lock();
         let count = |count: usize| grouped(count as u64);
         writeln!(
             out,
@@ -150,9 +178,26 @@ impl Written {
             count(self.ops),
             count(self.lanes)
         )?;
-        for (key, &doubt) in &self.doubts {
-            writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))?;
-        }
+        write_doubts(&self.doubts, &mut out)?;
         Ok(())
     }
+}
+
+/// One JSON object on a line.
+pub(super) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, written).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// One line for each thing to know before what was written is trusted.
+pub(super) fn write_doubts(
+    doubts: &BTreeMap<String, u64>,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    for (key, &doubt) in doubts {
+        writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))?;
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod check;
 mod completions;
+mod dataset;
 pub(crate) mod diff;
 mod export;
 mod info;

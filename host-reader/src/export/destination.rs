@@ -1,8 +1,9 @@
 //! Where an export goes, and how it gets there whole or not at all.
 
-use crate::whole_file::write_whole_file;
+use crate::whole_file::{WholeFile, prepare_whole_file};
 use std::{
     fmt,
+    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::{
@@ -108,13 +109,60 @@ pub fn write_atomically<T>(
         Destination::Stdout => write_directly(io::stdout().lock(), cancel, write),
         Destination::File(path) => write_file(path, cancel, write)?,
     };
-    written.map_err(|source| {
-        let destination = destination.clone();
-        let inner = source.get_ref();
-        match inner.is_some_and(|inner| inner.is::<Cancelled>()) {
-            true => WriteError::Cancelled { destination },
-            false => WriteError::Io { destination, source },
-        }
+    written.map_err(|source| write_error(destination.clone(), source))
+}
+
+fn write_error(destination: Destination, source: io::Error) -> WriteError {
+    let inner = source.get_ref();
+    match inner.is_some_and(|inner| inner.is::<Cancelled>()) {
+        true => WriteError::Cancelled { destination },
+        false => WriteError::Io { destination, source },
+    }
+}
+
+/// One of several files that belong together: whole, and still without its name.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+pub(super) struct PreparedFile {
+    file: WholeFile,
+    destination: Destination,
+}
+
+#[cfg(feature = "parquet")]
+impl PreparedFile {
+    /// Gives it its name.
+    pub(super) fn publish(self) -> Result<(), WriteError> {
+        let Self { file, destination } = self;
+        file.publish().map_err(|source| write_error(destination, source))
+    }
+}
+
+/// Lets `write` write one of several files, which go away again unless they are published.
+#[cfg(feature = "parquet")]
+pub(super) fn prepare_file<T>(
+    path: &Path,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+) -> Result<(PreparedFile, T), WriteError> {
+    if path.is_dir() {
+        return Err(WriteError::IsFolder { path: path.to_owned() });
+    }
+    let destination = Destination::File(path.to_owned());
+    match prepare_cancellable(path, cancel, |out| write(out)) {
+        Ok((file, written)) => Ok((PreparedFile { file, destination }, written)),
+        Err(source) => Err(write_error(destination, source)),
+    }
+}
+
+fn prepare_cancellable<T>(
+    path: &Path,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut Cancellable<'_, BufWriter<&File>>) -> io::Result<T>,
+) -> io::Result<(WholeFile, T)> {
+    prepare_whole_file(path, |out| {
+        let written = write(&mut Cancellable { out, cancel })?;
+        // The last chance: behind this the file gets its name.
+        if cancel.is_cancelled() { Err(cancelled()) } else { Ok(written) }
     })
 }
 
@@ -135,11 +183,8 @@ fn write_file<T>(
         _ => {
             // A link that leads nowhere yet is replaced.
             let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-            write_whole_file(&path, |out| {
-                let written = write(&mut Cancellable { out, cancel })?;
-                // The last chance: behind this the file gets its name.
-                if cancel.is_cancelled() { Err(cancelled()) } else { Ok(written) }
-            })
+            prepare_cancellable(&path, cancel, |out| write(out))
+                .and_then(|(file, written)| file.publish().map(|()| written))
         }
     })
 }

@@ -6,6 +6,7 @@
 //! | which part of it is wanted? | [`TraceFilter`] |
 //! | which formats of one file are there? | [`ExportFormat`] |
 //! | how does a Tracy viewer get it, as a file or live? | [`tracy`] |
+//! | where do SQL engines find many recordings as one? | `ParquetDataset`, with the feature `parquet` |
 //! | how does a file get its name only once it is whole? | [`write_atomically`] |
 //!
 //! The model is built once: lanes are paired, brought onto one clock per chip, put in
@@ -22,6 +23,8 @@ mod format;
 mod html;
 mod json_event;
 mod lane_writer;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod perfetto;
 mod speedscope;
 #[cfg(test)]
@@ -30,6 +33,11 @@ mod trace;
 pub mod tracy;
 mod words;
 
+#[cfg(feature = "parquet")]
+pub use self::parquet::{
+    ColumnKind, ColumnSchema, DATASET_TABLES, DatasetCounts, EmptyName, ParquetDataset, TableKind,
+    TableSchema,
+};
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use filter::{FilterError, TraceFilter};
 pub use format::{ExportFormat, UnknownFormat};

@@ -1,0 +1,96 @@
+//! `kprof export --format parquet`: a recording as part of a dataset.
+
+use super::export::{print_json, write_doubts};
+use crate::{args::ExportArgs, failure::Failure, progress::Progress, tables::counted};
+use host_reader::export::{CancelFlag, DatasetCounts, ParquetDataset, Trace};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// Folder of the dataset, unless another is given.
+const DEFAULT_FOLDER: &str = "dataset";
+
+/// A dataset and where it is, as the arguments say.
+pub(crate) struct Dataset {
+    folder: PathBuf,
+    parts: ParquetDataset,
+}
+
+/// What was written, to be told.
+#[derive(Serialize)]
+struct Written<'a> {
+    output: String,
+    format: &'static str,
+    #[serde(flatten)]
+    counts: &'a DatasetCounts,
+    doubts: BTreeMap<String, u64>,
+}
+
+impl Dataset {
+    pub(crate) fn new(args: &ExportArgs) -> Result<Self, Failure> {
+        let folder = args.output.clone().unwrap_or_else(|| DEFAULT_FOLDER.into());
+        if folder == Path::new("-") {
+            let sentence = "a dataset is many files; expected a folder, found standard output";
+            return Err(Failure::Sentence(sentence.to_owned()));
+        }
+        let recording = args.recording.clone().unwrap_or_else(|| recording_of(args));
+        let parts = ParquetDataset::new(&folder, &args.host, &recording);
+        Ok(Self { folder, parts: parts.map_err(|error| Failure::from_error(&error))? })
+    }
+
+    /// Writes the recording, and tells what there is of it.
+    pub(crate) fn write(
+        &self,
+        trace: &Trace<'_>,
+        cancel: &CancelFlag,
+        as_json: bool,
+    ) -> Result<(), Failure> {
+        let progress = Progress::new("files", 4 * trace.devices.len() as u64);
+        let counts = self.parts.write(trace, cancel, &mut |files| progress.set(files as u64));
+        let counts = counts.map_err(|error| Failure::from_error(&error))?;
+        drop(progress);
+        Written {
+            output: self.folder.display().to_string(),
+            format: "parquet",
+            counts: &counts,
+            doubts: trace.doubts().into_iter().collect(),
+        }
+        .tell(as_json)
+    }
+}
+
+/// The name of the file, and the number of the run if one was chosen.
+fn recording_of(args: &ExportArgs) -> String {
+    let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
+    let name = of_file.unwrap_or("profile_log_device".as_ref()).to_string_lossy();
+    args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
+}
+
+impl Written<'_> {
+    fn tell(&self, as_json: bool) -> Result<(), Failure> {
+        if as_json {
+            return print_json(self);
+        }
+        let mut out = std::io::stdout().lock();
+        let counts = self.counts;
+        writeln!(
+            out,
+            "{}: {}, {}, {}, {} in {}",
+            self.output,
+            counted(counts.zones, "zone", "zones"),
+            counted(counts.markers, "marker", "markers"),
+            counted(counts.ops, "op", "ops"),
+            counted(counts.losses, "loss", "losses"),
+            counted(counts.files, "file", "files"),
+        )?;
+        if counts.replaced_files > 0 {
+            let replaced = counted(counts.replaced_files, "file", "files");
+            writeln!(out, "  {replaced} of an earlier recording of this name replaced")?;
+        }
+        write_doubts(&self.doubts, &mut out)?;
+        Ok(())
+    }
+}

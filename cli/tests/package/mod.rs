@@ -1,0 +1,23 @@
+//! Python packages that tests compare with or ask.
+
+use std::process::Command;
+
+/// The Python that has them; `.ci/run` names it.
+pub(crate) fn python() -> Command {
+    let python = std::env::var_os("KPROF_REPORTS_PYTHON").unwrap_or_else(|| "python3".into());
+    Command::new(python)
+}
+
+/// Whether a package is there, by the name of its module. Where it must be, its absence is
+/// a failure.
+pub(crate) fn is_installed(package: &str, module: &str) -> bool {
+    let output = python().args(["-c", &format!("import {module}")]).output();
+    let is_there = output.is_ok_and(|output| output.status.success());
+    if !is_there {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{package} is not installed");
+        println!(
+            "skipped: install {package} and name its Python in the variable KPROF_REPORTS_PYTHON"
+        );
+    }
+    is_there
+}

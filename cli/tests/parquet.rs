@@ -1,0 +1,208 @@
+//! Datasets of several recordings, asked by DuckDB the questions that their page asks.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod package;
+
+use package::{is_installed, python};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+/// The package that asks; `.ci/run` installs it.
+const PACKAGE: &str = "duckdb==2.0.0";
+
+const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/package/duckdb_queries.py");
+
+/// The page that explains the dataset.
+const PAGE: &str = include_str!("../../docs/parquet.md");
+
+fn has_package() -> bool {
+    is_installed(PACKAGE, "duckdb")
+}
+
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR").output().unwrap()
+}
+
+fn log(name: &str) -> PathBuf {
+    let path = format!("../tests/captures/mesham-tt-sim/{name}/profile_log_device.csv");
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Adds a recording to `dataset` in a folder; what is printed of it.
+fn export(folder: &Path, file: &Path, host: &str, more: &[&str]) -> Value {
+    let file = file.to_str().unwrap();
+    let args = ["export", file, "--format", "parquet", "-o", "dataset", "--json", "--host", host];
+    let output = kprof(folder, &[&args[..], more].concat());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn ask(folder: &Path, statements: &[&str]) -> Vec<Value> {
+    let mut command = python();
+    command.arg(QUERIES).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    serde_json::to_writer(child.stdin.take().unwrap(), &statements).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{statements:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The statements of the page: what makes the views, then its three questions.
+fn statements_of_page() -> Vec<&'static str> {
+    let blocks = PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks
+        .flat_map(|block| block.split(';'))
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+/// Zones of a log by RISC and name, with the cycles that no other zone covers: its zones of
+/// one RISC are `FW` around `KERNEL` and nothing else, so ends and starts are enough.
+fn zones_of_log(name: &str) -> BTreeMap<(String, String), (u64, i64)> {
+    let text = std::fs::read_to_string(log(name)).unwrap();
+    let mut found: BTreeMap<(String, String), (u64, i64)> = BTreeMap::new();
+    for line in text.lines().skip(2) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let (risc, time, zone) = (cells[3], cells[5].parse::<i64>().unwrap(), cells[10]);
+        let sign = match cells[11] {
+            "ZONE_START" => -1,
+            "ZONE_END" => 1,
+            _ => continue,
+        };
+        let entry = found.entry((risc.to_owned(), zone.to_owned())).or_default();
+        *entry = (entry.0 + u64::from(sign > 0), entry.1 + sign * time);
+        if let Some(risc_name) = zone.strip_suffix("-KERNEL") {
+            let around = (risc.to_owned(), format!("{risc_name}-FW"));
+            found.entry(around).or_default().1 -= sign * time;
+        }
+    }
+    found
+}
+
+#[test]
+fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    export(folder, &log("wormhole-noc-256"), "node 1/a", &["--recording", "reads"]);
+    export(folder, &log("wormhole-noc-4096"), "node 1/a", &["--recording", "long reads"]);
+    export(folder, &log("blackhole-noc-256"), "node-2", &[]);
+    let statements = statements_of_page();
+    let answers = ask(folder, &statements);
+    let [.., cycles, imbalance, losses] = &answers[..] else { panic!("{answers:?}") };
+
+    let mut expected: BTreeMap<(&str, String, String), (u64, i64)> = BTreeMap::new();
+    let hosts = [
+        ("node 1/a", "wormhole-noc-256"),
+        ("node 1/a", "wormhole-noc-4096"),
+        ("node-2", "blackhole-noc-256"),
+    ];
+    for (host, name) in hosts {
+        for ((risc, zone), (count, cycles)) in zones_of_log(name) {
+            let entry = expected.entry((host, risc, zone)).or_default();
+            *entry = (entry.0 + count, entry.1 + cycles);
+        }
+    }
+    let row = |row: &Value| {
+        let text = |at: usize| row[at].as_str().unwrap().to_owned();
+        let cycles = row[4].as_i64().or_else(|| row[4].as_str()?.parse().ok()).unwrap();
+        ((text(0), text(1), text(2)), (row[3].as_u64().unwrap(), cycles))
+    };
+    let found: BTreeMap<_, _> = cycles.as_array().unwrap().iter().map(row).collect();
+    let expected: BTreeMap<_, _> = expected
+        .into_iter()
+        .map(|((host, risc, zone), sums)| ((host.to_owned(), risc, zone), sums))
+        .collect();
+    assert_eq!(found, expected);
+
+    // One core each, which is as slow as the average.
+    let rows = imbalance.as_array().unwrap();
+    assert_eq!(rows.len(), 3, "{imbalance}");
+    assert!(rows.iter().all(|row| row[5] == 1 && row[6] == 1.0), "{imbalance}");
+    assert_eq!(losses, &json!([]));
+}
+
+#[test]
+fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let args = ["capture", "--workload", "multi-op-overflow", "-o", "overflow.kprof"];
+    assert!(!kprof(folder, &args).stdout.is_empty());
+    let written = export(folder, &folder.join("overflow.kprof"), "node-1", &[]);
+    let mut statements = statements_of_page();
+    statements.push("SELECT count(*) FROM zones WHERE name = 'BRISC-KERNEL'");
+    statements.push("SELECT count(*), max(cores), min(cores) FROM ops");
+    statements.push(
+        "SELECT count(*) FROM parquet_kv_metadata('dataset/*/*/*/*.parquet') \
+         WHERE decode(key) = 'kprof.doubts' AND decode(value) LIKE '%\"lost_zones\":102400%'",
+    );
+    let answers = ask(folder, &statements);
+    let [.., losses, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
+    // Lanes have room for 1000 of 1400 launches; of each of the others, and of both RISCs
+    // that ran on each of 64 cores, the zones of firmware and kernel are missing.
+    let expected = json!([["node-1", "overflow", "DRAM full", 400, 400 * 64 * 2 * 2, false]]);
+    assert_eq!(losses.to_string().replace("\"102400\"", "102400"), expected.to_string());
+    assert_eq!(kernels, &json!([[64 * 1000]]));
+    assert_eq!(ops[0][1], 64);
+    assert_eq!(doubts, &json!([[4]]));
+    assert_eq!(written["losses"], 400 * 64 * 2);
+}
+
+#[test]
+fn every_marker_of_a_log_has_its_value() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let name = "wormhole-counters-elw";
+    export(folder.path(), &log(name), "node-1", &[]);
+    let text = std::fs::read_to_string(log(name)).unwrap();
+    let values = text.lines().filter(|line| line.contains(",TS_DATA"));
+    let values: Vec<u64> =
+        values.map(|line| line.split(',').nth(6).unwrap().trim().parse().unwrap()).collect();
+    let statement = "SELECT kind, count(*), count(DISTINCT value) \
+        FROM read_parquet('dataset/markers/*/*/*.parquet') GROUP BY kind";
+    let mut distinct = values.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let answers = ask(folder.path(), &[statement]);
+    assert_eq!(answers[0], json!([["data", values.len(), distinct.len()]]));
+    assert!(values.len() > 50, "the log has counters");
+}
+
+#[test]
+fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let file = log("wormhole-noc-256");
+    let mut first = export(folder, &file, "node-1", &[]);
+    let mut again = export(folder, &file, "node-1", &[]);
+    assert_eq!(
+        (first["replaced_files"].take(), again["replaced_files"].take()),
+        (json!(0), json!(4))
+    );
+    assert_eq!(again, first);
+    let device = folder.join("dataset/zones/host=node-1/device=0");
+    assert_eq!(std::fs::read_dir(device).unwrap().count(), 1);
+
+    std::fs::write(folder.join("taken"), "a file").unwrap();
+    let file = file.to_str().unwrap();
+    let output = kprof(folder, &["export", file, "--format", "parquet", "-o", "taken"]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("taken") && errors.trim_end().lines().count() == 1, "{errors}");
+    assert_eq!(std::fs::read_to_string(folder.join("taken")).unwrap(), "a file");
+}

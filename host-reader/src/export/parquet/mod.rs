@@ -1,0 +1,288 @@
+//! Parquet: zones, markers, ops and losses as one dataset of many recordings.
+//!
+//! ```text
+//! dataset/zones/host=node-3/device=0/matmul.parquet
+//! dataset/markers/host=node-3/device=0/matmul.parquet
+//! dataset/ops/host=node-3/device=0/matmul.parquet
+//! dataset/losses/host=node-3/device=0/matmul.parquet
+//! ```
+//!
+//! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
+//! recordings of a fleet as four tables with the columns `host` and `device`, and open
+//! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
+//! joined to zones and markers by host, device, `recording` and `op`.
+//!
+//! Everything that is to be known before the rows are trusted is kept beside them, as
+//! key-value metadata of each file: `kprof.doubts` counts losses, anomalies, repairs and
+//! what a filter hid, over the whole recording; `kprof.clock` tells of the device's clock.
+
+mod folders;
+mod rows;
+mod schema;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use schema::{ColumnKind, ColumnSchema, DATASET_TABLES, TableKind, TableSchema};
+
+use super::{
+    CancelFlag, Destination, Trace, TraceDevice, WriteError,
+    destination::{PreparedFile, prepare_file},
+};
+use folders::{NewFolders, escaped};
+use parquet::{errors::ParquetError, file::metadata::KeyValue};
+use rayon::prelude::*;
+use rows::TableWriter;
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+use tables::{DeviceRows, LossRow};
+use words::Words;
+
+/// Where the files of one recording go in a dataset of many.
+///
+/// ```
+/// use host_reader::{analysis::TileOrigins, export::*, log::read_device_log};
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let origins = TileOrigins::default();
+/// let source = TraceSource { readout: &readout, origins: &origins, clock: None, ops: &[] };
+/// let trace = Trace::new(&source, &TraceFilter::default());
+/// let folder = tempfile::tempdir()?;
+/// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
+/// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 4));
+/// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParquetDataset {
+    folder: PathBuf,
+    host: String,
+    recording: String,
+}
+
+/// A name that files of a dataset cannot have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected the name of a {what}, found an empty text")]
+pub struct EmptyName {
+    what: &'static str,
+}
+
+/// What was written of one recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct DatasetCounts {
+    /// Files.
+    pub files: u64,
+    /// Files among them in whose place there was another one.
+    pub replaced_files: u64,
+    /// Rows of `zones`.
+    pub zones: u64,
+    /// Rows of `markers`.
+    pub markers: u64,
+    /// Rows of `ops`.
+    pub ops: u64,
+    /// Rows of `losses`.
+    pub losses: u64,
+}
+
+/// One file that is to be written.
+#[derive(Clone, Copy)]
+struct Part<'t, 'a> {
+    table: &'static TableSchema,
+    chip_id: u32,
+    /// `None` of a chip of which there is nothing but losses.
+    device: Option<&'t TraceDevice<'a>>,
+}
+
+impl ParquetDataset {
+    /// The files of a recording of a host; the same recording again replaces them.
+    ///
+    /// # Errors
+    /// If a name is empty.
+    pub fn new(folder: &Path, host: &str, recording: &str) -> Result<Self, EmptyName> {
+        for (what, name) in [("host", host), ("recording", recording)] {
+            if name.is_empty() {
+                return Err(EmptyName { what });
+            }
+        }
+        let (host, recording) = (host.to_owned(), recording.to_owned());
+        Ok(Self { folder: folder.to_owned(), host, recording })
+    }
+
+    /// Writes four files for each device; `on_files` learns how many are done.
+    ///
+    /// All files are written under other names first, and get theirs once all are whole.
+    ///
+    /// # Errors
+    /// If a folder or file cannot be written, or the writing is called off. Nothing is left
+    /// then, unless the system refuses to rename a file that it has just written.
+    ///
+    /// # Cost
+    /// Files are written many at a time; memory is bounded by a row group for each.
+    pub fn write(
+        &self,
+        trace: &Trace<'_>,
+        cancel: &CancelFlag,
+        on_files: &mut dyn FnMut(usize),
+    ) -> Result<DatasetCounts, WriteError> {
+        let words = Words::new(&self.recording, &trace.names);
+        let mut folders = NewFolders::default();
+        let parts = parts_of(trace);
+        for part in &parts {
+            let folder = self.folder_of(part);
+            folders.make(&folder).map_err(|source| refused(&folder, source))?;
+        }
+        let write = |part: &Part<'_, '_>| self.prepare(trace, &words, part, cancel);
+        let mut prepared = Vec::with_capacity(parts.len());
+        for some in parts.chunks(rayon::current_num_threads().max(DATASET_TABLES.len())) {
+            prepared.extend(some.par_iter().map(write).collect::<Result<Vec<_>, _>>()?);
+            on_files(prepared.len());
+        }
+        let mut counts = DatasetCounts::default();
+        folders.keep();
+        for (part, (file, row_count)) in parts.iter().zip(prepared) {
+            counts.replaced_files += u64::from(self.path_of(part).exists());
+            file.publish()?;
+            counts.add(part.table, row_count);
+        }
+        Ok(counts)
+    }
+
+    fn folder_of(&self, part: &Part<'_, '_>) -> PathBuf {
+        let host = format!("host={}", escaped(&self.host));
+        let device = format!("device={}", part.chip_id);
+        self.folder.join(part.table.name).join(host).join(device)
+    }
+
+    fn path_of(&self, part: &Part<'_, '_>) -> PathBuf {
+        self.folder_of(part).join(format!("{}.parquet", escaped(&self.recording)))
+    }
+
+    fn prepare(
+        &self,
+        trace: &Trace<'_>,
+        words: &Words,
+        part: &Part<'_, '_>,
+        cancel: &CancelFlag,
+    ) -> Result<(PreparedFile, u64), WriteError> {
+        prepare_file(&self.path_of(part), cancel, |out| {
+            part.write(trace, words, out).map_err(io_error)
+        })
+    }
+}
+
+fn refused(path: &Path, source: io::Error) -> WriteError {
+    WriteError::Io { destination: Destination::File(path.to_owned()), source }
+}
+
+/// The files of a trace, the longest first.
+fn parts_of<'t, 'a>(trace: &'t Trace<'a>) -> Vec<Part<'t, 'a>> {
+    let devices = trace.devices.iter();
+    let with_records = |table| {
+        devices.clone().map(move |device| Part {
+            table,
+            chip_id: device.chip.chip_id,
+            device: Some(device),
+        })
+    };
+    let mut parts: Vec<_> = DATASET_TABLES.iter().flat_map(with_records).collect();
+    let known: BTreeSet<u32> = parts.iter().map(|part| part.chip_id).collect();
+    let lost: BTreeSet<u32> =
+        trace.unplaced_losses.iter().map(|(key, _)| key.lane.chip_id).collect();
+    let of_losses = |&chip_id: &u32| Part { table: &schema::LOSSES, chip_id, device: None };
+    parts.extend(lost.difference(&known).map(of_losses));
+    parts
+}
+
+impl Part<'_, '_> {
+    fn write(
+        &self,
+        trace: &Trace<'_>,
+        words: &Words,
+        out: &mut (dyn Write + Send),
+    ) -> Result<u64, ParquetError> {
+        let mut table = TableWriter::new(out, self.table, self.facts(trace))?;
+        if let Some(device) = self.device {
+            let rows = DeviceRows { trace, device, words };
+            match self.table.kind {
+                TableKind::Zones => rows.write_zones(&mut table)?,
+                TableKind::Markers => rows.write_markers(&mut table)?,
+                TableKind::Ops => rows.write_ops(&mut table)?,
+                TableKind::Losses => rows.write_losses(&mut table)?,
+            }
+        } else {
+            self.write_unplaced(trace, words, &mut table)?;
+        }
+        table.finish()
+    }
+
+    /// Losses of a chip of which there is nothing else.
+    fn write_unplaced(
+        &self,
+        trace: &Trace<'_>,
+        words: &Words,
+        table: &mut TableWriter<impl Write + Send>,
+    ) -> Result<(), ParquetError> {
+        for (key, totals) in &trace.unplaced_losses {
+            if key.lane.chip_id == self.chip_id {
+                let cause = key.cause.label();
+                let loss = LossRow { lane: key.lane, cause, program: key.program };
+                table.row(|row| loss.fill(row, words, totals, None))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is kept beside the rows.
+    fn facts(&self, trace: &Trace<'_>) -> Vec<KeyValue> {
+        let doubts: serde_json::Map<_, _> =
+            trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
+        let mut facts = vec![
+            KeyValue::new("kprof.schema".to_owned(), "1".to_owned()),
+            KeyValue::new("kprof.doubts".to_owned(), serde_json::Value::Object(doubts).to_string()),
+        ];
+        facts.extend(self.device.map(|device| {
+            let clock = serde_json::json!({
+                "arch": device.chip.arch,
+                "frequency_ghz": device.clock.frequency_ghz(),
+                "is_host_time": device.clock.is_host_time(),
+                "bound_ns": device.clock.bound_ns(),
+                "first_cycle": device.clock.first_cycle(),
+                "origin_host_ns": trace.origin_host_ns,
+            });
+            KeyValue::new("kprof.clock".to_owned(), clock.to_string())
+        }));
+        facts
+    }
+}
+
+impl DatasetCounts {
+    fn add(&mut self, table: &TableSchema, row_count: u64) {
+        self.files += 1;
+        *match table.kind {
+            TableKind::Zones => &mut self.zones,
+            TableKind::Markers => &mut self.markers,
+            TableKind::Ops => &mut self.ops,
+            TableKind::Losses => &mut self.losses,
+        } += row_count;
+    }
+}
+
+/// The error of the stream, if that is what is behind it.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) => *source,
+            Err(source) => io::Error::other(source),
+        },
+        other => io::Error::other(other),
+    }
+}
