@@ -125,6 +125,9 @@ fn captures_of_one_program_differ_in_nothing_and_of_another_in_its_zones() {
     let changes = report["changes"].as_array().unwrap();
     assert!(!changes.is_empty());
     assert!(changes.iter().all(|change| change["ratio"] == 1.0), "{report}");
+    // The three launches of the same op are repetitions, though programs of their own.
+    let ops: Vec<_> = changes.iter().filter(|change| change["kind"] == "op").collect();
+    assert_eq!((ops.len(), &ops[0]["a_ns"]["count"]), (1, &3.into()), "{report}");
     let only = |side: &str| report[side]["only_here"].as_array().unwrap().len();
     assert_eq!((only("in_a"), only("in_b")), (0, 0));
     let other = json(&a, &capture("random.kprof", &["--workload", "random"]), &[]);

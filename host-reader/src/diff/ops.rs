@@ -2,9 +2,9 @@
 
 use super::measured::{Measured, MeasuredKind, Measurements};
 use crate::{
-    analysis::{Op, TileOrigins, ops_of},
+    analysis::{Op, Span, TileOrigins, ops_of},
     capture::OpMetadata,
-    perf::{OpReport, PerfReport, Repetitions},
+    perf::{OpReport, PerfReport, Repetitions, shortest_period},
     readout::Readout,
 };
 use std::collections::BTreeMap;
@@ -42,36 +42,68 @@ impl Measurements {
         measurements
     }
 
-    /// Adds the ops of a readout. Repetitions are the launches of one program; `ops` names
-    /// the programs, as far as the host knew them.
+    /// Adds the ops of a readout. Repetitions are the passes of a sequence of ops that runs
+    /// again and again, else the launches of one program; `ops` names the programs, as far
+    /// as the host knew them.
     pub fn add_ops(&mut self, readout: &Readout, origins: &TileOrigins, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
             ops.iter().map(|op| ((op.chip_id, op.run_host_id), op)).collect();
-        let mut programs: BTreeMap<(u32, u32), Vec<Op>> = BTreeMap::new();
+        let mut launches: BTreeMap<u32, Vec<Launched>> = BTreeMap::new();
         for op in ops_of(readout, origins) {
-            programs.entry((op.chip_id, op.run_host_id)).or_default().push(op);
-        }
-        for ((chip_id, program), launches) in programs {
-            let id = RunHostId(program);
-            let clock = clock_mhz(readout, chip_id);
-            let spans: Vec<_> = launches.iter().filter_map(|op| op.kernel).collect();
-            self.skip("ops without a kernel's end", (launches.len() - spans.len()) as u64);
-            let (name, source) = named.get(&(chip_id, id)).map_or_else(
+            let id = RunHostId(op.run_host_id);
+            let (name, source) = named.get(&(op.chip_id, id)).map_or_else(
                 || (format!("program {}", id.base()), String::new()),
                 |op| words(op, id),
             );
-            self.add(Measured {
-                kind: MeasuredKind::Op,
-                place: place(Some(chip_id.into())),
-                name,
-                source,
-                durations_ns: spans
-                    .iter()
-                    .map(|span| span.duration_cycles as f64 * 1000.0 / clock)
-                    .collect(),
-            });
+            launches.entry(op.chip_id).or_default().push(Launched { op, name, source });
+        }
+        for (chip_id, launches) in launches {
+            let clock = clock_mhz(readout, chip_id);
+            for repetitions in self.repetitions_of(&launches) {
+                self.add_launches(chip_id, clock, &repetitions);
+            }
         }
     }
+
+    /// The launches of a chip, those together that repeat one another.
+    fn repetitions_of<'a>(&mut self, launches: &'a [Launched]) -> Vec<Vec<&'a Launched>> {
+        let identities: Vec<_> = launches.iter().map(|one| (&one.name, &one.source)).collect();
+        let period = shortest_period(&identities);
+        let pass_count = launches.len().checked_div(period).unwrap_or(0);
+        if pass_count < 2 {
+            let mut programs: BTreeMap<u32, Vec<&Launched>> = BTreeMap::new();
+            for launched in launches {
+                programs.entry(launched.op.run_host_id).or_default().push(launched);
+            }
+            return programs.into_values().collect();
+        }
+        let cut = launches.len() - pass_count * period;
+        self.skip("ops in iterations that are cut or differ", cut as u64);
+        let of_position =
+            |position| (0..pass_count).map(|pass| &launches[pass * period + position]).collect();
+        (0..period).map(of_position).collect()
+    }
+
+    fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&Launched]) {
+        let Some(first) = launches.first() else { return };
+        let spans: Vec<_> = launches.iter().filter_map(|launched| launched.op.kernel).collect();
+        self.skip("ops without a kernel's end", (launches.len() - spans.len()) as u64);
+        let duration_ns = |span: &Span| span.duration_cycles as f64 * 1000.0 / clock_mhz;
+        self.add(Measured {
+            kind: MeasuredKind::Op,
+            place: place(Some(chip_id.into())),
+            name: first.name.clone(),
+            source: first.source.clone(),
+            durations_ns: spans.iter().map(duration_ns).collect(),
+        });
+    }
+}
+
+/// A launch and what is known of its program.
+struct Launched {
+    op: Op,
+    name: String,
+    source: String,
 }
 
 /// The clock of a chip; 1000 MHz if it is unknown, so that cycles are compared.

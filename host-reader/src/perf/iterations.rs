@@ -181,7 +181,7 @@ fn by_sequence(ops: &[usize], programs: &[Program]) -> Option<Repetitions> {
 }
 
 /// The least p with `items[i] == items[i + p]` throughout, by the borders of prefixes.
-fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
+pub(crate) fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     let mut borders = vec![0; items.len()];
     for end in 1..items.len() {
         let mut border: usize = borders[end - 1];
