@@ -5,6 +5,7 @@ use host_reader::{
     analysis::TileOrigins,
     capture::{CapturedRun, FILE_MAGIC, OpMetadata, Overrides},
     export::{Trace, TraceFilter, TraceSource},
+    host::HostRecording,
     log::read_device_log_file,
     readout::Readout,
     sync::{MeshClock, MeshSamples, SyncOptions},
@@ -31,6 +32,8 @@ pub(crate) struct InputRun {
     pub(crate) samples: MeshSamples,
     /// What the host knew of the ops.
     pub(crate) ops: Vec<OpMetadata>,
+    /// What the threads of the host recorded.
+    pub(crate) host: Vec<HostRecording>,
 }
 
 /// Inputs are on one clock per chip already, so that nothing is to be taken off.
@@ -43,7 +46,8 @@ impl InputRun {
         filters.iter().cloned().for_each(|terms| filter.extend(terms));
         let clock = self.clock.as_ref();
         let (readout, ops) = (&self.readout, self.ops.as_slice());
-        Trace::new(&TraceSource { readout, origins: &NO_ORIGINS, clock, ops }, &filter)
+        let source = TraceSource { readout, origins: &NO_ORIGINS, clock, ops };
+        Trace::with_host(&source, &self.host, &filter)
     }
 }
 
@@ -109,14 +113,20 @@ impl Input {
 
 fn of_log(path: &Path) -> Result<InputRun, Failure> {
     let readout = read_device_log_file(path).map_err(|error| Failure::of_file(path, &error))?;
-    Ok(InputRun { readout, clock: None, samples: MeshSamples::default(), ops: Vec::new() })
+    Ok(InputRun {
+        readout,
+        clock: None,
+        samples: MeshSamples::default(),
+        ops: Vec::new(),
+        host: Vec::new(),
+    })
 }
 
 fn of_captured_run(run: CapturedRun) -> InputRun {
-    let CapturedRun { mut readout, samples, ops, .. } = run;
+    let CapturedRun { mut readout, samples, ops, host, .. } = run;
     let clock = samples.fit(&SyncOptions::default().fit);
     clock.tile_origins(&readout).align(&mut readout);
-    InputRun { readout, clock: Some(clock), samples, ops }
+    InputRun { readout, clock: Some(clock), samples, ops, host }
 }
 
 /// Names the zones that the log itself does not, from the zone logs in the same folder.

@@ -1,12 +1,17 @@
 //! The one JSON object of `--json`.
 
-use crate::watermark::FullestLane;
+use crate::{
+    tables::{counted, grouped},
+    watermark::FullestLane,
+};
 use host_reader::{
     analysis::{KindCount, Op, Report, SubtractedProbeCost, SumStatistics, ZoneStatistics},
+    host::HostRecording,
     ledger::{LossCause, LossLedger},
     readout::Readout,
 };
 use serde::Serialize;
+use std::io::Write;
 
 /// Everything that a script may want.
 #[derive(Serialize)]
@@ -18,6 +23,8 @@ pub(crate) struct Document<'a> {
     /// `riscv` or `native` where kernels were simulated.
     kernels: Option<&'a str>,
     execution_failures: &'a [String],
+    #[serde(flatten)]
+    host: HostCounts,
     kept: Kept,
     lost: Lost,
     anomalies: u64,
@@ -73,6 +80,32 @@ struct Loss {
     is_lower_bound: bool,
 }
 
+/// What the threads of the host recorded, in short.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct HostCounts {
+    host_events: u64,
+    host_events_dropped: u64,
+}
+
+impl HostCounts {
+    pub(crate) fn new(recordings: &[HostRecording]) -> Self {
+        Self {
+            host_events: recordings.iter().map(HostRecording::event_count).sum(),
+            host_events_dropped: recordings.iter().map(HostRecording::dropped_count).sum(),
+        }
+    }
+
+    /// One line, if there is anything to say.
+    pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let Self { host_events, host_events_dropped } = *self;
+        if (host_events, host_events_dropped) == (0, 0) {
+            return Ok(());
+        }
+        let events = counted(host_events, "event", "events");
+        writeln!(out, "Host: {events}, {} dropped", grouped(host_events_dropped))
+    }
+}
+
 /// What the report does not know itself.
 pub(crate) struct Source<'a> {
     pub(crate) arch: &'a str,
@@ -82,6 +115,8 @@ pub(crate) struct Source<'a> {
     pub(crate) kernels: Option<&'a str>,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
+    /// What is known of the host beside its chips.
+    pub(crate) host: HostCounts,
 }
 
 impl<'a> Document<'a> {
@@ -95,6 +130,7 @@ impl<'a> Document<'a> {
             launches: source.launches,
             kernels: source.kernels,
             execution_failures: source.execution_failures,
+            host: source.host,
             kept: kept(report),
             lost: lost(&readout.losses),
             anomalies: summary.anomaly_count,

@@ -7,6 +7,7 @@
 mod args;
 mod command;
 mod failure;
+mod host_zones;
 mod input;
 mod json;
 mod output;

@@ -58,6 +58,7 @@ impl Findings {
         } else {
             writeln!(out, "{title}")?;
             self.tables().write(show, &mut out)?;
+            source.host.write(&mut out)?;
         }
         out.flush()?;
         let is_failed = show.fail_on_loss && !self.readout.losses.is_empty();

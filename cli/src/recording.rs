@@ -5,6 +5,7 @@ use host_reader::{
     ReadOptions,
     capture::{Capture, CaptureError, CaptureWriter, CapturingReader, OpMetadata},
     clock::Tile,
+    host::HostRecorder,
     mesh::Mesh,
     names::ZoneTable,
     probe_cost::ProbeCosts,
@@ -121,6 +122,15 @@ impl Recording {
             written.map_err(|error| Failure::from_error(&error))?;
         }
         self.readout.probe_costs.merge(costs);
+        Ok(())
+    }
+
+    /// Captures what the host recorded of itself.
+    pub(crate) fn capture_host(&mut self, recorder: &HostRecorder) -> Result<(), Failure> {
+        if let MeshReader::Capturing { reader, .. } = &mut self.reader {
+            let written = recorder.take_into(reader.writer_mut());
+            written.map_err(|error| Failure::from_error(&error))?;
+        }
         Ok(())
     }
 

@@ -8,7 +8,8 @@
 
 use host_reader::{
     analysis::{TileOrigins, ops_of},
-    capture::{Capture, Overrides},
+    capture::{Capture, CaptureWriter, Overrides},
+    host::{HostRecorder, HostRecorderOptions, HostSource},
     readout::Readout,
     sync::SyncOptions,
     timeline::Timeline,
@@ -18,6 +19,10 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use wire::PacketKind;
 
@@ -262,4 +267,94 @@ fn a_trace_that_lacks_an_end_is_found_out() {
     let refused = ask(&engine, &path, &[open]);
     let is_found = !refused.status.success() || rows(&engine, &path, &[open])[0][0]["n"] != 0;
     assert!(is_found);
+}
+
+/// Adds to a capture what a host does around its first op: a zone that begins 1000 ns before
+/// it and ends 2000 ns after it, with a message and a plot in it.
+fn add_host_events(path: &Path) -> u64 {
+    let capture = Capture::open(path).unwrap();
+    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let clock = run.samples.fit(&SyncOptions::default().fit);
+    clock.tile_origins(&run.readout).align(&mut run.readout);
+    let op = ops_of(&run.readout, &TileOrigins::default())[0].firmware.unwrap();
+    let chip = clock.reference_clock(run.readout.devices[0].chip.chip_id).unwrap();
+    let [start, end] = [op.start_cycle, op.end_cycle]
+        .map(|cycle| u64::try_from(chip.to_host_ns(cycle).ns).unwrap());
+    let now = Arc::new(AtomicU64::new(start - 1000));
+    let clock: Arc<dyn Fn() -> u64 + Send + Sync> = {
+        let now = Arc::clone(&now);
+        Arc::new(move || now.load(Ordering::Relaxed))
+    };
+    let options = HostRecorderOptions { clock: Some(clock), ..HostRecorderOptions::default() };
+    let recorder = HostRecorder::new(options);
+    let zone = recorder.zone(&ENQUEUE);
+    recorder.plot(&QUEUED, 1.5);
+    now.store(end + 2000, Ordering::Relaxed);
+    recorder.message(&ENQUEUE, "an op has run");
+    drop(zone);
+    recorder.take_into(&mut CaptureWriter::append_to(path).unwrap()).unwrap();
+    end - start + 3000
+}
+
+static ENQUEUE: HostSource = HostSource::new("EnqueueProgram", "host", "src/host.rs", 7);
+static QUEUED: HostSource = HostSource::new("queued", "host", "src/host.rs", 8);
+
+const HOST_ZONES: &str = "
+    select host.name as name, host.dur as dur, thread.name as thread,
+        (select count(*) from slice op where op.category = 'op' and op.ts = host.ts + 1000
+            and op.ts + op.dur = host.ts + host.dur - 2000) as ops,
+        extract_arg(host.arg_set_id, 'source.line_number') as line
+    from slice host join track thread on host.track_id = thread.id
+    where host.category = 'host' and host.name = 'EnqueueProgram'";
+const RUNS: &str = "
+    select count(*) as ops from slice op join slice run on op.ts >= run.ts
+        and op.ts + op.dur <= run.ts + run.dur
+    where op.category = 'op' and run.name = 'RunPrograms'";
+const HOST_MARKS: &str = "
+    select slice.name as name, category, counter.value as plotted
+    from slice, counter join counter_track track on counter.track_id = track.id
+    where category = 'message' and track.name = 'queued'";
+
+#[test]
+fn what_the_host_did_stands_on_the_clock_of_the_chips() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    kprof(folder.path(), &["capture", "--ops", "2", "-o", "host.kprof"]);
+    let duration_ns = add_host_events(&folder.path().join("host.kprof"));
+    kprof(folder.path(), &["export", "host.kprof", "-o", "host.pftrace"]);
+    let trace = folder.path().join("host.pftrace");
+    let answers = rows(&engine, &trace, &[NO_ERRORS, HOST_ZONES, HOST_MARKS, RUNS]);
+    assert!(answers[0].is_empty(), "{answers:?}");
+    let [zone] = &answers[1][..] else { panic!("{answers:?}") };
+    assert_eq!((&zone["name"], &zone["line"]), (&"EnqueueProgram".into(), &7.into()));
+    assert_eq!((&zone["dur"], &zone["ops"]), (&duration_ns.into(), &1.into()));
+    let [mark] = &answers[2][..] else { panic!("{answers:?}") };
+    assert_eq!((&mark["name"], &mark["plotted"]), (&"an op has run".into(), &1.5.into()));
+    // The program that made the capture says when it ran the two ops.
+    assert_eq!(answers[3][0]["ops"], 2);
+}
+
+#[test]
+fn a_chrome_trace_and_the_summary_of_a_capture_have_the_host_too() {
+    let folder = tempfile::tempdir().unwrap();
+    kprof(folder.path(), &["capture", "--ops", "2", "-o", "host.kprof"]);
+    let duration_ns = add_host_events(&folder.path().join("host.kprof"));
+    kprof(folder.path(), &["export", "host.kprof", "-o", "host.trace.json"]);
+    let text = std::fs::read_to_string(folder.path().join("host.trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    let own = ["EnqueueProgram", "an op has run", "queued"];
+    let of_host =
+        |event: &&Value| event["pid"] == 1_000_000 && own.iter().any(|&name| event["name"] == name);
+    let events: Vec<_> = trace["traceEvents"].as_array().unwrap().iter().filter(of_host).collect();
+    let [zone, message, plot] = events[..] else { panic!("{events:?}") };
+    assert_eq!((&zone["name"], &zone["ph"]), (&"EnqueueProgram".into(), &"X".into()));
+    assert!((zone["dur"].as_f64().unwrap() * 1000.0 - duration_ns as f64).abs() < 1e-6);
+    assert_eq!((&message["name"], &message["ph"]), (&"an op has run".into(), &"i".into()));
+    assert_eq!((&plot["ph"], &plot["args"]["value"]), (&"C".into(), &1.5.into()));
+
+    let mut info = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    let output = info.args(["info", "host.kprof"]).current_dir(folder.path()).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    // Three, and four of the program: two samplings of clocks, a run and a read.
+    assert!(shown.contains("Host: 7 events, 0 dropped"), "{shown}");
 }

@@ -15,6 +15,7 @@
 //! | How is it reported as tt-metal does? | [`report`] |
 //! | What do ops cost, and what bounds them? | [`perf`] |
 //! | What became slower or faster? | [`diff`] |
+//! | What did the host do meanwhile? | [`host`] |
 //! | What time was it on the host? | [`sync`], [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | [`log`] |
 //! | How does every viewer get its file? | [`export`] |
@@ -31,6 +32,7 @@ pub mod clock;
 pub mod decode;
 pub mod diff;
 pub mod export;
+pub mod host;
 pub mod init;
 pub mod lane;
 pub mod ledger;

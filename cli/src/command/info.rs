@@ -49,6 +49,8 @@ struct Summary {
     time_span_ns: Option<u64>,
     zone_count: u64,
     op_count: u64,
+    host_event_count: u64,
+    host_dropped_count: u64,
     problem_count: usize,
 }
 
@@ -101,6 +103,8 @@ impl Summary {
             time_span_ns: info.time_span_ns(),
             zone_count: info.zone_count,
             op_count: info.op_count,
+            host_event_count: info.host_event_count,
+            host_dropped_count: info.host_dropped_count,
             problem_count,
         }
     }
@@ -143,6 +147,11 @@ impl Summary {
         writeln!(out, "Cores: {}", grouped(cores))?;
         let zones = counted(self.zone_count, "zone", "zones");
         writeln!(out, "Names: {zones}, {}", counted(self.op_count, "op", "ops"))?;
+        if self.host_event_count > 0 || self.host_dropped_count > 0 {
+            let events = counted(self.host_event_count, "event", "events");
+            let dropped = grouped(self.host_dropped_count);
+            writeln!(out, "Host: {events}, {dropped} dropped")?;
+        }
         match self.problem_count as u64 {
             0 => Ok(()),
             count => {

@@ -4,11 +4,11 @@ use crate::{
     args::{ReportArgs, ShowArgs},
     failure::Failure,
     input::{Input, InputRun},
-    json::Source,
+    json::{HostCounts, Source},
     output::Findings,
     tables::{counted, grouped},
 };
-use host_reader::{analysis::TileOrigins, readout::Readout};
+use host_reader::{analysis::TileOrigins, host::HostRecording, readout::Readout};
 use std::process::ExitCode;
 
 /// Reads the log or capture and shows it; of a capture, one run after the other.
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let runs = Input::open(&args.file)?.runs;
     let run_count = runs.len() as u64;
     let mut code = ExitCode::SUCCESS;
-    for (number, InputRun { readout, .. }) in (1..).zip(runs) {
+    for (number, InputRun { readout, host, .. }) in (1..).zip(runs) {
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             println!();
         }
-        let shown = show(readout, &which, args.show)?;
+        let shown = show(readout, &host, &which, args.show)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -32,7 +32,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-fn show(readout: Readout, which: &str, show: ShowArgs) -> Result<ExitCode, Failure> {
+fn show(
+    readout: Readout,
+    host: &[HostRecording],
+    which: &str,
+    show: ShowArgs,
+) -> Result<ExitCode, Failure> {
     let (title, arch, worker_cores) = describe(&readout);
     let source = Source {
         arch: &arch,
@@ -41,6 +46,7 @@ fn show(readout: Readout, which: &str, show: ShowArgs) -> Result<ExitCode, Failu
         launches: launch_count(&readout),
         kernels: None,
         execution_failures: &[],
+        host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");
     Findings::new(readout, &TileOrigins::default(), show)?.show(&title, &source, show)

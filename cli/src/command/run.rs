@@ -4,7 +4,8 @@ use super::kernels::{self, use_threads};
 use crate::{
     args::{RunArgs, ShowArgs, WorkloadArgs},
     failure::Failure,
-    json::Source,
+    host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
+    json::{HostCounts, Source},
     output::Findings,
     progress::Progress,
     recording::{CaptureTarget, Recording},
@@ -70,6 +71,7 @@ pub(super) fn carry_out(
         launches: launch_count(&plan, &config),
         kernels: Some(config.kernels.label()),
         execution_failures: &failures,
+        host: HostCounts::default(),
     };
     let code = Findings::new(readout, &TileOrigins::default(), show)?.show(
         &title(args, workload, &source),
@@ -158,22 +160,28 @@ fn execute(
     }
     init_device_profiler(mesh, &options).map_err(sentence)?;
     let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
-    let mut recording = Recording::begin(mesh, capture, &ops)?;
+    let host = HostZones::new();
+    let begun = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, capture, &ops));
+    let mut recording = begun?;
     let progress = Progress::new("launches", launch_count(plan, config));
     let mut launches_done = 0;
     for (index, phase) in plan.phases.iter().enumerate() {
         mesh.enqueue_phase(phase);
-        mesh.run_to_completion_with(&mut || {
-            launches_done += 1;
-            progress.set(launches_done);
+        host.zone(mesh, &RUN_PROGRAMS, |mesh| {
+            mesh.run_to_completion_with(&mut || {
+                launches_done += 1;
+                progress.set(launches_done);
+            });
         });
         let names = zone_names(mesh)?;
-        recording.read(mesh, names, index + 1 == plan.phases.len())?;
+        let is_last = index + 1 == plan.phases.len();
+        host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
     }
-    recording.close(mesh)?;
+    host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
     if is_calibrated {
         recording.enter_probe_costs(calibrate(mesh)?)?;
     }
+    recording.capture_host(host.recorder())?;
     Ok(recording.finish())
 }
 

@@ -46,6 +46,7 @@
 //! | 9 | host events, reserved | [`HostEvents`] |
 //! | 10 | losses of a source without raw words | [`LossLedger`](crate::ledger::LossLedger) |
 //! | 11 | what probes cost in a run | [`ProbeCosts`](crate::probe_cost::ProbeCosts) |
+//! | 12 | what the threads of the host recorded | [`HostRecording`](crate::host::HostRecording) |
 //!
 //! # Reading a damaged capture
 //!

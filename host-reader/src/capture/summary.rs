@@ -55,6 +55,10 @@ pub struct CaptureInfo {
     pub zone_count: u64,
     /// Ops that something is known of.
     pub op_count: u64,
+    /// Zones, messages and other events of the host.
+    pub host_event_count: u64,
+    /// Events, ops and texts of the host that there was no room for.
+    pub host_dropped_count: u64,
 }
 
 /// How much of a capture is of one kind.
@@ -159,6 +163,10 @@ impl CaptureInfo {
             Ok(Content::ReadEnd(end)) => self.reads.push(end),
             Ok(Content::ZoneNames(zones)) => self.zone_count += zones.places().count() as u64,
             Ok(Content::OpMetadata(ops)) => self.op_count += ops.len() as u64,
+            Ok(Content::HostRecording(recording)) => {
+                self.host_event_count += recording.event_count();
+                self.host_dropped_count += recording.dropped_count();
+            }
             _ => {}
         }
     }

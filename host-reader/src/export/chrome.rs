@@ -4,14 +4,19 @@
 //! Thread numbers are integers and places stand in `loc`, as `tracy-import-chrome` wants.
 
 use super::{
-    Trace, TraceDevice, TraceName, TraceOp, TracePoint, TraceZone, ZoneEdge,
+    Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint, TraceZone,
+    ZoneEdge,
     flow::flow_id,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
     words,
 };
+use crate::host::HostSource;
 use std::io::{self, Write};
 use wire::PacketKind;
+
+/// Process of the host, beyond the numbers of chips.
+const HOST_PID: u64 = 1_000_000;
 
 /// Thread of the first lane; rows of ops are below.
 const FIRST_LANE_THREAD: u64 = 1000;
@@ -30,6 +35,7 @@ pub(super) fn write(
         out.write_all(&device_events(device_index, device))?;
     }
     write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names))?;
+    out.write_all(&host_events(&trace.host))?;
     // Every event ends with a comma; this one closes the list.
     out.write_all(
         b"{\"ph\":\"M\",\"name\":\"kprof\",\"pid\":0,\"tid\":0,\"args\":{\"end\":true}}\n]}\n",
@@ -165,6 +171,50 @@ fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames) -> Vec<u8> {
         event.end();
     }
     text
+}
+
+fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    if host.is_empty() {
+        return text;
+    }
+    JsonEvent::metadata(&mut text, "process_name", HOST_PID, 0).name("host");
+    for (tid, thread) in (1..).zip(&host.threads) {
+        name_thread(&mut text, HOST_PID, tid, &words::thread_label(thread));
+        for (index, zone) in thread.zones.iter().enumerate() {
+            let Some((event, source)) = thread.zone_event(index) else { continue };
+            let slice = JsonEvent::complete(&mut text, HOST_PID, tid, zone.start_ns, zone.end_ns);
+            host_event(slice, &source.name, "host", source, event.text.as_deref());
+        }
+        for TraceHostMark { event, source, time_ns } in &thread.marks {
+            let (category, name) = words::mark_label(event, source);
+            let instant = JsonEvent::instant(&mut text, HOST_PID, tid, *time_ns);
+            host_event(instant, name, category, source, event.text.as_deref());
+        }
+    }
+    for plot in &host.plots {
+        for &(time_ns, value) in &plot.points {
+            JsonEvent::counter(&mut text, HOST_PID, time_ns, plot.name, value);
+        }
+    }
+    text
+}
+
+fn host_event(
+    mut event: JsonEvent<'_>,
+    name: &str,
+    category: &'static str,
+    source: &HostSource,
+    text: Option<&str>,
+) {
+    event.name_and_category(name, category);
+    if !source.file.is_empty() {
+        event.text("source", &format!("{}:{}", source.file, source.line));
+    }
+    if let Some(text) = text {
+        event.text("text", text);
+    }
+    event.end();
 }
 
 fn zone_event(

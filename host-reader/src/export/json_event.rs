@@ -44,6 +44,24 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
+    /// A point of a counter, whose track has the same name; of what is no number, a mark.
+    pub(super) fn counter(text: &'t mut Vec<u8>, pid: u64, time_ns: u64, name: &str, value: f64) {
+        if !value.is_finite() {
+            let mut event = Self::instant(text, pid, 0, time_ns);
+            event.name_and_category(name, "plot");
+            event.text("value", &value.to_string());
+            return event.end();
+        }
+        let mut event = Self::begin(text, 'C', pid, 0);
+        event.push(",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push(",");
+        event.name_and_category(name, "plot");
+        event.key("value");
+        event.push(&value.to_string());
+        event.end();
+    }
+
     /// One end of an arrow; `s` starts it, `f` ends it at the slice around it.
     pub(super) fn flow(
         text: &'t mut Vec<u8>,

@@ -42,7 +42,7 @@ pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use filter::{FilterError, TraceFilter};
 pub use format::{ExportFormat, UnknownFormat};
 pub use trace::{
-    DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceName,
-    TraceNames, TraceOp, TracePoint, TracePoints, TraceRun, TraceSource, TraceZone, TraceZones,
-    ZoneEdge,
+    DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot,
+    TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceOp, TracePoint, TracePoints,
+    TraceRun, TraceSource, TraceZone, TraceZones, ZoneEdge,
 };

@@ -1,7 +1,10 @@
 //! What a trace has to say of itself, in the same words in every format.
 
-use super::{Trace, TraceDevice, TraceLane, TraceLoss};
-use crate::ledger::LossTotals;
+use super::{Trace, TraceDevice, TraceHostThread, TraceLane, TraceLoss};
+use crate::{
+    host::{HostEvent, HostEventKind, HostSource},
+    ledger::LossTotals,
+};
 
 /// A lane as people call it, such as `1-2 BRISC`.
 pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
@@ -11,6 +14,26 @@ pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
 /// A core as upstream's tools write it, such as `1-2`.
 pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
     format!("{}-{}", lane.id.core.x, lane.id.core.y)
+}
+
+/// A thread of the host as people call it, with the numbers of process and thread.
+pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
+    let name = if thread.name.is_empty() { "thread" } else { thread.name };
+    format!("{name} {}.{}", thread.process_id, thread.number)
+}
+
+/// What kind of mark it is, and what to call it: a message by its text.
+pub(super) fn mark_label<'a>(
+    event: &'a HostEvent,
+    source: &'a HostSource,
+) -> (&'static str, &'a str) {
+    match event.kind {
+        HostEventKind::Message => ("message", event.text.as_deref().unwrap_or("message")),
+        HostEventKind::Signpost => ("signpost", &source.name),
+        HostEventKind::FrameMark => ("frame", &source.name),
+        HostEventKind::Zone { .. } => ("zone", &source.name),
+        HostEventKind::Plot { .. } => ("plot", &source.name),
+    }
 }
 
 /// A chip as people call it.
@@ -58,6 +81,7 @@ impl Trace<'_> {
         self.enter_losses_and_anomalies(&mut doubts);
         self.enter_hidden(&mut doubts);
         let sum = |count: fn(&TraceDevice<'_>) -> u64| self.devices.iter().map(count).sum();
+        self.enter_host(&mut doubts);
         doubts.push(("clipped_zones".to_owned(), self.clipped_zone_count() as u64));
         doubts.push(("pending_runs".to_owned(), sum(|device| device.pending_run_count)));
         doubts.push(("discarded_launches".to_owned(), sum(|device| device.discarded_launch_count)));
@@ -73,6 +97,16 @@ impl Trace<'_> {
             let what = if kind.is_repair() { "repaired" } else { "anomaly" };
             doubts.push((format!("{what}_{}", kind.label().replace(' ', "_")), count));
         }
+    }
+
+    fn enter_host(&self, doubts: &mut Vec<(String, u64)>) {
+        let host = &self.host;
+        let clipped: usize = host.threads.iter().map(|thread| thread.zones.clipped_count()).sum();
+        let is_elsewhere = !host.is_empty() && !host.is_on_clock_of_chips;
+        doubts.push(("dropped_host_events".to_owned(), host.dropped_count));
+        doubts.push(("open_host_zones".to_owned(), host.open_zone_count));
+        doubts.push(("clipped_host_zones".to_owned(), clipped as u64));
+        doubts.push(("host_is_not_on_clock_of_chips".to_owned(), is_elsewhere.into()));
     }
 
     fn enter_hidden(&self, doubts: &mut Vec<(String, u64)>) {

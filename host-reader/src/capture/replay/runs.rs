@@ -7,6 +7,7 @@ use super::{Overrides, ReplayedRead};
 use crate::{
     anomaly::AnomalyKind,
     capture::{Capture, ClockSamples, Content, OpMetadata, Section, SectionKind},
+    host::HostRecording,
     ledger::LossLedger,
     names::ZoneTable,
     read::ReadError,
@@ -27,6 +28,8 @@ pub struct CapturedRun {
     /// What the host knew of the run's ops, what was captured in its course first; a host
     /// may say it before the first read. What was captured elsewhere in the file follows.
     pub ops: Vec<OpMetadata>,
+    /// What the threads of the host recorded in its course, or before its first read.
+    pub host: Vec<HostRecording>,
     /// Losses of a source without raw words.
     ledger: LossLedger,
 }
@@ -115,6 +118,7 @@ impl CapturedRun {
             Content::Clock(ClockSamples::Ethernet(burst)) => self.samples.add_link_burst(burst),
             Content::Ledger(ledger) => self.ledger.merge(&ledger),
             Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
+            Content::HostRecording(recording) => self.host.push(recording),
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ mod device;
 mod failed_access;
 mod fields;
 mod host_events;
+mod host_recording;
 mod ledger;
 mod memory;
 mod ops;
@@ -33,7 +34,8 @@ use super::{
     problem::{MalformedPayload, ProblemKind},
 };
 use crate::{
-    ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
+    host::HostRecording, ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable,
+    probe_cost::ProbeCosts,
 };
 
 /// What kind of payload a section has. Kinds that this library does not know are kept as
@@ -64,9 +66,11 @@ impl SectionKind {
     pub const LEDGER: Self = Self(10);
     /// [`ProbeCosts`].
     pub const PROBE_COST: Self = Self(11);
+    /// A [`HostRecording`].
+    pub const HOST_RECORDING: Self = Self(12);
 
     /// Every kind that this library knows.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::DEVICE,
         Self::READ_BEGIN,
         Self::MEMORY,
@@ -78,6 +82,7 @@ impl SectionKind {
         Self::HOST_EVENTS,
         Self::LEDGER,
         Self::PROBE_COST,
+        Self::HOST_RECORDING,
     ];
 
     /// A few words for tables; `None` for kinds that this library does not know.
@@ -95,6 +100,7 @@ impl SectionKind {
             Self::HOST_EVENTS => "host events",
             Self::LEDGER => "loss ledger",
             Self::PROBE_COST => "probe cost",
+            Self::HOST_RECORDING => "host recording",
             _ => return None,
         })
     }
@@ -138,7 +144,7 @@ mod sealed {
 }
 
 /// What a section holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content<'file> {
     /// A chip.
@@ -163,6 +169,8 @@ pub enum Content<'file> {
     Ledger(LossLedger),
     /// What probes cost.
     ProbeCosts(ProbeCosts),
+    /// What the threads of the host recorded.
+    HostRecording(HostRecording),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
@@ -186,6 +194,7 @@ impl<'file> Content<'file> {
             SectionKind::HOST_EVENTS => read(version, payload, Self::HostEvents),
             SectionKind::LEDGER => read(version, payload, Self::Ledger),
             SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
+            SectionKind::HOST_RECORDING => read(version, payload, Self::HostRecording),
             _ => Ok(Self::Unknown(payload)),
         }
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing},
     decode::{CaptureMode, HostIdForm},
+    host::{HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
     mesh::{
         AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
@@ -25,6 +26,19 @@ fn through_a_file<'file>(payload: &impl Payload<'file>) -> [Capture; 2] {
     let mut bytes = draft.bytes;
     bytes.splice(FILE_HEADER_BYTES..FILE_HEADER_BYTES, [0x55; 3]);
     [in_place, Capture::from_bytes(bytes).unwrap()]
+}
+
+fn host_events() -> impl Strategy<Value = HostEvent> {
+    let kinds = prop_oneof![
+        any::<(u64, u16)>().prop_map(|(end_ns, depth)| HostEventKind::Zone { end_ns, depth }),
+        Just(HostEventKind::Message),
+        Just(HostEventKind::Signpost),
+        Just(HostEventKind::FrameMark),
+        (-1e9..1e9).prop_map(|value| HostEventKind::Plot { value }),
+    ];
+    (kinds, any::<(u32, u64, Option<String>)>()).prop_map(|(kind, (source, time_ns, text))| {
+        HostEvent { source, time_ns, kind, text: text.map(Into::into) }
+    })
 }
 
 fn last_content(capture: &Capture) -> Content<'_> {
@@ -266,6 +280,39 @@ proptest! {
         }
         for capture in through_a_file(&ledger) {
             prop_assert_eq!(last_content(&capture), Content::Ledger(ledger.clone()));
+        }
+    }
+
+    #[test]
+    fn host_recordings(
+        names in vec(any::<(String, String, u32)>(), 1..4),
+        threads in vec((any::<(u64, String, u64, [u64; 3])>(), vec(host_events(), 0..9)), 0..4),
+        counts: (u32, u64, u64),
+    ) {
+        let source = |(name, file, line): (String, String, u32)| HostSource {
+            name: name.into(),
+            file: file.into(),
+            line,
+            ..HostSource::default()
+        };
+        let sources: Vec<_> = names.into_iter().map(source).collect();
+        let source_count = u32::try_from(sources.len()).unwrap();
+        let thread = |((number, name, open_zone_count, drops), mut events): (_, Vec<HostEvent>)| {
+            events.iter_mut().for_each(|event| event.source %= source_count);
+            let [zones, others, texts] = drops;
+            let dropped = HostDrops { zones, others, texts };
+            HostThread { number, name, events, open_zone_count, dropped }
+        };
+        let recording = HostRecording {
+            process_id: counts.0,
+            sources,
+            threads: threads.into_iter().map(thread).collect(),
+            ops: Vec::new(),
+            dropped_op_count: counts.1,
+            late_event_count: counts.2,
+        };
+        for capture in through_a_file(&recording) {
+            prop_assert_eq!(last_content(&capture), Content::HostRecording(recording.clone()));
         }
     }
 

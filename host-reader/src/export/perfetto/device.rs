@@ -38,7 +38,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
+pub(super) fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
     let track_descriptor = Some(TrackDescriptor {
         child_ordering: Some(ORDER_EXPLICIT),
         sibling_merge_behavior: Some(MERGE_NONE),
@@ -79,7 +79,7 @@ fn clock_sentence(device: &TraceDevice<'_>) -> String {
     }
 }
 
-fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackDescriptor {
+pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackDescriptor {
     TrackDescriptor {
         uuid: Some(uuid),
         name: Some(name),

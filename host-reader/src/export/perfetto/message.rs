@@ -157,6 +157,8 @@ pub(super) struct TrackEvent {
     pub(super) counter_value: Option<i64>,
     #[prost(uint64, optional, tag = "34")]
     pub(super) source_location_iid: Option<u64>,
+    #[prost(double, optional, tag = "44")]
+    pub(super) double_counter_value: Option<f64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
 }

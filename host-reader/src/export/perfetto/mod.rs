@@ -1,10 +1,11 @@
 //! Perfetto's protobuf trace: chip, core and RISC as nested tracks, ops with arrows to their
-//! kernels, counters, points, losses.
+//! kernels, counters, points, losses, and what the threads of the host did.
 //!
 //! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's
 //! clock where the trace has one, else since the trace's origin; cycles are arguments.
 
 mod device;
+mod host;
 mod lane;
 mod message;
 mod sequence;
@@ -30,7 +31,9 @@ pub(super) fn write(
     write_lanes(trace, out, on_lanes, |placed| {
         let index = u32::try_from(placed.index).unwrap_or(u32::MAX);
         lane::packets(&placed, trace, sequence_id.saturating_add(index), base_ns)
-    })
+    })?;
+    let lane_count = u32::try_from(trace.lane_count()).unwrap_or(u32::MAX);
+    out.write_all(&host::packets(&trace.host, sequence_id.saturating_add(lane_count), base_ns))
 }
 
 /// Numbers of the tracks of a chip. Those of chips, rows, cores and lanes lie apart.

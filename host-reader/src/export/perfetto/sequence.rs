@@ -92,6 +92,11 @@ pub(super) fn number(name_iid: u64, value: u64) -> DebugAnnotation {
     DebugAnnotation { name_iid: Some(name_iid), uint_value: Some(value), ..Default::default() }
 }
 
+/// A flag whose name is written out.
+pub(super) fn flag_of(name: &str) -> DebugAnnotation {
+    DebugAnnotation { name: Some(name.to_owned()), bool_value: Some(true), ..Default::default() }
+}
+
 /// A number whose name is written out.
 pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     let name = Some(name.to_owned());

@@ -1,8 +1,8 @@
 //! Building a trace: the order of the steps, and what they hand on to each other.
 
 use super::{
-    DeviceClock, HiddenCounts, Trace, TraceDevice, TraceLane, TraceNames, TraceOp, TraceRun,
-    TraceSource, lane,
+    DeviceClock, HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp,
+    TraceRun, TraceSource, host, lane,
     lane::{LaneContext, Wanted},
     loss::{self, UnplacedLoss},
     op,
@@ -12,6 +12,7 @@ use crate::{
     anomaly::AnomalyLog,
     capture::OpMetadata,
     export::TraceFilter,
+    host::HostRecording,
     lane::{Lane, LaneId},
     readout::DeviceReadout,
 };
@@ -22,6 +23,18 @@ impl<'a> Trace<'a> {
     /// Builds the model, many lanes at a time, and takes out what the filter does not want.
     #[must_use]
     pub fn new(source: &TraceSource<'a>, filter: &TraceFilter) -> Self {
+        Self::with_host(source, &[], filter)
+    }
+
+    /// Builds the model together with what the host did.
+    ///
+    /// If chips have the clock of the host, the trace begins with whatever came first.
+    #[must_use]
+    pub fn with_host(
+        source: &TraceSource<'a>,
+        recordings: &'a [HostRecording],
+        filter: &TraceFilter,
+    ) -> Self {
         let readout = source.readout;
         let names = TraceNames::of_readout(readout);
         let mut trace = Self {
@@ -29,12 +42,14 @@ impl<'a> Trace<'a> {
             mesh_clock: source.clock,
             devices: Vec::new(),
             names,
+            host: TraceHost::default(),
             origin_host_ns: None,
             anomalies: readout.anomalies.clone(),
             hidden: HiddenCounts::default(),
             unplaced_losses: Vec::new(),
         };
-        let clocks = trace.clocks(source);
+        let clocks = trace.clocks(source, host::first_ns(recordings));
+        trace.host = TraceHost::new(recordings, trace.origin_host_ns);
         let mut launches = launches_of(readout, source.origins);
         for (device, clock) in readout.devices.iter().zip(clocks) {
             let chip_id = device.chip.chip_id;
@@ -52,15 +67,21 @@ impl<'a> Trace<'a> {
     }
 
     /// The clock of each chip, all with one origin.
-    fn clocks(&mut self, source: &TraceSource<'a>) -> Vec<DeviceClock<'a>> {
+    fn clocks(
+        &mut self,
+        source: &TraceSource<'a>,
+        first_host_ns: Option<u64>,
+    ) -> Vec<DeviceClock<'a>> {
         let devices = &source.readout.devices;
         let clock = |device: &'a DeviceReadout| {
             DeviceClock::new(&device.chip, bounds(device, source), source.clock)
         };
         let mut clocks: Vec<_> = devices.iter().map(clock).collect();
         let used = || devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
-        let origin_ns = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
         let is_common = used().all(|(_, clock)| clock.is_host_time());
+        let of_chips = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
+        let of_host = first_host_ns.filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
+        let origin_ns = of_chips.map(|first| of_host.map_or(first, |of_host| of_host.min(first)));
         self.origin_host_ns = origin_ns.filter(|_| is_common);
         clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
         clocks
@@ -131,6 +152,8 @@ impl<'a> Trace<'a> {
             let hidden = device.retain(filter, &wanted_names, &self.names);
             self.hidden.add(hidden);
         }
+        let of_host = self.host.retain(filter);
+        self.hidden.add(of_host);
         let hidden = &mut self.hidden;
         self.unplaced_losses.retain(|(key, totals)| {
             let is_wanted = filter.selects_lane(key.lane);

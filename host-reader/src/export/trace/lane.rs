@@ -201,7 +201,7 @@ fn kept_indices(count: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     (0..count).filter(|&index| is_wanted(index)).collect()
 }
 
-fn retain_zones(zones: &mut TraceZones, kept: &[usize]) {
+pub(super) fn retain_zones(zones: &mut TraceZones, kept: &[usize]) {
     zones.depths = kept_depths(&zones.depths, kept);
     let position = |zone| kept.binary_search(&zone).ok();
     let clipped = zones.clipped.iter();

@@ -2,6 +2,7 @@
 
 mod build;
 mod clock;
+mod host;
 mod lane;
 mod loss;
 mod names;
@@ -13,6 +14,7 @@ mod tests;
 mod zones;
 
 pub use clock::DeviceClock;
+pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
 pub use lane::TraceLane;
 pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};
@@ -79,6 +81,8 @@ pub struct Trace<'a> {
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
     pub names: TraceNames<'a>,
+    /// What the threads of the host did.
+    pub host: TraceHost<'a>,
     /// Host time of the trace's origin in nanoseconds; `None` unless every chip with
     /// records has a clock of the host.
     pub origin_host_ns: Option<i64>,
@@ -192,7 +196,8 @@ impl Trace<'_> {
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         let of_device = |device: &TraceDevice<'_>| device.clock.time_ns(device.clock.last_cycle());
-        self.devices.iter().map(of_device).max().unwrap_or(0)
+        let of_host = self.host.threads.iter().filter_map(|thread| thread.end_ns());
+        self.devices.iter().map(of_device).chain(of_host).max().unwrap_or(0)
     }
 }
 

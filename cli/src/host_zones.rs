@@ -1,0 +1,62 @@
+//! What this program does while it runs a mesh, as zones on the mesh's own host clock.
+
+use host_reader::{
+    host::{HostRecorder, HostRecorderOptions, HostSource},
+    mesh::Mesh,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Sampling the clocks of tiles.
+pub(crate) static SYNCHRONISE_CLOCKS: HostSource =
+    HostSource::new("SynchroniseClocks", module_path!(), file!(), line!());
+/// Running programs until all have ended.
+pub(crate) static RUN_PROGRAMS: HostSource =
+    HostSource::new("RunPrograms", module_path!(), file!(), line!());
+/// Reading what the device profiler has recorded.
+pub(crate) static READ_DEVICE_PROFILER: HostSource =
+    HostSource::new("ReadDeviceProfiler", module_path!(), file!(), line!());
+
+/// A recorder whose clock is the host clock of a mesh. The time of a simulated host goes on
+/// only while the mesh works, so it is asked for before and after.
+pub(crate) struct HostZones {
+    recorder: HostRecorder,
+    now_ns: Arc<AtomicU64>,
+}
+
+impl HostZones {
+    pub(crate) fn new() -> Self {
+        let now_ns = Arc::new(AtomicU64::new(0));
+        let of_clock = Arc::clone(&now_ns);
+        let clock = Arc::new(move || of_clock.load(Ordering::Relaxed));
+        let options = HostRecorderOptions { clock: Some(clock), ..HostRecorderOptions::default() };
+        Self { recorder: HostRecorder::new(options), now_ns }
+    }
+
+    /// Records `work` as a zone.
+    pub(crate) fn zone<M: Mesh + ?Sized, T>(
+        &self,
+        mesh: &mut M,
+        source: &'static HostSource,
+        work: impl FnOnce(&mut M) -> T,
+    ) -> T {
+        self.look_at_clock(mesh);
+        let zone = self.recorder.zone(source);
+        let result = work(mesh);
+        self.look_at_clock(mesh);
+        drop(zone);
+        result
+    }
+
+    pub(crate) const fn recorder(&self) -> &HostRecorder {
+        &self.recorder
+    }
+
+    fn look_at_clock<M: Mesh + ?Sized>(&self, mesh: &mut M) {
+        if let Some(device) = mesh.device(0) {
+            self.now_ns.store(device.host_time_ns(), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use super::*;
+use crate::{
+    capture::{Capture, CaptureWriter, Content, OpMetadata, Payload},
+    host_zone_scoped,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+static OUTER: HostSource = HostSource::new("Outer", "tests", "host.rs", 1);
+static INNER: HostSource = HostSource::new("Inner", "tests", "host.rs", 2);
+static QUEUE: HostSource = HostSource::new("queued", "tests", "host.rs", 3);
+
+/// A recorder whose clock goes on by 10 ns each time that it is read.
+fn ticking(options: HostRecorderOptions) -> HostRecorder {
+    let time = AtomicU64::new(0);
+    let clock = move || time.fetch_add(10, Ordering::Relaxed);
+    HostRecorder::new(HostRecorderOptions { clock: Some(Arc::new(clock)), ..options })
+}
+
+fn all_kinds(recorder: &HostRecorder) {
+    let mut outer = recorder.zone(&OUTER);
+    outer.text("program 7");
+    drop(recorder.zone(&INNER));
+    recorder.message(&OUTER, "half way");
+    recorder.signpost("start", Some("of the model"));
+    recorder.frame_mark(&INNER);
+    recorder.plot(&QUEUE, 2.5);
+}
+
+#[test]
+fn every_kind_of_event_comes_back_with_its_time_and_place() {
+    let recorder = ticking(HostRecorderOptions::default());
+    all_kinds(&recorder);
+    let recording = recorder.take();
+    let [thread] = &recording.threads[..] else { panic!("{recording:?}") };
+    let shown: Vec<_> = thread
+        .events
+        .iter()
+        .map(|event| (recording.name(event), event.time_ns, event.kind, event.text.as_deref()))
+        .collect();
+    let zone = |end_ns, depth| HostEventKind::Zone { end_ns, depth };
+    assert_eq!(
+        shown,
+        [
+            ("Inner", 10, zone(20, 1), None),
+            ("Outer", 30, HostEventKind::Message, Some("half way")),
+            ("start", 40, HostEventKind::Signpost, Some("of the model")),
+            ("Inner", 50, HostEventKind::FrameMark, None),
+            ("queued", 60, HostEventKind::Plot { value: 2.5 }, None),
+            ("Outer", 0, zone(70, 0), Some("program 7")),
+        ]
+    );
+    assert_eq!(recording.source(&thread.events[0]), Some(&INNER));
+    assert!(recorder.take().is_empty());
+}
+
+#[test]
+fn what_does_not_fit_is_counted_and_open_zones_keep_their_room() {
+    let options = HostRecorderOptions {
+        events_per_thread: 3,
+        text_bytes_per_thread: 4,
+        op_count: 1,
+        clock: None,
+    };
+    let recorder = ticking(options);
+    let outer = recorder.zone(&OUTER);
+    recorder.message(&OUTER, "1234");
+    recorder.message(&OUTER, "5");
+    recorder.message(&OUTER, "there is no room for a third event");
+    drop(recorder.zone(&INNER));
+    drop(outer);
+    recorder.op(OpMetadata::default());
+    recorder.op(OpMetadata::default());
+    let recording = recorder.take();
+    let thread = &recording.threads[0];
+    assert_eq!(thread.events.len(), 3);
+    assert_eq!(thread.dropped, HostDrops { zones: 1, others: 1, texts: 1 });
+    assert_eq!((recording.ops.len(), recording.dropped_op_count), (1, 1));
+    assert_eq!(recording.dropped_count(), 4);
+    assert_eq!(thread.events[2].kind, HostEventKind::Zone { end_ns: 40, depth: 0 });
+}
+
+#[test]
+fn zones_that_are_open_come_with_the_next_records() {
+    let recorder = ticking(HostRecorderOptions::default());
+    let open = recorder.zone(&OUTER);
+    let first = recorder.take();
+    assert_eq!((first.event_count(), first.threads[0].open_zone_count), (0, 1));
+    drop(open);
+    let second = recorder.take();
+    assert_eq!((second.event_count(), second.threads[0].open_zone_count), (1, 0));
+}
+
+#[test]
+fn threads_record_side_by_side_and_lose_nothing() {
+    const THREADS: u64 = 8;
+    const ZONES: u64 = 2000;
+    let recorder = HostRecorder::default();
+    let (mut events, mut numbers) = (0, std::collections::BTreeSet::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| (0..ZONES).for_each(|_| drop(recorder.zone(&OUTER))));
+        }
+        // Taken while others record.
+        for _ in 0..20 {
+            let recording = recorder.take();
+            events += recording.event_count();
+            numbers.extend(recording.threads.iter().map(|thread| thread.number));
+        }
+    });
+    let rest = recorder.take();
+    numbers.extend(rest.threads.iter().map(|thread| thread.number));
+    assert_eq!(events + rest.event_count(), THREADS * ZONES);
+    assert_eq!((numbers.len() as u64, rest.dropped_count()), (THREADS, 0));
+}
+
+#[test]
+fn without_a_recorder_macros_do_nothing() {
+    // Nothing in this test program installs one.
+    assert!(installed().is_none());
+    host_zone_scoped!("nobody listens");
+}
+
+#[test]
+fn a_capture_keeps_a_recording_and_its_ops() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.kprof");
+    let mut capture = CaptureWriter::create(&path).unwrap();
+    let recorder = ticking(HostRecorderOptions::default());
+    all_kinds(&recorder);
+    let fields = vec![("name".to_owned(), "Matmul".to_owned())];
+    recorder.op(OpMetadata { fields, ..OpMetadata::default() });
+    let mut recording = recorder.take_into(&mut capture).unwrap();
+    assert!(recorder.take_into(&mut capture).unwrap().is_empty());
+    drop(capture);
+    let capture = Capture::open(&path).unwrap();
+    let contents: Vec<_> = capture.sections().map(|section| section.content().unwrap()).collect();
+    let ops = std::mem::take(&mut recording.ops);
+    assert_eq!(contents, [Content::OpMetadata(ops), Content::HostRecording(recording)]);
+    let info = capture.info();
+    assert_eq!((info.host_event_count, info.host_dropped_count, info.op_count), (6, 0, 1));
+}
+
+#[test]
+fn the_clock_does_not_go_back() {
+    let times: Vec<u64> = (0..1000).map(|_| monotonic_ns()).collect();
+    assert!(times.is_sorted() && times[0] > 0);
+}
+
+#[test]
+fn an_event_of_a_source_that_is_not_there_is_malformed() {
+    let event = HostEvent { source: 1, time_ns: 0, kind: HostEventKind::Message, text: None };
+    let thread = HostThread { events: vec![event], ..HostThread::default() };
+    let sources = vec![OUTER.clone()];
+    let recording = HostRecording { sources, threads: vec![thread], ..HostRecording::default() };
+    let mut payload = Vec::new();
+    recording.encode(&mut payload).unwrap();
+    let fault = HostRecording::decode(&payload).unwrap_err();
+    assert_eq!(fault.expected, "the number of one of 1 sources");
+    // Counts beyond the bytes are faults, too, and take no memory.
+    payload[..8].fill(0xFF);
+    assert!(HostRecording::decode(&payload).is_err());
+}
