@@ -117,7 +117,8 @@ pub enum ArchTableError {
 ///
 /// ```
 /// use host_reader::perf::{ArchTable, MathFidelity};
-/// let p150 = ArchTable::built_in().find("P150").unwrap();
+/// let table = ArchTable::built_in();
+/// let p150 = table.find("P150").unwrap();
 /// assert_eq!((p150.name.as_str(), p150.dram_gb_per_s), ("blackhole", 512.0));
 /// assert_eq!(p150.tflops_per_core(MathFidelity::HiFi4), 1.3824);
 /// ```
