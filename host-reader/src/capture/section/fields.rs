@@ -4,7 +4,7 @@
 
 use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
 
 /// Takes values off the front of a payload.
 pub(super) struct Fields<'file> {
@@ -50,6 +50,14 @@ impl<'file> Fields<'file> {
         let all = self.bytes(field, u64::from(count) * u64::from(stride_bytes))?;
         // The length is a multiple of the stride, and each record is long enough.
         Ok(all.chunks_exact(stride).filter_map(|chunk| Some(T::ref_from_prefix(chunk).ok()?.0)))
+    }
+
+    /// What [`put_entries`] wrote.
+    pub(super) fn entries<T: RawRecord + 'file>(
+        &mut self,
+    ) -> Result<impl Iterator<Item = &'file T> + use<'file, T>, MalformedPayload> {
+        let [count, stride]: &[U32; 2] = self.record("head")?;
+        self.records("entries", count.get(), stride.get())
     }
 
     /// The next `count` words, in place where the machine allows it.
@@ -128,6 +136,18 @@ impl<'file> Fields<'file> {
 /// Appends a record.
 pub(super) fn put(buffer: &mut Vec<u8>, record: &impl RawRecord) {
     buffer.extend_from_slice(record.as_bytes());
+}
+
+/// Appends how many entries there are, how many bytes each takes, and the entries.
+pub(super) fn put_entries<T: RawRecord>(
+    buffer: &mut Vec<u8>,
+    count: usize,
+    entries: impl Iterator<Item = T>,
+) -> Result<(), CaptureError> {
+    put(buffer, &U32::new(field_count(count)?));
+    put(buffer, &U32::new(field_count(size_of::<T>())?));
+    entries.for_each(|entry| put(buffer, &entry));
+    Ok(())
 }
 
 /// Appends words.

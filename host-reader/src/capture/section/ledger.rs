@@ -24,7 +24,7 @@
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, put},
+    fields::{Fields, put_entries},
     memory::{risc_number, risc_of_number},
     sealed::Sealed,
 };
@@ -47,32 +47,19 @@ impl<'file> Payload<'file> for LossLedger {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let entry_count = U32::new(field_count(self.entries().count())?);
-        put(buffer, &RawHead { entry_count, entry_bytes: U32::new(ENTRY_BYTES) });
-        for (key, totals) in self.entries() {
-            put(buffer, &RawEntry::of(key, totals));
-        }
-        Ok(())
+        let entries = self.entries().map(|(key, totals)| RawEntry::of(key, totals));
+        put_entries(buffer, self.entries().count(), entries)
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let (count, stride) = (head.entry_count.get(), head.entry_bytes.get());
-        let entries = fields.records::<RawEntry>("entries", count, stride)?;
+        let entries = fields.entries::<RawEntry>()?;
         let mut ledger = Self::default();
         for entry in entries {
             ledger.enter(entry.key(&fields)?, entry.totals());
         }
         Ok(ledger)
     }
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    entry_count: U32,
-    entry_bytes: U32,
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -136,8 +123,7 @@ impl RawEntry {
     }
 }
 
-const ENTRY_BYTES: u32 = 56;
-const _: () = assert!(size_of::<RawHead>() == 8 && size_of::<RawEntry>() == ENTRY_BYTES as usize);
+const _: () = assert!(size_of::<RawEntry>() == 56);
 // The numbers of the causes in a capture are their places in this list.
 const _: () = assert!(matches!(
     LossCause::ALL,

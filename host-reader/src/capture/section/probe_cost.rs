@@ -19,7 +19,7 @@
 
 use super::{
     Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, put},
+    fields::{Fields, put_entries},
     memory::{risc_number, risc_of_number},
     sealed::Sealed,
 };
@@ -39,30 +39,18 @@ impl<'file> Payload<'file> for ProbeCosts {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let entry_count = U32::new(field_count(self.rows().len())?);
-        put(buffer, &RawHead { entry_count, entry_bytes: U32::new(ENTRY_BYTES) });
-        self.rows().for_each(|row| put(buffer, &RawEntry::of(row)));
-        Ok(())
+        put_entries(buffer, self.rows().len(), self.rows().map(RawEntry::of))
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let (count, stride) = (head.entry_count.get(), head.entry_bytes.get());
-        let entries = fields.records::<RawEntry>("entries", count, stride)?;
+        let entries = fields.entries::<RawEntry>()?;
         let mut costs = Self::default();
         for entry in entries {
             costs.insert(entry.chip_id.get(), risc_of_number(entry.risc, &fields)?, entry.cost());
         }
         Ok(costs)
     }
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    entry_count: U32,
-    entry_bytes: U32,
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -105,8 +93,7 @@ impl RawEntry {
     }
 }
 
-const ENTRY_BYTES: u32 = 48;
-const _: () = assert!(size_of::<RawHead>() == 8 && size_of::<RawEntry>() == ENTRY_BYTES as usize);
+const _: () = assert!(size_of::<RawEntry>() == 48);
 
 #[cfg(test)]
 mod tests {
