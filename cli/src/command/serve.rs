@@ -43,9 +43,13 @@ fn tell(served: &ServedViewer) -> Result<(), Failure> {
         writeln!(out, "{peer} ({}) left before it had everything", protocol.viewer)?;
         return Ok(());
     }
+    let of_host = match notes.host_zones {
+        0 => String::new(),
+        count => format!(", {} zones of the host", grouped(count)),
+    };
     writeln!(
         out,
-        "{peer} ({}): {} zones on {} lanes, {} messages, {} bytes",
+        "{peer} ({}): {} zones on {} lanes{of_host}, {} messages, {} bytes",
         protocol.viewer,
         grouped(notes.zones),
         grouped(notes.lanes),

@@ -8,13 +8,12 @@ use host_reader::{
     export::tracy::{TracyNotes, TracyOptions, write_tracy_file},
     lane::LaneId,
     mesh::Noc0Coord,
-    names::ZoneSource,
 };
 use proptest::{collection::vec, prelude::*};
 use std::collections::BTreeMap;
-use wire::{PacketKind, Risc, ZoneId};
+use wire::{PacketKind, Risc};
 
-fn written(recorded: &Recorded) -> (TracyFile, TracyNotes) {
+pub(crate) fn written(recorded: &Recorded) -> (TracyFile, TracyNotes) {
     recorded.with_trace(|trace| {
         let mut file = Vec::new();
         let notes = write_tracy_file(trace, &TracyOptions::default(), &mut file).unwrap();
@@ -108,16 +107,7 @@ fn events_values_losses_and_doubts_are_messages() {
 
 #[test]
 fn more_source_locations_than_tracy_knows_share_some_and_every_zone_stays() {
-    let mut recorded = Recorded::empty();
-    for id in 0..=u16::MAX {
-        let source = ZoneSource { name: format!("ZONE-{id}"), file: "/k.cpp".into(), line: 1 };
-        recorded.readout.zones.add(ZoneId(id), source);
-    }
-    let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
-    let zone =
-        |id: u16, time| [(PacketKind::ZoneStart, id, time), (PacketKind::ZoneEnd, id, time + 3)];
-    let run = (1..=40_000).zip((1_000..).step_by(5)).flat_map(|(id, time)| zone(id, time));
-    recorded.push_lane(id, &[run.collect()]);
+    let recorded = Recorded::names(40_000);
     let (file, notes) = written(&recorded);
     recorded.assert_shown_by(&file);
     assert_eq!(file.place_count, 32_767);

@@ -12,7 +12,7 @@ use std::{
 
 /// The capture tool: what KPROF_TRACY_CAPTURE names, which must be there, else what is on the
 /// path.
-fn capture_tool() -> Option<PathBuf> {
+pub(crate) fn capture_tool() -> Option<PathBuf> {
     let named = std::env::var_os("KPROF_TRACY_CAPTURE").map(PathBuf::from);
     let must_be_there = named.is_some() || std::env::var("CI").is_ok_and(|ci| ci == "true");
     let tool = named.unwrap_or_else(|| PathBuf::from("iree-tracy-capture"));
@@ -31,7 +31,7 @@ fn server() -> TracyServer {
 }
 
 /// Lets the tool capture the recording, and reads what it has written.
-fn captured(recorded: &Recorded, tool: &PathBuf) -> reader::TracyFile {
+pub(crate) fn captured(recorded: &Recorded, tool: &PathBuf) -> reader::TracyFile {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("live.tracy");
     let server = server();

@@ -7,6 +7,7 @@
 mod container;
 mod cursor;
 mod file;
+mod host;
 mod items;
 mod live;
 mod reader;

@@ -15,6 +15,8 @@ pub(crate) struct TracyFile {
     pub(crate) threads: Vec<Thread>,
     pub(crate) thread_names: BTreeMap<u64, String>,
     pub(crate) plots: Vec<(String, Vec<(i64, f64)>)>,
+    /// Frame sets that have a name.
+    pub(crate) frames: Vec<(String, Vec<i64>)>,
     pub(crate) place_count: usize,
     /// What comes behind the plots.
     pub(crate) rest: Vec<u8>,
@@ -52,7 +54,7 @@ pub(crate) struct Zone {
     pub(crate) name: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) function: String,
@@ -85,6 +87,8 @@ struct Reader<'a> {
     by_pointer: HashMap<u64, usize>,
     by_key: HashMap<u64, usize>,
     thread_ids: Vec<u64>,
+    /// Behind the key of their name.
+    frames: Vec<(u64, Vec<i64>)>,
     /// By the id that zones have.
     place_of: HashMap<i16, Place>,
     /// How many zones each location must have: of threads, of contexts.
@@ -102,6 +106,7 @@ impl<'a> Reader<'a> {
             by_pointer: HashMap::new(),
             by_key: HashMap::new(),
             thread_ids: Vec::new(),
+            frames: Vec::new(),
             place_of: HashMap::new(),
             place_counts: [BTreeMap::new(), BTreeMap::new()],
             messages: HashMap::new(),
@@ -154,10 +159,18 @@ impl<'a> Reader<'a> {
         let set_count = cursor.count(17);
         assert!(set_count >= 1, "no frame set");
         for set in 0..set_count {
-            assert!(cursor.u64() == 0 || set > 0, "the first frame set has no name");
-            let frame_bytes = if cursor.u8() == 1 { 12 } else { 20 };
-            let count = cursor.count(frame_bytes);
-            cursor.take(count * frame_bytes);
+            let key = cursor.u64();
+            assert_eq!(key == 0, set == 0, "the first frame set, and no other, has no name");
+            let is_continuous = cursor.u8() == 1;
+            let (mut time_ns, mut times_ns) = (0, Vec::new());
+            for _ in 0..cursor.count(if is_continuous { 12 } else { 20 }) {
+                time_ns += cursor.i64();
+                times_ns.push(time_ns);
+                time_ns += if is_continuous { 0 } else { cursor.i64() };
+                cursor.u32(); // image
+            }
+            assert!(times_ns.is_sorted(), "frames out of order");
+            self.frames.extend((key > 0).then_some((key, times_ns)));
         }
     }
 
@@ -171,6 +184,10 @@ impl<'a> Reader<'a> {
         for _ in 0..self.cursor.count(16) {
             let (key, text) = (self.cursor.u64(), self.pointed());
             assert_eq!(self.by_key.insert(key, text), None, "key {key} twice");
+        }
+        for (key, times_ns) in std::mem::take(&mut self.frames) {
+            let name = self.texts[self.by_key[&key]].clone();
+            self.file.frames.push((name, times_ns));
         }
         for _ in 0..self.cursor.count(16) {
             let (thread, text) = (self.cursor.u64(), self.pointed());
@@ -297,9 +314,11 @@ impl<'a> Reader<'a> {
         zones: &mut Vec<Zone>,
         found: &mut Found,
     ) {
+        let mut earliest_ns = *time_ns;
         for _ in 0..count {
             let id = self.cursor.i16();
             *time_ns += self.cursor.i64();
+            assert!(*time_ns >= earliest_ns, "zones of one depth overlap");
             let [text, name] = self.extras[self.cursor.u32() as usize];
             let index = zones.len();
             zones.push(Zone {
@@ -314,7 +333,9 @@ impl<'a> Reader<'a> {
             found.enter(id, children.into());
             self.thread_zones(children, depth + 1, time_ns, zones, found);
             *time_ns += self.cursor.i64();
+            assert!(*time_ns >= zones[index].start_ns, "a zone ends before it begins");
             zones[index].end_ns = *time_ns;
+            earliest_ns = *time_ns;
         }
     }
 

@@ -4,11 +4,13 @@ use super::reader::TracyFile;
 use host_reader::{
     analysis::TileOrigins,
     export::{Trace, TraceFilter, TraceSource},
+    host::HostRecording,
     lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
     ledger::{LossCause, LossKey, LossTotals},
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
     readout::{ChipSummary, DeviceReadout, Readout},
+    sync::MeshClock,
 };
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
@@ -23,6 +25,9 @@ pub(crate) type Records = Vec<(PacketKind, u16, u64)>;
 pub(crate) struct Recorded {
     pub(crate) readout: Readout,
     pub(crate) expected: Expected,
+    /// What the host recorded, and the clock that makes its times those of chips.
+    pub(crate) host: Vec<HostRecording>,
+    pub(crate) clock: Option<MeshClock>,
 }
 
 /// The lane that a viewer names so.
@@ -61,7 +66,22 @@ impl Recorded {
     /// Nothing at all.
     pub(crate) fn empty() -> Self {
         let readout = Readout { zones: ZoneTable::new(), ..Readout::default() };
-        Self { readout, expected: Expected::new() }
+        Self { readout, expected: Expected::new(), host: Vec::new(), clock: None }
+    }
+
+    /// One lane with so many zones, one after the other, each of its own name `ZONE-1` and on.
+    pub(crate) fn names(name_count: u16) -> Self {
+        let mut recorded = Self::empty();
+        for id in 1..=name_count {
+            let source = ZoneSource { name: format!("ZONE-{id}"), file: "/k.cpp".into(), line: 1 };
+            recorded.readout.zones.add(ZoneId(id), source);
+        }
+        let zone =
+            |(id, time)| [(PacketKind::ZoneStart, id, time), (PacketKind::ZoneEnd, id, time + 3)];
+        let zones = (1..=name_count).zip((1_000..).step_by(5)).flat_map(zone);
+        let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+        recorded.push_lane(id, &[zones.collect()]);
+        recorded
     }
 
     fn lanes_of(&mut self, chip_id: u32) -> &mut Vec<Lane> {
@@ -142,9 +162,9 @@ impl Recorded {
     /// Hands the trace of it to `look`.
     pub(crate) fn with_trace<T>(&self, look: impl FnOnce(&Trace<'_>) -> T) -> T {
         let origins = TileOrigins::default();
-        let source =
-            TraceSource { readout: &self.readout, origins: &origins, clock: None, ops: &[] };
-        look(&Trace::new(&source, &TraceFilter::default()))
+        let (readout, clock) = (&self.readout, self.clock.as_ref());
+        let source = TraceSource { readout, origins: &origins, clock, ops: &[] };
+        look(&Trace::with_host(&source, &self.host, &TraceFilter::default()))
     }
 
     /// Every lane shows what was recorded, and there are no others.

@@ -16,7 +16,7 @@ use std::thread;
 use wire::{PacketKind, Risc, ZoneId};
 
 /// What a viewer of a version shows of a recording.
-fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, TracyNotes) {
+pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, TracyNotes) {
     let server = TracyServer::bind("127.0.0.1:0").unwrap();
     let address = server.local_address().unwrap();
     let viewers = if version.is_fork { Viewers::Fork } else { Viewers::Stock };
@@ -105,7 +105,7 @@ fn texts_and_distances_of_any_length_arrive_whole() {
 #[test]
 fn too_many_source_locations_and_a_clock_that_began_anew_break_no_viewer() {
     use PacketKind::{ZoneEnd, ZoneStart};
-    let mut recorded = Recorded::cores(1, 7_000, 0);
+    let mut recorded = Recorded::names(33_000);
     let id = LaneId { chip_id: 0, core: Noc0Coord { x: 7, y: 7 }, risc: Risc::Ncrisc };
     let run = |start: u64| vec![(ZoneStart, 12, start), (ZoneEnd, 12, start + 50)];
     recorded.push_lane(id, &[run(40_000_000_000), run(100), run(60_000), run(40_000_000_500)]);

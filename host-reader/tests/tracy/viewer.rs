@@ -7,7 +7,7 @@ use super::{
     reader::{Context, Message, Place, Thread, TracyFile, Zone},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
 };
@@ -21,10 +21,11 @@ const WRAP_NS: i64 = 1 << 31;
 const TERMINATE: u8 = 0;
 const THREAD_NAME: u8 = 2;
 const PLOT_NAME: u8 = 4;
+const FRAME_NAME: u8 = 5;
 /// Text, frame name, symbol code, source code, data of the program.
-const OTHERS: [u8; 5] = [1, 5, 12, 13, 14];
+const OTHERS: [u8; 5] = [1, FRAME_NAME, 12, 13, 14];
 /// What they are asked of.
-const UNKNOWN: u64 = 9;
+const UNKNOWN: u64 = 99;
 
 /// Connects and takes everything; panics at the first thing that is not as it must be.
 pub(crate) fn capture(address: SocketAddr, version: &Version) -> TracyFile {
@@ -111,7 +112,9 @@ struct Viewer<'a> {
     thread_names: BTreeMap<u64, String>,
     plots: BTreeMap<u64, Vec<(i64, f64)>>,
     plot_names: HashMap<u64, String>,
-    places: BTreeSet<(String, String, String, u32, u32)>,
+    frames: BTreeMap<u64, Vec<i64>>,
+    frame_names: HashMap<u64, String>,
+    places: HashSet<Place>,
 }
 
 impl<'a> Viewer<'a> {
@@ -133,7 +136,9 @@ impl<'a> Viewer<'a> {
             thread_names: BTreeMap::new(),
             plots: BTreeMap::new(),
             plot_names: HashMap::new(),
-            places: BTreeSet::new(),
+            frames: BTreeMap::new(),
+            frame_names: HashMap::new(),
+            places: HashSet::new(),
         }
     }
 
@@ -214,9 +219,11 @@ impl<'a> Viewer<'a> {
             panic!("{texts:?} is not function, file and name")
         };
         let [function, file, name] = [function, file, name].map(str::to_owned);
-        self.places.insert((name.clone(), function.clone(), file.clone(), line, rgb));
-        assert!(self.places.len() <= 32_767, "too many source locations");
         let place = Place { name, function, file, line, rgb };
+        if !self.places.contains(&place) {
+            self.places.insert(place.clone());
+        }
+        assert!(self.places.len() <= 32_767, "too many source locations");
         assert_eq!(self.place.replace(place), None, "a location that nothing has taken up");
     }
 
@@ -227,6 +234,9 @@ impl<'a> Viewer<'a> {
         match item {
             "ThreadName" => assert_eq!(self.thread_names.insert(key, text), None),
             "PlotName" => assert_eq!(self.plot_names.insert(key, text), None),
+            "FrameName" if key != UNKNOWN => {
+                assert_eq!(self.frame_names.insert(key, text), None);
+            }
             _ => assert_eq!(key, UNKNOWN, "{item} was not asked for"),
         }
     }
@@ -322,6 +332,7 @@ impl<'a> Viewer<'a> {
             }
             "MessageColor" => self.message(fields),
             "PlotConfig" | "PlotDataDouble" => self.plot_item(item, fields),
+            "FrameMarkMsg" => self.frame_mark(fields),
             _ => panic!("{item} was not expected"),
         }
     }
@@ -361,6 +372,16 @@ impl<'a> Viewer<'a> {
         self.plots.get_mut(&key).unwrap().push(point);
     }
 
+    fn frame_mark(&mut self, fields: &mut Cursor<'_>) {
+        let (time_ns, key) = (fields.i64(), fields.u64());
+        if !self.frames.contains_key(&key) {
+            self.ask(FRAME_NAME, key);
+        }
+        let times_ns = self.frames.entry(key).or_default();
+        assert!(times_ns.last().is_none_or(|&last| last <= time_ns), "frames out of order");
+        times_ns.push(time_ns);
+    }
+
     fn finish(self) -> TracyFile {
         let contexts =
             self.contexts.into_values().map(|LiveContext { name, kind, lanes, .. }| {
@@ -371,13 +392,17 @@ impl<'a> Viewer<'a> {
             assert!(messages.is_sorted_by_key(|message| message.time_ns));
             Thread { id, zones: nest.finish(), messages }
         });
-        let mut plot_names = self.plot_names;
+        let (mut plot_names, mut frame_names) = (self.plot_names, self.frame_names);
+        let frames = self.frames.into_iter();
         let plots = self.plots.into_iter();
         TracyFile {
             contexts: contexts.collect(),
             threads: threads.collect(),
             thread_names: self.thread_names,
             plots: plots.map(|(key, points)| (plot_names.remove(&key).unwrap(), points)).collect(),
+            frames: frames
+                .map(|(key, times_ns)| (frame_names.remove(&key).unwrap(), times_ns))
+                .collect(),
             place_count: self.places.len(),
             ..TracyFile::default()
         }

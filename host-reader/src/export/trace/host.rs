@@ -119,6 +119,14 @@ impl<'a> TraceHost<'a> {
         self.threads.iter().map(|thread| thread.zones.len()).sum()
     }
 
+    /// The end of its zones, marks and plots, in nanoseconds since the trace's origin.
+    #[must_use]
+    pub fn end_ns(&self) -> Option<u64> {
+        let of_threads = self.threads.iter().filter_map(|thread| thread.end_ns());
+        let of_plots = self.plots.iter().filter_map(|plot| plot.points.last());
+        of_threads.chain(of_plots.map(|&(time_ns, _)| time_ns)).max()
+    }
+
     /// Whether there is nothing to show.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

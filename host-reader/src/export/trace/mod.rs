@@ -20,6 +20,7 @@ pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};
 pub use op::TraceOp;
 pub use points::{TracePoint, TracePoints};
+pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 
 use crate::{
@@ -196,8 +197,7 @@ impl Trace<'_> {
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         let of_device = |device: &TraceDevice<'_>| device.clock.time_ns(device.clock.last_cycle());
-        let of_host = self.host.threads.iter().filter_map(|thread| thread.end_ns());
-        self.devices.iter().map(of_device).chain(of_host).max().unwrap_or(0)
+        self.devices.iter().map(of_device).chain(self.host.end_ns()).max().unwrap_or(0)
     }
 }
 

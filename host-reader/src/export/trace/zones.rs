@@ -1,6 +1,7 @@
 //! The zones of one lane, ready to be drawn: in time order and properly nested.
 
 use super::NameId;
+use std::iter::Peekable;
 
 /// One zone, gathered from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,7 @@ impl TraceZones {
     /// Begins and ends in the order in which a stack sees them: at equal times an end comes
     /// before the begin of a zone that is not inside.
     pub fn edges(&self) -> impl Iterator<Item = ZoneEdge> + '_ {
-        Edges { depths: &self.depths, next: 0, open: Vec::new() }
+        edges_of_depths(self.depths.iter().copied())
     }
 
     /// Cycles of each zone, as drawn, that no zone inside of it covers.
@@ -164,18 +165,25 @@ impl TraceZones {
     }
 }
 
+/// Begins and ends of zones, each behind those around it, of which only the depths matter.
+pub(in crate::export) fn edges_of_depths(
+    depths: impl Iterator<Item = u16>,
+) -> impl Iterator<Item = ZoneEdge> {
+    Edges { depths: depths.peekable(), next: 0, open: Vec::new() }
+}
+
 /// Walks zones by their depths alone.
-struct Edges<'zones> {
-    depths: &'zones [u16],
+struct Edges<I: Iterator<Item = u16>> {
+    depths: Peekable<I>,
     next: usize,
     open: Vec<usize>,
 }
 
-impl Iterator for Edges<'_> {
+impl<I: Iterator<Item = u16>> Iterator for Edges<I> {
     type Item = ZoneEdge;
 
     fn next(&mut self) -> Option<ZoneEdge> {
-        let Some(&depth) = self.depths.get(self.next) else {
+        let Some(&depth) = self.depths.peek() else {
             return self.open.pop().map(ZoneEdge::End);
         };
         if self.open.len() > usize::from(depth)
@@ -183,6 +191,7 @@ impl Iterator for Edges<'_> {
         {
             return Some(ZoneEdge::End(ended));
         }
+        self.depths.next();
         self.open.push(self.next);
         self.next += 1;
         Some(ZoneEdge::Begin(self.next - 1))

@@ -20,6 +20,9 @@ const PROFILER_RGB: Rgb = 0x00CD_4F39;
 /// What ops are painted with.
 pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
 
+/// What zones of the host are painted with: whatever viewers choose, thread by thread.
+pub(super) const HOST_RGB: Rgb = 0;
+
 /// The colour of a RISC's zones.
 const fn risc_rgb(risc: Risc) -> Rgb {
     match risc {

@@ -9,10 +9,11 @@
 //!
 //! Each core is a GPU context and each RISC a lane in it, coloured and ordered as users of
 //! Tenstorrent's fork know them. Ops and what happened at one instant (events, values, sums,
-//! losses) are threads. What a viewer sees is decided once, in `scene`; `file` and `live`
+//! losses) are threads, and so are those of the host. What a viewer sees is decided once, in `scene`; `file` and `live`
 //! only put it into bytes.
 
 mod file;
+mod host;
 mod lanes;
 mod live;
 mod messages;
@@ -21,6 +22,7 @@ mod ops;
 mod places;
 mod plots;
 mod scene;
+mod spans;
 
 pub use file::write_tracy_file;
 pub use live::{ServeError, ServedViewer, TracyProtocol, TracyServer, Viewers};

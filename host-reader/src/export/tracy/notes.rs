@@ -11,13 +11,17 @@ pub struct TracyNotes {
     pub lanes: u64,
     /// Contexts in which they are.
     pub contexts: u64,
-    /// Messages: events, values, sums, losses and remarks.
+    /// Zones of the host's threads.
+    pub host_zones: u64,
+    /// Messages: events, values, sums, losses, those of the host, and remarks.
     pub messages: u64,
     /// Zones that share a less exact source location with others, since Tracy knows only
     /// 32,767 of them.
     pub vague_zones: u64,
     /// Zones that begin or end after Tracy's last nanosecond (39 hours) and are drawn there.
     pub late_zones: u64,
+    /// Points of the host's plots that are no finite numbers, and are left out.
+    pub undrawn_plot_points: u64,
 }
 
 impl TracyNotes {
@@ -33,6 +37,7 @@ impl TracyNotes {
         let doubts = [
             ("zones_sharing_a_source_location", self.vague_zones),
             ("zones_cut_where_tracys_time_ends", self.late_zones),
+            ("plot_points_left_out", self.undrawn_plot_points),
         ];
         doubts.into_iter().filter(|&(_, count)| count > 0).collect()
     }

@@ -1,34 +1,29 @@
 //! Ops as threads: one row for each set of ops that never overlap.
 
-use super::places::{PlaceNumber, PlaceTable};
+use super::{
+    places::{PlaceNumber, PlaceTable},
+    spans::Span,
+};
 use crate::export::{TraceDevice, TraceOp};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// A zone of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
-    pub(super) place: PlaceNumber,
-    /// Shown in place of the location's name.
-    pub(super) name: String,
-    /// Shown when one looks at it.
-    pub(super) text: String,
-}
-
 /// The rows of a chip's ops, each ordered by time.
-pub(super) fn rows<'a>(device: &'a TraceDevice<'_>, places: &mut PlaceTable<'a>) -> Vec<Vec<Span>> {
+pub(super) fn rows<'a>(
+    device: &'a TraceDevice<'_>,
+    places: &mut PlaceTable<'a>,
+) -> Vec<Vec<Span<'a>>> {
     let mut known: BTreeMap<&'a str, PlaceNumber> = BTreeMap::new();
-    let mut rows: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+    let mut rows: BTreeMap<u32, Vec<Span<'a>>> = BTreeMap::new();
     for op in &device.ops {
         let name = op.name().unwrap_or("program");
         let place = *known.entry(name).or_insert_with(|| places.of_op(name));
         let span = Span {
             start_ns: op.start_ns,
             end_ns: op.end_ns,
+            depth: 0,
             place,
-            name: op.label(),
-            text: text(op),
+            name: op.label().into(),
+            text: text(op).into(),
         };
         rows.entry(op.row).or_default().push(span);
     }

@@ -7,8 +7,11 @@
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
 //! the op's number stands where the function's name would.
 
-use super::lanes::{OP_RGB, Rgb, risc_number, zone_rgb};
-use crate::export::{NameId, TraceDevice, TraceLane, TraceNames, TraceZone};
+use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
+use crate::{
+    export::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone},
+    host::HostSource,
+};
 use std::{borrow::Cow, collections::HashMap};
 use wire::{Risc, RunHostId};
 
@@ -20,7 +23,7 @@ pub(super) const PLACE_LIMIT: usize = 32_767;
 pub(super) struct Place<'a> {
     pub(super) name: Cow<'a, str>,
     /// Op number and remarks.
-    pub(super) function: String,
+    pub(super) function: Cow<'a, str>,
     pub(super) file: &'a str,
     pub(super) line: u32,
     pub(super) rgb: Rgb,
@@ -73,33 +76,33 @@ pub(super) struct PlaceTable<'a> {
     /// By name and RISC, of zones that nothing is to be said about.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
+    host: HashMap<&'a HostSource, PlaceNumber>,
     vague_zone_count: u64,
 }
 
 impl<'a> PlaceTable<'a> {
     /// A table that first of all has room for every name, without ops and remarks.
-    pub(super) fn new<'l>(
-        names: &'a TraceNames<'a>,
-        lanes: impl Iterator<Item = &'l TraceLane<'l>>,
-        limit: usize,
-    ) -> Self {
+    pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
+        let names = &trace.names;
         let mut table = Self {
             names,
             places: Vec::new(),
             limit,
             plain: vec![None; names.len() * Risc::ALL.len()],
             special: HashMap::new(),
+            host: HashMap::new(),
             vague_zone_count: 0,
         };
         table.places.push(Place::new("op", OP_RGB));
         for risc in Risc::ALL {
             table.places.push(Place::new(UNNAMED, zone_rgb(risc, "")));
         }
-        for lane in lanes {
+        for lane in trace.lanes() {
             for &name in lane.zones.names() {
                 table.enter_plain(name, lane.id.risc);
             }
         }
+        table.enter_host(&trace.host);
         table
     }
 
@@ -121,7 +124,7 @@ impl<'a> PlaceTable<'a> {
         let name = self.names.get(key.name)?;
         self.push_place(Place {
             name: Cow::Borrowed(&name.label),
-            function: key.function(),
+            function: key.function().into(),
             file: name.file,
             line: name.line,
             rgb: zone_rgb(key.risc, &name.label),
@@ -139,6 +142,27 @@ impl<'a> PlaceTable<'a> {
     /// The location for ops of one name.
     pub(super) fn of_op(&mut self, name: &'a str) -> PlaceNumber {
         self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
+    }
+
+    fn enter_host(&mut self, host: &TraceHost<'a>) {
+        for thread in &host.threads {
+            let events = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
+            for (_, source) in events {
+                if self.host.contains_key(source) {
+                    continue;
+                }
+                let Some(number) = self.push_place(Place::of_host(source)) else { return };
+                self.host.insert(source, number);
+            }
+        }
+    }
+
+    /// The location of a zone of the host.
+    pub(super) fn of_host(&mut self, source: &HostSource) -> PlaceNumber {
+        match self.host.get(source) {
+            Some(&number) => number,
+            None => self.vague(Self::unnamed(Risc::Brisc)),
+        }
     }
 
     /// The location of each zone of a lane.
@@ -207,7 +231,17 @@ const UNNAMED: &str = "(one name too many for Tracy)";
 
 impl<'a> Place<'a> {
     const fn new(name: &'a str, rgb: Rgb) -> Self {
-        Self { name: Cow::Borrowed(name), function: String::new(), file: "", line: 0, rgb }
+        Self { name: Cow::Borrowed(name), function: Cow::Borrowed(""), file: "", line: 0, rgb }
+    }
+
+    fn of_host(source: &'a HostSource) -> Self {
+        Self {
+            name: Cow::Borrowed(&source.name),
+            function: Cow::Borrowed(&source.function),
+            file: &source.file,
+            line: source.line,
+            rgb: HOST_RGB,
+        }
     }
 }
 

@@ -7,8 +7,10 @@ use rayon::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plot {
     pub(super) name: String,
-    /// Nanoseconds and values, ascending; each holds until the next.
+    /// Nanoseconds and values, ascending.
     pub(super) points: Vec<(u64, f64)>,
+    /// Drawn as steps; otherwise as a line from point to point.
+    pub(super) is_stepped: bool,
 }
 
 /// The plots of a chip; those that would be empty are left out.
@@ -19,7 +21,7 @@ pub(super) fn of_device(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec
         (format!("Device {chip}: lost records"), loss_steps(device)),
     ];
     let plots = plots.into_iter().filter(|(_, steps)| !steps.is_empty());
-    plots.map(|(name, steps)| Plot { name, points: running_sum(steps) }).collect()
+    plots.map(|(name, steps)| Plot { name, points: running_sum(steps), is_stepped: true }).collect()
 }
 
 fn kernel_steps(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<(u64, i64)> {

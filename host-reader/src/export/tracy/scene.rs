@@ -3,14 +3,16 @@
 
 use super::{
     TracyNotes, TracyOptions,
+    host::{self, FrameSet},
     lanes::{Grouping, lane_name, lane_number},
     messages::{self, Message, remark},
-    ops::{self, Span},
+    ops,
     places::{PLACE_LIMIT, Place, PlaceNumber, PlaceTable},
     plots::{self, Plot},
+    spans::Span,
 };
 use crate::{
-    export::{Trace, TraceLane, TraceZones},
+    export::{Trace, TraceLane, TraceZones, words::thread_label},
     lane::LaneId,
 };
 
@@ -40,12 +42,12 @@ pub(super) struct SceneLane<'a> {
     pub(super) places: Vec<PlaceNumber>,
 }
 
-/// One thread: a lane's name and messages, or ops.
-pub(super) struct Thread {
+/// One thread: a lane's name and messages, or ops, or what a thread of the host did.
+pub(super) struct Thread<'a> {
     pub(super) id: u32,
     pub(super) name: String,
-    /// Ordered by time; they do not overlap.
-    pub(super) spans: Vec<Span>,
+    /// Ordered by time, a zone before those inside of it.
+    pub(super) spans: Vec<Span<'a>>,
 }
 
 /// Everything that a viewer is to see.
@@ -53,11 +55,13 @@ pub(super) struct Scene<'a> {
     pub(super) options: &'a TracyOptions,
     pub(super) contexts: Vec<Context<'a>>,
     /// Each id once, ascending.
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Vec<Thread<'a>>,
     pub(super) places: Vec<Place<'a>>,
     /// Ordered by time.
     pub(super) messages: Vec<Message>,
     pub(super) plots: Vec<Plot>,
+    /// Besides the one that every trace has.
+    pub(super) frames: Vec<FrameSet<'a>>,
     /// The end of everything.
     pub(super) end_ns: i64,
     pub(super) notes: TracyNotes,
@@ -73,13 +77,18 @@ impl<'a> Scene<'a> {
         Self::with_place_limit(trace, options, context_limit, PLACE_LIMIT)
     }
 
+    /// The key of the first frame set's name; those of plots are 1 and on.
+    pub(super) fn first_frame_key(&self) -> u64 {
+        1 + self.plots.len() as u64
+    }
+
     fn with_place_limit(
         trace: &'a Trace<'a>,
         options: &'a TracyOptions,
         context_limit: usize,
         place_limit: usize,
     ) -> Self {
-        let places = PlaceTable::new(&trace.names, trace.lanes(), place_limit);
+        let places = PlaceTable::new(trace, place_limit);
         let mut builder = Builder {
             trace,
             places,
@@ -89,6 +98,7 @@ impl<'a> Scene<'a> {
         };
         builder.add_lanes(context_limit);
         builder.add_ops();
+        builder.add_host();
         builder.finish(options)
     }
 }
@@ -97,7 +107,7 @@ struct Builder<'a> {
     trace: &'a Trace<'a>,
     places: PlaceTable<'a>,
     contexts: Vec<Context<'a>>,
-    threads: Vec<Thread>,
+    threads: Vec<Thread<'a>>,
     messages: Vec<Message>,
 }
 
@@ -154,20 +164,37 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn finish(mut self, options: &'a TracyOptions) -> Scene<'a> {
-        let remarks_id = self.next_thread_id();
+    fn add_host(&mut self) {
+        for thread in &self.trace.host.threads {
+            let id = self.next_thread_id();
+            let spans = host::spans(thread, &mut self.places);
+            self.messages.extend(host::messages(thread, id));
+            self.threads.push(Thread { id, name: thread_label(thread), spans });
+        }
+    }
+
+    /// Counts what is there; messages are not complete yet.
+    fn notes(&self) -> TracyNotes {
         let lanes = || self.contexts.iter().flat_map(|context| &context.lanes);
-        let late = |lane: &SceneLane<'_>| {
-            lane.zones.end_ns().iter().filter(|&&end| end > LAST_NS).count() as u64
-        };
-        let mut notes = TracyNotes {
+        let late =
+            |zones: &TraceZones| zones.end_ns().iter().filter(|&&end| end > LAST_NS).count() as u64;
+        let of_lanes = lanes().map(|lane| lane.zones);
+        let of_host = self.trace.host.threads.iter().map(|thread| &thread.zones);
+        TracyNotes {
             zones: lanes().map(|lane| lane.zones.len() as u64).sum(),
             lanes: lanes().count() as u64,
             contexts: self.contexts.len() as u64,
+            host_zones: self.trace.host.zone_count() as u64,
             messages: 0,
             vague_zones: self.places.vague_zone_count(),
-            late_zones: lanes().map(late).sum(),
-        };
+            late_zones: of_lanes.chain(of_host).map(late).sum(),
+            undrawn_plot_points: host::undrawn_point_count(&self.trace.host),
+        }
+    }
+
+    fn finish(mut self, options: &'a TracyOptions) -> Scene<'a> {
+        let remarks_id = self.next_thread_id();
+        let mut notes = self.notes();
         let mut messages = remarks(self.trace, &notes, remarks_id);
         if !messages.is_empty() {
             let name = "Remarks on this trace".to_owned();
@@ -175,14 +202,16 @@ impl<'a> Builder<'a> {
         }
         messages.append(&mut self.messages);
         notes.messages = messages.len() as u64;
-        let plots = self.trace.devices.iter();
+        let devices = self.trace.devices.iter();
+        let plots = devices.flat_map(|device| plots::of_device(device, &self.trace.names));
         Scene {
             options,
             contexts: self.contexts,
             threads: self.threads,
             places: self.places.into_places(),
             messages: messages::in_order(messages),
-            plots: plots.flat_map(|device| plots::of_device(device, &self.trace.names)).collect(),
+            plots: plots.chain(host::plots(&self.trace.host)).collect(),
+            frames: host::frames(&self.trace.host),
             end_ns: tracy_ns(self.trace.end_ns()),
             notes,
         }
@@ -199,6 +228,11 @@ fn remarks(trace: &Trace<'_>, notes: &TracyNotes, thread_id: u32) -> Vec<Message
     if notes.late_zones > 0 {
         let count = notes.late_zones;
         let text = format!("{count} zones are cut at 39 hours, where Tracy's time ends");
+        messages.push(remark(text, thread_id));
+    }
+    if notes.undrawn_plot_points > 0 {
+        let count = notes.undrawn_plot_points;
+        let text = format!("{count} points of plots are not drawn: they are no finite numbers");
         messages.push(remark(text, thread_id));
     }
     messages

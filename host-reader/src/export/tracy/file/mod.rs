@@ -97,7 +97,7 @@ impl<'a> FileWriter<'a> {
 
     fn write_all(&mut self) -> io::Result<()> {
         self.put_header();
-        self.put_frames();
+        self.put_frames()?;
         let places = self.place_strings();
         let contexts: Vec<_> = self.intern_all(|scene| {
             scene.contexts.iter().map(|context| context.name.as_str()).collect()
@@ -163,23 +163,35 @@ impl<'a> FileWriter<'a> {
         bytes.put(&[0; 28]); // no crash
     }
 
-    /// One frame set with one frame: viewers take its end as the start of the trace.
-    fn put_frames(&mut self) {
-        let bytes = &mut self.bytes;
-        bytes.put_u64(1);
-        bytes.put_u64(0);
-        bytes.put_u8(1);
-        bytes.put_u64(2);
-        for start_delta_ns in [0, 1] {
-            bytes.put_i64(start_delta_ns);
-            bytes.put_u32(u32::MAX); // no image
+    /// First one frame set with one frame: viewers take its end as the start of the trace.
+    fn put_frames(&mut self) -> io::Result<()> {
+        self.bytes.put_count(1 + self.scene.frames.len());
+        self.put_frame_set(0, &[0, 1])?;
+        for (key, frames) in (self.scene.first_frame_key()..).zip(&self.scene.frames) {
+            self.put_frame_set(key, &frames.times_ns)?;
         }
+        Ok(())
+    }
+
+    fn put_frame_set(&mut self, name_key: u64, times_ns: &[u64]) -> io::Result<()> {
+        self.bytes.put_u64(name_key);
+        self.bytes.put_u8(1); // one frame ends where the next begins
+        self.bytes.put_count(times_ns.len());
+        let mut before_ns = 0;
+        for &time_ns in times_ns {
+            let time_ns = tracy_ns(time_ns);
+            self.bytes.put_i64(time_ns - before_ns);
+            self.bytes.put_u32(u32::MAX); // no image
+            before_ns = time_ns;
+            self.flush_if_large()?;
+        }
+        Ok(())
     }
 
     /// Strings, and which of them is the name of what.
     fn put_names(&mut self) {
         let frame = self.strings.intern("Frame");
-        let plots = self.intern_all(|scene| plot_names(&scene.plots));
+        let keyed = self.intern_all(keyed_names);
         let threads = self
             .intern_all(|scene| scene.threads.iter().map(|thread| thread.name.as_str()).collect());
         let bytes = &mut self.bytes;
@@ -188,9 +200,8 @@ impl<'a> FileWriter<'a> {
             bytes.put_u64(strings::pointer(index));
             bytes.put_text(text);
         }
-        bytes.put_count(plots.len() + 1);
-        let keyed = (0_u64..).zip(std::iter::once(frame).chain(plots));
-        for (key, name) in keyed {
+        bytes.put_count(keyed.len() + 1);
+        for (key, name) in (0_u64..).zip(std::iter::once(frame).chain(keyed)) {
             bytes.put_u64(key);
             bytes.put_u64(name.pointer());
         }
@@ -211,7 +222,7 @@ impl<'a> FileWriter<'a> {
     }
 
     fn place_strings(&mut self) -> Vec<[StringIndex; 3]> {
-        let texts = |place: &'a Place<'a>| [&*place.name, place.function.as_str(), place.file];
+        let texts = |place: &'a Place<'a>| [&*place.name, &*place.function, place.file];
         let places: &'a [Place<'a>] = &self.scene.places;
         places.iter().map(|place| texts(place).map(|text| self.strings.intern(text))).collect()
     }
@@ -256,16 +267,19 @@ impl<'a> FileWriter<'a> {
     }
 
     fn put_zone_extras(&mut self) -> io::Result<()> {
-        let extras = self.spans.extras();
-        self.bytes.put_count(extras.len() + 1);
+        let count = self.spans.extras().len();
+        self.bytes.put_count(count + 1);
         self.bytes.put(&[0; 12]);
-        for [text, name] in extras {
+        for index in 0..count {
+            let [text, name] = self.spans.extras()[index];
             self.bytes.put_u24(0); // call stack
-            self.bytes.put_u24(text.plus_one());
-            self.bytes.put_u24(name.plus_one());
+            for index in [text, name] {
+                self.bytes.put_u24(index.map_or(0, StringIndex::plus_one));
+            }
             self.bytes.put_u24(0); // colour
+            self.flush_if_large()?;
         }
-        self.flush_if_large()
+        Ok(())
     }
 
     fn put_threads(&mut self) -> io::Result<()> {
@@ -309,7 +323,7 @@ impl<'a> FileWriter<'a> {
         let bytes = &mut self.bytes;
         bytes.put_u8(0); // a user's
         bytes.put_u8(0); // plain numbers
-        bytes.put_u8(1); // drawn as steps
+        bytes.put_u8(plot.is_stepped.into());
         bytes.put_u8(1); // filled
         bytes.put_u32(0); // the viewer's colour
         bytes.put_u64(key);
@@ -341,8 +355,10 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-fn plot_names(plots: &[Plot]) -> Vec<&str> {
-    plots.iter().map(|plot| plot.name.as_str()).collect()
+/// The names that have keys, from key 1: of plots, then of frames.
+fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
+    let frames = scene.frames.iter().map(|frames| frames.name);
+    scene.plots.iter().map(|plot| plot.name.as_str()).chain(frames).collect()
 }
 
 /// Bytes that a title may have: readers hold it in 1024.

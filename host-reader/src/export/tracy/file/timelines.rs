@@ -8,10 +8,11 @@ use super::{
     strings::{StringIndex, StringTable},
 };
 use crate::export::{
-    TraceZones, ZoneEdge,
+    ZoneEdge,
     tracy::{
         places::PlaceNumber,
-        scene::{Scene, SceneLane, tracy_ns},
+        scene::{Scene, SceneLane, Thread, tracy_ns},
+        spans::{self, Span},
     },
 };
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +41,7 @@ impl GpuTimelines {
         let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
         let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
         Self {
-            parent_count: lanes().map(|lane| parents(lane.zones) as u64).sum(),
+            parent_count: lanes().map(|lane| parents(lane.zones.depths().iter().copied())).sum(),
             place_counts,
             thread_numbers: thread_ids.iter().copied().zip(0..=u16::MAX).collect(),
             thread_ids,
@@ -64,7 +65,7 @@ impl GpuTimelines {
 
     /// One lane of a context.
     pub(super) fn put_lane(&self, lane: &SceneLane<'_>, bytes: &mut Bytes) {
-        let (outermost, children) = child_counts(lane.zones);
+        let (outermost, children) = child_counts(lane.zones.edges(), lane.zones.len());
         let thread = self.thread_numbers.get(&lane.thread_id).copied().unwrap_or(0);
         bytes.put_u64(lane.thread_id.into());
         bytes.put_u64(outermost);
@@ -93,11 +94,11 @@ impl GpuTimelines {
 }
 
 /// Zones directly inside of each zone, behind those inside of none.
-fn child_counts(zones: &TraceZones) -> (u64, Vec<u64>) {
+fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u64, Vec<u64>) {
     let mut outermost = 0;
-    let mut children = vec![0; zones.len()];
+    let mut children = vec![0; zone_count];
     let mut around: Vec<usize> = Vec::new();
-    for edge in zones.edges() {
+    for edge in edges {
         match edge {
             ZoneEdge::Begin(zone) => {
                 *around.last().map_or(&mut outermost, |&parent| &mut children[parent]) += 1;
@@ -111,28 +112,37 @@ fn child_counts(zones: &TraceZones) -> (u64, Vec<u64>) {
     (outermost, children)
 }
 
-fn parents(zones: &TraceZones) -> usize {
-    let depths = zones.depths();
-    depths.windows(2).filter(|pair| pair[1] > pair[0]).count()
+/// How many of the zones with these depths have zones inside.
+fn parents(depths: impl Iterator<Item = u16>) -> u64 {
+    let mut before = u16::MAX;
+    let is_first_inside = |&depth: &u16| depth > std::mem::replace(&mut before, depth);
+    depths.filter(is_first_inside).count() as u64
 }
 
 /// The zones of threads, which have names and texts of their own.
 pub(super) struct Spans {
+    count: usize,
+    parent_count: u64,
     place_counts: Vec<u64>,
-    /// Text and name of every span, in the order of threads and time.
-    extras: Vec<[StringIndex; 2]>,
+    /// Text and name of every span that has one of its own, in the order of threads and time.
+    extras: Vec<[Option<StringIndex>; 2]>,
 }
 
 impl Spans {
     pub(super) fn new<'a>(scene: &'a Scene<'a>, strings: &mut StringTable<'a>) -> Self {
         let mut place_counts = vec![0; scene.places.len()];
-        let spans = scene.threads.iter().flat_map(|thread| &thread.spans);
-        let extra = |span: &'a crate::export::tracy::ops::Span| {
-            place_counts[usize::from(span.place)] += 1;
-            [&span.text, &span.name].map(|text| strings.intern(text))
-        };
-        let extras = spans.map(extra).collect();
-        Self { place_counts, extras }
+        let spans = || scene.threads.iter().flat_map(|thread| &thread.spans);
+        spans().for_each(|span| place_counts[usize::from(span.place)] += 1);
+        let mut intern = |text: &'a str| (!text.is_empty()).then(|| strings.intern(text));
+        let extra = |span: &'a Span<'a>| [&span.text, &span.name].map(|text| intern(text));
+        let parent_count =
+            |thread: &Thread<'_>| parents(thread.spans.iter().map(|span| span.depth));
+        Self {
+            count: spans().count(),
+            parent_count: scene.threads.iter().map(parent_count).sum(),
+            extras: spans().filter(|span| span.has_extra()).map(extra).collect(),
+            place_counts,
+        }
     }
 
     /// Spans of each source location.
@@ -140,8 +150,8 @@ impl Spans {
         &self.place_counts
     }
 
-    /// Text and name of every span; the first has number 1.
-    pub(super) fn extras(&self) -> &[[StringIndex; 2]] {
+    /// Text and name of every span that has one of its own; the first has number 1.
+    pub(super) fn extras(&self) -> &[[Option<StringIndex>; 2]] {
         &self.extras
     }
 
@@ -151,11 +161,10 @@ impl Spans {
         for (index, message) in scene.messages.iter().enumerate() {
             messages.entry(message.thread_id).or_default().push(index);
         }
-        let is_drawn = |thread: &&crate::export::tracy::scene::Thread| {
-            !thread.spans.is_empty() || messages.contains_key(&thread.id)
-        };
-        bytes.put_count(self.extras.len());
-        bytes.put_u64(0); // spans have no spans inside
+        let is_drawn =
+            |thread: &&Thread<'_>| !thread.spans.is_empty() || messages.contains_key(&thread.id);
+        bytes.put_count(self.count);
+        bytes.put_u64(self.parent_count);
         bytes.put_count(scene.threads.iter().filter(is_drawn).count());
         let mut extra = 0_u32;
         for thread in scene.threads.iter().filter(is_drawn) {
@@ -172,17 +181,27 @@ impl Spans {
     }
 }
 
-fn put_spans(spans: &[crate::export::tracy::ops::Span], extra: &mut u32, bytes: &mut Bytes) {
-    bytes.put_u32(u32::try_from(spans.len()).unwrap_or(u32::MAX));
+fn put_spans(spans: &[Span<'_>], extra: &mut u32, bytes: &mut Bytes) {
+    let (outermost, children) = child_counts(spans::edges(spans), spans.len());
+    let put_count =
+        |bytes: &mut Bytes, count: u64| bytes.put_u32(u32::try_from(count).unwrap_or(u32::MAX));
+    put_count(bytes, outermost);
     let mut before_ns = 0;
-    for span in spans {
-        *extra += 1;
-        let (start_ns, end_ns) = (tracy_ns(span.start_ns), tracy_ns(span.end_ns));
-        bytes.put_i16(place_id(span.place));
-        bytes.put_i64(start_ns - before_ns);
-        bytes.put_u32(*extra);
-        bytes.put_u32(0); // nothing inside
-        bytes.put_i64(end_ns - start_ns);
-        before_ns = end_ns;
+    let mut since_last = |time_ns: u64| {
+        let time_ns = tracy_ns(time_ns);
+        time_ns - std::mem::replace(&mut before_ns, time_ns)
+    };
+    for edge in spans::edges(spans) {
+        match edge {
+            ZoneEdge::Begin(index) => {
+                let span = &spans[index];
+                bytes.put_i16(place_id(span.place));
+                bytes.put_i64(since_last(span.start_ns));
+                *extra += u32::from(span.has_extra());
+                bytes.put_u32(if span.has_extra() { *extra } else { 0 });
+                put_count(bytes, children[index]);
+            }
+            ZoneEdge::End(index) => bytes.put_i64(since_last(spans[index].end_ns)),
+        }
     }
 }

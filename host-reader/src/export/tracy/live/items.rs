@@ -203,10 +203,17 @@ impl Items {
         }
     }
 
-    pub(super) fn plot_config(&mut self, plot: u64) {
+    /// The end of a frame, and the begin of the next one of the name with this key.
+    pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
+        self.put_code(self.protocol.codes.frame_mark);
+        self.put(&time_ns.to_le_bytes());
+        self.put(&name_key.to_le_bytes());
+    }
+
+    pub(super) fn plot_config(&mut self, plot: u64, is_stepped: bool) {
         self.put_code(self.protocol.codes.plot_config);
         self.put(&plot.to_le_bytes());
-        self.put(&[0, 1, 1]); // plain numbers, as steps, filled
+        self.put(&[0, is_stepped.into(), 1]); // plain numbers, as steps or a line, filled
         self.put(&0_u32.to_le_bytes()); // the viewer's colour
     }
 

@@ -22,6 +22,7 @@ pub(super) struct ItemCodes {
     pub(super) terminate: u8,
     pub(super) thread_context: u8,
     pub(super) zone_validation: u8,
+    pub(super) frame_mark: u8,
     pub(super) gpu_new_context: u8,
     pub(super) plot_config: u8,
     pub(super) query_done: u8,
@@ -91,6 +92,7 @@ const CODES_66: ItemCodes = ItemCodes {
     terminate: 57,
     thread_context: 59,
     zone_validation: 64,
+    frame_mark: 67,
     gpu_new_context: 79,
     plot_config: 90,
     query_done: 92,
@@ -125,6 +127,7 @@ const CODES_72: ItemCodes = ItemCodes {
     terminate: 59,
     thread_context: 61,
     zone_validation: 66,
+    frame_mark: 69,
     gpu_new_context: 81,
     plot_config: 92,
     query_done: 94,
@@ -144,6 +147,7 @@ const CODES_76: ItemCodes = ItemCodes {
     terminate: 60,
     thread_context: 62,
     zone_validation: 67,
+    frame_mark: 70,
     gpu_new_context: 82,
     plot_config: 93,
     query_done: 95,
@@ -170,6 +174,7 @@ const CODES_82: ItemCodes = ItemCodes {
     terminate: 73,
     thread_context: 75,
     zone_validation: 80,
+    frame_mark: 83,
     gpu_new_context: 95,
     plot_config: 106,
     query_done: 108,
@@ -191,6 +196,7 @@ const CODES_79: ItemCodes = ItemCodes {
     terminate: 72,
     thread_context: 74,
     zone_validation: 80,
+    frame_mark: 83,
     gpu_new_context: 95,
     plot_config: 106,
     query_done: 108,
@@ -212,6 +218,7 @@ const CODES_83: ItemCodes = ItemCodes {
     terminate: 75,
     thread_context: 77,
     zone_validation: 83,
+    frame_mark: 86,
     gpu_new_context: 98,
     plot_config: 109,
     query_done: 111,
@@ -358,6 +365,7 @@ mod tests {
             terminate,
             thread_context,
             zone_validation,
+            frame_mark,
             gpu_new_context,
             plot_config,
             query_done,
@@ -375,7 +383,7 @@ mod tests {
         codes.extend(near_zone_ends.into_iter().flatten());
         codes.extend([gpu_zone_begin_with_place, gpu_zone_end, plot_double, gpu_time]);
         codes.extend([gpu_context_name, terminate, thread_context, zone_validation]);
-        codes.extend([gpu_new_context, plot_config, query_done, source_code_missing]);
+        codes.extend([frame_mark, gpu_new_context, plot_config, query_done, source_code_missing]);
         codes.extend([symbol_code_missing, single_string]);
         codes.extend(short_string);
         codes.extend([string_data, thread_name, plot_name, place, frame_name]);

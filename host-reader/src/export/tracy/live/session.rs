@@ -11,6 +11,7 @@ use crate::export::{
     tracy::{
         file::compressed,
         scene::{Context, Scene, Thread, tracy_ns},
+        spans::{self, Span},
     },
 };
 use std::{
@@ -49,6 +50,9 @@ impl<'a> Session<'a> {
     /// Sends everything. An error means that the viewer has left before it had all of it.
     pub(super) fn run(&mut self) -> io::Result<()> {
         let scene = self.scene;
+        // Viewers end without waiting for names of frames, but not without those of threads:
+        // what is asked for before those is answered before.
+        self.send_frames()?;
         for (number, context) in (0..=u16::MAX).zip(&scene.contexts) {
             self.items.new_context(number, &context.name);
             self.send_if_large()?;
@@ -90,20 +94,32 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn send_spans(&mut self, thread: &Thread) -> io::Result<()> {
+    fn send_spans(&mut self, thread: &Thread<'_>) -> io::Result<()> {
         if thread.spans.is_empty() {
             return Ok(());
         }
         self.items.thread_context(thread.id);
-        for span in &thread.spans {
-            let place = &self.scene.places[usize::from(span.place)];
-            self.items.zone_begin(tracy_ns(span.start_ns), place);
-            self.items.zone_name(&span.name);
-            self.items.zone_text(&span.text);
-            self.items.zone_end(tracy_ns(span.end_ns));
+        for edge in spans::edges(&thread.spans) {
+            match edge {
+                ZoneEdge::Begin(index) => self.begin_span(&thread.spans[index]),
+                ZoneEdge::End(index) => {
+                    self.items.zone_end(tracy_ns(thread.spans[index].end_ns));
+                }
+            }
             self.send_if_large()?;
         }
         Ok(())
+    }
+
+    fn begin_span(&mut self, span: &Span<'_>) {
+        let place = &self.scene.places[usize::from(span.place)];
+        self.items.zone_begin(tracy_ns(span.start_ns), place);
+        if !span.name.is_empty() {
+            self.items.zone_name(&span.name);
+        }
+        if !span.text.is_empty() {
+            self.items.zone_text(&span.text);
+        }
     }
 
     fn send_messages(&mut self) -> io::Result<()> {
@@ -121,10 +137,20 @@ impl<'a> Session<'a> {
     fn send_plots(&mut self) -> io::Result<()> {
         let Some(thread) = self.scene.threads.first() else { return Ok(()) };
         for (key, plot) in (1_u64..).zip(&self.scene.plots) {
-            self.items.plot_config(key);
+            self.items.plot_config(key, plot.is_stepped);
             self.items.thread_context(thread.id);
             for &(time_ns, value) in &plot.points {
                 self.items.plot_value(key, tracy_ns(time_ns), value);
+                self.send_if_large()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_frames(&mut self) -> io::Result<()> {
+        for (key, frames) in (self.scene.first_frame_key()..).zip(&self.scene.frames) {
+            for &time_ns in &frames.times_ns {
+                self.items.frame_mark(tracy_ns(time_ns), key);
                 self.send_if_large()?;
             }
         }
@@ -187,7 +213,13 @@ impl<'a> Session<'a> {
                 let plot = position.and_then(|position| scene.plots.get(position));
                 self.items.answer(Answer::PlotName, key, plot.map_or("", |plot| &plot.name));
             }
-            QuestionKind::FrameName => self.items.answer(Answer::FrameName, key, "Frame"),
+            QuestionKind::FrameName => {
+                let position = key.checked_sub(scene.first_frame_key());
+                let position = position.and_then(|position| usize::try_from(position).ok());
+                let frames = position.and_then(|position| scene.frames.get(position));
+                let name = frames.map_or("Frame", |frames| frames.name);
+                self.items.answer(Answer::FrameName, key, name);
+            }
             QuestionKind::SymbolCode => self.items.answer_no_symbol_code(),
             QuestionKind::SourceCode => {
                 self.items.answer_no_source_code(u32::try_from(key).unwrap_or(u32::MAX));
