@@ -59,6 +59,7 @@ struct Kept {
 struct Lost {
     l1_full: u64,
     dram_full: u64,
+    validate_off: u64,
     other: u64,
     is_lower_bound: bool,
 }
@@ -166,8 +167,10 @@ fn lost(losses: &LossLedger) -> Lost {
     let of = |cause| losses.by_cause(cause).record_count();
     let total = losses.total();
     let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));
-    let other = total.record_count().saturating_sub(l1_full).saturating_sub(dram_full);
-    Lost { l1_full, dram_full, other, is_lower_bound: total.is_lower_bound }
+    let validate_off = of(LossCause::ValidateOff);
+    let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
+    let other = total.record_count().saturating_sub(named);
+    Lost { l1_full, dram_full, validate_off, other, is_lower_bound: total.is_lower_bound }
 }
 
 fn losses_of(losses: &LossLedger) -> Vec<Loss> {

@@ -61,7 +61,7 @@ impl Findings {
             source.host.write(&mut out)?;
         }
         out.flush()?;
-        let is_failed = show.fail_on_loss && !self.readout.losses.is_empty();
+        let is_failed = show.fail_on_loss && self.readout.losses.has_failures();
         Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 

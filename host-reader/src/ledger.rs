@@ -21,12 +21,20 @@ pub enum LossCause {
     Damaged,
     /// The host overwrote data before it was read.
     HostOverwritten,
+    /// The firmware declared that no kernel ran in the launch, and left it out.
+    ValidateOff,
 }
 
 impl LossCause {
     /// Every cause.
-    pub const ALL: [Self; 5] =
-        [Self::L1Full, Self::DramFull, Self::NeverArrived, Self::Damaged, Self::HostOverwritten];
+    pub const ALL: [Self; 6] = [
+        Self::L1Full,
+        Self::DramFull,
+        Self::NeverArrived,
+        Self::Damaged,
+        Self::HostOverwritten,
+        Self::ValidateOff,
+    ];
 
     /// A few words for tables.
     #[must_use]
@@ -37,7 +45,15 @@ impl LossCause {
             Self::NeverArrived => "never arrived",
             Self::Damaged => "damaged",
             Self::HostOverwritten => "host overwrote",
+            Self::ValidateOff => "validate off",
         }
+    }
+
+    /// Whether the device left the records out because it was told to, so that nothing went
+    /// wrong.
+    #[must_use]
+    pub const fn is_intended(self) -> bool {
+        matches!(self, Self::ValidateOff)
     }
 }
 
@@ -154,6 +170,12 @@ impl LossLedger {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Whether anything is missing that was not left out on purpose.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        self.entries.keys().any(|key| !key.cause.is_intended())
     }
 
     /// Everything that is missing.

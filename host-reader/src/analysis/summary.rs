@@ -43,6 +43,8 @@ pub struct LossRow {
     pub unknown_markers: u64,
     /// Whether more may be missing.
     pub is_lower_bound: bool,
+    /// Whether the device was told to leave them out.
+    pub is_intended: bool,
 }
 
 /// How often one kind of anomaly or repair occurred.
@@ -114,10 +116,10 @@ impl Summary {
         }
     }
 
-    /// Whether nothing was lost and nothing is doubtful.
+    /// Whether nothing was lost against anyone's will and nothing is doubtful.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.lost.is_empty() && self.anomaly_count == 0
+        self.lost.iter().all(|row| row.is_intended) && self.anomaly_count == 0
     }
 }
 
@@ -159,6 +161,7 @@ fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
         sums: totals.sums,
         unknown_markers: totals.unknown_markers,
         is_lower_bound: totals.is_lower_bound,
+        is_intended: cause.is_intended(),
     })
 }
 

@@ -131,3 +131,14 @@ pub(super) fn report_dropped(session: &mut Session<'_>, core: &CoreRead) {
         }
     }
 }
+
+/// Enters the launches that the core has discarded.
+///
+/// Such a launch runs no kernel, and its firmware runs on the first RISC alone and records one
+/// zone. The device counts launches, not which programs they belong to.
+pub(super) fn report_discarded(session: &mut Session<'_>, core: &CoreRead) {
+    let zones = u64::from(core.control.discarded_launches());
+    let Some(lane) = core.lanes.first().filter(|_| zones > 0) else { return };
+    let totals = LossTotals { zones, ..LossTotals::default() };
+    session.lose(lane.id, LossCause::ValidateOff, None, totals);
+}

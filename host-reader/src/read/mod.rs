@@ -312,6 +312,7 @@ impl Reader {
             acknowledge::reset(session, core, pieces);
         }
         acknowledge::report_dropped(session, core);
+        acknowledge::report_discarded(session, core);
         if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
             core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
         }

@@ -248,6 +248,11 @@ fn what_was_read_is_acknowledged_and_not_read_again() {
     set(&mut bench.0.image, 1, ext::DISCARDED_LAUNCHES, &[5]);
     let first = read_device_profiler(&mut bench).unwrap();
     assert_eq!(first.devices[0].discarded_launches, 5);
+    let entries: Vec<_> = first.losses.entries().collect();
+    let [(key, left_out)] = entries[..] else { panic!("one entry: {entries:?}") };
+    assert_eq!((key.lane.core, key.lane.risc), (core(1), Risc::Brisc));
+    assert_eq!((key.cause, key.program, left_out.zones), (LossCause::ValidateOff, None, 5));
+    assert!(!first.losses.has_failures());
     let control = bench.control(1);
     assert_eq!(control[ext::SEEN_END..ext::SEEN_LOST], [0, 0, 12, 0, 0]);
     assert_eq!((control[HOST_END + 2], control[ext::SEEN_DISCARDED]), (12, 5));

@@ -106,7 +106,7 @@ impl RawEntry {
         let cause = LossCause::ALL.get(usize::from(self.cause)).copied();
         Ok(LossKey {
             lane: LaneId { chip_id: self.chip_id.get(), core, risc },
-            cause: cause.ok_or_else(|| fields.fault("cause", "0 to 4", &self.cause))?,
+            cause: cause.ok_or_else(|| fields.fault("cause", "0 to 5", &self.cause))?,
             program: (self.has_program != 0).then_some(RunHostId(self.program.get())),
         })
     }
@@ -133,5 +133,6 @@ const _: () = assert!(matches!(
         LossCause::NeverArrived,
         LossCause::Damaged,
         LossCause::HostOverwritten,
+        LossCause::ValidateOff,
     ]
 ));

@@ -237,7 +237,7 @@ pub(super) const LOSSES: TableSchema = TableSchema {
             "cause",
             Text,
             false,
-            "L1 full, DRAM full, never arrived, damaged or host overwrote",
+            "L1 full, DRAM full, never arrived, damaged, host overwrote or validate off",
         ),
         RUN_HOST_ID,
         column("zones", Unsigned64, false, "zones that are missing"),
