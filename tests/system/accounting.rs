@@ -5,12 +5,12 @@
 
 use host_reader::{
     lane::{Lane, LaneId},
-    ledger::LossTotals,
+    ledger::{LossCause, LossKey, LossTotals},
     mesh::Noc0Coord,
     readout::Readout,
     timeline::Timeline,
 };
-use sim::{program::Emission, truth::Truth};
+use sim::{arch::TileCoord, program::Emission, truth::Truth};
 use std::collections::BTreeMap;
 use wire::{PacketKind, RunHostId};
 
@@ -38,11 +38,25 @@ pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     account
 }
 
-/// Records of the ledger; those whose program or kind is unknown come back apart.
+/// Launches that ran no kernel, by chip and core, as the ledger has them.
+pub(crate) fn left_out(readout: &Readout) -> BTreeMap<(u32, TileCoord), u64> {
+    let entries = readout.losses.entries();
+    let left_out = entries.filter(|(key, _)| key.cause == LossCause::ValidateOff);
+    let of_core = |(key, totals): (&LossKey, &LossTotals)| {
+        assert_eq!((key.lane.risc.index(), key.program), (0, None), "of the RISC that leads");
+        let core = TileCoord { x: key.lane.core.x, y: key.lane.core.y };
+        ((key.lane.chip_id, core), totals.zones)
+    };
+    left_out.map(of_core).collect()
+}
+
+/// Records of the ledger that were to be kept; those whose program or kind is unknown come
+/// back apart.
 pub(crate) fn lost(readout: &Readout) -> (Account, BTreeMap<LaneId, LossTotals>) {
     let mut known = Account::new();
     let mut unknown = BTreeMap::<LaneId, LossTotals>::new();
-    for (key, totals) in readout.losses.entries() {
+    let entries = readout.losses.entries();
+    for (key, totals) in entries.filter(|(key, _)| key.cause != LossCause::ValidateOff) {
         match key.program {
             Some(program) if totals.unknown_markers == 0 && !totals.is_lower_bound => {
                 *known.entry((key.lane, program)).or_default() += emission(totals);
@@ -87,6 +101,7 @@ pub(crate) fn assert_honest(readout: &Readout, timeline: &Timeline, truth: &Trut
     let (known, unknown) = lost(readout);
     assert!(unknown.is_empty(), "losses without program or kind: {unknown:?}");
     assert_same(&sum(&kept(readout, timeline), &known), &emitted(truth));
+    assert_eq!(left_out(readout), truth.idle_launches);
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! Hundreds of random runs with faults: what was kept and lost is what was emitted.
 
 use crate::{
-    accounting::{Account, emitted, kept, lost, sum},
+    accounting::{Account, emitted, kept, left_out, lost, sum},
     support::{Outcome, Session, has_object_code, outcome},
 };
 use host_reader::{ReadOptions, lane::LaneId, mesh::Noc0Coord, read::Reader, readout::Readout};
@@ -38,6 +38,7 @@ fn kept_and_lost_add_up_to_emitted_in_sixty_runs_of_object_code_with_faults() {
 
 fn check_runs(kernels: KernelKind, seeds: std::ops::Range<u64>) {
     let mut faults_seen = BTreeMap::<String, usize>::new();
+    let mut idle_launch_count = 0;
     for seed in seeds {
         let session = session(kernels, seed);
         let outcome = if seed % 4 == 3 { read_while_running(seed, session) } else { session.run() };
@@ -47,7 +48,9 @@ fn check_runs(kernels: KernelKind, seeds: std::ops::Range<u64>) {
             *faults_seen.entry(fault.rule.to_string()).or_default() += 1;
         }
         check(seed, &outcome);
+        idle_launch_count += outcome.truth.idle_launches.values().sum::<u64>();
     }
+    assert!(idle_launch_count > 0, "every launch ran a kernel on every core");
     for rule in ["corrupt-word", "delay-write", "late-subordinate", "lose-write"] {
         assert!(faults_seen.contains_key(rule), "{rule} never happened: {faults_seen:?}");
     }
@@ -113,6 +116,7 @@ fn check(seed: u64, outcome: &Outcome) {
     let (known, unknown) = lost(&outcome.readout);
     let found = sum(&kept(&outcome.readout, &outcome.timeline), &known);
     let expected = emitted(&outcome.truth);
+    assert_eq!(left_out(&outcome.readout), outcome.truth.idle_launches, "seed {seed}");
     let damaged = damaged_lanes(outcome);
     let lanes: BTreeSet<_> = found.keys().chain(expected.keys()).map(|key| key.0).collect();
     for &lane in &lanes {
