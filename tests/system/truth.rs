@@ -83,7 +83,7 @@ fn rules(seed: u64) -> Vec<Arc<dyn Rule>> {
     }
 }
 
-/// Loses the write of a run now and then. A trailer alone is left: it is four words in which
+/// Loses the write of a run now and then. A trailer alone is left: it is eight words in which
 /// a record of an earlier read can lie that nothing tells from a new one.
 fn lose_run() -> Arc<dyn Rule> {
     Arc::new(PushRule::new("lose-write", |push, fate, random| {
