@@ -4,12 +4,20 @@
 
 mod package;
 
+use host_reader::{
+    capture::CaptureWriter,
+    host::{HostRecorder, HostRecorderOptions, HostSource},
+};
 use package::{is_installed, python};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// The package that asks; `.ci/run` installs it.
@@ -54,7 +62,7 @@ fn ask(folder: &Path, statements: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The statements of the page: what makes the views, then its three questions.
+/// The statements of the page: what makes the views, then its four questions.
 fn statements_of_page() -> Vec<&'static str> {
     let blocks = PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks
@@ -99,7 +107,7 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     export(folder, &log("blackhole-noc-256"), "node-2", &[]);
     let statements = statements_of_page();
     let answers = ask(folder, &statements);
-    let [.., cycles, imbalance, losses] = &answers[..] else { panic!("{answers:?}") };
+    let [.., cycles, imbalance, losses, host] = &answers[..] else { panic!("{answers:?}") };
 
     let mut expected: BTreeMap<(&str, String, String), (u64, i64)> = BTreeMap::new();
     let hosts = [
@@ -129,7 +137,95 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     let rows = imbalance.as_array().unwrap();
     assert_eq!(rows.len(), 3, "{imbalance}");
     assert!(rows.iter().all(|row| row[5] == 1 && row[6] == 1.0), "{imbalance}");
-    assert_eq!(losses, &json!([]));
+    // Logs tell of chips alone.
+    assert_eq!((losses, host), (&json!([]), &json!([])));
+}
+
+#[test]
+fn what_the_host_did_is_found_on_the_time_of_the_chips() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
+    let path = folder.join("c.kprof");
+    let of_path = path.clone();
+    let host = std::thread::Builder::new().name("main".to_owned());
+    host.spawn(move || record_host_events(&of_path)).unwrap().join().unwrap();
+    let written = export(folder, &path, "node-1", &[]);
+    let mut statements = statements_of_page();
+    statements.push(
+        "SELECT thread_name, name, function, file, line, depth, duration_ns, self_ns, text \
+         FROM host_zones WHERE file = 'src/host.rs' ORDER BY start_ns, depth",
+    );
+    statements.push(
+        "SELECT kind, name, text, value, host_ns - 1000000000 FROM host_events \
+         ORDER BY host_ns, kind, value",
+    );
+    statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name");
+    let answers = ask(folder, &statements);
+    let [.., of_ops, zones, events, names] = &answers[..] else { panic!("{answers:?}") };
+    // The program that made the capture says when it ran the three ops.
+    let [run] = &of_ops.as_array().unwrap()[..] else { panic!("{of_ops}") };
+    assert_eq!((&run[0], &run[2], &run[4]), (&"node-1".into(), &"RunPrograms".into(), &3.into()));
+    let place = |line: u32| json!(["main", "host", "src/host.rs", line]);
+    let zone = |name: &str, line: u32, figures: [u64; 3], text: Value| {
+        let place = place(line);
+        json!([place[0], name, place[1], place[2], line, figures[0], figures[1], figures[2], text])
+    };
+    let enqueue = zone("Enqueue", 7, [0, 900, 700], json!("id:1024"));
+    assert_eq!(zones, &json!([enqueue, zone("Write", 9, [1, 200, 200], Value::Null)]));
+    assert_eq!(
+        events,
+        &json!([
+            ["signpost", "warm", "3 runs", null, 50],
+            ["message", null, "an op has run", null, 400],
+            ["plot", "queued", null, 1.5, 500],
+            ["frame", "token", null, null, 900],
+        ])
+    );
+    let of_program =
+        [["ReadDeviceProfiler", "1"], ["RunPrograms", "1"], ["SynchroniseClocks", "2"]];
+    let mut expected = vec![json!(["Enqueue", 1])];
+    expected.extend(of_program.map(|[name, count]| json!([name, count.parse::<u64>().unwrap()])));
+    expected.push(json!(["Write", 1]));
+    assert_eq!(names, &Value::from(expected));
+    assert_eq!((&written["host_zones"], &written["host_events"]), (&6.into(), &4.into()));
+}
+
+static ENQUEUE: HostSource = HostSource::new("Enqueue", "host", "src/host.rs", 7);
+static WRITE: HostSource = HostSource::new("Write", "host", "src/host.rs", 9);
+static NOTE: HostSource = HostSource::new("", "host", "src/host.rs", 10);
+static QUEUED: HostSource = HostSource::new("queued", "host", "src/host.rs", 11);
+static TOKEN: HostSource = HostSource::new("token", "host", "src/host.rs", 12);
+
+/// Adds to a capture what a thread `main` does from a second on, of the host's clock.
+fn record_host_events(path: &Path) {
+    let now = Arc::new(AtomicU64::new(0));
+    let at = |since_ns: u64| now.store(1_000_000_000 + since_ns, Ordering::Relaxed);
+    let of_clock = Arc::clone(&now);
+    let clock: Arc<dyn Fn() -> u64 + Send + Sync> =
+        Arc::new(move || of_clock.load(Ordering::Relaxed));
+    let options = HostRecorderOptions { clock: Some(clock), ..HostRecorderOptions::default() };
+    let recorder = HostRecorder::new(options);
+    at(0);
+    let mut enqueue = recorder.zone(&ENQUEUE);
+    enqueue.text("id:1024");
+    at(50);
+    recorder.signpost("warm", Some("3 runs"));
+    at(100);
+    let write = recorder.zone(&WRITE);
+    at(300);
+    drop(write);
+    at(400);
+    recorder.message(&NOTE, "an op has run");
+    at(500);
+    recorder.plot(&QUEUED, 1.5);
+    at(900);
+    drop(enqueue);
+    recorder.frame_mark(&TOKEN);
+    recorder.take_into(&mut CaptureWriter::append_to(path).unwrap()).unwrap();
 }
 
 #[test]
@@ -150,7 +246,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
          WHERE decode(key) = 'kprof.doubts' AND decode(value) LIKE '%\"lost_zones\":102400%'",
     );
     let answers = ask(folder, &statements);
-    let [.., losses, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
+    let [.., losses, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
     // Lanes have room for 1000 of 1400 launches; of each of the others, and of both RISCs
     // that ran on each of 64 cores, the zones of firmware and kernel are missing.
     let expected = json!([["node-1", "overflow", "DRAM full", 400, 400 * 64 * 2 * 2, false]]);
@@ -192,7 +288,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(4))
+        (json!(0), json!(6))
     );
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");

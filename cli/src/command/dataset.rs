@@ -48,7 +48,7 @@ impl Dataset {
         cancel: &CancelFlag,
         as_json: bool,
     ) -> Result<(), Failure> {
-        let progress = Progress::new("files", 4 * trace.devices.len() as u64);
+        let progress = Progress::new("files", ParquetDataset::file_count(trace) as u64);
         let counts = self.parts.write(trace, cancel, &mut |files| progress.set(files as u64));
         let counts = counts.map_err(|error| Failure::from_error(&error))?;
         drop(progress);
@@ -69,6 +69,16 @@ fn recording_of(args: &ExportArgs) -> String {
     args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
 }
 
+/// What there is of the host, if there is anything.
+fn of_host(counts: &DatasetCounts) -> String {
+    if counts.host_zones + counts.host_events == 0 {
+        return String::new();
+    }
+    let zones = counted(counts.host_zones, "zone", "zones");
+    let events = counted(counts.host_events, "event", "events");
+    format!(", {zones} and {events} of the host")
+}
+
 impl Written<'_> {
     fn tell(&self, as_json: bool) -> Result<(), Failure> {
         if as_json {
@@ -78,12 +88,13 @@ impl Written<'_> {
         let counts = self.counts;
         writeln!(
             out,
-            "{}: {}, {}, {}, {} in {}",
+            "{}: {}, {}, {}, {}{} in {}",
             self.output,
             counted(counts.zones, "zone", "zones"),
             counted(counts.markers, "marker", "markers"),
             counted(counts.ops, "op", "ops"),
             counted(counts.losses, "loss", "losses"),
+            of_host(counts),
             counted(counts.files, "file", "files"),
         )?;
         if counts.replaced_files > 0 {

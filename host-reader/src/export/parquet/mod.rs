@@ -1,14 +1,17 @@
-//! Parquet: zones, markers, ops and losses as one dataset of many recordings.
+//! Parquet: zones, markers, ops and losses, and what the host did, as one dataset of many
+//! recordings.
 //!
 //! ```text
 //! dataset/zones/host=node-3/device=0/matmul.parquet
 //! dataset/markers/host=node-3/device=0/matmul.parquet
 //! dataset/ops/host=node-3/device=0/matmul.parquet
 //! dataset/losses/host=node-3/device=0/matmul.parquet
+//! dataset/host_zones/host=node-3/matmul.parquet
+//! dataset/host_events/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as four tables with the columns `host` and `device`, and open
+//! recordings of a fleet as six tables with the columns `host` and `device`, and open
 //! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
 //! joined to zones and markers by host, device, `recording` and `op`.
 //!
@@ -17,6 +20,7 @@
 //! what a filter hid, over the whole recording; `kprof.clock` tells of the device's clock.
 
 mod folders;
+mod host_rows;
 mod rows;
 mod schema;
 mod tables;
@@ -31,6 +35,7 @@ use super::{
     destination::{PreparedFile, prepare_file},
 };
 use folders::{NewFolders, escaped};
+use host_rows::HostRows;
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use rayon::prelude::*;
 use rows::TableWriter;
@@ -58,7 +63,7 @@ use words::Words;
 /// let folder = tempfile::tempdir()?;
 /// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
 /// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
-/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 4));
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 6));
 /// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -91,15 +96,26 @@ pub struct DatasetCounts {
     pub ops: u64,
     /// Rows of `losses`.
     pub losses: u64,
+    /// Rows of `host_zones`.
+    pub host_zones: u64,
+    /// Rows of `host_events`.
+    pub host_events: u64,
 }
 
 /// One file that is to be written.
 #[derive(Clone, Copy)]
 struct Part<'t, 'a> {
     table: &'static TableSchema,
-    chip_id: u32,
-    /// `None` of a chip of which there is nothing but losses.
-    device: Option<&'t TraceDevice<'a>>,
+    subject: Subject<'t, 'a>,
+}
+
+/// What a file tells of.
+#[derive(Clone, Copy)]
+enum Subject<'t, 'a> {
+    Device(&'t TraceDevice<'a>),
+    /// The chip with this number, of which there is nothing but losses.
+    LostChip(u32),
+    Host,
 }
 
 impl ParquetDataset {
@@ -117,7 +133,14 @@ impl ParquetDataset {
         Ok(Self { folder: folder.to_owned(), host, recording })
     }
 
-    /// Writes four files for each device; `on_files` learns how many are done.
+    /// How many files [`ParquetDataset::write`] writes of a trace.
+    #[must_use]
+    pub fn file_count(trace: &Trace<'_>) -> usize {
+        parts_of(trace).len()
+    }
+
+    /// Writes four files for each device and two of the host; `on_files` learns how many
+    /// are done.
     ///
     /// All files are written under other names first, and get theirs once all are whole.
     ///
@@ -158,8 +181,11 @@ impl ParquetDataset {
 
     fn folder_of(&self, part: &Part<'_, '_>) -> PathBuf {
         let host = format!("host={}", escaped(&self.host));
-        let device = format!("device={}", part.chip_id);
-        self.folder.join(part.table.name).join(host).join(device)
+        let of_host = self.folder.join(part.table.name).join(host);
+        match part.subject.chip_id() {
+            Some(chip_id) => of_host.join(format!("device={chip_id}")),
+            None => of_host,
+        }
     }
 
     fn path_of(&self, part: &Part<'_, '_>) -> PathBuf {
@@ -185,62 +211,63 @@ fn refused(path: &Path, source: io::Error) -> WriteError {
 
 /// The files of a trace, the longest first.
 fn parts_of<'t, 'a>(trace: &'t Trace<'a>) -> Vec<Part<'t, 'a>> {
-    let devices = trace.devices.iter();
-    let with_records = |table| {
-        devices.clone().map(move |device| Part {
-            table,
-            chip_id: device.chip.chip_id,
-            device: Some(device),
-        })
-    };
-    let mut parts: Vec<_> = DATASET_TABLES.iter().flat_map(with_records).collect();
-    let known: BTreeSet<u32> = parts.iter().map(|part| part.chip_id).collect();
+    let mut parts = Vec::new();
+    for table in &DATASET_TABLES {
+        if table.is_of_host() {
+            parts.push(Part { table, subject: Subject::Host });
+        } else {
+            let subjects = trace.devices.iter().map(Subject::Device);
+            parts.extend(subjects.map(|subject| Part { table, subject }));
+        }
+    }
+    let known: BTreeSet<u32> = trace.devices.iter().map(|device| device.chip.chip_id).collect();
     let lost: BTreeSet<u32> =
         trace.unplaced_losses.iter().map(|(key, _)| key.lane.chip_id).collect();
-    let of_losses = |&chip_id: &u32| Part { table: &schema::LOSSES, chip_id, device: None };
+    let of_losses =
+        |&chip_id: &u32| Part { table: &schema::LOSSES, subject: Subject::LostChip(chip_id) };
     parts.extend(lost.difference(&known).map(of_losses));
     parts
 }
 
-impl Part<'_, '_> {
+impl Subject<'_, '_> {
+    const fn chip_id(&self) -> Option<u32> {
+        match self {
+            Self::Device(device) => Some(device.chip.chip_id),
+            Self::LostChip(chip_id) => Some(*chip_id),
+            Self::Host => None,
+        }
+    }
+}
+
+impl<'a> Part<'_, 'a> {
     fn write(
         &self,
-        trace: &Trace<'_>,
+        trace: &Trace<'a>,
         words: &Words,
         out: &mut (dyn Write + Send),
     ) -> Result<u64, ParquetError> {
         let mut table = TableWriter::new(out, self.table, self.facts(trace))?;
-        if let Some(device) = self.device {
-            let rows = DeviceRows { trace, device, words };
-            match self.table.kind {
-                TableKind::Zones => rows.write_zones(&mut table)?,
-                TableKind::Markers => rows.write_markers(&mut table)?,
-                TableKind::Ops => rows.write_ops(&mut table)?,
-                TableKind::Losses => rows.write_losses(&mut table)?,
+        match self.subject {
+            Subject::Device(device) => {
+                let rows = DeviceRows { trace, device, words };
+                match self.table.kind {
+                    TableKind::Zones => rows.write_zones(&mut table)?,
+                    TableKind::Markers => rows.write_markers(&mut table)?,
+                    TableKind::Ops => rows.write_ops(&mut table)?,
+                    _ => rows.write_losses(&mut table)?,
+                }
             }
-        } else {
-            self.write_unplaced(trace, words, &mut table)?;
+            Subject::LostChip(chip_id) => write_unplaced(chip_id, trace, words, &mut table)?,
+            Subject::Host => {
+                let rows = HostRows::new(&trace.host, &words.recording);
+                match self.table.kind {
+                    TableKind::HostZones => rows.write_zones(&mut table)?,
+                    _ => rows.write_events(&mut table)?,
+                }
+            }
         }
         table.finish()
     }
-
-    /// Losses of a chip of which there is nothing else.
-    fn write_unplaced(
-        &self,
-        trace: &Trace<'_>,
-        words: &Words,
-        table: &mut TableWriter<impl Write + Send>,
-    ) -> Result<(), ParquetError> {
-        for (key, totals) in &trace.unplaced_losses {
-            if key.lane.chip_id == self.chip_id {
-                let cause = key.cause.label();
-                let loss = LossRow { lane: key.lane, cause, program: key.program };
-                table.row(|row| loss.fill(row, words, totals, None))?;
-            }
-        }
-        Ok(())
-    }
-
     /// What is kept beside the rows.
     fn facts(&self, trace: &Trace<'_>) -> Vec<KeyValue> {
         let doubts: serde_json::Map<_, _> =
@@ -249,19 +276,47 @@ impl Part<'_, '_> {
             KeyValue::new("kprof.schema".to_owned(), "1".to_owned()),
             KeyValue::new("kprof.doubts".to_owned(), serde_json::Value::Object(doubts).to_string()),
         ];
-        facts.extend(self.device.map(|device| {
-            let clock = serde_json::json!({
+        facts.extend(
+            self.clock(trace)
+                .map(|clock| KeyValue::new("kprof.clock".to_owned(), clock.to_string())),
+        );
+        facts
+    }
+
+    fn clock(&self, trace: &Trace<'_>) -> Option<serde_json::Value> {
+        match self.subject {
+            Subject::Device(device) => Some(serde_json::json!({
                 "arch": device.chip.arch,
                 "frequency_ghz": device.clock.frequency_ghz(),
                 "is_host_time": device.clock.is_host_time(),
                 "bound_ns": device.clock.bound_ns(),
                 "first_cycle": device.clock.first_cycle(),
                 "origin_host_ns": trace.origin_host_ns,
-            });
-            KeyValue::new("kprof.clock".to_owned(), clock.to_string())
-        }));
-        facts
+            })),
+            Subject::Host => Some(serde_json::json!({
+                "is_on_clock_of_chips": trace.host.is_on_clock_of_chips,
+                "origin_host_ns": trace.host.origin_ns,
+            })),
+            Subject::LostChip(_) => None,
+        }
     }
+}
+
+/// Losses of a chip of which there is nothing else.
+fn write_unplaced(
+    chip_id: u32,
+    trace: &Trace<'_>,
+    words: &Words,
+    table: &mut TableWriter<impl Write + Send>,
+) -> Result<(), ParquetError> {
+    for (key, totals) in &trace.unplaced_losses {
+        if key.lane.chip_id == chip_id {
+            let cause = key.cause.label();
+            let loss = LossRow { lane: key.lane, cause, program: key.program };
+            table.row(|row| loss.fill(row, words, totals, None))?;
+        }
+    }
+    Ok(())
 }
 
 impl DatasetCounts {
@@ -272,6 +327,8 @@ impl DatasetCounts {
             TableKind::Markers => &mut self.markers,
             TableKind::Ops => &mut self.ops,
             TableKind::Losses => &mut self.losses,
+            TableKind::HostZones => &mut self.host_zones,
+            TableKind::HostEvents => &mut self.host_events,
         } += row_count;
     }
 }

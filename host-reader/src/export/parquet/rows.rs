@@ -3,7 +3,7 @@
 use super::schema::{ColumnKind, ColumnSchema, TableSchema};
 use parquet::{
     basic::{Compression, Encoding},
-    data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type},
+    data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type},
     errors::ParquetError,
     file::{
         metadata::KeyValue,
@@ -36,6 +36,7 @@ enum Values {
     Narrow(Vec<i32>),
     Wide(Vec<i64>),
     Flag(Vec<bool>),
+    Real(Vec<f64>),
     Text(Vec<ByteArray>),
 }
 
@@ -114,6 +115,7 @@ impl Column {
             ColumnKind::Unsigned32 => Values::Narrow(Vec::new()),
             ColumnKind::Unsigned64 | ColumnKind::Signed64 => Values::Wide(Vec::new()),
             ColumnKind::Flag => Values::Flag(Vec::new()),
+            ColumnKind::Real => Values::Real(Vec::new()),
             ColumnKind::Text => Values::Text(Vec::new()),
         };
         Self { values, levels: schema.is_optional.then(Vec::new) }
@@ -124,6 +126,7 @@ impl Column {
             Values::Narrow(values) => values.is_empty(),
             Values::Wide(values) => values.is_empty(),
             Values::Flag(values) => values.is_empty(),
+            Values::Real(values) => values.is_empty(),
             Values::Text(values) => values.is_empty(),
         }
     }
@@ -141,6 +144,10 @@ impl Column {
             }
             Values::Flag(values) => {
                 writer.typed::<BoolType>().write_batch(values, levels, None)?;
+                values.clear();
+            }
+            Values::Real(values) => {
+                writer.typed::<DoubleType>().write_batch(values, levels, None)?;
                 values.clear();
             }
             Values::Text(values) => {
@@ -195,6 +202,14 @@ impl Row<'_> {
     pub(super) fn flag(&mut self, value: bool) -> &mut Self {
         self.next(Some(value), |values| match values {
             Values::Flag(values) => Some(values),
+            _ => None,
+        })
+    }
+
+    /// The next column has this number with fractions, or none.
+    pub(super) fn maybe_real(&mut self, value: Option<f64>) -> &mut Self {
+        self.next(value, |values| match values {
+            Values::Real(values) => Some(values),
             _ => None,
         })
     }

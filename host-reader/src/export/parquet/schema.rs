@@ -11,6 +11,10 @@ pub enum TableKind {
     Ops,
     /// What is missing.
     Losses,
+    /// Zones of the host's threads.
+    HostZones,
+    /// Messages, signposts, frames and plots of the host.
+    HostEvents,
 }
 
 /// One table of a dataset.
@@ -22,8 +26,10 @@ pub struct TableSchema {
     pub name: &'static str,
     /// What a row is.
     pub row: &'static str,
-    /// Its columns in order. Host and device are no columns of the files: they are read
-    /// from the names of folders.
+    /// The folders that its files lie in, `host` and perhaps `device`. They are no columns
+    /// of the files: their values are read from the names of folders.
+    pub partitions: &'static [&'static str],
+    /// Its columns in order.
     pub columns: &'static [ColumnSchema],
 }
 
@@ -51,6 +57,8 @@ pub enum ColumnKind {
     Signed64,
     /// Yes or no.
     Flag,
+    /// Numbers with fractions.
+    Real,
     /// Words that come again and again.
     Text,
 }
@@ -64,6 +72,7 @@ impl ColumnKind {
             Self::Unsigned64 => "UBIGINT",
             Self::Signed64 => "BIGINT",
             Self::Flag => "BOOLEAN",
+            Self::Real => "DOUBLE",
             Self::Text => "VARCHAR",
         }
     }
@@ -74,12 +83,18 @@ impl ColumnKind {
             Self::Unsigned64 => ("INT64", " (INTEGER(64,false))"),
             Self::Signed64 => ("INT64", ""),
             Self::Flag => ("BOOLEAN", ""),
+            Self::Real => ("DOUBLE", ""),
             Self::Text => ("BYTE_ARRAY", " (STRING)"),
         }
     }
 }
 
 impl TableSchema {
+    /// Whether it tells of the host, and not of one device.
+    pub(super) fn is_of_host(&self) -> bool {
+        !self.partitions.contains(&"device")
+    }
+
     /// The schema in Parquet's own words.
     pub(super) fn parquet_message(&self) -> String {
         let column = |column: &ColumnSchema| {
@@ -101,7 +116,10 @@ const fn column(
     ColumnSchema { name, kind, is_optional, meaning }
 }
 
-use ColumnKind::{Flag, Signed64, Text, Unsigned32, Unsigned64};
+use ColumnKind::{Flag, Real, Signed64, Text, Unsigned32, Unsigned64};
+
+const OF_DEVICE: &[&str] = &["host", "device"];
+const OF_HOST: &[&str] = &["host"];
 
 const RECORDING: ColumnSchema =
     column("recording", Text, false, "the capture or log that the row is from");
@@ -115,13 +133,18 @@ const OP: ColumnSchema =
 const RUN_HOST_ID: ColumnSchema =
     column("run_host_id", Unsigned32, true, "the program, encoded with its chip");
 
-/// `zones`, `markers`, `ops` and `losses`.
-pub const DATASET_TABLES: [TableSchema; 4] = [ZONES, MARKERS, OPS, LOSSES];
+const THREAD_NAME: ColumnSchema =
+    column("thread_name", Text, true, "name of its thread, if it has one");
+const FUNCTION: ColumnSchema = column("function", Text, true, "function or module, if known");
+
+/// `zones`, `markers`, `ops` and `losses` of devices, `host_zones` and `host_events`.
+pub const DATASET_TABLES: [TableSchema; 6] = [ZONES, MARKERS, OPS, LOSSES, HOST_ZONES, HOST_EVENTS];
 
 const ZONES: TableSchema = TableSchema {
     kind: TableKind::Zones,
     name: "zones",
     row: "one zone of one RISC, from its start to its end",
+    partitions: OF_DEVICE,
     columns: &[
         RECORDING,
         CORE_X,
@@ -153,6 +176,7 @@ const MARKERS: TableSchema = TableSchema {
     kind: TableKind::Markers,
     name: "markers",
     row: "one event, data marker or sum of one RISC",
+    partitions: OF_DEVICE,
     columns: &[
         RECORDING,
         CORE_X,
@@ -182,6 +206,7 @@ const OPS: TableSchema = TableSchema {
     kind: TableKind::Ops,
     name: "ops",
     row: "one launch of one program on one device",
+    partitions: OF_DEVICE,
     columns: &[
         RECORDING,
         column("op", Unsigned32, false, "its number, in the order of starts"),
@@ -228,6 +253,7 @@ pub(super) const LOSSES: TableSchema = TableSchema {
     kind: TableKind::Losses,
     name: "losses",
     row: "records of one RISC, program and cause that are missing",
+    partitions: OF_DEVICE,
     columns: &[
         RECORDING,
         CORE_X,
@@ -247,5 +273,51 @@ pub(super) const LOSSES: TableSchema = TableSchema {
         column("unknown_markers", Unsigned64, false, "missing markers whose kind cannot be known"),
         column("is_lower_bound", Flag, false, "whether more may be missing"),
         column("time_ns", Signed64, true, "where it is shown, if the chip has records"),
+    ],
+};
+
+pub(super) const HOST_ZONES: TableSchema = TableSchema {
+    kind: TableKind::HostZones,
+    name: "host_zones",
+    row: "one zone of one thread of the host",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("process_id", Unsigned32, false, "number of its process"),
+        column("thread", Unsigned64, false, "number of its thread in the process, from 1"),
+        THREAD_NAME,
+        column("name", Text, false, "name of the zone"),
+        FUNCTION,
+        FILE,
+        LINE,
+        column("depth", Unsigned32, false, "zones around it; 0 is outermost"),
+        column("start_ns", Signed64, false, "start since the recording's first record"),
+        column("duration_ns", Signed64, false, "how long it took"),
+        column("self_ns", Signed64, false, "how long no zone inside of it ran"),
+        column("start_host_ns", Signed64, false, "start on the host's clock"),
+        column("text", Text, true, "what was said of it"),
+        column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
+    ],
+};
+
+pub(super) const HOST_EVENTS: TableSchema = TableSchema {
+    kind: TableKind::HostEvents,
+    name: "host_events",
+    row: "one message, signpost, end of a frame or point of a plot of the host",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("process_id", Unsigned32, true, "number of its process; of plots none"),
+        column("thread", Unsigned64, true, "number of its thread in the process; of plots none"),
+        THREAD_NAME,
+        column("kind", Text, false, "message, signpost, frame or plot"),
+        column("name", Text, true, "name; of messages none"),
+        FUNCTION,
+        FILE,
+        LINE,
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column("host_ns", Signed64, false, "when, on the host's clock"),
+        column("value", Real, true, "the value, of points of plots"),
+        column("text", Text, true, "the message; what was said of a signpost"),
     ],
 };

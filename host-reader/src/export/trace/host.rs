@@ -18,6 +18,8 @@ pub struct TraceHost<'a> {
     /// Whether times can be compared with those of chips. Without clock samples they
     /// cannot: the first event is at 0 then.
     pub is_on_clock_of_chips: bool,
+    /// The trace's origin on the clock of the host, in nanoseconds.
+    pub origin_ns: u64,
     /// Events, ops and texts that recorders had no room for.
     pub dropped_count: u64,
     /// Zones that had not ended when their records were taken for the last time.
@@ -81,6 +83,7 @@ impl<'a> TraceHost<'a> {
         let start = origin.or_else(|| first_ns(recordings)).unwrap_or(0);
         let mut host = Self {
             is_on_clock_of_chips: origin.is_some(),
+            origin_ns: start,
             dropped_count: recordings.iter().map(HostRecording::dropped_count).sum(),
             ..Self::default()
         };
