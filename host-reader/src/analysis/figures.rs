@@ -5,7 +5,7 @@ use super::{
     op::LaunchRun,
     origins::TileOrigins,
 };
-use crate::lane::{Lane, LaneId, Run, TraceReplay};
+use crate::lane::{Lane, LaneId, TraceReplay};
 use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
@@ -137,28 +137,48 @@ impl LaneRun {
     }
 }
 
-/// The runs of a lane that hold records.
+/// Where a run that holds records stands, before these are looked at. They are ordered by
+/// program, then lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunPlace {
+    pub(super) key: OpKey,
+    /// Index of its lane in the list that it was made from.
+    pub(super) lane: usize,
+    run: usize,
+}
+
+/// The runs of the lane at index `at` that hold records.
+pub(super) fn run_places(at: usize, lane: &Lane) -> impl Iterator<Item = RunPlace> {
+    lane.runs.iter().enumerate().filter_map(move |(run, of_lane)| {
+        let is_empty = lane.heads.get(lane.run_records(run))?.is_empty();
+        let key = OpKey { program: of_lane.program.0, trace: of_lane.trace };
+        (!is_empty).then_some(RunPlace { key, lane: at, run })
+    })
+}
+
+/// The figures of these runs of `lanes`.
 pub(super) fn lane_runs(
-    lane: &Lane,
+    places: &[RunPlace],
+    lanes: &[&Lane],
     keywords: &KeywordTable,
     origins: &TileOrigins,
 ) -> Vec<LaneRun> {
-    let runs = lane.runs.iter().enumerate();
-    runs.filter_map(|(index, run)| lane_run(lane, index, run, keywords, origins)).collect()
+    let run = |place: &RunPlace| lane_run(lanes[place.lane], place, keywords, origins);
+    places.iter().filter_map(run).collect()
 }
 
 fn lane_run(
     lane: &Lane,
-    index: usize,
-    run: &Run,
+    place: &RunPlace,
     keywords: &KeywordTable,
     origins: &TileOrigins,
 ) -> Option<LaneRun> {
-    let records = lane.run_records(index);
+    let records = lane.run_records(place.run);
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records)?;
     let mut extents = Extents::default();
-    let align = |time| origins.aligned(lane.id.chip_id, lane.id.core, time);
+    let offset = origins.offset_cycles(lane.id.chip_id, lane.id.core);
+    let align = |time| TileOrigins::shifted(offset, time);
     for (head, &time) in heads.iter().zip(times) {
         let kind = head.kind();
         if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
@@ -170,6 +190,5 @@ fn lane_run(
         }
     }
     let bounds = (align(*times.iter().min()?), align(*times.iter().max()?));
-    let key = OpKey { program: run.program.0, trace: run.trace };
-    Some(LaneRun { key, lane: lane.id, index, bounds, extents })
+    Some(LaneRun { key: place.key, lane: lane.id, index: place.run, bounds, extents })
 }

@@ -2,7 +2,7 @@
 
 use super::{
     distribution::CycleStatistics,
-    figures::{Extent, Extents, LaneRun, OpKey, lane_runs},
+    figures::{Extent, Extents, LaneRun, OpKey, RunPlace, lane_runs, run_places},
     join::{CoreLaunch, join_runs},
     keywords::KeywordTable,
     latency::{Latency, latencies},
@@ -10,7 +10,7 @@ use super::{
     span::{Span, cycles_to_ns},
 };
 use crate::{
-    lane::LaneId,
+    lane::{Lane, LaneId},
     readout::{DeviceReadout, Readout},
 };
 use rayon::prelude::*;
@@ -143,13 +143,17 @@ fn device_launches(
     keywords: &KeywordTable,
     origins: &TileOrigins,
 ) -> Vec<Launch> {
-    let lanes = device.lanes.par_iter();
-    let mut runs: Vec<_> = lanes.flat_map_iter(|lane| lane_runs(lane, keywords, origins)).collect();
-    runs.sort_by_key(|run| (run.key, run.lane.core, run.lane.risc, run.index));
-    let of_programs: Vec<_> = runs.chunk_by(|one, other| one.key == other.key).collect();
+    let mut lanes: Vec<&Lane> = device.lanes.iter().collect();
+    lanes.sort_by_key(|lane| (lane.id.core, lane.id.risc));
+    let in_order = lanes.par_iter().enumerate();
+    let mut places: Vec<_> = in_order.flat_map_iter(|(at, lane)| run_places(at, lane)).collect();
+    places.par_sort_unstable();
+    let of_programs: Vec<_> = places.chunk_by(|one, other| one.key == other.key).collect();
     let clock = device.chip.aiclk_mhz;
-    let mut launches: Vec<_> =
-        of_programs.into_par_iter().flat_map_iter(|runs| program_launches(runs, clock)).collect();
+    let launches = |places: &[RunPlace]| {
+        program_launches(&lane_runs(places, &lanes, keywords, origins), clock)
+    };
+    let mut launches: Vec<_> = of_programs.into_par_iter().flat_map_iter(launches).collect();
     launches.sort_by_key(|launch| launch.first_cycle);
     enter_latencies(&mut launches);
     launches

@@ -50,11 +50,15 @@ impl TileOrigins {
     /// A time of the tile's counter on the clock of the chip's reference.
     #[must_use]
     pub fn aligned(&self, chip_id: u32, core: Noc0Coord, time_cycles: u64) -> u64 {
-        let offset = self.offset_cycles(chip_id, core);
-        if offset < 0 {
-            time_cycles.saturating_add(offset.unsigned_abs())
+        Self::shifted(self.offset_cycles(chip_id, core), time_cycles)
+    }
+
+    /// A time of a tile whose [offset](Self::offset_cycles) has been looked up.
+    pub(crate) const fn shifted(offset_cycles: i64, time_cycles: u64) -> u64 {
+        if offset_cycles < 0 {
+            time_cycles.saturating_add(offset_cycles.unsigned_abs())
         } else {
-            time_cycles.saturating_sub(offset.unsigned_abs())
+            time_cycles.saturating_sub(offset_cycles.unsigned_abs())
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::analyses::ProgramAnalyses;
 use crate::{
     analysis::{Launch, LaunchRun, TileOrigins},
-    lane::{Lane, Record, RecordHead},
+    lane::{Lane, RecordHead},
     names::ZoneTable,
     readout::Readout,
     report::{
@@ -12,8 +12,8 @@ use crate::{
     },
 };
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashMap};
-use wire::PacketKind;
+use std::collections::HashMap;
+use wire::{PacketKind, Risc};
 
 /// First start and last end of an analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Bounds {
     }
 }
 
-/// Figures of one launch, or of one run of it.
+/// Figures of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::report) struct LaunchFigures {
     /// One for each analysis.
@@ -59,7 +59,7 @@ pub(in crate::report) struct LaunchFigures {
 }
 
 impl LaunchFigures {
-    /// Adds what another run or launch contributes.
+    /// Adds what another launch contributes.
     pub(in crate::report) fn join(&mut self, other: &Self) {
         self.bounds.resize(self.bounds.len().max(other.bounds.len()), Bounds::default());
         for (own, other) in self.bounds.iter_mut().zip(&other.bounds) {
@@ -77,6 +77,9 @@ impl LaunchFigures {
 }
 
 /// Figures of each launch, in the order of `launches`.
+///
+/// # Cost
+/// Every record is looked at once, and nothing is kept but what is given back.
 pub(in crate::report) fn figures_of(
     readout: &Readout,
     launches: &[Launch],
@@ -84,20 +87,23 @@ pub(in crate::report) fn figures_of(
     analyses: &ProgramAnalyses,
 ) -> Vec<LaunchFigures> {
     let lanes: Vec<_> = readout.lanes().collect();
-    let of_lanes: HashMap<_, _> = lanes
-        .into_par_iter()
-        .map(|lane| (lane.id, lane_figures(lane, &readout.zones, origins, analyses)))
-        .collect();
-    let of_launch = |launch: &Launch| {
-        let mut figures = LaunchFigures::default();
+    let lanes: HashMap<_, _> =
+        lanes.into_par_iter().map(|lane| (lane.id, LaneRuns::new(lane, origins))).collect();
+    let zones = &readout.zones;
+    let of_launch = |meanings: &mut Meanings<'_>, launch: &Launch| {
+        let mut figures = LaunchFigures {
+            bounds: vec![Bounds::default(); analyses.0.len()],
+            ..LaunchFigures::default()
+        };
         for LaunchRun { lane, run } in &launch.runs {
-            if let Some(run) = of_lanes.get(lane).and_then(|runs| runs.get(*run)) {
-                figures.join(run);
+            if let Some(lane) = lanes.get(lane) {
+                lane.enter_run(*run, meanings, &mut figures);
             }
         }
         figures
     };
-    launches.iter().map(of_launch).collect()
+    let meanings = || Meanings { zones, analyses, known: HashMap::new() };
+    launches.par_iter().map_init(meanings, of_launch).collect()
 }
 
 /// Which analyses a kind of record starts and ends, and which sum it adds to.
@@ -110,8 +116,8 @@ struct Meaning {
 }
 
 impl Meaning {
-    fn new(lane: &Lane, head: RecordHead, zones: &ZoneTable, analyses: &ProgramAnalyses) -> Self {
-        let (risc, kind, name) = (lane.id.risc, head.kind(), zones.name(head.zone()));
+    fn new(risc: Risc, head: RecordHead, zones: &ZoneTable, analyses: &ProgramAnalyses) -> Self {
+        let (kind, name) = (head.kind(), zones.name(head.zone()));
         let all = || analyses.0.iter().enumerate();
         let sum = SUMS.iter().position(|&(_, of, zone)| (of, zone) == (risc, name));
         Self {
@@ -121,7 +127,7 @@ impl Meaning {
                 .collect(),
             ends: all().filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
             sum: sum.filter(|_| kind == PacketKind::ZoneTotal),
-            is_counter: head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID),
+            is_counter: is_counter(head, zones),
         }
     }
 
@@ -130,75 +136,117 @@ impl Meaning {
     }
 }
 
-fn lane_figures(
-    lane: &Lane,
-    zones: &ZoneTable,
-    origins: &TileOrigins,
-    analyses: &ProgramAnalyses,
-) -> Vec<LaunchFigures> {
-    let blank = LaunchFigures {
-        bounds: vec![Bounds::default(); analyses.0.len()],
-        ..LaunchFigures::default()
-    };
-    let mut runs = vec![blank; lane.runs.len()];
-    let mut meanings: HashMap<RecordHead, Option<Meaning>> = HashMap::new();
-    let mut run = 0;
-    for (index, record) in lane.records().enumerate() {
-        while lane.runs.get(run + 1).is_some_and(|next| next.first_record <= index) {
-            run += 1;
-        }
-        let Some(figures) = runs.get_mut(run) else { break };
-        let head = lane.heads[index];
-        let meaning = meanings.entry(head).or_insert_with(|| {
-            let meaning = Meaning::new(lane, head, zones, analyses);
+/// What the records of a log mean, each kind looked up once.
+struct Meanings<'report> {
+    zones: &'report ZoneTable,
+    analyses: &'report ProgramAnalyses,
+    known: HashMap<(Risc, RecordHead), Option<Meaning>>,
+}
+
+impl Meanings<'_> {
+    fn of(&mut self, risc: Risc, head: RecordHead) -> Option<&Meaning> {
+        let known = self.known.entry((risc, head)).or_insert_with(|| {
+            let meaning = Meaning::new(risc, head, self.zones, self.analyses);
             (!meaning.is_none()).then_some(meaning)
         });
-        if let Some(meaning) = meaning {
-            let time = origins.aligned(lane.id.chip_id, lane.id.core, record.time);
-            figures.enter(meaning, &record, time);
+        known.as_ref()
+    }
+}
+
+/// One lane, to be read run by run.
+struct LaneRuns<'readout> {
+    lane: &'readout Lane,
+    offset_cycles: i64,
+    /// Index of each run's first value; empty if the lane has no values.
+    first_values: Vec<usize>,
+}
+
+impl<'readout> LaneRuns<'readout> {
+    fn new(lane: &'readout Lane, origins: &TileOrigins) -> Self {
+        let value_count = |run| {
+            let heads = lane.heads.get(lane.run_records(run)).unwrap_or_default();
+            heads.iter().map(|head| head.data_count()).sum::<usize>()
+        };
+        let run_count = if lane.data.is_empty() { 0 } else { lane.runs.len() };
+        let mut next = 0;
+        let mut first_of = |run| {
+            let first = next;
+            next += value_count(run);
+            first
+        };
+        Self {
+            lane,
+            offset_cycles: origins.offset_cycles(lane.id.chip_id, lane.id.core),
+            first_values: (0..run_count).map(&mut first_of).collect(),
         }
     }
-    enter_sub_devices(lane, &mut runs);
-    enter_counters(lane, zones, &mut runs);
-    runs
+
+    fn enter_run(&self, run: usize, meanings: &mut Meanings<'_>, figures: &mut LaunchFigures) {
+        let records = self.lane.run_records(run);
+        let heads = self.lane.heads.get(records.clone()).unwrap_or_default();
+        let times = self.lane.times.get(records.clone()).unwrap_or_default();
+        let mut next_value = self.first_values.get(run).copied().unwrap_or(0);
+        let mut sums = [None; 2];
+        for (&head, &time) in heads.iter().zip(times) {
+            if let Some(meaning) = meanings.of(self.lane.id.risc, head) {
+                let time = TileOrigins::shifted(self.offset_cycles, time);
+                let value = self.lane.data.get(next_value).copied();
+                figures.enter(meaning, time);
+                if let Some(sum) = meaning.sum {
+                    let before: u64 = sums[sum].unwrap_or(0);
+                    sums[sum] = Some(before.saturating_add(value.unwrap_or(0)));
+                }
+            }
+            next_value += head.data_count();
+        }
+        figures.enter_sums(sums);
+        self.enter_metadata(records, meanings.zones, figures);
+    }
+
+    /// What the words beside a run's records say: of the sub-device the first that name one.
+    fn enter_metadata(
+        &self,
+        records: std::ops::Range<usize>,
+        zones: &ZoneTable,
+        figures: &mut LaunchFigures,
+    ) {
+        let Lane { id, heads, metadata, .. } = self.lane;
+        let first = metadata.partition_point(|(record, _)| *record < records.start);
+        let of_run = metadata[first..].iter().take_while(|(record, _)| *record < records.end);
+        for (record, text) in of_run {
+            let text = text.as_bytes();
+            if figures.sub_device.is_none() {
+                figures.sub_device = sub_device_of(text);
+            }
+            let Some(head) = heads.get(*record) else { continue };
+            if is_counter(*head, zones) && figures.counters.enter(id.core, id.risc, text) {
+                figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
+            }
+        }
+    }
+}
+
+fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
+    head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID)
 }
 
 impl LaunchFigures {
-    fn enter(&mut self, meaning: &Meaning, record: &Record<'_>, time: u64) {
+    fn enter(&mut self, meaning: &Meaning, time: u64) {
         for &analysis in &meaning.starts {
             self.bounds[analysis].enter_start(time);
         }
         for &analysis in &meaning.ends {
             self.bounds[analysis].enter_end(time);
         }
-        if let Some(sum) = meaning.sum {
-            let cycles = record.data.first().copied().unwrap_or(0);
-            self.sums[sum] = (self.sums[sum].0.saturating_add(cycles), 1);
-        }
         self.unnamed_counter_count += u64::from(meaning.is_counter);
     }
-}
 
-fn enter_sub_devices(lane: &Lane, runs: &mut [LaunchFigures]) {
-    let mut done = BTreeSet::new();
-    for (record, text) in &lane.metadata {
-        let run = lane.runs.partition_point(|run| run.first_record <= *record);
-        let Some(run) = run.checked_sub(1).filter(|run| !done.contains(run)) else { continue };
-        if let Some(sub_device) = sub_device_of(text.as_bytes()) {
-            runs[run].sub_device = Some(sub_device);
-            done.insert(run);
-        }
-    }
-}
-
-fn enter_counters(lane: &Lane, zones: &ZoneTable, runs: &mut [LaunchFigures]) {
-    for (record, text) in &lane.metadata {
-        let run = lane.runs.partition_point(|run| run.first_record <= *record);
-        let figures = run.checked_sub(1).and_then(|run| runs.get_mut(run));
-        let (Some(figures), Some(head)) = (figures, lane.heads.get(*record)) else { continue };
-        let is_counter = head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID);
-        if is_counter && figures.counters.enter(lane.id.core, lane.id.risc, text.as_bytes()) {
-            figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
+    /// Enters the sums of one core.
+    fn enter_sums(&mut self, sums: [Option<u64>; 2]) {
+        for (own, cycles) in self.sums.iter_mut().zip(sums) {
+            if let Some(cycles) = cycles {
+                *own = (own.0.saturating_add(cycles), own.1 + 1);
+            }
         }
     }
 }
