@@ -30,7 +30,7 @@ macro_rules! host_zone_scoped {
 macro_rules! host_message {
     ($($text:tt)*) => {
         if let Some(recorder) = $crate::host::installed() {
-            recorder.message($crate::__host_source!(""), ::std::format!($($text)*));
+            recorder.message_fmt($crate::__host_source!(""), ::std::format_args!($($text)*));
         }
     };
 }

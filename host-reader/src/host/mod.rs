@@ -33,19 +33,22 @@
 //! The names are Tracy's, which TT-Metal's hosts are instrumented with (`ZoneScopedN`,
 //! `TracyMessage`, `FrameMark`, `TracyPlot`), and `signpost` of its Python package `tracy`.
 
-mod buffer;
 mod installed;
+mod log;
 mod macros;
+mod record;
 mod recorder;
 mod recording;
+mod sites;
 mod source;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tracing")]
 mod tracing_layer;
+mod words;
 
 pub use installed::{AlreadyInstalled, installed};
-pub use recorder::{HostRecorder, HostRecorderOptions, HostZoneGuard};
+pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};
 pub use recording::{HostDrops, HostEvent, HostEventKind, HostRecording, HostThread};
 pub use source::HostSource;
 #[cfg(feature = "tracing")]

@@ -1,9 +1,10 @@
-//! The recorder: a buffer for each thread, and the clock that all share.
+//! The recorder: a log for each thread, and the clock that all share.
 
 use super::{
     HostEventKind, HostRecording, HostSource, HostThread,
-    buffer::{Bounds, Buffer, SourceRef, Sources},
+    log::{Bounds, SourceRef, ThreadLog, Writer, lock},
     monotonic_ns,
+    sites::Sources,
 };
 use crate::capture::{CaptureError, CaptureWriter, OpMetadata};
 use std::{
@@ -11,15 +12,18 @@ use std::{
     fmt,
     marker::PhantomData,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+/// A clock in nanoseconds.
+pub type HostClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
 /// How much a recorder keeps between two calls of [`HostRecorder::take`], and its clock.
 #[derive(Clone)]
 pub struct HostRecorderOptions {
-    /// Events of each thread; some 50 bytes each.
+    /// Events of each thread; 16 or 24 bytes each, besides texts.
     pub events_per_thread: usize,
     /// Bytes of texts of each thread.
     pub text_bytes_per_thread: usize,
@@ -27,7 +31,7 @@ pub struct HostRecorderOptions {
     pub op_count: usize,
     /// The clock in nanoseconds; [`monotonic_ns`] if `None`. A host whose chips are
     /// simulated gives the clock of the simulation.
-    pub clock: Option<Arc<dyn Fn() -> u64 + Send + Sync>>,
+    pub clock: Option<HostClock>,
 }
 
 impl Default for HostRecorderOptions {
@@ -55,8 +59,11 @@ impl fmt::Debug for HostRecorderOptions {
 /// Records what the threads of a host do. Clones record into the same recorder.
 ///
 /// # Cost
-/// A thread writes into a buffer of its own, behind a lock that nobody else asks for except
-/// to take the records: some tens of nanoseconds, most of them for reading the clock.
+/// A thread writes into words of its own without taking a lock, and publishes them by a
+/// plain store: some nanoseconds, besides those for reading the clock. It takes a lock for
+/// each 32 KiB of records, and for each place that was made while the program ran
+/// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of),
+/// [`signpost`](Self::signpost)); nobody holds these locks for longer than an addition.
 #[derive(Clone, Debug)]
 pub struct HostRecorder {
     shared: Arc<Shared>,
@@ -72,8 +79,8 @@ struct Shared {
     late_event_count: AtomicU64,
 }
 
-/// The buffers of all threads that recorded something.
-type Threads = Vec<Arc<Mutex<Buffer>>>;
+/// The logs of all threads that recorded something.
+type Threads = Vec<Arc<ThreadLog>>;
 
 /// Threads that have begun to record, of all recorders of the process.
 static THREAD_COUNT: AtomicU64 = AtomicU64::new(0);
@@ -85,8 +92,8 @@ struct Ops {
 }
 
 thread_local! {
-    /// The thread's buffers, one for each recorder that it has recorded into.
-    static BUFFERS: RefCell<Vec<(u64, Arc<Mutex<Buffer>>)>> = const { RefCell::new(Vec::new()) };
+    /// What the thread writes with, for each recorder that it has recorded into.
+    static WRITERS: RefCell<Vec<(u64, Writer)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A zone that ends when this is dropped, on the thread where it began.
@@ -98,14 +105,26 @@ pub struct HostZoneGuard {
     not_send: PhantomData<*const ()>,
 }
 
-#[derive(Debug)]
 struct OpenZone {
-    recorder: HostRecorder,
-    buffer: Arc<Mutex<Buffer>>,
+    recorder_id: u64,
     source: SourceRef,
+    /// The recorder's own clock.
+    clock: Option<HostClock>,
     start_ns: u64,
     depth: u16,
     text: Option<Box<str>>,
+}
+
+impl fmt::Debug for OpenZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, start_ns, depth, text, .. } = self;
+        f.debug_struct("OpenZone")
+            .field("source", source)
+            .field("start_ns", start_ns)
+            .field("depth", depth)
+            .field("text", text)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for HostRecorder {
@@ -132,7 +151,7 @@ impl HostRecorder {
     /// What time it is on the recorder's clock.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
-        self.shared.options.clock.as_ref().map_or_else(monotonic_ns, |clock| clock())
+        read_clock(self.shared.options.clock.as_ref())
     }
 
     /// Begins a zone; it ends when the guard is dropped.
@@ -142,23 +161,31 @@ impl HostRecorder {
 
     /// Begins a zone whose name is known only while the program runs.
     pub fn zone_of(&self, source: Arc<HostSource>) -> HostZoneGuard {
-        self.begin(SourceRef::Shared(source))
+        self.begin(SourceRef::Made(source))
     }
 
     /// Records a message.
-    pub fn message(&self, source: &'static HostSource, text: impl Into<Box<str>>) {
-        self.add(SourceRef::Static(source), HostEventKind::Message, Some(text.into()));
+    pub fn message(&self, source: &'static HostSource, text: impl AsRef<str>) {
+        self.add(SourceRef::Static(source), HostEventKind::Message, Some(text.as_ref()));
+    }
+
+    /// Records a message, with the arguments of `format_args!`.
+    pub fn message_fmt(&self, source: &'static HostSource, text: fmt::Arguments<'_>) {
+        match text.as_str() {
+            Some(text) => self.message(source, text),
+            None => self.message(source, text.to_string()),
+        }
     }
 
     /// Records a message of a place that is known only while the program runs.
-    pub fn message_of(&self, source: Arc<HostSource>, text: impl Into<Box<str>>) {
-        self.add(SourceRef::Shared(source), HostEventKind::Message, Some(text.into()));
+    pub fn message_of(&self, source: Arc<HostSource>, text: impl AsRef<str>) {
+        self.add(SourceRef::Made(source), HostEventKind::Message, Some(text.as_ref()));
     }
 
     /// Records a signpost, which reports cut their windows by.
     pub fn signpost(&self, name: impl Into<String>, text: Option<&str>) {
         let source = Arc::new(HostSource::of_name(name.into()));
-        self.add(SourceRef::Shared(source), HostEventKind::Signpost, text.map(Into::into));
+        self.add(SourceRef::Made(source), HostEventKind::Signpost, text);
     }
 
     /// Records the end of a frame, such as an iteration.
@@ -215,63 +242,74 @@ impl HostRecorder {
     }
 
     fn take_threads(&self, sources: &mut Sources) -> Vec<HostThread> {
-        let mut threads = lock(&self.shared.threads);
-        let taken = threads.iter().filter_map(|buffer| lock(buffer).take(sources)).collect();
-        // Of a thread that has ended nobody else holds the buffer.
-        threads.retain(|buffer| Arc::strong_count(buffer) > 1);
+        let logs = lock(&self.shared.threads).clone();
+        // Of a thread that had ended before everything is read now.
+        let ended: Vec<_> = logs.iter().filter(|log| log.is_ended()).collect();
+        let taken = logs.iter().filter_map(|log| log.take(sources)).collect();
+        let is_done = |log: &Arc<_>| ended.iter().any(|ended| Arc::ptr_eq(ended, log));
+        lock(&self.shared.threads).retain(|log| !is_done(log));
         taken
     }
 
+    #[inline]
     fn begin(&self, source: SourceRef) -> HostZoneGuard {
-        let open = self.buffer().and_then(|buffer| {
-            let depth = lock(&buffer).begin_zone()?;
-            let recorder = self.clone();
+        let depth = self.with_writer(Writer::begin_zone).flatten();
+        let open = depth.map(|depth| OpenZone {
+            recorder_id: self.shared.id,
+            source,
+            clock: self.shared.options.clock.clone(),
+            depth,
+            text: None,
             // The clock comes last, so that the zone has no part of its own cost.
-            let start_ns = self.now_ns();
-            Some(OpenZone { recorder, buffer, source, start_ns, depth, text: None })
+            start_ns: self.now_ns(),
         });
         HostZoneGuard { open, not_send: PhantomData }
     }
 
-    fn add(&self, source: SourceRef, kind: HostEventKind, text: Option<Box<str>>) {
+    #[inline]
+    fn add(&self, source: SourceRef, kind: HostEventKind, text: Option<&str>) {
         let time_ns = self.now_ns();
-        if let Some(buffer) = self.buffer() {
-            lock(&buffer).add(source, time_ns, kind, text);
-        }
+        self.with_writer(|writer| writer.add(source, time_ns, kind, text));
     }
 
-    /// The buffer of this thread; none while the thread is ending.
-    fn buffer(&self) -> Option<Arc<Mutex<Buffer>>> {
+    /// Does something with this thread's writer; nothing while the thread is ending.
+    #[inline]
+    fn with_writer<T>(&self, work: impl FnOnce(&mut Writer) -> T) -> Option<T> {
         let id = self.shared.id;
-        let found = BUFFERS.try_with(|buffers| {
-            let mut buffers = buffers.borrow_mut();
-            if let Some((_, buffer)) = buffers.iter().find(|(recorder, _)| *recorder == id) {
-                return Arc::clone(buffer);
-            }
-            // Buffers that nobody else holds are of recorders that are gone.
-            buffers.retain(|(_, buffer)| Arc::strong_count(buffer) > 1);
-            let buffer = self.new_buffer();
-            buffers.push((id, Arc::clone(&buffer)));
-            buffer
+        let done = WRITERS.try_with(|writers| {
+            let mut writers = writers.try_borrow_mut().ok()?;
+            let found = writers.iter().position(|(recorder, _)| *recorder == id);
+            let position = found.unwrap_or_else(|| self.add_writer(&mut writers));
+            writers.get_mut(position).map(|(_, writer)| work(writer))
         });
-        if found.is_err() {
+        let done = done.ok().flatten();
+        if done.is_none() {
             self.shared.late_event_count.fetch_add(1, Ordering::Relaxed);
         }
-        found.ok()
+        done
     }
 
-    fn new_buffer(&self) -> Arc<Mutex<Buffer>> {
+    #[cold]
+    fn add_writer(&self, writers: &mut Vec<(u64, Writer)>) -> usize {
+        // Logs that nobody else holds are of recorders that are gone.
+        writers.retain(|(_, writer)| Arc::strong_count(writer.log()) > 1);
         let options = &self.shared.options;
         let bounds = Bounds {
-            event_count: options.events_per_thread,
-            text_bytes: options.text_bytes_per_thread,
+            event_count: options.events_per_thread as u64,
+            text_bytes: options.text_bytes_per_thread as u64,
         };
         let name = std::thread::current().name().unwrap_or("").to_owned();
         let number = THREAD_COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-        let buffer = Arc::new(Mutex::new(Buffer::new(number, name, bounds)));
-        lock(&self.shared.threads).push(Arc::clone(&buffer));
-        buffer
+        let writer = Writer::new(number, name, bounds);
+        lock(&self.shared.threads).push(Arc::clone(writer.log()));
+        writers.push((self.shared.id, writer));
+        writers.len() - 1
     }
+}
+
+#[inline]
+fn read_clock(clock: Option<&HostClock>) -> u64 {
+    clock.map_or_else(monotonic_ns, |clock| clock())
 }
 
 impl HostZoneGuard {
@@ -289,16 +327,17 @@ impl HostZoneGuard {
 }
 
 impl Drop for HostZoneGuard {
+    #[inline]
     fn drop(&mut self) {
-        if let Some(OpenZone { recorder, buffer, source, start_ns, depth, text }) = self.open.take()
-        {
-            let end_ns = recorder.now_ns();
-            lock(&buffer).end_zone(source, depth, (start_ns, end_ns), text);
-        }
+        let Some(zone) = self.open.take() else { return };
+        let OpenZone { recorder_id, source, clock, start_ns, depth, text } = zone;
+        let times = (start_ns, read_clock(clock.as_ref()));
+        // Without a writer the thread is ending; the zone stays among those that did not end.
+        let _ = WRITERS.try_with(|writers| {
+            let mut writers = writers.try_borrow_mut().ok()?;
+            let (_, writer) = writers.iter_mut().find(|(id, _)| *id == recorder_id)?;
+            writer.end_zone(source, depth, times, text.as_deref());
+            Some(())
+        });
     }
-}
-
-/// A thread that panicked with a lock left its records whole: each is added in one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

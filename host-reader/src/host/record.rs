@@ -1,0 +1,151 @@
+//! Events as words: a head, the time, what the kind needs, and the text.
+
+use super::HostEventKind;
+
+const ZONE: u64 = 0;
+const MESSAGE: u64 = 1;
+const SIGNPOST: u64 = 2;
+const FRAME_MARK: u64 = 3;
+const PLOT: u64 = 4;
+const KIND: u64 = 0x7;
+const HAS_TEXT: u64 = 0x8;
+const IS_MADE: u64 = 0x10;
+const DEPTH_SHIFT: u32 = 16;
+const SITE_SHIFT: u32 = 32;
+
+/// Where an event stands in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The number of a place that the program always had.
+    Site(u32),
+    /// The next of the places that were made while the program ran.
+    Made,
+}
+
+/// One event, with the text left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Record {
+    pub(super) place: Place,
+    pub(super) time_ns: u64,
+    pub(super) kind: HostEventKind,
+}
+
+impl Record {
+    /// How many words the record takes.
+    #[inline]
+    pub(super) fn word_count(&self, text: Option<&str>) -> usize {
+        let of_kind = usize::from(matches!(
+            self.kind,
+            HostEventKind::Zone { .. } | HostEventKind::Plot { .. }
+        ));
+        2 + of_kind + text.map_or(0, |text| 1 + text.len().div_ceil(8))
+    }
+
+    /// The words in front of the text.
+    #[inline]
+    pub(super) fn head_words(&self, has_text: bool) -> (u64, u64, Option<u64>) {
+        let (kind, word) = match self.kind {
+            HostEventKind::Zone { end_ns, depth } => {
+                (ZONE | u64::from(depth) << DEPTH_SHIFT, Some(end_ns))
+            }
+            HostEventKind::Message => (MESSAGE, None),
+            HostEventKind::Signpost => (SIGNPOST, None),
+            HostEventKind::FrameMark => (FRAME_MARK, None),
+            HostEventKind::Plot { value } => (PLOT, Some(value.to_bits())),
+        };
+        let place = match self.place {
+            Place::Site(number) => u64::from(number) << SITE_SHIFT,
+            Place::Made => IS_MADE,
+        };
+        (kind | place | if has_text { HAS_TEXT } else { 0 }, self.time_ns, word)
+    }
+
+    /// Takes the next record off `words`; `None` at the end.
+    pub(super) fn take(words: &mut &[u64]) -> Option<(Self, Option<Box<str>>)> {
+        let head = take_word(words)?;
+        let time_ns = take_word(words)?;
+        let kind = match head & KIND {
+            ZONE => {
+                let depth = u16::try_from(head >> DEPTH_SHIFT & 0xFFFF).ok()?;
+                HostEventKind::Zone { end_ns: take_word(words)?, depth }
+            }
+            MESSAGE => HostEventKind::Message,
+            SIGNPOST => HostEventKind::Signpost,
+            FRAME_MARK => HostEventKind::FrameMark,
+            _ => HostEventKind::Plot { value: f64::from_bits(take_word(words)?) },
+        };
+        let place = if head & IS_MADE == 0 {
+            Place::Site(u32::try_from(head >> SITE_SHIFT).ok()?)
+        } else {
+            Place::Made
+        };
+        let text = if head & HAS_TEXT == 0 { None } else { Some(take_text(words)?) };
+        Some((Self { place, time_ns, kind }, text))
+    }
+}
+
+/// A text as words: its length in bytes, then its bytes.
+#[inline]
+pub(super) fn text_words(text: &str) -> impl Iterator<Item = u64> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    std::iter::once(text.len() as u64).chain(text.as_bytes().chunks(8).map(word))
+}
+
+fn take_word(words: &mut &[u64]) -> Option<u64> {
+    let (&first, rest) = words.split_first()?;
+    *words = rest;
+    Some(first)
+}
+
+fn take_text(words: &mut &[u64]) -> Option<Box<str>> {
+    let length = usize::try_from(take_word(words)?).ok()?;
+    let (text, rest) = words.split_at_checked(length.div_ceil(8))?;
+    *words = rest;
+    let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
+    String::from_utf8(bytes).ok().map(String::into_boxed_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kinds() -> impl Strategy<Value = HostEventKind> {
+        prop_oneof![
+            any::<(u64, u16)>().prop_map(|(end_ns, depth)| HostEventKind::Zone { end_ns, depth }),
+            Just(HostEventKind::Message),
+            Just(HostEventKind::Signpost),
+            Just(HostEventKind::FrameMark),
+            (-1e300..1e300).prop_map(|value| HostEventKind::Plot { value }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back_from_their_words(
+            events in proptest::collection::vec(
+                (proptest::option::of(any::<u32>()), any::<u64>(), kinds(),
+                 proptest::option::of(".{0,40}")), 0..20),
+        ) {
+            let mut words = Vec::new();
+            let mut expected = Vec::new();
+            for (site, time_ns, kind, text) in events {
+                let place = site.map_or(Place::Made, Place::Site);
+                let record = Record { place, time_ns, kind };
+                let before = words.len();
+                let (head, time, word) = record.head_words(text.is_some());
+                words.extend([head, time].into_iter().chain(word));
+                words.extend(text.iter().flat_map(|text| text_words(text)));
+                prop_assert_eq!(words.len() - before, record.word_count(text.as_deref()));
+                expected.push((record, text.map(String::into_boxed_str)));
+            }
+            let mut rest = words.as_slice();
+            let found: Vec<_> = std::iter::from_fn(|| Record::take(&mut rest)).collect();
+            prop_assert_eq!((found, rest.len()), (expected, 0));
+        }
+    }
+}
