@@ -10,8 +10,9 @@ use std::{
     sync::Arc,
 };
 
-/// How a message of an op that has a description goes on after its first line.
-const DESCRIPTION_FOLLOWS: &str = " ->\n";
+/// How the first line of a message ends if a description of its op follows, in files of
+/// either kind of line.
+const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
 /// How messages begin that matter here; a cut message is followed by one of these.
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
@@ -74,20 +75,25 @@ impl MessageReader<'_> {
         let mut record = csv::ByteRecord::new();
         while let Ok(true) = csv.read_byte_record(&mut record) {
             let Some(position) = record.position() else { break };
-            let begin = usize::try_from(position.byte()).unwrap_or(usize::MAX).min(bytes.len());
-            let record_line = line + position.line() - 1;
+            let place = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.len());
+            let begin = place(position.byte());
+            // The end of the line before may still be there, and empty lines.
+            let ended = line_ends(&bytes[begin..]);
+            let begin = begin + ended.len();
+            let record_line = line + position.line() - 1 + newline_count(ended);
             if !*is_header_read {
                 *is_header_read = true;
                 self.check_header(&record, record_line);
                 continue;
             }
+            let end = place(csv.position().byte()).max(begin);
+            if let Some(at) = next_message(&bytes[begin..end]) {
+                let detail = "expected the message to end before the next one; it is left out";
+                self.problems.of_line(self.file, record_line, detail);
+                return (begin + at, record_line + newline_count(&bytes[begin..begin + at]));
+            }
             if let Err(detail) = self.enter_record(&record, record_line) {
                 self.problems.of_line(self.file, record_line, detail);
-                let end = usize::try_from(csv.position().byte()).unwrap_or(bytes.len());
-                if let Some(at) = next_message(&bytes[begin..end.min(bytes.len())]) {
-                    let lines = memchr::memchr_iter(b'\n', &bytes[begin..begin + at]).count();
-                    return (begin + at, record_line + lines as u64);
-                }
             }
         }
         (bytes.len(), line)
@@ -128,7 +134,7 @@ impl MessageReader<'_> {
         let Message { text, time_ns, line } = *message;
         if text.contains("TT_DNN") || text.contains("TT_METAL") {
             if text.contains("OP") {
-                match text.split_once(DESCRIPTION_FOLLOWS) {
+                match split_description(text) {
                     Some((head, json)) => self.enter_described(message, head, json),
                     None => self.enter_cached(message),
                 }
@@ -263,7 +269,22 @@ impl MessageReader<'_> {
     }
 }
 
-/// Where in a record that cannot be used the next message seems to begin.
+/// What stands before an op's description, and the description.
+fn split_description(text: &str) -> Option<(&str, &str)> {
+    DESCRIPTION_FOLLOWS.iter().find_map(|between| text.split_once(between))
+}
+
+/// The ends of lines that a text begins with.
+fn line_ends(text: &[u8]) -> &[u8] {
+    let count = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    &text[..count]
+}
+
+fn newline_count(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+/// Where in a record whose message is cut the next one begins.
 fn next_message(record: &[u8]) -> Option<usize> {
     memchr::memmem::find(record, NEXT_MESSAGE).map(|at| at + 1)
 }
@@ -366,6 +387,23 @@ mod tests {
         assert_eq!(log.ops[0].description.get("op_code").unwrap().cell(), "Mul");
         let problem = &problems.kept()[0];
         assert_eq!((problem.line, problem.column.as_deref()), (Some(4), Some("14")));
+    }
+
+    #[test]
+    fn lines_are_numbered_alike_whatever_they_end_with() {
+        let broken =
+            "`TT_DNN_DEVICE_OP: \"Mul\", 9, 0, false, 1024 ->\n{\n  \"op_code\": oops}`;10\n";
+        let text = format!(
+            "MessageName;total_ns\n\n{FIRST}{broken}`TT_DNN_DEVICE_OP: \"A\", 1`;soon\n\
+             `TT_DNN_DEVICE_OP: \"A\", 1\n`TT_METAL_TRACE_END: 1, 4`;30\n"
+        );
+        for text in [text.clone(), text.replace('\n', "\r\n")] {
+            let (log, problems) = read(&text);
+            let ops: Vec<_> = log.ops.iter().map(|op| (op.id, op.line)).collect();
+            assert_eq!(ops, [(1025, 3), (1024, 5)], "{text:?}");
+            let lines: Vec<_> = problems.kept().iter().map(|problem| problem.line).collect();
+            assert_eq!(lines, [7, 8, 9, 10].map(Some), "{text:?} {problems:?}");
+        }
     }
 
     #[test]
