@@ -11,7 +11,7 @@ use host_reader::{
     analysis::TileOrigins,
     export::{CancelFlag, Destination, write_atomically},
     log::write_device_log,
-    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses},
+    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses, RecordedHost},
     sync::write_sync_info,
     zone_names::write_zone_log,
 };
@@ -185,8 +185,12 @@ fn report_capture(
             write_sync_info(&run.samples, out).map(|_| ())
         })?;
     }
-    let ops = if options.is_device_only { &[][..] } else { &run.ops };
-    Ok(OpsReport::of_readout(&run.readout, &TileOrigins::default(), ops, options))
+    let host = if options.is_device_only {
+        RecordedHost::default()
+    } else {
+        RecordedHost { ops: &run.ops, recordings: &run.host, clock: run.clock.as_ref() }
+    };
+    Ok(OpsReport::of_readout(&run.readout, &TileOrigins::default(), &host, options))
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {

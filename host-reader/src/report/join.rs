@@ -8,6 +8,7 @@ use super::{
     host::{HostLog, HostOp},
     problem::ProblemLog,
 };
+use crate::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of the report to be.
@@ -43,6 +44,8 @@ pub(super) struct Joiner<'report> {
     /// Whether a launch goes with the host op of its id and trace only, as in a device perf
     /// report, and numbers its replays itself.
     pub(super) has_sessions: bool,
+    /// Says when launches began on the host's clock.
+    pub(super) clock: Option<&'report MeshClock>,
     pub(super) problems: &'report mut ProblemLog,
 }
 
@@ -61,7 +64,10 @@ impl Joiner<'_> {
             let count = ops.len();
             let detail = format!("device {device_id}: the host announced none of its {count} ops");
             self.problems.of_file(self.device_file, detail);
-            more.extend(ops.into_iter().map(|op| Self::unknown(op, 0)));
+            for op in ops {
+                let time_ns = self.begin_ns(&op).unwrap_or(0);
+                more.push(Self::unknown(op, time_ns));
+            }
         }
         rows.extend(more);
         rows
@@ -93,7 +99,8 @@ impl Joiner<'_> {
             let id = device.run_host_id;
             let Some(&position) = positions.get(&id) else {
                 unknown_ids.insert(id);
-                more.push(Self::unknown(device, last_time_ns));
+                let time_ns = self.begin_ns(&device).unwrap_or(last_time_ns);
+                more.push(Self::unknown(device, time_ns));
                 continue;
             };
             let row = self.row(position, device, &mut replays);
@@ -139,8 +146,19 @@ impl Joiner<'_> {
                 ),
             }
         }
+        if op.time.is_none()
+            && let Some(begin_ns) = self.begin_ns(&device)
+        {
+            row.time_ns = begin_ns;
+        }
         row.device = Some(device);
         row
+    }
+
+    /// When a launch began, on the clock of the host.
+    fn begin_ns(&self, device: &DeviceOp) -> Option<u64> {
+        let clock = self.clock?.reference_clock(u32::try_from(device.device_id).ok()?)?;
+        u64::try_from(clock.to_host_ns(device.begin_cycle).ns).ok()
     }
 
     fn unknown(op: DeviceOp, time_ns: u64) -> JoinedOp {

@@ -10,14 +10,15 @@ use super::{
     },
     join::{JoinedOp, Joiner},
     latency::RowLatencies,
+    measured::measured_marks,
     per_core::{PROBE_OVERHEAD_NS, per_core_csv},
     perf_report::ProgramAnalyses,
     problem::ProblemLog,
-    recorded::host_log_of,
+    recorded::{RecordedHost, host_log_of},
     sheet::{Columns, sheet_csv},
     value::whole_text,
 };
-use crate::{analysis::TileOrigins, capture::OpMetadata, lane::TraceReplay, readout::Readout};
+use crate::{analysis::TileOrigins, lane::TraceReplay, readout::Readout, sync::MeshClock};
 use std::path::Path;
 
 /// Where durations of ops are taken from.
@@ -50,7 +51,7 @@ pub struct OpsOptions {
 ///
 /// ```
 /// use host_reader::{analysis::TileOrigins, capture::OpMetadata, log::read_device_log};
-/// use host_reader::report::{OpsOptions, OpsReport};
+/// use host_reader::report::{OpsOptions, OpsReport, RecordedHost};
 /// use wire::RunHostId;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -63,8 +64,9 @@ pub struct OpsOptions {
 ///     run_host_id: RunHostId(1024),
 ///     fields: vec![("name".to_owned(), "Matmul".to_owned())],
 /// };
+/// let host = RecordedHost { ops: &[op], ..RecordedHost::default() };
 /// let report =
-///     OpsReport::of_readout(&readout, &TileOrigins::default(), &[op], &OpsOptions::default());
+///     OpsReport::of_readout(&readout, &TileOrigins::default(), &host, &OpsOptions::default());
 /// let csv = report.ops_csv;
 /// assert!(csv.starts_with("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,"));
 /// assert!(csv.lines().nth(1).unwrap().starts_with("Matmul,tt_dnn_device,1024,0,wormhole_b0,"));
@@ -102,7 +104,8 @@ impl OpsReport {
             read_host(logs, options.is_exact, &mut problems)
         };
         let device = read_device(logs, options, host.ops.is_empty(), &mut problems);
-        Builder { options, host: &host, host_file: &messages_name(logs), problems }.build(device)
+        let host_file = &messages_name(logs);
+        Builder { options, host: &host, host_file, clock: None, problems }.build(device)
     }
 
     /// Reports on one device log, without a host.
@@ -110,28 +113,34 @@ impl OpsReport {
     pub fn of_device_log(log: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
         let device = if options.is_exact {
-            device_of_log_exactly(log, &mut problems)
+            device_of_log_exactly(log, true, &mut problems)
         } else {
-            device_of_log(log, options, &mut problems)
+            device_of_log(log, options, true, &mut problems)
         };
         let host = HostLog::default();
         let options = OpsOptions { is_device_only: true, ..options.clone() };
-        Builder { options: &options, host: &host, host_file: "", problems }.build(device)
+        Builder { options: &options, host: &host, host_file: "", clock: None, problems }
+            .build(device)
     }
 
-    /// Reports on a readout and the ops that a capture names.
+    /// Reports on a readout and what a capture knows of its host.
     #[must_use]
     pub fn of_readout(
         readout: &Readout,
         origins: &TileOrigins,
-        ops: &[OpMetadata],
+        host: &RecordedHost<'_>,
         options: &OpsOptions,
     ) -> Self {
-        let host = host_log_of(ops);
+        let &RecordedHost { ops, clock, .. } = host;
         let mut problems = ProblemLog::default();
-        let device =
+        let host = host_log_of(host, &mut problems);
+        let mut device =
             device_of_readout(readout, origins, ops, options, "the readout", &mut problems);
-        Builder { options, host: &host, host_file: "the capture's ops", problems }.build(device)
+        if host.ops.is_empty() {
+            device.marks = measured_marks(readout, origins);
+        }
+        let host_file = "the capture's ops";
+        Builder { options, host: &host, host_file, clock, problems }.build(device)
     }
 }
 
@@ -139,6 +148,7 @@ struct Builder<'report> {
     options: &'report OpsOptions,
     host: &'report HostLog,
     host_file: &'report str,
+    clock: Option<&'report MeshClock>,
     problems: ProblemLog,
 }
 
@@ -209,6 +219,7 @@ impl Builder<'_> {
             host_file: self.host_file,
             device_file: &device.file,
             has_sessions: device.has_sessions,
+            clock: self.clock,
             problems: &mut self.problems,
         }
         .join(device_ops);
