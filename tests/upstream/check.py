@@ -92,6 +92,8 @@ SHAPES = {
     "sums": dict(sums=True, mhz=1350),
     "devices": dict(devices=(0, 1, 4), sums=True, sub_devices=True, mhz=900),
     "counters": dict(counters=["fpu", "instruction", "pack", "unpack", "l1"]),
+    "dispatch": dict(traces=False, dispatch=True, devices=(0, 2), mhz=1200),
+    "dispatch and traces": dict(dispatch=True),
     "some counters": dict(counters=["fpu", "l1"], arch="blackhole", devices=(0, 2)),
 }
 SEED = 1

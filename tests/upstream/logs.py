@@ -47,7 +47,16 @@ class Logs:
     """One folder: several chips, ops with and without traces, signposts, sums."""
 
     def __init__(
-        self, seed, devices=(0,), mhz=1000, cores=4, sums=False, sub_devices=False, counters=None, arch="wormhole_b0"
+        self,
+        seed,
+        devices=(0,),
+        mhz=1000,
+        cores=4,
+        sums=False,
+        sub_devices=False,
+        counters=None,
+        arch="wormhole_b0",
+        dispatch=False,
     ):
         self.random = random.Random(seed)
         self.devices = list(devices)
@@ -58,6 +67,7 @@ class Logs:
         # The banks that are read, of `counter_banks`.
         self.counters = counters or []
         self.arch = arch
+        self.dispatch = dispatch
         self.rows = []
         self.messages = ["MessageName;total_ns"]
         self.times = [
@@ -193,6 +203,31 @@ class Logs:
         for core in range(core_count):
             end = max(end, self.core_op(device, (core + 1, core % 3 + 2), op, trace, begin, meta))
         self.now_cycles[device] = end
+        if self.dispatch:
+            self.dispatch_op(device, (9, 9 + op // 1024 % 2), op, begin, trace)
+
+    def dispatch_op(self, device, core, op, begin, trace):
+        """What a dispatch core does for an op; the rows themselves are of no program."""
+        number = self.random
+        time = begin - number.randrange(100, 200)
+        zone = number.choice(["CQ-DISPATCH", "CQ-DISPATCH-D"])
+
+        def row(risc, name, kind, meta=""):
+            nonlocal time
+            time += number.randrange(1, 9)
+            self.row(device, core, risc, 31, time, 0, 0, trace, name, kind, meta)
+
+        def command(risc, name):
+            row(risc, zone, "ZONE_START")
+            row(risc, "process_cmd", "TS_DATA", '{"dispatch_command_type":"%s"}' % name)
+            row(risc, zone, "ZONE_END")
+
+        row("BRISC", "runtime_host_id_dispatch", "TS_DATA", '{"workers_runtime_id":%d}' % op)
+        for _ in range(number.randrange(1, 5)):
+            command("BRISC", number.choice(["CQ_DISPATCH_CMD_WAIT", "CQ_DISPATCH_CMD_WRITE_PACKED"]))
+        command("BRISC", "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL")
+        command("NCRISC", "CQ_DISPATCH_CMD_WAIT")
+        command("NCRISC", "CQ_DISPATCH_CMD_SEND_GO_SIGNAL")
 
     def core_op(self, device, core, op, trace, begin, meta):
         number = self.random

@@ -4,6 +4,7 @@
 
 use super::{
     device_op::DeviceOps,
+    dispatch::{DispatchIds, attach, dispatch_of_readout},
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
     host::{HostLog, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
@@ -87,21 +88,25 @@ pub(super) fn read_device(
         };
     if !takes_report {
         return if options.is_exact {
-            device_of_log_exactly(&log, problems)
+            device_of_log_exactly(&log, is_device_only, problems)
         } else {
-            device_of_log(&log, options, problems)
+            device_of_log(&log, options, is_device_only, problems)
         };
     }
     let bytes = read_input(&report, "ops have no durations then", problems).unwrap_or_default();
     let file = report.display().to_string();
     let ops = read_report(&bytes, &file, problems);
     // Sub-devices stand only in the log.
-    let in_log = log.exists().then(|| device_of_log_exactly(&log, problems));
+    let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let sub_devices = in_log.map(|device| device.sub_devices).unwrap_or_default();
     DeviceSide { file, ops, has_sessions: true, sub_devices, ..DeviceSide::default() }
 }
 
-pub(super) fn device_of_log_exactly(log: &Path, problems: &mut ProblemLog) -> DeviceSide {
+pub(super) fn device_of_log_exactly(
+    log: &Path,
+    is_device_only: bool,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
     let file = log.display().to_string();
     let Some(bytes) = read_input(log, "ops have no durations then", problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
@@ -109,19 +114,30 @@ pub(super) fn device_of_log_exactly(log: &Path, problems: &mut ProblemLog) -> De
     let Some(exact) = read_exactly(&bytes, &file, problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
     };
-    let ExactLog { ops, sub_devices, counters, marks, aiclk_mhz } = exact;
+    let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, dispatch } = exact;
+    // Upstream's reports without a host do not show them.
+    if !is_device_only {
+        let told = (&*file, problems);
+        attach(&mut ops, &dispatch, DispatchIds::Encoded, |_| f64::from(aiclk_mhz), told);
+    }
     DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, ..DeviceSide::default() }
 }
 
 pub(super) fn device_of_log(
     log: &Path,
     options: &OpsOptions,
+    is_device_only: bool,
     problems: &mut ProblemLog,
 ) -> DeviceSide {
     let file = log.display().to_string();
     match read_device_log_file(log) {
         Ok(readout) => {
-            device_of_readout(&readout, &TileOrigins::default(), &[], options, &file, problems)
+            let mut side =
+                device_of_readout(&readout, &TileOrigins::default(), &[], options, &file, problems);
+            if is_device_only {
+                side.marks = measured_marks(&readout, &TileOrigins::default());
+            }
+            side
         }
         Err(error) => {
             problems.of_file(&file, format!("{error}; ops have no durations then"));
@@ -130,6 +146,7 @@ pub(super) fn device_of_log(
     }
 }
 
+/// What a readout says, but for the marks that reports without a host need.
 pub(super) fn device_of_readout(
     readout: &Readout,
     origins: &TileOrigins,
@@ -156,10 +173,17 @@ pub(super) fn device_of_readout(
     let name_of = |chip_id, program| {
         names.get(&(chip_id, program)).map_or_else(String::new, |&name| name.to_owned())
     };
+    let aiclk_mhz_of = |chip_id| {
+        let mut chips = readout.devices.iter().map(|device| &device.chip);
+        let chip = chips.find(|chip| u64::from(chip.chip_id) == chip_id);
+        chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
+    };
+    let mut ops = measured_ops(readout, &launches, &figures);
+    let dispatch = dispatch_of_readout(readout);
+    attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
     DeviceSide {
         file: file.to_owned(),
-        ops: measured_ops(readout, &launches, &figures),
-        marks: measured_marks(readout, origins),
+        ops,
         aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
         device_perf_csv: Some(report.to_csv(name_of)),
         ..DeviceSide::default()

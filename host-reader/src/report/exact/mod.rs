@@ -7,17 +7,21 @@
 //! `process_device_log.py` and `process_ops_logs.py` of release 0.81.1.
 
 mod detect;
+mod dispatch_cores;
 mod durations;
 mod series;
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
+    dispatch::DispatchOps,
     per_core::{CoreMarks, Mark},
     problem::ProblemLog,
 };
 use detect::ops_of_chip;
+use dispatch_cores::dispatch_of;
 use durations::Durations;
 use series::DeviceLog;
+use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
 pub(super) use durations::SUMS;
@@ -31,14 +35,17 @@ pub(super) struct ExactLog {
     /// Kernel starts and ends of each chip's cores.
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
+    /// What the dispatch cores of each chip did.
+    pub(super) dispatch: BTreeMap<u64, DispatchOps>,
 }
 
 /// Reads a log as upstream does; `None` if it is none.
 pub(super) fn read_exactly(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<ExactLog> {
-    let log = DeviceLog::read(text, file, problems)?;
+    let mut log = DeviceLog::read(text, file, problems)?;
     if log.is_quasar {
         problems.of_file(file, "Quasar's own columns are not made; the others are");
     }
+    let dispatch = dispatch_of(&mut log, text, file);
     let durations = Durations::new(&log);
     let mut ops = DeviceOps::new();
     for (&chip_id, cores) in &log.chips {
@@ -49,7 +56,7 @@ pub(super) fn read_exactly(text: &[u8], file: &str, problems: &mut ProblemLog) -
     }
     let marks = marks_of(&log);
     let DeviceLog { sub_devices, counters, aiclk_mhz, .. } = log;
-    Some(ExactLog { ops, sub_devices, counters, marks, aiclk_mhz })
+    Some(ExactLog { ops, sub_devices, counters, marks, aiclk_mhz, dispatch })
 }
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {

@@ -118,6 +118,14 @@ impl DeviceLog {
         Some(gathered.finish(&chip))
     }
 
+    /// The number of a name, which the log has from now on.
+    pub(super) fn number_of(&mut self, name: &str) -> u32 {
+        self.name_number(name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
     /// The number of a name, if the log has it.
     pub(super) fn name_number(&self, name: &str) -> Option<u32> {
         let position = self.names.iter().position(|known| known == name);
