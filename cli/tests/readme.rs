@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod object_code;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -10,6 +12,9 @@ use std::{
 /// Set `BLESS=1` to write the output into the pages, then read the difference.
 #[test]
 fn the_output_in_the_pages_is_real() {
+    if !object_code::is_there() {
+        return;
+    }
     for page in ["README.md", "docs/tables.md"] {
         let path = repository().join(page);
         let text = std::fs::read_to_string(&path).unwrap();

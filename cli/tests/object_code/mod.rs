@@ -1,0 +1,14 @@
+//! Whether the program can run kernels as object code.
+
+use sim::machine::{TARGET, has_object_code};
+
+/// Whether it can; says what to install if not, which is a failure where it must be there.
+pub(crate) fn is_there() -> bool {
+    let is_there = has_object_code();
+    if !is_there {
+        let line = format!("skipped: no object code; `rustup target add {TARGET}`");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
+        println!("{line}");
+    }
+    is_there
+}
