@@ -171,6 +171,30 @@ describe('a capture of 24 ops', () => {
     assert.deepEqual(await view(page), whole);
   });
 
+  test('shows the threads of the host above the chips, on their time', async () => {
+    const { page } = report;
+    assert.ok((await page.textContent('#subject')).includes('4 zones of 1 thread of the host'));
+    const facts = await factsOf(page);
+    const { start, span } = await view(page);
+    const box = await page.locator('canvas.scene').boundingBox();
+    // Below the ruler and the heading of the host; ops run while the host runs programs.
+    const x = 124 + (facts.ops.start_ns[4] - start) / span * (box.width - 124);
+    await page.click('canvas.scene', { position: { x, y: 24 + 22 + 10 } });
+    const detail = () => page.textContent('#timeline .detail h3');
+    const fact = (term) => page.textContent(`#timeline .detail dt:text-is("${term}") + dd`);
+    assert.equal(await detail(), 'RunPrograms');
+    assert.equal(await fact('Ops meanwhile'), `matmul ${facts.ops.program[0]} and 23 others`);
+    assert.equal(await fact('Thread'), facts.host.threads.label[0]);
+    assert.match(await fact('Source'), /host_zones\.rs:\d+$/);
+    assert.match(await page.textContent('#timeline .detail .big'), /^[\d.]+ (µs|ms)$/);
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await detail(), 'ReadDeviceProfiler');
+    await page.click('canvas.scene', { position: { x: 30, y: 24 + 22 + 10 } });
+    await settled(page);
+    await page.click('canvas.scene', { position: { x: 30, y: 24 + 22 + 10 } });
+    await settled(page);
+  });
+
   test('goes from zone to zone by keyboard', async () => {
     const { page } = report;
     const detail = () => page.textContent('#timeline .detail h3');

@@ -20,6 +20,7 @@ mod filter;
 mod flow;
 mod folded;
 mod format;
+mod host_names;
 mod html;
 mod json_event;
 mod lane_writer;

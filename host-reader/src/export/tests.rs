@@ -3,6 +3,7 @@
 use super::{ExportFormat, Trace, TraceFilter, TraceSource};
 use crate::{
     analysis::TileOrigins,
+    host::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
     lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
     ledger::{LossCause, LossKey, LossTotals},
     log::{captures::read_capture, read_device_log},
@@ -25,9 +26,17 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 ";
 
 pub(super) fn exported(readout: &Readout, format: ExportFormat) -> String {
+    exported_with_host(readout, &[], format)
+}
+
+pub(super) fn exported_with_host(
+    readout: &Readout,
+    recordings: &[HostRecording],
+    format: ExportFormat,
+) -> String {
     let origins = TileOrigins::default();
     let source = TraceSource { readout, origins: &origins, clock: None, ops: &[] };
-    let trace = Trace::new(&source, &TraceFilter::default());
+    let trace = Trace::with_host(&source, recordings, &TraceFilter::default());
     let (mut out, mut lanes) = (Vec::new(), 0);
     format.write(&trace, &mut out, &mut |done| lanes = done).unwrap();
     assert_eq!(lanes, trace.lane_count());
@@ -43,6 +52,88 @@ pub(super) fn readout() -> Readout {
     };
     readout.losses.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
     readout
+}
+
+/// A thread that runs for a microsecond and enqueues for 300 ns of it, with a message, a frame
+/// and a plot, on a clock of its own that stands at 1000 at the start.
+pub(super) fn host_recording() -> HostRecording {
+    use HostEventKind::{FrameMark, Message, Plot, Zone};
+    let event = |source, time_ns, kind, text: Option<&str>| HostEvent {
+        source,
+        time_ns,
+        kind,
+        text: text.map(Into::into),
+    };
+    let events = vec![
+        event(3, 1_000, Plot { value: 1.5 }, None),
+        event(2, 1_300, Message, Some("hello")),
+        event(1, 1_200, Zone { end_ns: 1_500, depth: 1 }, Some("id:1024")),
+        event(3, 1_500, Plot { value: -2.5 }, None),
+        event(0, 1_000, Zone { end_ns: 2_000, depth: 0 }, None),
+        event(4, 2_000, FrameMark, None),
+    ];
+    HostRecording {
+        process_id: 7,
+        sources: vec![
+            HostSource::new("Run;all", "demo", "/h/main.rs", 3),
+            HostSource::new("Enqueue", "demo", "/h/queue.rs", 4),
+            HostSource::new("", "demo", "/h/queue.rs", 5),
+            HostSource::of_name("queued"),
+            HostSource::new("token", "demo", "/h/main.rs", 6),
+        ],
+        threads: vec![HostThread {
+            number: 1,
+            name: "main".to_owned(),
+            events,
+            ..HostThread::default()
+        }],
+        ..HostRecording::default()
+    }
+}
+
+#[test]
+fn folded_stacks_of_the_host_hold_nanoseconds_and_follow_those_of_lanes() {
+    let alone = exported(&readout(), ExportFormat::Folded);
+    let folded = exported_with_host(&readout(), &[host_recording()], ExportFormat::Folded);
+    let of_host = folded.strip_prefix(&alone).unwrap();
+    let expected = "\
+host (ns);main 7.1;Run_all 700
+host (ns);main 7.1;Run_all;Enqueue 300
+";
+    assert_eq!(of_host, expected);
+}
+
+#[test]
+fn speedscope_gets_a_profile_of_every_thread_of_the_host_behind_those_of_lanes() {
+    let text = exported_with_host(&readout(), &[host_recording()], ExportFormat::Speedscope);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let alone: Value =
+        serde_json::from_str(&exported(&readout(), ExportFormat::Speedscope)).unwrap();
+    let [lane, thread] = &json["profiles"].as_array().unwrap()[..] else { panic!("{text}") };
+    // The trace ends with the thread, 1000 ns after the origin.
+    assert_eq!(
+        (&lane["events"], &lane["endValue"]),
+        (&alone["profiles"][0]["events"], &1000.into())
+    );
+    let frame = |event: &Value| {
+        let frame = usize::try_from(event["frame"].as_u64().unwrap()).unwrap();
+        let name = json["shared"]["frames"][frame]["name"].as_str().unwrap().to_owned();
+        (event["type"].as_str().unwrap().to_owned(), name, event["at"].as_u64().unwrap())
+    };
+    let shown: Vec<_> = thread["events"].as_array().unwrap().iter().map(frame).collect();
+    let event = |kind: &str, name: &str, at| (kind.to_owned(), name.to_owned(), at);
+    let expected = [
+        event("O", "Run;all", 0),
+        event("O", "Enqueue", 200),
+        event("C", "Enqueue", 500),
+        event("C", "Run;all", 1000),
+    ];
+    assert_eq!((shown.as_slice(), &thread["name"]), (&expected[..], &"host main 7.1".into()));
+    let frames = json["shared"]["frames"].as_array().unwrap();
+    let enqueue = serde_json::json!({ "name": "Enqueue", "file": "/h/queue.rs", "line": 4 });
+    assert!(frames.contains(&enqueue), "{frames:?}");
+    let name = json["name"].as_str().unwrap();
+    assert!(name.contains("1 threads of the host, 4 messages and points of plots"), "{name}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use super::{
     core_sums::CoreSums,
     device_facts::{DeviceFacts, clock_problems},
+    host_facts::HostFacts,
     loss_facts::{AnomalyFacts, LossFacts},
     op_facts::OpFacts,
     zone_facts::{NameFacts, PointFacts, ZoneFacts},
 };
-use crate::export::Trace;
+use crate::export::{Trace, host_names::HostNames};
 use serde::Serialize;
 use std::io::{self, Write};
 use wire::Risc;
@@ -25,6 +26,7 @@ struct Facts<'a> {
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
     devices: Vec<DeviceFacts<'a>>,
+    host: Option<HostFacts<'a>>,
     clock_problems: Vec<String>,
     ops: OpFacts<'a>,
     cores: CoreSums,
@@ -36,6 +38,7 @@ struct Facts<'a> {
 
 /// Writes the facts as JSON that the page's parser takes for nothing but text.
 pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let host_names = HostNames::new(trace);
     let facts = Facts {
         exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
         title: &trace.title,
@@ -45,8 +48,9 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         point_count: trace.point_count(),
         doubts: trace.doubts(),
         riscs: Risc::ALL.map(Risc::label),
-        names: NameFacts::new(trace),
+        names: NameFacts::new(trace, &host_names),
         devices: trace.devices.iter().map(|device| DeviceFacts::new(device, trace)).collect(),
+        host: HostFacts::new(trace, &host_names),
         clock_problems: clock_problems(trace),
         ops: OpFacts::new(trace),
         cores: CoreSums::new(trace),

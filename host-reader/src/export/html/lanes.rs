@@ -20,7 +20,7 @@
 //! | texts | count, then step of the point's index and the text |
 
 use super::packed::PackedColumns;
-use crate::export::{TraceLane, TracePoints, TraceZones};
+use crate::export::{NameId, TraceLane, TracePoints, TraceZones};
 use wire::PacketKind;
 
 /// The lanes of one core of a chip whose records begin at `first_cycle`.
@@ -30,7 +30,7 @@ pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColu
         columns.count(lane.zones.len());
         columns.count(lane.points.len());
         columns.count(lane.runs.len());
-        enter_zones(&mut columns, &lane.zones, first_cycle);
+        enter_zones(&mut columns, lane.zones.names().iter().copied(), &lane.zones, first_cycle);
         for (op, kernel) in lane.run_ops.iter().zip(&lane.run_kernels) {
             columns.number(plus_one(*op));
             columns.number(plus_one(*kernel));
@@ -44,8 +44,14 @@ fn plus_one(index: Option<u32>) -> u64 {
     index.map_or(0, |index| u64::from(index) + 1)
 }
 
-fn enter_zones(columns: &mut PackedColumns, zones: &TraceZones, first_cycle: u64) {
-    zones.names().iter().for_each(|name| columns.number(name.0.into()));
+/// The zones of a lane, with the numbers of their names.
+pub(super) fn enter_zones(
+    columns: &mut PackedColumns,
+    names: impl Iterator<Item = NameId>,
+    zones: &TraceZones,
+    first_cycle: u64,
+) {
+    names.for_each(|name| columns.number(name.0.into()));
     columns.rising(first_cycle, zones.start_cycles().iter().copied());
     for (start, end) in zones.start_cycles().iter().zip(zones.end_cycles()) {
         columns.number(end.saturating_sub(*start));

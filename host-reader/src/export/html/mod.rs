@@ -16,6 +16,8 @@ mod clock_knots;
 mod core_sums;
 mod device_facts;
 mod facts;
+mod host_facts;
+mod host_lanes;
 mod lanes;
 mod loss_facts;
 mod op_facts;

@@ -1,7 +1,7 @@
 //! The page around the data: its parts in order, what it allows to run, and its blocks.
 
-use super::{cells, lanes, packed::PackedColumns};
-use crate::export::Trace;
+use super::{cells, host_lanes, lanes, packed::PackedColumns};
+use crate::export::{Trace, host_names::HostNames};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -19,6 +19,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/words.js"),
     include_str!("assets/columns.js"),
     include_str!("assets/model.js"),
+    include_str!("assets/host.js"),
     include_str!("assets/elements.js"),
     include_str!("assets/table.js"),
     include_str!("assets/summary.js"),
@@ -97,12 +98,17 @@ pub(super) fn escaped_text(text: &str) -> String {
     escaped
 }
 
-/// Writes the packed columns of all cores and ops, a block each.
+/// Writes the packed columns of the host's threads and plots, of all cores and ops, a block
+/// each.
 pub(super) fn write_blocks(
     trace: &Trace<'_>,
     out: &mut dyn Write,
     on_lanes: &mut dyn FnMut(usize),
 ) -> io::Result<()> {
+    let names = HostNames::new(trace);
+    let pack = |thread: &_| host_lanes::pack_thread(thread, &names, trace.host.origin_ns);
+    write_packed(out, "host", 0, &trace.host.threads, pack)?;
+    write_packed(out, "plot", 0, &trace.host.plots, host_lanes::pack_plot)?;
     let mut lane_count = 0;
     for (device_index, device) in trace.devices.iter().enumerate() {
         let core_of_lane = device.core_of_lane();

@@ -6,7 +6,7 @@ use crate::{
     capture::OpMetadata,
     export::{
         ExportFormat, Trace, TraceFilter, TraceSource, TraceZone,
-        tests::{any_lane, exported, readout, readout_of},
+        tests::{any_lane, exported, exported_with_host, host_recording, readout, readout_of},
     },
     log::{captures::read_capture, read_device_log},
 };
@@ -103,6 +103,49 @@ fn a_page_carries_every_zone_and_value_of_a_log() {
     assert_eq!(lane.run_ops_and_kernels, [(1, 1)]);
     assert_eq!((lane.point_kinds, lane.point_times), (vec![1], vec![44]));
     assert_eq!((lane.point_values, lane.texts), (vec![vec![77]], vec![]));
+}
+
+#[test]
+fn a_page_carries_the_threads_and_plots_of_the_host() {
+    let page = exported_with_host(&readout(), &[host_recording()], ExportFormat::Html);
+    let facts = facts(&page);
+    // Behind the three names of the log, in order.
+    let labels = facts["names"]["label"].as_array().unwrap();
+    assert_eq!(labels[3..], ["message", "Enqueue", "Run;all", "token"]);
+    assert_eq!(facts["names"]["marker_id"][3], Value::Null);
+    let host = &facts["host"];
+    assert_eq!(
+        host["threads"],
+        json!({ "label": ["main 7.1"], "zones": [2], "points": [2], "levels": [2] })
+    );
+    assert_eq!(
+        host["zones"],
+        json!({ "name": [4, 5], "count": [1, 1], "total_ns": [300, 1000], "self_ns": [300, 700] })
+    );
+    let plot = json!({ "name": "queued", "points": 2, "least": -2.5, "most": 1.5 });
+    assert_eq!((&host["plots"], &host["origin_ns"]), (&json!([plot]), &json!("1000")));
+    assert_eq!(host["is_on_clock_of_chips"], json!(false));
+
+    let mut reading = block(&page, "host-0");
+    let thread = read_lane(&mut reading);
+    assert_eq!((reading.number(), reading.number(), reading.text()), (1, 1, "id:1024".to_owned()));
+    assert!(reading.is_at_end());
+    assert_eq!((thread.names, thread.starts), (vec![5, 4], vec![0, 200]));
+    assert_eq!((thread.durations, thread.depths), (vec![1000, 300], vec![0, 1]));
+    assert_eq!((thread.point_kinds, thread.point_times), (vec![3, 5], vec![300, 1000]));
+    assert_eq!(thread.texts, [(0, "hello".to_owned())]);
+
+    let mut plot = block(&page, "plot-0");
+    assert_eq!(plot.rising(0, 2), [0, 500]);
+    assert_eq!([plot.exact(), plot.exact()].map(f64::from_bits), [1.5, -2.5]);
+    assert!(plot.is_at_end());
+}
+
+#[test]
+fn a_page_without_a_host_has_none() {
+    let page = exported(&readout(), ExportFormat::Html);
+    assert_eq!(facts(&page)["host"], Value::Null);
+    assert!(!page.contains("id=\"host-0\""));
 }
 
 #[test]

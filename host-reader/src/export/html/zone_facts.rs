@@ -3,7 +3,7 @@
 use super::facts::risc_number;
 use crate::{
     analysis::CycleStatistics,
-    export::{Trace, TraceLane},
+    export::{Trace, TraceLane, host_names::HostNames},
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -13,11 +13,12 @@ use wire::PacketKind;
 /// Bars of a distribution.
 const BAR_COUNT: usize = 28;
 
-/// All names in the order of their numbers, column by column.
+/// All names in the order of their numbers, column by column; those of the host come last.
 #[derive(Default, Serialize)]
 pub(super) struct NameFacts<'a> {
     label: Vec<&'a str>,
-    marker_id: Vec<u32>,
+    /// None of the host's.
+    marker_id: Vec<Option<u32>>,
     file: Vec<&'a str>,
     line: Vec<u32>,
     is_ambiguous: Vec<bool>,
@@ -26,15 +27,25 @@ pub(super) struct NameFacts<'a> {
 }
 
 impl<'a> NameFacts<'a> {
-    pub(super) fn new(trace: &'a Trace<'_>) -> Self {
+    pub(super) fn new(trace: &'a Trace<'_>, host_names: &HostNames<'a>) -> Self {
         let mut facts = Self::default();
         for name in trace.names.as_slice() {
             facts.label.push(&name.label);
-            facts.marker_id.push(name.marker_id);
+            facts.marker_id.push(Some(name.marker_id));
             facts.file.push(name.file);
             facts.line.push(name.line);
             facts.is_ambiguous.push(name.is_ambiguous);
             facts.is_frame.push(name.is_kernel || name.is_firmware);
+        }
+        for source in &host_names.sources {
+            // Messages have no name.
+            let label = if source.name.is_empty() { "message" } else { &source.name };
+            facts.label.push(label);
+            facts.marker_id.push(None);
+            facts.file.push(&source.file);
+            facts.line.push(source.line);
+            facts.is_ambiguous.push(false);
+            facts.is_frame.push(false);
         }
         facts
     }

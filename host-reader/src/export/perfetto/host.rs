@@ -12,7 +12,7 @@ use crate::{
     export::{TraceHost, TraceHostMark, TraceHostThread, ZoneEdge, words},
     host::HostSource,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Number of the process, before those of chips.
 const PID: i32 = 899_999;
@@ -79,13 +79,7 @@ struct Places<'a>(BTreeMap<&'a HostSource, u64>);
 
 impl<'a> Places<'a> {
     fn of(host: &TraceHost<'a>) -> Self {
-        let of_thread = |thread: &TraceHostThread<'a>| {
-            let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
-            let marks = thread.marks.iter().map(|mark| mark.source);
-            zones.map(|(_, source)| source).chain(marks).collect::<Vec<_>>()
-        };
-        let sources: BTreeSet<&HostSource> = host.threads.iter().flat_map(of_thread).collect();
-        let placed = sources.into_iter().filter(|source| !source.file.is_empty());
+        let placed = host.sources().into_iter().filter(|source| !source.file.is_empty());
         Self(placed.zip(1..).collect())
     }
 

@@ -6,7 +6,7 @@ use crate::{
     host::{HostEvent, HostEventKind, HostRecording, HostSource},
     timeline::NO_RUN,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that the threads of the host recorded.
 #[derive(Clone, Debug, Default)]
@@ -122,12 +122,30 @@ impl<'a> TraceHost<'a> {
         self.threads.iter().map(|thread| thread.zones.len()).sum()
     }
 
+    /// What its zones and marks are called and where they stand, each once, in order.
+    #[must_use]
+    pub fn sources(&self) -> BTreeSet<&'a HostSource> {
+        let of_thread = |thread: &TraceHostThread<'a>| {
+            let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
+            let marks = thread.marks.iter().map(|mark| mark.source);
+            zones.map(|(_, source)| source).chain(marks).collect::<BTreeSet<_>>()
+        };
+        self.threads.iter().flat_map(of_thread).collect()
+    }
+
     /// The end of its zones, marks and plots, in nanoseconds since the trace's origin.
     #[must_use]
     pub fn end_ns(&self) -> Option<u64> {
         let of_threads = self.threads.iter().filter_map(|thread| thread.end_ns());
         let of_plots = self.plots.iter().filter_map(|plot| plot.points.last());
         of_threads.chain(of_plots.map(|&(time_ns, _)| time_ns)).max()
+    }
+
+    /// Messages, signposts, frame marks and points of plots.
+    #[must_use]
+    pub fn point_count(&self) -> usize {
+        let of_threads: usize = self.threads.iter().map(|thread| thread.marks.len()).sum();
+        of_threads + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
     /// Whether there is nothing to show.

@@ -17,11 +17,12 @@ const action = (text, title, onclick, disabled = false) => h('button.tool', { ty
 
 function whenText(device, cycle) {
   const absolute = BigInt(device.first_cycle) + BigInt(Math.round(cycle));
-  return `${timeText(device.nsAt(cycle))} from the start, cycle ${absolute.toLocaleString('en-US')}`;
+  const clock = device.isHost ? `${absolute.toLocaleString('en-US')} ns on the host’s clock` : `cycle ${absolute.toLocaleString('en-US')}`;
+  return `${timeText(device.nsAt(cycle))} from the start, ${clock}`;
 }
 
 function sourceText(name) {
-  if (!names.file[name]) return `unknown, id ${names.marker_id[name]}`;
+  if (!names.file[name]) return names.marker_id[name] === null ? 'unknown' : `unknown, id ${names.marker_id[name]}`;
   const place = `${names.file[name]}:${names.line[name]}`;
   return names.is_ambiguous[name] ? `${place}, or another place with the same id` : place;
 }
@@ -38,7 +39,7 @@ function zoneDetail(lane, zone) {
   const isSibling = before !== undefined && lane.parent(before) === parent;
   const oddities = [
     lane.synthetic.has(zone) && 'its end is made up: the record of it is missing',
-    lane.recorded.has(zone) && `drawn shorter, since it reaches out of the zone around it: ${grouped(lane.durations[zone])} cycles`,
+    lane.recorded.has(zone) && `drawn shorter, since it reaches out of the zone around it: ${cyclesWords(lane.durations[zone], device)}`,
   ].filter(Boolean);
   return [
     h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, bothText(cycles, device)),
@@ -47,8 +48,9 @@ function zoneDetail(lane, zone) {
         action('same name ›', 'The next of the same name on this lane: ]', () => nextOfName(1), lane.sameName(zone, 1) < 0),
         row >= 0 && action('Longest', 'The longest of this name in the whole trace', () => showZone(facts.zones.longest[row])))),
     h('dl.pairs', {},
-      pair('Lane', `${devices.length > 1 ? `${device.label}, ` : ''}${device.laneLabel(lane.index)}`),
-      pair('Op', op >= 0 ? opLink(op) : 'none'),
+      pair(device.isHost ? 'Thread' : 'Lane', `${devices.length > 1 && !device.isHost ? `${device.label}, ` : ''}${device.laneLabel(lane.index)}`),
+      pair('Text', lane.zoneTexts?.get(zone)),
+      device.isHost ? pair('Ops meanwhile', opsWithin(lane.starts[zone], lane.end(zone))) : pair('Op', op >= 0 ? opLink(op) : 'none'),
       pair('Source', h('code', {}, sourceText(name))),
       pair('Starts', whenText(device, lane.starts[zone])),
       pair('Against the middle', median ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
@@ -58,13 +60,20 @@ function zoneDetail(lane, zone) {
   ];
 }
 
+/** Ops that ran within a stretch of time: the first of them, and how many there are. */
+function opsWithin(start, end) {
+  if (!host.is_on_clock_of_chips) return null;
+  const within = ops.start_ns.map((_, op) => op).filter((op) => ops.start_ns[op] >= start && ops.end_ns[op] <= end);
+  return within.length ? h('span', {}, opLink(within[0]), within.length > 1 ? ` and ${counted(within.length - 1, 'other')}` : '') : 'none';
+}
+
 function pointDetail(lane, point) {
   const { device } = lane;
   const name = lane.pointNames[point];
   return [
     h('div.detail-head', {}, h('h3', {}, names.label[name]), h('span.big', {}, pointText(lane, point))),
     h('dl.pairs', {},
-      pair('Lane', device.laneLabel(lane.index)), pair('Source', h('code', {}, sourceText(name))),
+      pair(device.isHost ? 'Thread' : 'Lane', device.laneLabel(lane.index)), pair('Source', h('code', {}, sourceText(name))),
       pair('At', whenText(device, lane.pointTimes[point]))),
   ];
 }

@@ -8,7 +8,7 @@ names.file = names.file.map(visible);
 ops.name = ops.name.map(visible);
 const opCount = ops.program.length;
 const RISC_SHORT = ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'];
-const KIND_WORDS = ['event', 'value', 'sum'];
+const KIND_WORDS = ['event', 'value', 'sum', 'message', 'signpost', 'frame'];
 
 /** Index of the first entry of `count` for which `isPast` holds; they must come last. */
 function partitionPoint(count, isPast) {
@@ -35,6 +35,9 @@ class Device {
   get label() { return `device ${this.chip_id}`; }
   coreLabel(core) { return this.cores[core].join('-'); }
   laneLabel(lane) { return `${this.coreLabel(this.lanes.core[lane])} ${facts.riscs[this.lanes.risc[lane]]}`; }
+  /** What is written beside a lane. */
+  laneTitle(lane) { return facts.riscs[this.lanes.risc[lane]]; }
+  hueOf(lane) { return RISC_HUES[this.lanes.risc[lane]]; }
 
   /** Nanoseconds since the trace's origin at a cycle since the chip's first. */
   nsAt(cycle) { return this.along(cycle, 0, 1); }
@@ -204,13 +207,13 @@ const unit = { isTime: false, listeners: [] };
 /** A duration of a chip in the unit that is chosen. */
 function cyclesText(cycles, device = devices[0]) {
   if (cycles === null || cycles === undefined) return '';
-  return unit.isTime ? timeText(cycles / (device?.ghz ?? 1)) : grouped(cycles);
+  return unit.isTime || device?.isHost ? timeText(cycles / (device?.ghz ?? 1)) : grouped(cycles);
 }
 /** The same with its unit. */
-const cyclesWords = (cycles, device) => cyclesText(cycles, device) + (unit.isTime ? '' : ' cycles');
+const cyclesWords = (cycles, device) => cyclesText(cycles, device) + (unit.isTime || device?.isHost ? '' : ' cycles');
 /** Both units. */
 function bothText(cycles, device = devices[0]) {
-  return `${grouped(cycles)} cycles · ${timeText(cycles / device.ghz)}`;
+  return device.isHost ? timeText(cycles) : `${grouped(cycles)} cycles · ${timeText(cycles / device.ghz)}`;
 }
 
 // Colours.
@@ -231,8 +234,8 @@ const fillOf = (hue, chroma = 0.085) =>
 /** A colour for a mark. */
 const markOf = (hue, chroma = 0.13) =>
   isDark.matches ? `oklch(0.74 ${chroma} ${hue})` : `oklch(0.6 ${chroma} ${hue})`;
-const zoneFill = (name, risc) =>
-  names.is_frame[name] ? fillOf(RISC_HUES[risc], 0.028) : fillOf(hueOfName.get(name) ?? 250);
+const zoneFill = (name, hue) =>
+  names.is_frame[name] ? fillOf(hue, 0.028) : fillOf(hueOfName.get(name) ?? 250);
 const opNames = [...new Set(ops.name)];
 const opHue = (op) => hasHostNames
   ? HUES[opNames.indexOf(ops.name[op]) % HUES.length]

@@ -1,7 +1,7 @@
 // The timeline's rows, and how they are drawn: only what is in sight, and of what is finer
 // than a pixel only how much of the pixel it fills.
 
-const GUTTER = 124, RULER = 24, OP_HEIGHT = 24, HEAD_HEIGHT = 22, LEVEL_HEIGHT = 17, STRIP_HEIGHT = 4;
+const GUTTER = 124, RULER = 24, OP_HEIGHT = 24, HEAD_HEIGHT = 22, LEVEL_HEIGHT = 17, STRIP_HEIGHT = 4, PLOT_HEIGHT = 34;
 const FONT = '11px system-ui, sans-serif';
 
 const scene = {
@@ -31,8 +31,8 @@ function layRows() {
   const rows = [];
   let y = 0;
   const push = (row) => { rows.push({ ...row, y }); y += row.height; };
-  for (const device of devices) {
-    if (devices.length > 1) push({ kind: 'device', device, height: HEAD_HEIGHT });
+  for (const device of tracks) {
+    if (tracks.length > 1) push({ kind: 'device', device, height: HEAD_HEIGHT });
     const levels = device.opIndices.reduce((most, op) => Math.max(most, ops.row[op] + 1), 0);
     if (levels) push({ kind: 'ops', device, height: levels * OP_HEIGHT + 6 });
     device.cores.forEach((_, core) => {
@@ -41,11 +41,12 @@ function layRows() {
         push({ kind: 'core', device, core, height: Math.max(20, lanes.length * (STRIP_HEIGHT + 1) + 6) });
         return;
       }
-      push({ kind: 'head', device, core, height: HEAD_HEIGHT });
+      if (!device.isHost) push({ kind: 'head', device, core, height: HEAD_HEIGHT });
       for (const lane of lanes) {
         push({ kind: 'lane', device, core, lane, height: Math.max(1, device.lanes.levels[lane]) * LEVEL_HEIGHT + (device.lanes.points[lane] ? 9 : 0) + 6 });
       }
     });
+    if (device.isHost) device.plots.forEach((_, plot) => push({ kind: 'plot', device, plot, height: PLOT_HEIGHT }));
   }
   scene.rows = rows;
   scene.height = y;
@@ -76,14 +77,14 @@ function drawScene(surface, width, height, scrollTop, onOpened) {
   surface.rect(0, RULER, width, height - RULER);
   surface.clip();
   drawBeyond(surface, width, height, palette);
-  const scales = devices.map((device) => scaleOf(device, width));
+  const scales = new Map(tracks.map((device) => [device, scaleOf(device, width)]));
   for (const row of rowsBetween(scrollTop, scrollTop + height - RULER)) {
     const y = RULER + row.y - scrollTop;
-    const draw = { device: drawDevice, ops: drawOps, core: drawCore, head: drawHead, lane: drawLane }[row.kind];
+    const draw = { device: drawDevice, ops: drawOps, core: drawCore, head: drawHead, lane: drawLane, plot: drawPlot }[row.kind];
     surface.save();
     surface.beginPath();
     surface.rect(GUTTER, y, width - GUTTER, row.height);
-    draw({ surface, row, y, width, palette, scale: scales[row.device.index], onOpened });
+    draw({ surface, row, y, width, palette, scale: scales.get(row.device), onOpened });
     surface.restore();
   }
   drawMeasure(surface, width, height, palette);
@@ -143,6 +144,12 @@ function label(surface, text, y, palette, { isStrong = false, hue, indent = 0 } 
   surface.font = FONT;
 }
 
+/** A label, cut to the room that labels have. */
+function cutLabel(surface, text) {
+  const room = GUTTER - 16, width = surface.measureText(text).width;
+  return width <= room ? text : `${text.slice(0, Math.max(1, Math.floor(text.length * room / width) - 1))}…`;
+}
+
 function drawDevice({ surface, row, y, width, palette }) {
   surface.fillStyle = palette.soft;
   surface.fillRect(0, y, width, row.height);
@@ -196,16 +203,15 @@ function outline(surface, x, y, width, height, palette) {
 
 function drawCore({ surface, row, y, palette, scale, width, onOpened }) {
   const { device, core } = row;
-  label(surface, `▸ ${device.coreLabel(core)}`, y + row.height / 2, palette);
+  label(surface, cutLabel(surface, `▸ ${device.coreLabel(core)}`), y + row.height / 2, palette);
   surface.fillStyle = palette.line;
   surface.fillRect(GUTTER, y + row.height - 1, width - GUTTER, 1);
   const lanes = openedLanes(device, core, onOpened);
   surface.clip();
   lanes.forEach((lane, i) => {
-    const risc = device.lanes.risc[lane.index];
     const top = y + 3 + i * (STRIP_HEIGHT + 1);
     const depth = Math.min(1, lane.levels.length - 1);
-    if (depth >= 0) drawLevel(surface, lane, depth, scale, top, STRIP_HEIGHT, width, () => markOf(RISC_HUES[risc]));
+    if (depth >= 0) drawLevel(surface, lane, depth, scale, top, STRIP_HEIGHT, width, () => markOf(device.hueOf(lane.index)));
     drawLosses(surface, lane, scale, top, STRIP_HEIGHT, palette);
   });
 }
@@ -225,8 +231,9 @@ function drawHead({ surface, row, y, width, palette }) {
 
 function drawLane({ surface, row, y, width, palette, scale, onOpened }) {
   const { device, core } = row;
-  const risc = device.lanes.risc[row.lane];
-  label(surface, facts.riscs[risc], y + LEVEL_HEIGHT / 2 + 2, palette, { hue: RISC_HUES[risc], indent: 12 });
+  const hue = device.hueOf(row.lane);
+  if (device.isHost) label(surface, cutLabel(surface, `▾ ${device.laneTitle(row.lane)}`), y + LEVEL_HEIGHT / 2 + 2, palette);
+  else label(surface, device.laneTitle(row.lane), y + LEVEL_HEIGHT / 2 + 2, palette, { hue, indent: 12 });
   surface.fillStyle = palette.line;
   surface.fillRect(GUTTER, y + row.height - 1, width - GUTTER, 1);
   const lane = openedLanes(device, core, onOpened).find((lane) => lane.index === row.lane);
@@ -235,7 +242,7 @@ function drawLane({ surface, row, y, width, palette, scale, onOpened }) {
   const top = y + 3 + (lane.pointNames.length ? 9 : 0);
   for (let depth = 0; depth < lane.levels.length; depth++) {
     drawLevel(surface, lane, depth, scale, top + depth * LEVEL_HEIGHT, LEVEL_HEIGHT - 1, width,
-      (zone) => zoneFill(lane.names[zone], risc), palette);
+      (zone) => zoneFill(lane.names[zone], hue), palette);
   }
   drawPoints(surface, lane, scale, y + 3, palette);
   drawLosses(surface, lane, scale, y + 2, row.height - 4, palette);
@@ -307,7 +314,7 @@ function drawZone(surface, lane, zone, x0, x1, top, height, fill, palette) {
   }
 }
 
-/** Events as diamonds, values as ticks, sums as rings, above a lane's zones. */
+/** Events, signposts and frames as diamonds, values as ticks, sums and messages as rings, above a lane's zones. */
 function drawPoints(surface, lane, scale, top, palette) {
   const times = lane.pointTimes;
   let lastPixel = -1;
@@ -318,7 +325,7 @@ function drawPoints(surface, lane, scale, top, palette) {
     surface.fillStyle = scene.selected?.point === i && scene.selected.lane === lane ? palette.accent : palette.muted;
     surface.beginPath();
     if (lane.pointKinds[i] === 1) surface.rect(x - 0.75, top, 1.5, 7);
-    else if (lane.pointKinds[i] === 0) {
+    else if ([0, 4, 5].includes(lane.pointKinds[i])) {
       surface.moveTo(x, top); surface.lineTo(x + 3.5, top + 3.5); surface.lineTo(x, top + 7); surface.lineTo(x - 3.5, top + 3.5);
     } else surface.arc(x, top + 3.5, 3, 0, 2 * Math.PI);
     surface.fill();
@@ -362,6 +369,7 @@ function hitAt(x, y, width, scrollTop) {
   const row = scene.rows[partitionPoint(scene.rows.length, (i) => scene.rows[i].y > top) - 1];
   if (!row || top > row.y + row.height) return null;
   const { device, core } = row;
+  if (row.kind === 'plot') return plotPointAt(row.plot, device.cycleAt(scene.view.start) + (x - GUTTER) / scaleOf(device, width).perCycle);
   if (x < GUTTER || row.kind === 'head') return row.core === undefined ? null : { device, core };
   const scale = scaleOf(device, width);
   const cycle = scale.first + (x - GUTTER) / scale.perCycle;

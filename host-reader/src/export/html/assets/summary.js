@@ -28,7 +28,7 @@ function buildHeader() {
     devices.length > 1 ? `${devices.length} × ${listed(archs)}` : archs[0],
     clocks.length > 2 ? `${clocks.length} clocks` : listed(clocks),
     counted(coreCount, 'core'), counted(laneCount, 'lane'), counted(opCount, 'op'),
-    counted(facts.zone_count, 'zone'), `${timeText(facts.span_ns)} recorded`,
+    counted(facts.zone_count, 'zone'), host && `${counted(host.zone_count, 'zone')} of ${counted(host.cores.length, 'thread')} of the host`, `${timeText(facts.span_ns)} recorded`,
   ].filter(Boolean).join(' · ');
   const choose = (isTime) => () => {
     unit.isTime = isTime;
@@ -59,6 +59,9 @@ function verdict(hasLink = true) {
   const hidden = doubtOf('hidden_by_filter_zones') + doubtOf('hidden_by_filter_points') + doubtOf('hidden_by_filter_ops');
   if (hidden) words.push(h('strong', {}, 'A filter hides part of it'), `: ${facts.doubts
     .filter(([key]) => key.startsWith('hidden_by_filter_')).map(([key, count]) => `${grouped(count)} ${key.slice(17).replaceAll('_', ' ')}`).join(', ')}. `);
+  const dropped = doubtOf('dropped_host_events');
+  if (dropped) words.push(h('strong', {}, `${counted(dropped, 'event')} of the host`), ` ${dropped === 1 ? 'was' : 'were'} dropped: its recorder had no room. `);
+  if (doubtOf('host_is_not_on_clock_of_chips')) words.push(h('strong', {}, 'The host has another clock'), ': its times cannot be compared with those of chips. ');
   const isDoubtful = words.length > 0;
   const isEmpty = !facts.zone_count && !facts.point_count;
   if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
@@ -93,6 +96,11 @@ function buildSummary() {
       const inside = facts.zones.self_cycles.reduce((sum, cycles) => sum + cycles, 0);
       parts.push(figure('Most cycles in', h('button.link', { type: 'button', onclick: () => showZone(facts.zones.longest[row]) }, label),
         `${percentText(facts.zones.self_cycles[row] / inside)} of all RISC time`));
+    }
+    const { zones } = facts.host ?? {};
+    if (zones?.name.length) {
+      const most = zones.self_ns.reduce((best, ns, i) => ns > zones.self_ns[best] ? i : best, 0);
+      parts.push(figure('Host most in', names.label[zones.name[most]], `${timeText(zones.self_ns[most])} in ${counted(zones.count[most], 'zone')}`));
     }
     figures.replaceChildren(...parts);
   };

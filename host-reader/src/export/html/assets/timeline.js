@@ -19,6 +19,7 @@ function buildTimeline() {
   section.append(timeline.mini, timeline.scroller, timeline.detail, timeline.tip);
   if (coreCount <= 2) for (const device of devices) device.cores.forEach((_, core) => scene.expanded.add(coreKey(device.index, core)));
   else if (devices[0]?.cores.length) scene.expanded.add(coreKey(0, 0));
+  if (host && host.cores.length <= 8) host.cores.forEach((thread) => scene.expanded.add(coreKey(host.index, thread)));
   listenToCanvas();
   listenToMini();
   new ResizeObserver(() => redraw()).observe(timeline.scroller);
@@ -176,6 +177,7 @@ function hover(x, y, event) {
 
 function tipLines(hit) {
   const title = (text) => h('strong', {}, text);
+  if (hit.plot !== undefined) return [title(host.plots[hit.plot].name), h('div', {}, String(hit.value)), h('div.muted', {}, `${timeText(hit.time)} from the start`)];
   if (hit.op !== undefined) return [title(opLabel(hit.op)), h('div', {}, bothText(ops.duration_cycles[hit.op], opDevice(hit.op))), h('div.muted', {}, counted(ops.core_count[hit.op], 'core'))];
   if (hit.zone !== undefined) return [title(names.label[hit.lane.names[hit.zone]]), h('div', {}, bothText(hit.lane.cycles(hit.zone), hit.lane.device)), h('div.muted', {}, hit.lane.device.laneLabel(hit.lane.index))];
   if (hit.point !== undefined) return [title(names.label[hit.lane.pointNames[hit.point]]), h('div', {}, pointText(hit.lane, hit.point))];
@@ -225,7 +227,7 @@ function toggleCore(device, core) {
 
 function toggleCores() {
   if (scene.expanded.size) scene.expanded.clear();
-  else for (const device of devices) device.cores.forEach((_, core) => scene.expanded.add(coreKey(device.index, core)));
+  else for (const device of tracks) device.cores.forEach((_, core) => scene.expanded.add(coreKey(device.index, core)));
   relay();
 }
 

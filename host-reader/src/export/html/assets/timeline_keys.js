@@ -46,12 +46,13 @@ function climb(by) {
   const row = lanes[at + by];
   const other = row?.device.opened.get(row.core)?.find((other) => other.index === row.lane);
   if (!other?.levels.length) return;
-  const place = Math.max(0, other.placeAt(0, lane.starts[zone]));
+  const place = Math.max(0, other.placeAt(0, other.device.cycleAt(lane.device.nsAt(lane.starts[zone]))));
   goTo(other, other.levels[0].zones[place]);
 }
 
 function selectFirst() {
-  const row = rowsBetween(timeline.scroller.scrollTop, timeline.scroller.scrollTop + timeline.scroller.clientHeight).find((row) => row.kind === 'lane');
+  const rows = rowsBetween(timeline.scroller.scrollTop, timeline.scroller.scrollTop + timeline.scroller.clientHeight).filter((row) => row.kind === 'lane');
+  const row = rows.find(({ device }) => !device.isHost) ?? rows[0];
   const lane = row?.device.opened.get(row.core)?.find((lane) => lane.index === row.lane);
   if (!lane?.levels.length) return;
   const place = Math.max(0, lane.placeAt(0, lane.device.cycleAt(scene.view.start)));
