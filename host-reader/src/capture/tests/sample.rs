@@ -6,25 +6,31 @@
 //! cargo test -p host-reader writes_the_sample_capture -- --ignored
 //! ```
 //!
-//! and keep the samples of older versions as they are.
+//! and keep the samples of older versions as they are. Sections may only be added at the end.
 
 use super::*;
 use crate::{
     anomaly::AnomalyKind,
     clock::{PingBurst, Tile, TwoWayPing},
+    host::{HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
     mesh::{
         AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
         LogicalCoord,
     },
     names::{ZoneSource, ZoneTable},
+    probe_cost::{ProbeCost, ProbeCosts},
     read::{GenerationChoice, ReadOptions},
 };
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 use wire::{CoreKind, RunHostId};
 
 const IDENTITY: CaptureIdentity =
     CaptureIdentity { id: 0x6B70_726F_6600_0001, created_unix_ns: 1_767_225_600_000_000_000 };
+
+/// Of the sample as the first readers of version 1.0 knew it, without the kinds that came later.
+const FIRST_SECTIONS_BYTES: usize = 1560;
+const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
 fn sample_path() -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/kprof");
@@ -94,6 +100,58 @@ fn ledger() -> LossLedger {
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::L1Full, program };
     ledger.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
     ledger
+}
+
+/// What a later reader of this version entered: a cause that the first ones did not know.
+fn late_ledger() -> LossLedger {
+    let mut ledger = LossLedger::default();
+    let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::ValidateOff, program: None };
+    ledger.enter(key, LossTotals { zones: 4, ..LossTotals::default() });
+    ledger
+}
+
+fn probe_costs() -> ProbeCosts {
+    let mut costs = ProbeCosts::default();
+    let cost = ProbeCost {
+        empty_zone_cycles: 15,
+        nested_zone_cycles: 29,
+        data_cycles: 22,
+        wide_data_cycles: 28,
+        event_cycles: 20,
+    };
+    costs.insert(2, Risc::Brisc, cost);
+    costs
+}
+
+fn host_recording() -> HostRecording {
+    let event = |time_ns, kind, text: Option<&str>| HostEvent {
+        source: 0,
+        time_ns,
+        kind,
+        text: text.map(Into::into),
+    };
+    let events = vec![
+        event(100, HostEventKind::Message, Some("begin")),
+        event(110, HostEventKind::Signpost, Some("warm")),
+        event(120, HostEventKind::Plot { value: -0.5 }, None),
+        event(90, HostEventKind::Zone { end_ns: 130, depth: 1 }, Some("of two")),
+        event(140, HostEventKind::FrameMark, None),
+    ];
+    let thread = HostThread {
+        number: 1,
+        name: "main".into(),
+        events,
+        open_zone_count: 1,
+        dropped: HostDrops { zones: 1, others: 2, texts: 3 },
+    };
+    HostRecording {
+        process_id: 77,
+        sources: vec![HostSource::new("Enqueue", "run", "/h/h.rs", 9)],
+        threads: vec![thread],
+        ops: Vec::new(), // They have a section of their own.
+        dropped_op_count: 5,
+        late_event_count: 6,
+    }
 }
 
 /// A run of BRISC whose firmware and kernel zones opened and closed.
@@ -189,6 +247,9 @@ fn sample() -> Vec<u8> {
         .with(&ops())
         .with(&HostEvents { bytes: vec![1, 2, 3].into() })
         .with(&ledger())
+        .with(&late_ledger())
+        .with(&probe_costs())
+        .with(&host_recording())
         .bytes
 }
 
@@ -196,6 +257,9 @@ fn sample() -> Vec<u8> {
 fn the_sample_of_this_version_is_what_this_version_writes() {
     let committed = std::fs::read(sample_path()).unwrap();
     assert_eq!(committed, sample(), "the bytes of a version that was given out never change");
+    let of_first_readers =
+        committed.get(..FIRST_SECTIONS_BYTES).map(|bytes| crc32fast::hash(bytes));
+    assert_eq!(of_first_readers, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
 }
 
 #[test]
@@ -217,8 +281,13 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::OpMetadata(ops()),
         Content::HostEvents(HostEvents { bytes: vec![1, 2, 3].into() }),
         Content::Ledger(ledger()),
+        Content::Ledger(late_ledger()),
+        Content::ProbeCosts(probe_costs()),
+        Content::HostRecording(host_recording()),
     ];
     assert_eq!(contents, expected);
+    let kinds: BTreeSet<_> = capture.sections().map(|section| section.kind).collect();
+    assert_eq!(kinds, SectionKind::ALL.into_iter().collect(), "a sample of every kind");
 }
 
 #[test]
