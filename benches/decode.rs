@@ -10,10 +10,12 @@
 //!   the operating system's work on new pages is part of the time;
 //! - `fill_and_keep`: fresh memory of the size of the decoded columns, only written to: what no
 //!   decoder that keeps 12 bytes for each record can go below;
-//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, as a read
-//!   does it: lanes side by side on all processors, and on one for comparison;
+//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, by a
+//!   [`ZoneGathering`] that keeps no records: on all processors, and on one for comparison;
 //! - `set_of_records`: decoded one marker at a time into ordered sets of fat records, the way
-//!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane.
+//!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane. Each marker's
+//!   name and place are copied out of the table of sources and the record into its set, its core
+//!   is looked up, and the smallest time kept; nothing is paired or summed up.
 //!
 //! Each also asserts what it found. The figures to compare are bytes per second, of two lines
 //! that treat memory alike. Where the operating system gives large pages to those who ask,
@@ -24,16 +26,16 @@ use criterion::{
     measurement::WallTime,
 };
 use host_reader::{
-    analysis::{ZoneGrouping, paired_zone_statistics},
-    decode::{CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState},
+    analysis::{ZoneGathering, ZoneGrouping},
+    decode::{
+        CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState, UndecodedLane,
+    },
     lane::{Lane as Columns, LaneId},
     mesh::Noc0Coord,
-    readout::{ChipSummary, DeviceReadout, Readout},
+    names::ZoneTable,
+    readout::ChipSummary,
 };
-use rayon::{
-    ThreadPool, ThreadPoolBuilder,
-    prelude::{IntoParallelRefIterator, ParallelIterator},
-};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::{
     collections::{BTreeSet, HashMap},
     hint::black_box,
@@ -162,23 +164,26 @@ fn decode_into(lane: &Lane, memory: Columns) -> DecodedLane {
     decoder.finish().0
 }
 
-/// A readout of everything, as a read gives it.
-fn readout(lanes: &[Lane]) -> Readout {
+/// Zones that statistics are made of, as a read that keeps no records makes them.
+fn zones_in_statistics(lanes: &[Lane]) -> (u64, ZoneGathering) {
     let chip = ChipSummary {
         chip_id: 0,
         arch: "wormhole_b0".to_owned(),
         aiclk_mhz: 1000,
         max_compute_cores: Some(CORE_COUNT.into()),
     };
-    let lanes = lanes.par_iter().map(|lane| decode(lane).lane).collect();
-    let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
-    Readout { devices: vec![device], ..Readout::default() }
-}
-
-/// Zones that the statistics are of.
-fn zones_in_statistics(readout: &Readout) -> u64 {
-    let (statistics, _) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
-    statistics.iter().map(|zone| zone.cycles.count).sum()
+    let undecoded = lanes.iter().map(|lane| UndecodedLane {
+        context: lane.context,
+        state: LaneState::default(),
+        pieces: vec![(0, lane.words.as_slice())],
+    });
+    let names = ZoneTable::new();
+    let mut gathering = ZoneGathering::new(ZoneGrouping::ByRisc);
+    let gathered = gathering.decode(&chip, undecoded.collect(), &names);
+    assert!(gathered.anomalies.is_empty() && gathered.losses.is_empty());
+    let (statistics, anomalies) = gathering.statistics(&names);
+    assert!(anomalies.is_empty());
+    (statistics.iter().map(|zone| zone.cycles.count).sum(), gathering)
 }
 
 /// A record with everything in it, as upstream's reader keeps for each marker.
@@ -199,34 +204,66 @@ struct FatRecord {
     keywords: [bool; 17],
 }
 
-type Sources = HashMap<u16, (String, String, u64)>;
+/// What is known of a marker's id: name, file, line, and which keywords the name has.
+#[derive(Clone, Default)]
+struct Source {
+    name: String,
+    file: String,
+    line: u64,
+    keywords: [bool; 17],
+}
+
+type Sources = HashMap<u16, Source>;
 
 fn sources() -> Sources {
     let file = "/proj/tt_metal/kernels/dataflow/reader_unary_interleaved.cpp";
-    let source = |id| (id, (format!("ZONE-NUMBER-{id}-OF-THE-KERNEL"), file.to_owned(), 10));
+    let source = |id| {
+        let name = format!("ZONE-NUMBER-{id}-OF-THE-KERNEL");
+        let keywords = [name.contains("-FW"); 17];
+        (id, Source { name, file: file.to_owned(), line: 10, keywords })
+    };
     (0..=u16::MAX).filter(|id| *id < 300 || *id == 0xFC0D).map(source).collect()
 }
 
-/// Walks a lane pair by pair, looks names up and inserts copies into an ordered set.
-fn set_of_records(lane: &Lane, sources: &Sources) -> BTreeSet<FatRecord> {
-    let mut records = BTreeSet::new();
-    let mut program = 0;
-    let mut at = 0;
-    while at + 1 < lane.words.len() {
-        let (header, low) = (Header(lane.words[at]), lane.words[at + 1]);
-        if !header.is_marker() {
-            program = lane.words[at + 3];
-            at += 4;
-            continue;
+/// What the naive reader fills, lane after lane.
+#[derive(Default)]
+struct NaiveReader {
+    sets: Vec<BTreeSet<FatRecord>>,
+    contexts: BTreeSet<(u32, (u16, u16))>,
+    smallest_timestamp: Option<u64>,
+}
+
+impl NaiveReader {
+    /// Walks a lane pair by pair and inserts a record for each marker.
+    fn read(&mut self, lane: &Lane, sources: &Sources) {
+        self.sets.push(BTreeSet::new());
+        let mut program = 0;
+        let mut at = 0;
+        while at + 1 < lane.words.len() {
+            let (header, low) = (Header(lane.words[at]), lane.words[at + 1]);
+            if !header.is_marker() {
+                program = lane.words[at + 3];
+                at += 4;
+                continue;
+            }
+            let Some(kind) = header.kind() else { break };
+            if !header.is_empty() {
+                let data = lane.words.get(at + 2..at + 2 + kind.payload_words()).unwrap_or(&[]);
+                self.insert(fat_record(lane, (header, low), program, data, sources));
+            }
+            at += kind.record_words();
         }
-        let Some(kind) = header.kind() else { break };
-        if !header.is_empty() {
-            let data = lane.words.get(at + 2..at + 2 + kind.payload_words()).unwrap_or(&[]);
-            records.insert(fat_record(lane, (header, low), program, data, sources));
-        }
-        at += kind.record_words();
     }
-    records
+
+    /// Copies the record into its set and sees to what is kept for each core.
+    fn insert(&mut self, record: FatRecord) {
+        if let Some(set) = self.sets.last_mut() {
+            set.insert(black_box(&record).clone());
+        }
+        self.contexts.insert((record.chip, record.core));
+        let smallest = self.smallest_timestamp.unwrap_or(record.timestamp);
+        self.smallest_timestamp = Some(smallest.min(record.timestamp));
+    }
 }
 
 fn fat_record(
@@ -236,7 +273,8 @@ fn fat_record(
     data: &[u32],
     sources: &Sources,
 ) -> FatRecord {
-    let (name, file, line) = sources.get(&header.id().0).cloned().unwrap_or_default();
+    let source = sources.get(&header.id().0).cloned().unwrap_or_default();
+    let Source { name, file, line, keywords } = source;
     let LaneId { chip_id, core, .. } = lane.context.lane;
     FatRecord {
         timestamp: header.time(low).0,
@@ -248,7 +286,7 @@ fn fat_record(
         program,
         data: data.iter().fold(0, |value, &word| value << 32 | u64::from(word)),
         op_name: String::new(),
-        keywords: [name.contains("-FW"); 17],
+        keywords,
         name,
         file,
         line,
@@ -366,9 +404,9 @@ fn bench_statistics(group: &mut Group<'_>, lanes: &[Lane]) {
     let data = lanes.iter().map(|lane| lane.data_count).sum::<usize>();
     let zones = (record_count(lanes) - data) / 2;
     let run = || {
-        let readout = readout(lanes);
-        assert_eq!(zones_in_statistics(&readout), zones as u64);
-        readout
+        let (count, gathering) = zones_in_statistics(lanes);
+        assert_eq!(count, zones as u64);
+        gathering
     };
     for (name, threads) in [("one_thread", threads(1)), ("all_threads", threads(0))] {
         group.bench_function(format!("decode_pair_statistics/{name}"), |bench| {
@@ -391,9 +429,11 @@ fn bench_set(group: &mut Group<'_>, some: &[&Lane]) {
         bench.iter_batched(
             || (),
             |()| {
-                let sets: Vec<_> = some.iter().map(|lane| set_of_records(lane, &sources)).collect();
-                assert_eq!(sets.iter().map(BTreeSet::len).sum::<usize>(), some_records);
-                sets
+                let mut reader = NaiveReader::default();
+                some.iter().for_each(|lane| reader.read(lane, &sources));
+                let count: usize = reader.sets.iter().map(BTreeSet::len).sum();
+                assert_eq!(count, some_records);
+                reader
             },
             BatchSize::PerIteration,
         );

@@ -166,6 +166,12 @@ impl AnomalyLog {
         }));
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// How often each kind occurred.
     pub fn counts(&self) -> impl Iterator<Item = (AnomalyKind, u64)> {
         self.counts.iter().map(|(&kind, &count)| (kind, count))

@@ -82,6 +82,12 @@ impl RecordHead {
         self.0 >> 24 <= PacketKind::ZoneEnd as u32
     }
 
+    /// Of a zone's start, the record that its end has.
+    #[inline]
+    pub(crate) const fn end_of_start(self) -> Self {
+        Self(self.0 | (PacketKind::ZoneEnd as u32) << 24)
+    }
+
     /// How many 64-bit values the record has in [`Lane::data`].
     #[must_use]
     #[inline]

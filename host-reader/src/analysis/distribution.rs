@@ -1,6 +1,9 @@
 //! Exact statistics of a set of durations.
 
-use super::span::cycles_to_ns;
+use super::{
+    ranks::{Cycles, extremes, values_at},
+    span::cycles_to_ns,
+};
 
 /// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
 ///
@@ -34,31 +37,33 @@ pub struct CycleStatistics {
 }
 
 impl CycleStatistics {
-    /// Statistics of `durations`, which are reordered; all zero if there are none.
+    /// Statistics of `durations`; all zero if there are none.
     ///
     /// # Cost
-    /// Linear: selection, no full sort.
+    /// Linear: nothing is sorted.
     ///
     /// ```
     /// use host_reader::analysis::CycleStatistics;
-    /// let cycles = CycleStatistics::of(&mut [40, 10, 30, 21], 1000);
+    /// let cycles = CycleStatistics::of(&[40, 10, 30, 21], 1000);
     /// assert_eq!((cycles.median_cycles, cycles.p99_cycles, cycles.total_ns), (25, 40, Some(101)));
     /// ```
     #[must_use]
-    pub fn of(durations: &mut [u64], aiclk_mhz: u32) -> Self {
-        Self::of_any(durations, aiclk_mhz)
+    pub fn of(durations: &[u64], aiclk_mhz: u32) -> Self {
+        Self::of_pieces(&[durations], aiclk_mhz)
     }
 
-    /// As [`Self::of`], of durations in any number of bits.
-    pub(super) fn of_any<T: Cycles>(durations: &mut [T], aiclk_mhz: u32) -> Self {
-        let total =
-            durations.iter().fold(0_u64, |total, &cycles| total.saturating_add(cycles.into()));
+    /// As [`Self::of`], of durations that lie in several places, in any number of bits.
+    pub(super) fn of_pieces<T: Cycles>(pieces: &[&[T]], aiclk_mhz: u32) -> Self {
+        let count: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let total = pieces.iter().fold(0_u64, |total, piece| total.saturating_add(T::total(piece)));
+        let (min, max) = extremes(pieces);
+        let last = count.saturating_sub(1);
+        let ranks = [last / 2, count / 2, last - count / 100];
+        let [lower, upper, p99] = values_at(pieces, (min, max), ranks);
+        let median = u64::midpoint(lower, upper);
         let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
-        let (min, max) = extremes(durations);
-        let p99 = nearest_rank(durations, 99);
-        let median = median(durations);
         Self {
-            count: durations.len() as u64,
+            count: count as u64,
             total_cycles: total,
             min_cycles: min,
             median_cycles: median,
@@ -79,36 +84,6 @@ impl CycleStatistics {
     }
 }
 
-/// A duration in 32 or 64 bits.
-pub(super) trait Cycles: Copy + Ord + Into<u64> {}
-
-impl<T: Copy + Ord + Into<u64>> Cycles for T {}
-
-fn extremes<T: Cycles>(durations: &[T]) -> (u64, u64) {
-    let min = durations.iter().copied().min().map_or(0, T::into);
-    let max = durations.iter().copied().max().map_or(0, T::into);
-    (min, max)
-}
-
-fn nearest_rank<T: Cycles>(durations: &mut [T], percent: usize) -> u64 {
-    if durations.is_empty() {
-        return 0;
-    }
-    let rank = (durations.len() * percent).div_ceil(100);
-    (*durations.select_nth_unstable(rank - 1).1).into()
-}
-
-fn median<T: Cycles>(durations: &mut [T]) -> u64 {
-    if durations.is_empty() {
-        return 0;
-    }
-    let is_even = durations.len().is_multiple_of(2);
-    let middle = durations.len() / 2;
-    let (below, &mut upper, _) = durations.select_nth_unstable(middle);
-    let lower = below.iter().copied().max().filter(|_| is_even).unwrap_or(upper);
-    u64::midpoint(lower.into(), upper.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,13 +91,13 @@ mod tests {
 
     #[test]
     fn nothing_has_statistics_of_zero() {
-        assert_eq!(CycleStatistics::of(&mut [], 1000).count, 0);
-        assert_eq!(CycleStatistics::of(&mut [7], 0).max_ns, None);
+        assert_eq!(CycleStatistics::of(&[], 1000).count, 0);
+        assert_eq!(CycleStatistics::of(&[7], 0).max_ns, None);
     }
 
     #[test]
     fn totals_beyond_64_bits_saturate() {
-        let cycles = CycleStatistics::of(&mut [u64::MAX, u64::MAX], 1000);
+        let cycles = CycleStatistics::of(&[u64::MAX, u64::MAX], 1000);
         assert_eq!((cycles.total_cycles, cycles.median_cycles), (u64::MAX, u64::MAX));
     }
 
@@ -131,7 +106,7 @@ mod tests {
         fn percentiles_equal_those_of_a_full_sort(
             mut durations in prop::collection::vec(any::<u32>().prop_map(u64::from), 1..300),
         ) {
-            let cycles = CycleStatistics::of(&mut durations.clone(), 1000);
+            let cycles = CycleStatistics::of(&durations, 1000);
             durations.sort_unstable();
             let n = durations.len();
             let middle = (durations[(n - 1) / 2] + durations[n / 2]) / 2;

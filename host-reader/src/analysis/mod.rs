@@ -5,6 +5,7 @@
 //! | how long did each launch of each program take? | [`ops_of`] |
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
+//! | the same, where no records are kept | [`ZoneGathering`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | all of it at once | [`Report`] |
 //!
@@ -16,17 +17,23 @@
 mod cases;
 mod distribution;
 mod figures;
+mod gathering;
+#[cfg(test)]
+mod gathering_properties;
 mod join;
 mod keywords;
 mod latency;
 mod op;
 mod origins;
+mod ranks;
 mod span;
 mod summary;
 mod sums;
+mod tally;
 mod zones;
 
 pub use distribution::CycleStatistics;
+pub use gathering::{GatheredLanes, ZoneGathering};
 pub(crate) use keywords::Keywords;
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use origins::TileOrigins;

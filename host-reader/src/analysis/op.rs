@@ -228,8 +228,8 @@ fn risc_kernels(spans: [Option<Span>; 6]) -> RiscKernels {
 
 fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {
     let bounds = cores.iter().filter_map(|core| core.extents.kernel.bounds());
-    let mut durations: Vec<_> = bounds.map(|(start, end)| end - start).collect();
-    CycleStatistics::of(&mut durations, aiclk_mhz)
+    let durations: Vec<_> = bounds.map(|(start, end)| end - start).collect();
+    CycleStatistics::of(&durations, aiclk_mhz)
 }
 
 fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {

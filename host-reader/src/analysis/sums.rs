@@ -36,12 +36,12 @@ pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
             }
         }
         let first = all.len();
-        all.extend(totals.into_iter().map(|((risc, zone), mut cycles)| SumStatistics {
+        all.extend(totals.into_iter().map(|((risc, zone), cycles)| SumStatistics {
             chip_id: device.chip.chip_id,
             risc,
             marker_id: readout.zones.id(zone),
             name: readout.zones.label(zone).into_owned(),
-            cycles: CycleStatistics::of(&mut cycles, device.chip.aiclk_mhz),
+            cycles: CycleStatistics::of(&cycles, device.chip.aiclk_mhz),
         }));
         all[first..].sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));
     }

@@ -1,15 +1,16 @@
 //! Statistics per zone: how often, how long, and how much of it in zones inside.
 
-use super::{distribution::CycleStatistics, optional_risc_label};
+use super::{
+    distribution::CycleStatistics,
+    optional_risc_label,
+    tally::{Chip, GroupKey, Tally, statistics_of, work_through},
+};
 use crate::{
     anomaly::AnomalyLog,
-    lane::{Lane, ZoneIndex},
     names::ZoneTable,
-    readout::{DeviceReadout, Readout},
-    timeline::{LaneTimeline, Timeline, Zones, pair_lane},
+    readout::Readout,
+    timeline::{DeviceTimeline, LaneLengths, LanePart, RunLengths, Timeline},
 };
-use rayon::prelude::*;
-use std::collections::BTreeMap;
 use wire::Risc;
 
 /// Over which RISCs durations of one zone are put together.
@@ -57,18 +58,23 @@ pub fn zone_statistics(
     timeline: &Timeline,
     grouping: ZoneGrouping,
 ) -> Vec<ZoneStatistics> {
-    let chip_of = |chip_id| {
-        let mut chips = readout.devices.iter().map(|device| &device.chip);
-        chips.find(|chip| chip.chip_id == chip_id)
-    };
-    let statistics = timeline.devices.iter().flat_map(|device| {
-        let aiclk_mhz = chip_of(device.chip_id).map_or(0, |chip| chip.aiclk_mhz);
-        let chip = Chip { chip_id: device.chip_id, aiclk_mhz, names: &readout.zones };
-        let risc = |lane: &LaneTimeline| lane.id.risc;
-        let enter = |gathered: &mut Gathered, lane: &LaneTimeline| gathered.enter(&lane.zones);
-        chip.statistics(&device.lanes, grouping, risc, enter).0
+    let mut lanes = Vec::new();
+    for (chip, device) in timeline.devices.iter().enumerate() {
+        lanes
+            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
+    }
+    let mut tallies: Vec<Tally> = Vec::new();
+    let threads = rayon::current_num_threads();
+    work_through(lanes.into_iter(), (&mut tallies, threads), |tally, (group, lane)| {
+        tally.group(group).enter(&lane.zones);
     });
-    statistics.collect()
+    let chip_of = |device: &DeviceTimeline| {
+        let mut chips = readout.devices.iter().map(|device| &device.chip);
+        let found = chips.find(|chip| chip.chip_id == device.chip_id);
+        Chip { chip_id: device.chip_id, aiclk_mhz: found.map_or(0, |chip| chip.aiclk_mhz) }
+    };
+    let chips: Vec<_> = timeline.devices.iter().map(chip_of).collect();
+    statistics_of(&tallies.iter().collect::<Vec<_>>(), &chips, &readout.zones)
 }
 
 /// What [`zone_statistics`] says, for those who need no timeline.
@@ -100,235 +106,53 @@ pub fn paired_zone_statistics(
     readout: &Readout,
     grouping: ZoneGrouping,
 ) -> (Vec<ZoneStatistics>, AnomalyLog) {
-    let mut all = Vec::new();
-    let mut anomalies = AnomalyLog::default();
-    for DeviceReadout { chip, lanes, .. } in &readout.devices {
-        let (chip_id, aiclk_mhz) = (chip.chip_id, chip.aiclk_mhz);
-        let chip = Chip { chip_id, aiclk_mhz, names: &readout.zones };
-        let enter = |gathered: &mut Gathered, lane: &Lane| {
-            let paired = pair_lane(lane, &readout.zones, &mut gathered.anomalies);
-            gathered.enter(&paired.zones);
-        };
-        let (statistics, of_chip) = chip.statistics(lanes, grouping, |lane| lane.id.risc, enter);
-        all.extend(statistics);
-        anomalies.merge(of_chip);
+    let mut lanes = Vec::new();
+    for (chip, device) in readout.devices.iter().enumerate() {
+        lanes
+            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
     }
-    (all, anomalies)
-}
-
-/// What the statistics of a chip's zones need to know of it.
-#[derive(Clone, Copy)]
-struct Chip<'readout> {
-    chip_id: u32,
-    aiclk_mhz: u32,
-    names: &'readout ZoneTable,
-}
-
-impl Chip<'_> {
-    /// Statistics over lanes of either kind, group by group.
-    fn statistics<Lane: Sync>(
-        self,
-        lanes: &[Lane],
-        grouping: ZoneGrouping,
-        risc: impl Fn(&Lane) -> Risc,
-        enter: impl Fn(&mut Gathered, &Lane) + Sync,
-    ) -> (Vec<ZoneStatistics>, AnomalyLog) {
-        let mut groups: BTreeMap<Option<Risc>, Vec<&Lane>> = BTreeMap::new();
-        for lane in lanes {
-            let risc = (grouping == ZoneGrouping::ByRisc).then(|| risc(lane));
-            groups.entry(risc).or_default().push(lane);
-        }
-        let mut all = Vec::new();
+    let mut workers: Vec<(Pairer, Vec<(usize, AnomalyLog)>)> = Vec::new();
+    let threads = rayon::current_num_threads();
+    let lanes = lanes.into_iter().enumerate();
+    work_through(lanes, (&mut workers, threads), |(pairer, met), (number, (group, lane))| {
         let mut anomalies = AnomalyLog::default();
-        for (risc, lanes) in groups {
-            let gathered = gathered(&lanes, &enter);
-            all.extend(self.group_statistics(risc, gathered.entries));
-            anomalies.merge(gathered.anomalies);
-        }
-        (all, anomalies)
-    }
-
-    fn group_statistics(
-        self,
-        risc: Option<Risc>,
-        entries: Vec<ZoneDurations>,
-    ) -> Vec<ZoneStatistics> {
-        let entries = entries.into_par_iter();
-        let mut statistics: Vec<_> = entries.map(|entry| entry.statistics(self, risc)).collect();
-        statistics.sort_by(|one, other| {
-            let key = |zone: &ZoneStatistics| {
-                (std::cmp::Reverse(zone.cycles.total_cycles), zone.marker_id)
-            };
-            key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
-        });
-        statistics
-    }
-}
-
-/// The durations in these lanes, many lanes at a time.
-fn gathered<Lane: Sync>(
-    lanes: &[&Lane],
-    enter: &(impl Fn(&mut Gathered, &Lane) + Sync),
-) -> Gathered {
-    let pieces = lanes.par_iter().fold(Gathered::default, |mut gathered, lane| {
-        enter(&mut gathered, lane);
-        gathered
+        pairer.enter(group, &LanePart::whole(lane), &readout.zones, &mut anomalies);
+        met.push((number, anomalies));
     });
-    pieces.reduce(Gathered::default, Gathered::merged)
+    let (pairers, met): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+    let chips: Vec<_> = readout.devices.iter().map(|device| Chip::of(&device.chip)).collect();
+    let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
+    let statistics = statistics_of(&tallies, &chips, &readout.zones);
+    (statistics, in_order(met.into_iter().flatten().collect()))
 }
 
-/// Durations by zone.
-#[derive(Default)]
-struct Gathered {
-    entries: Vec<ZoneDurations>,
-    /// Position in `entries` by zone index.
-    positions: Vec<u32>,
-    /// The latest zone and those around it, outermost first.
-    around: Vec<Frame>,
-    /// What pairing met, where the lanes were paired for this.
-    anomalies: AnomalyLog,
+/// What was met in lanes, put together in the order of their numbers.
+fn in_order(mut met: Vec<(usize, AnomalyLog)>) -> AnomalyLog {
+    met.sort_by_key(|&(number, _)| number);
+    let mut anomalies = AnomalyLog::default();
+    met.into_iter().for_each(|(_, of_lane)| anomalies.merge(of_lane));
+    anomalies
 }
 
-/// A zone whose inside is being gone over.
-struct Frame {
-    entry: usize,
-    duration_cycles: u64,
-    /// What its direct children cover.
-    covered_cycles: u64,
-    is_open: bool,
+/// Pairs lanes and gathers their zones' durations, one lane after the other.
+#[derive(Debug, Default)]
+pub(super) struct Pairer {
+    pub(super) tally: Tally,
+    lengths: LaneLengths,
 }
 
-struct ZoneDurations {
-    zone: ZoneIndex,
-    durations: Durations,
-    self_total_cycles: u64,
-    open_zone_count: u64,
-}
-
-/// Durations of any length; nearly all fit 32 bits.
-#[derive(Default)]
-struct Durations {
-    short: Vec<u32>,
-    long: Vec<u64>,
-}
-
-const NO_POSITION: u32 = u32::MAX;
-
-impl Gathered {
-    fn enter(&mut self, zones: &Zones) {
-        let spans = zones.starts.iter().zip(&zones.ends);
-        let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
-        for ((start, end), ((&zone, &depth), flags)) in spans.zip(places) {
-            self.leave(usize::from(depth));
-            let duration_cycles = end.saturating_sub(*start);
-            if let Some(parent) = self.around.last_mut() {
-                parent.covered_cycles = parent.covered_cycles.saturating_add(duration_cycles);
-            }
-            let (entry, is_open) = (self.entry(zone), flags.is_open());
-            self.around.push(Frame { entry, duration_cycles, covered_cycles: 0, is_open });
-        }
-        self.leave(0);
-    }
-
-    /// Enters the zones whose inside has ended, all but so many.
-    #[inline]
-    fn leave(&mut self, depth: usize) {
-        while self.around.len() > depth
-            && let Some(frame) = self.around.pop()
-        {
-            self.entries[frame.entry].add(&frame);
-        }
-    }
-
-    /// Both together.
-    fn merged(mut self, other: Self) -> Self {
-        if self.entries.is_empty() {
-            self.anomalies.merge(other.anomalies);
-            return Self { anomalies: self.anomalies, ..other };
-        }
-        for durations in other.entries {
-            let entry = self.entry(durations.zone);
-            self.entries[entry].append(durations);
-        }
-        self.anomalies.merge(other.anomalies);
-        self
-    }
-
-    #[inline]
-    fn entry(&mut self, zone: ZoneIndex) -> usize {
-        match self.positions.get(zone.0 as usize) {
-            Some(&position) if position != NO_POSITION => position as usize,
-            _ => self.add(zone),
-        }
-    }
-
-    #[cold]
-    fn add(&mut self, zone: ZoneIndex) -> usize {
-        let index = zone.0 as usize;
-        let length = self.positions.len().max(index + 1);
-        self.positions.resize(length, NO_POSITION);
-        self.positions[index] = u32::try_from(self.entries.len()).unwrap_or(NO_POSITION);
-        let durations = Durations::default();
-        self.entries.push(ZoneDurations {
-            zone,
-            durations,
-            self_total_cycles: 0,
-            open_zone_count: 0,
+impl Pairer {
+    pub(super) fn enter(
+        &mut self,
+        group: GroupKey,
+        part: &LanePart<'_>,
+        names: &ZoneTable,
+        anomalies: &mut AnomalyLog,
+    ) {
+        let mut group = self.tally.group(group);
+        self.lengths.of_lane(part, names, anomalies, |run| match run {
+            RunLengths::Nested(zones) => group.enter_whole(zones),
+            RunLengths::Paired(zones) => group.enter(zones),
         });
-        self.entries.len() - 1
-    }
-}
-
-impl Durations {
-    #[inline]
-    fn push(&mut self, cycles: u64) {
-        match u32::try_from(cycles) {
-            Ok(cycles) => self.short.push(cycles),
-            Err(_) => self.long.push(cycles),
-        }
-    }
-
-    fn statistics(&mut self, aiclk_mhz: u32) -> CycleStatistics {
-        if self.long.is_empty() {
-            return CycleStatistics::of_any(&mut self.short, aiclk_mhz);
-        }
-        self.long.extend(self.short.drain(..).map(u64::from));
-        CycleStatistics::of_any(&mut self.long, aiclk_mhz)
-    }
-}
-
-impl ZoneDurations {
-    fn append(&mut self, other: Self) {
-        self.durations.short.extend(other.durations.short);
-        self.durations.long.extend(other.durations.long);
-        self.self_total_cycles = self.self_total_cycles.saturating_add(other.self_total_cycles);
-        self.open_zone_count += other.open_zone_count;
-    }
-
-    #[inline]
-    fn add(&mut self, zone: &Frame) {
-        if zone.is_open {
-            self.open_zone_count += 1;
-            return;
-        }
-        self.durations.push(zone.duration_cycles);
-        let own = zone.duration_cycles.saturating_sub(zone.covered_cycles);
-        self.self_total_cycles = self.self_total_cycles.saturating_add(own);
-    }
-
-    fn statistics(mut self, chip: Chip<'_>, risc: Option<Risc>) -> ZoneStatistics {
-        let names = chip.names;
-        let source = names.sources(self.zone).first();
-        ZoneStatistics {
-            chip_id: chip.chip_id,
-            risc,
-            marker_id: names.id(self.zone),
-            name: names.label(self.zone).into_owned(),
-            source_file: source.map_or_else(String::new, |source| source.file.clone()),
-            source_line: source.map_or(0, |source| source.line),
-            cycles: self.durations.statistics(chip.aiclk_mhz),
-            self_total_cycles: self.self_total_cycles,
-            open_zone_count: self.open_zone_count,
-        }
     }
 }

@@ -12,6 +12,7 @@
 //! | what is skipped, and under which head is it entered? | `damage` |
 //! | how do stamps become times? | `time` |
 //! | what makes it fast? | `block` |
+//! | which lanes are still to be decoded? | `undecoded` |
 //! | what is it all supposed to do, in one page? | `oracle` (tests) |
 //!
 //! # Order of records
@@ -34,12 +35,14 @@ mod damage;
 mod oracle;
 mod peek;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 mod run;
 mod time;
+mod undecoded;
 mod words;
 
 pub use context::{CaptureMode, HostIdForm, LaneContext};
+pub use undecoded::UndecodedLane;
 
 use crate::{
     anomaly::{AnomalyKind, AnomalyLog},

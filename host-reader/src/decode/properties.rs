@@ -18,7 +18,7 @@ const FLAT_ID: u32 = 7;
 const RISC: u32 = 2;
 const OWN_ID: u32 = FLAT_ID << 5 | RISC;
 
-pub(super) fn context(read_at: Option<u64>) -> LaneContext {
+pub(crate) fn context(read_at: Option<u64>) -> LaneContext {
     let core = Noc0Coord { x: 1, y: 2 };
     LaneContext {
         lane: LaneId { chip_id: 1, core, risc: Risc::Trisc0 },
@@ -198,6 +198,15 @@ fn soup(seed: u64, length: u64) -> Vec<u32> {
         }
     }
     words
+}
+
+/// Streams, damaged ones among them, and where each of their pushes began.
+pub(crate) fn streams() -> impl Strategy<Value = (Vec<u32>, Vec<usize>)> {
+    (any::<u64>(), 0_u64..6, mutations()).prop_map(|(seed, run_count, mutations)| {
+        let Stream { mut words, pushes, .. } = Stream::of(seed, run_count);
+        mutations.iter().for_each(|mutation| mutate(&mut words, mutation));
+        (words, pushes)
+    })
 }
 
 /// Checks one input; the error says what differs.

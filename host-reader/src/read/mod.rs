@@ -13,6 +13,7 @@
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read again and again? | `stream` |
 //! | which memory is used again? | `pool` |
+//! | how is it read for statistics alone? | `zones` |
 //!
 //! # Order of a read
 //!
@@ -41,14 +42,16 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod watermark;
+mod zones;
 
 pub use options::{GenerationChoice, ReadError, ReadOptions};
 pub use stream::{NextRead, Reads, StreamedRead};
 pub use watermark::{LaneWatermark, Look, Watermarks};
 
 use crate::{
+    analysis::ZoneGathering,
     anomaly::AnomalyKind,
-    decode::{DecodedLane, LaneContext, LaneDecoder, LaneState},
+    decode::{LaneContext, LaneState, UndecodedLane},
     lane::{Lane, LaneId},
     mesh::Mesh,
     readout::{ChipSummary, DeviceReadout, Readout},
@@ -140,6 +143,12 @@ pub struct Reader {
     pool: Arc<Pool>,
 }
 
+/// What becomes of the lanes that a read decodes.
+enum Keep<'zones> {
+    Lanes,
+    Zones(&'zones mut ZoneGathering),
+}
+
 /// What is remembered of a lane.
 #[derive(Clone, Debug, Default)]
 struct LaneMemory {
@@ -165,6 +174,14 @@ impl Reader {
     /// # Errors
     /// As [`read_device_profiler_with`].
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Readout, ReadError> {
+        self.read_for(mesh, Keep::Lanes)
+    }
+
+    fn read_for<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        mut keep: Keep<'_>,
+    ) -> Result<Readout, ReadError> {
         self.options.check()?;
         let options = self.options.clone();
         let geometries = prepare::geometries(mesh, &options)?;
@@ -173,7 +190,7 @@ impl Reader {
         for (index, geometry) in geometries {
             let Some(device) = mesh.device(index) else { continue };
             let mut session = Session::new(device, &options);
-            match self.read_device(&mut session, &geometry) {
+            match self.read_device(&mut session, &geometry, &mut keep) {
                 Ok(device) => readout.devices.push(device),
                 Err(error) => failures.push(error),
             }
@@ -259,6 +276,7 @@ impl Reader {
         &mut self,
         session: &mut Session<'_>,
         geometry: &DramGeometry,
+        keep: &mut Keep<'_>,
     ) -> Result<DeviceReadout, ReadError> {
         let planned = prepare::plan(session, geometry, prepare::Care::Whole)?;
         let prepare::Planned { chip, generation, mut cores } = planned;
@@ -272,16 +290,21 @@ impl Reader {
             lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
         };
         let waiting = |core: &CoreRead| core.lanes.iter().filter(|lane| waits(core, lane)).count();
-        let lanes = self.decode(session, &cores, &generation, &pieces);
+        let chip = ChipSummary {
+            chip_id: chip.chip_id,
+            arch: chip.arch,
+            aiclk_mhz: chip.aiclk_mhz,
+            max_compute_cores: Some(chip.max_compute_cores),
+        };
+        let undecoded = self.undecoded(session, &cores, &generation, &pieces);
+        let lanes = match keep {
+            Keep::Lanes => self.decode(session, undecoded),
+            Keep::Zones(zones) => self.gather(session, &chip, undecoded, zones),
+        };
         pieces.extend(cores.iter_mut().flat_map(CoreRead::take_own_words));
         self.pool.recycle_words(pieces);
         Ok(DeviceReadout {
-            chip: ChipSummary {
-                chip_id: chip.chip_id,
-                arch: chip.arch,
-                aiclk_mhz: chip.aiclk_mhz,
-                max_compute_cores: Some(chip.max_compute_cores),
-            },
+            chip,
             pending_runs: cores.iter().map(waiting).sum::<usize>() as u64,
             discarded_launches: cores
                 .iter()
@@ -329,29 +352,42 @@ impl Reader {
         }
     }
 
-    fn decode(
-        &mut self,
-        session: &mut Session<'_>,
-        cores: &[CoreRead],
+    /// The words that were read, each lane's with what is remembered of it.
+    fn undecoded<'words>(
+        &self,
+        session: &Session<'_>,
+        cores: &'words [CoreRead],
         generation: &Generation,
-        pieces: &[Vec<u32>],
-    ) -> Vec<Lane> {
-        let mut jobs = Vec::new();
+        pieces: &'words [Vec<u32>],
+    ) -> Vec<UndecodedLane<'words>> {
+        let mut undecoded = Vec::new();
         for core in cores {
             for lane in core.lanes.iter().filter(|lane| has_words(lane, pieces)) {
                 let context = context_of(session, core, lane, *generation);
-                jobs.push((lane, context, self.state_of(lane.id, core.read_at)));
+                let state = self.state_of(lane.id, core.read_at);
+                let mut words = vec![(lane.begin.into(), lane.words(pieces))];
+                let run = lane.pending.as_deref().filter(|run| !run.is_empty());
+                words.extend(run.map(|run| (lane.end.into(), run)));
+                undecoded.push(UndecodedLane { context, state, pieces: words });
             }
         }
-        let word_count: usize = jobs.iter().map(|(lane, ..)| lane.words(pieces).len()).sum();
+        undecoded
+    }
+
+    fn decode(
+        &mut self,
+        session: &mut Session<'_>,
+        undecoded: Vec<UndecodedLane<'_>>,
+    ) -> Vec<Lane> {
         let pool = &self.pool;
-        let decode = |(lane, context, state): (&LaneRead, LaneContext, LaneState)| {
-            decode_lane(lane, &context, (state, pool.lane(lane.id)), pieces)
+        let decode = |lane: UndecodedLane<'_>| {
+            let memory = pool.lane(lane.context.lane);
+            lane.decode(memory)
         };
-        let decoded: Vec<_> = if word_count > PARALLEL_WORDS {
-            jobs.into_par_iter().map(decode).collect()
+        let decoded: Vec<_> = if UndecodedLane::are_many_words(&undecoded) {
+            undecoded.into_par_iter().map(decode).collect()
         } else {
-            jobs.into_iter().map(decode).collect()
+            undecoded.into_iter().map(decode).collect()
         };
         let mut lanes = Vec::new();
         for (decoded, state) in decoded {
@@ -368,6 +404,23 @@ impl Reader {
         lanes
     }
 
+    /// Takes the zones out of lanes, and keeps none of their records.
+    fn gather(
+        &mut self,
+        session: &mut Session<'_>,
+        chip: &ChipSummary,
+        undecoded: Vec<UndecodedLane<'_>>,
+        zones: &mut ZoneGathering,
+    ) -> Vec<Lane> {
+        let gathered = zones.decode(chip, undecoded, &session.options.zones);
+        for (id, state) in gathered.states {
+            self.lanes.entry(id).or_default().decode = state;
+        }
+        session.anomalies.merge(gathered.anomalies);
+        session.losses.merge(&gathered.losses);
+        Vec::new()
+    }
+
     /// What is remembered of a lane, unless its tile was reset and its clock begins anew.
     fn state_of(&self, id: LaneId, read_at: Option<u64>) -> LaneState {
         let state = self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default();
@@ -375,9 +428,6 @@ impl Reader {
         if was_reset { LaneState::default() } else { state }
     }
 }
-
-/// From how many words on lanes are decoded in parallel.
-const PARALLEL_WORDS: usize = 1 << 16;
 
 fn context_of(
     session: &Session<'_>,
@@ -399,18 +449,4 @@ fn context_of(
 
 fn has_words(lane: &LaneRead, pieces: &[Vec<u32>]) -> bool {
     !lane.words(pieces).is_empty() || lane.pending.as_ref().is_some_and(|run| !run.is_empty())
-}
-
-fn decode_lane(
-    lane: &LaneRead,
-    context: &LaneContext,
-    (state, memory): (LaneState, Lane),
-    pieces: &[Vec<u32>],
-) -> (DecodedLane, LaneState) {
-    let mut decoder = LaneDecoder::with_memory(context, state, memory);
-    decoder.feed(lane.words(pieces), lane.begin.into());
-    if let Some(run) = lane.pending.as_ref().filter(|run| !run.is_empty()) {
-        decoder.feed(run, lane.end.into());
-    }
-    decoder.finish()
 }

@@ -4,12 +4,14 @@
 //! parent or its run ends, and flagged; an end without a start becomes no zone and is
 //! counted. Statistics over zones are not made here.
 
+mod lengths;
 #[cfg(test)]
 mod oracle;
 mod order;
 mod pair;
 mod stack;
 
+pub(crate) use lengths::{LaneLengths, LanePart, RunLengths, WholeZone};
 pub use pair::pair_lane;
 
 use crate::{
@@ -110,6 +112,16 @@ impl Zones {
     /// All zones in order.
     pub fn iter(&self) -> impl Iterator<Item = Zone> + '_ {
         (0..self.len()).filter_map(|index| self.zone(index))
+    }
+
+    fn clear(&mut self) {
+        let Self { starts, ends, zones, depths, runs, flags } = self;
+        starts.clear();
+        ends.clear();
+        zones.clear();
+        depths.clear();
+        runs.clear();
+        flags.clear();
     }
 
     fn reserve(&mut self, count: usize) {

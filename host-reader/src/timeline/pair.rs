@@ -44,21 +44,31 @@ pub(super) const TIES_MAX: usize = 64;
 #[must_use]
 pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> LaneTimeline {
     let mut pairing = Pairing::new(lane, zones, anomalies);
-    let mut begin = 0;
-    let mut run = NO_RUN;
-    for (next_run, next) in (0..).zip(&lane.runs) {
-        let end = next.first_record.clamp(begin, lane.record_count());
-        pairing.pair_run(run, begin..end);
-        (begin, run) = (end, next_run);
+    pairing.timeline.zones.reserve(lane.record_count() / 2);
+    for (run, records) in runs_of(lane) {
+        pairing.pair_run(run, records);
     }
-    pairing.pair_run(run, begin..lane.record_count());
     pairing.timeline
 }
 
-struct Pairing<'lane> {
+/// The runs of a lane with their records, those before the first one included.
+pub(super) fn runs_of(lane: &Lane) -> impl Iterator<Item = (u32, Range<usize>)> {
+    let count = lane.record_count();
+    let numbers = std::iter::once(NO_RUN).chain(0..);
+    let ends = lane.runs.iter().map(|run| run.first_record).chain([count]);
+    let runs = numbers.zip(ends).scan(0, move |begin, (run, end)| {
+        let end = end.clamp(*begin, count);
+        Some((run, std::mem::replace(begin, end)..end))
+    });
+    runs.filter(|(_, records)| !records.is_empty())
+}
+
+pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
+    /// What is added to the indices of records that anomalies tell.
+    records_before: u64,
     /// Zones of an aggregate lane that match each other; empty in other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
@@ -70,16 +80,19 @@ struct Pairing<'lane> {
 }
 
 impl<'lane> Pairing<'lane> {
-    fn new(lane: &'lane Lane, names: &'lane ZoneTable, anomalies: &'lane mut AnomalyLog) -> Self {
+    pub(super) fn new(
+        lane: &'lane Lane,
+        names: &'lane ZoneTable,
+        anomalies: &'lane mut AnomalyLog,
+    ) -> Self {
         let largest = lane.heads.iter().map(|head| head.zone().0).max();
         let zones = Zones::default();
-        let mut timeline =
-            LaneTimeline { id: lane.id, zones, open_zone_count: 0, orphan_end_count: 0 };
-        timeline.zones.reserve(lane.record_count() / 2);
+        let timeline = LaneTimeline { id: lane.id, zones, open_zone_count: 0, orphan_end_count: 0 };
         Self {
             lane,
             names,
             anomalies,
+            records_before: 0,
             alike: alike_zones(lane, names),
             timeline,
             open: OpenZones::new(largest.map_or(0, |zone| zone as usize + 1)),
@@ -89,10 +102,19 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
+    /// The same for a lane that so many records of the same RISC precede.
+    pub(super) fn counted_from(self, records_before: u64) -> Self {
+        Self { records_before, ..self }
+    }
+
+    /// The zones of one run alone, in place of those of the run before.
+    pub(super) fn zones_of_run(&mut self, run: u32, records: Range<usize>) -> &Zones {
+        self.timeline.zones.clear();
+        self.pair_run(run, records);
+        &self.timeline.zones
+    }
+
     fn pair_run(&mut self, run: u32, records: Range<usize>) {
-        if records.is_empty() {
-            return;
-        }
         self.run = run;
         self.order.take(self.lane, records.clone());
         for position in 0..self.order.len() {
@@ -228,13 +250,14 @@ impl<'lane> Pairing<'lane> {
     }
 
     fn enter_anomaly(&mut self, kind: AnomalyKind, record: usize) {
-        let (lane, names) = (self.lane, self.names);
+        let (lane, names, before) = (self.lane, self.names, self.records_before);
         let run = lane.runs.get(self.run as usize);
         let position = run.map_or(0, |run| run.origin);
         self.anomalies.record(kind, Some(lane.id), position, || {
             let zone = names.label(lane.heads[record].zone());
             let program = run.map_or(0, |run| run.program.0);
             let time = lane.times[record];
+            let record = before + record as u64;
             format!("zone `{zone}` at cycle {time}, program {program}, record {record}")
         });
     }

@@ -129,7 +129,7 @@ struct Row {
 impl Row {
     fn new(mut set: ZoneSet) -> Self {
         // Frequencies differ between chips, so that only cycles are told.
-        let statistics = CycleStatistics::of(&mut set.durations, 0);
+        let statistics = CycleStatistics::of(&set.durations, 0);
         let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
         set.durations = Vec::new();
         Self { set, statistics, bars }

@@ -1,0 +1,158 @@
+//! The values at given ranks of many numbers, without sorting them.
+
+/// Numbers of 32 or 64 bits.
+pub(super) trait Cycles: Copy + Ord + Into<u64> {
+    /// The sum, as far as 64 bits hold it.
+    fn total(values: &[Self]) -> u64;
+}
+
+impl Cycles for u32 {
+    fn total(values: &[Self]) -> u64 {
+        // So few of them cannot overflow, so that only the sums need a check.
+        let sums = values.chunks(1 << 16).map(|few| few.iter().copied().map(u64::from).sum());
+        sums.fold(0, u64::saturating_add)
+    }
+}
+
+impl Cycles for u64 {
+    fn total(values: &[Self]) -> u64 {
+        values.iter().copied().fold(0, Self::saturating_add)
+    }
+}
+
+/// The smallest and the largest; zeros if there are none.
+pub(super) fn extremes<T: Cycles>(pieces: &[&[T]]) -> (u64, u64) {
+    let least = pieces.iter().filter_map(|piece| piece.iter().copied().min()).min();
+    let most = pieces.iter().filter_map(|piece| piece.iter().copied().max()).max();
+    (least.map_or(0, T::into), most.map_or(0, T::into))
+}
+
+const BIN_BITS: u32 = 11;
+const BIN_COUNT: usize = 1 << BIN_BITS;
+/// So few are selected from as they are.
+const FEW: usize = BIN_COUNT / 4;
+
+/// The values that would have these ranks, from 0, if all pieces were sorted into one; the
+/// extremes are those of all.
+///
+/// # Cost
+/// Linear: all are counted into bins by their leading bits, and only those in the bins of
+/// these ranks are looked at again.
+pub(super) fn values_at<T: Cycles, const N: usize>(
+    pieces: &[&[T]],
+    (least, most): (u64, u64),
+    ranks: [usize; N],
+) -> [u64; N] {
+    let count: usize = pieces.iter().map(|piece| piece.len()).sum();
+    if count <= FEW {
+        let mut all = pieces.concat();
+        return ranks.map(|rank| selected(&mut all, rank));
+    }
+    let bins = Bins::of(pieces, least, most);
+    let mut taken = (usize::MAX, Vec::new());
+    ranks.map(|rank| {
+        let (bin, before) = bins.of_rank(rank);
+        if bins.shift == 0 {
+            return least + bin as u64;
+        }
+        if taken.0 != bin {
+            taken = (bin, bins.values_in(bin, pieces));
+        }
+        selected(&mut taken.1, rank - before)
+    })
+}
+
+fn selected<T: Cycles>(values: &mut [T], rank: usize) -> u64 {
+    if rank < values.len() { (*values.select_nth_unstable(rank).1).into() } else { 0 }
+}
+
+/// How many values there are in each of as many equal parts of their range.
+struct Bins {
+    counts: Box<[usize; BIN_COUNT]>,
+    least: u64,
+    /// Bits of a value that its bin does not tell.
+    shift: u32,
+}
+
+impl Bins {
+    fn of<T: Cycles>(pieces: &[&[T]], least: u64, most: u64) -> Self {
+        let range_bits = u64::BITS - (most - least).leading_zeros();
+        let shift = range_bits.saturating_sub(BIN_BITS);
+        let mut bins = Self { counts: Box::new([0; BIN_COUNT]), least, shift };
+        for &value in pieces.iter().copied().flatten() {
+            let bin = bins.bin(value.into());
+            bins.counts[bin] += 1;
+        }
+        bins
+    }
+
+    #[inline]
+    const fn bin(&self, value: u64) -> usize {
+        // Of values in the range this cuts nothing; it tells the compiler so.
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder of bits that fit")]
+        let bin = ((value.wrapping_sub(self.least) >> self.shift) % BIN_COUNT as u64) as usize;
+        bin
+    }
+
+    /// The bin in which the value of this rank is, and how many values are in those before.
+    fn of_rank(&self, rank: usize) -> (usize, usize) {
+        let mut before = 0;
+        for (bin, &count) in self.counts.iter().enumerate() {
+            if rank < before + count {
+                return (bin, before);
+            }
+            before += count;
+        }
+        (BIN_COUNT - 1, before)
+    }
+
+    fn values_in<T: Cycles>(&self, bin: usize, pieces: &[&[T]]) -> Vec<T> {
+        let mut values = Vec::with_capacity(self.counts[bin]);
+        let all = pieces.iter().copied().flatten().copied();
+        values.extend(all.filter(|&value| self.bin(value.into()) == bin));
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
+
+    /// Values of few and of many bits, in numbers below and above what is few.
+    fn any_values() -> impl Strategy<Value = Vec<u64>> {
+        let shift = prop::sample::select(vec![0, 30, 44, 54, 60, 64]);
+        (shift, 1..5 * FEW).prop_flat_map(|(shift, count)| {
+            let value = any::<u64>().prop_map(move |value| value.checked_shr(shift).unwrap_or(7));
+            let outlier = prop::option::weighted(0.01, any::<u64>());
+            let value = (value, outlier).prop_map(|(value, outlier)| outlier.unwrap_or(value));
+            prop::collection::vec(value, count)
+        })
+    }
+
+    fn check<T: Cycles>(
+        values: &[T],
+        cut: usize,
+    ) -> Result<(), proptest::test_runner::TestCaseError> {
+        let (front, back) = values.split_at(cut % values.len());
+        let pieces = [front, &[], back];
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        let ranks = [0, sorted.len() / 2, sorted.len() * 99 / 100, sorted.len() - 1];
+        let expected = ranks.map(|rank| sorted[rank].into());
+        prop_assert_eq!(extremes(&pieces), (expected[0], expected[3]));
+        prop_assert_eq!(values_at(&pieces, extremes(&pieces), ranks), expected);
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn values_at_ranks_are_those_of_a_full_sort(values in any_values(), cut in any::<usize>()) {
+            check(&values, cut)?;
+            let short: Vec<_> = values.iter().filter_map(|&v| u32::try_from(v).ok()).collect();
+            if !short.is_empty() {
+                check(&short, cut)?;
+            }
+        }
+    }
+}
