@@ -257,8 +257,7 @@ fn sample() -> Vec<u8> {
 fn the_sample_of_this_version_is_what_this_version_writes() {
     let committed = std::fs::read(sample_path()).unwrap();
     assert_eq!(committed, sample(), "the bytes of a version that was given out never change");
-    let of_first_readers =
-        committed.get(..FIRST_SECTIONS_BYTES).map(|bytes| crc32fast::hash(bytes));
+    let of_first_readers = committed.get(..FIRST_SECTIONS_BYTES).map(crc32fast::hash);
     assert_eq!(of_first_readers, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
 }
 
