@@ -12,7 +12,7 @@ pub(super) struct LatencySpan {
     pub(super) end_cycle: u64,
 }
 
-/// How upstream turns cycles between two ops into nanoseconds; the two differ in the last
+/// How upstream turns cycles between two ops into nanoseconds; the ways differ in the last
 /// digit of a float, and so in what a half is rounded to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
@@ -23,6 +23,8 @@ pub(super) enum Rate {
     CyclesPerNs(f64),
     /// Multiply by this.
     NsPerCycle(f64),
+    /// Multiply by 1000, then divide by this.
+    Megahertz(f64),
 }
 
 impl Rate {
@@ -35,6 +37,7 @@ impl Rate {
             Self::Unknown => 0.0,
             Self::CyclesPerNs(rate) => cycles / rate,
             Self::NsPerCycle(rate) => cycles * rate,
+            Self::Megahertz(rate) => 1000.0 * cycles / rate,
         }
     }
 }

@@ -37,7 +37,7 @@ fn latency(
     span: Option<LatencySpan>,
     ends: &BTreeMap<u64, u64>,
 ) -> Option<String> {
-    let is_report = !matches!(device.rate, Rate::CyclesPerNs(_));
+    let is_report = !matches!(device.rate, Rate::CyclesPerNs(_) | Rate::Megahertz(_));
     let Some(span) = span else { return is_report.then(|| "0".to_owned()) };
     let before = ends.get(&device.device_id);
     let ns = before.map_or(0.0, |&end| device.rate.latency_ns(end, span.start_cycle));

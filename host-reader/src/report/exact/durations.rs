@@ -49,6 +49,7 @@ pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
 /// Numbers of the zone names that figures are about, for one log.
 pub(super) struct Durations {
     aiclk_mhz: f64,
+    is_device_only: bool,
     kernels: Vec<u32>,
     firmware: Vec<u32>,
     data_movement: Vec<u32>,
@@ -59,13 +60,15 @@ pub(super) struct Durations {
 }
 
 impl Durations {
-    pub(super) fn new(log: &DeviceLog) -> Self {
+    /// In reports without a host upstream's floats take another way to nanoseconds.
+    pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
         let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
             Some((column, risc, log.name_number(name)?))
         };
         Self {
             aiclk_mhz: f64::from(log.aiclk_mhz),
+            is_device_only,
             kernels: numbers(&KERNELS),
             firmware: numbers(&FIRMWARE),
             data_movement: numbers(&DATA_MOVEMENT),
@@ -137,8 +140,12 @@ impl Durations {
         Some(LatencySpan { start_cycle, end_cycle })
     }
 
-    /// Upstream gets the clock back from a duration in cycles and in nanoseconds.
+    /// Upstream gets the clock back from a duration in cycles and in nanoseconds, but for
+    /// reports without a host.
     fn rate(&self, span: LatencySpan) -> Rate {
+        if self.is_device_only {
+            return Rate::Megahertz(self.aiclk_mhz);
+        }
         let cycles = float(span.end_cycle - span.start_cycle);
         Rate::CyclesPerNs(cycles / (cycles * 1000.0 / self.aiclk_mhz))
     }
@@ -159,10 +166,14 @@ impl Durations {
         let (Some(&min), Some(&max)) = (cycles.iter().min(), cycles.iter().max()) else { return };
         let Some(&first) = cycles.first() else { return };
         let per_ns = float(first) / (float(first) * 1000.0 / self.aiclk_mhz);
+        let ns = |cycles: f64| match self.is_device_only {
+            true => cycles * 1000.0 / self.aiclk_mhz,
+            false => cycles / per_ns,
+        };
         let mean = float(cycles.iter().sum()) / float(cycles.len() as u64);
         for (which, cycles) in [("MIN", float(min)), ("MAX", float(max)), ("AVG", mean)] {
             let column = format!("DEVICE KERNEL DURATION PER CORE {which} [ns]");
-            op.set(column, whole_text(cycles / per_ns));
+            op.set(column, whole_text(ns(cycles)));
         }
     }
 

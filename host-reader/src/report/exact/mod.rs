@@ -40,13 +40,18 @@ pub(super) struct ExactLog {
 }
 
 /// Reads a log as upstream does; `None` if it is none.
-pub(super) fn read_exactly(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<ExactLog> {
+pub(super) fn read_exactly(
+    text: &[u8],
+    file: &str,
+    is_device_only: bool,
+    problems: &mut ProblemLog,
+) -> Option<ExactLog> {
     let mut log = DeviceLog::read(text, file, problems)?;
     if log.is_quasar {
         problems.of_file(file, "Quasar's own columns are not made; the others are");
     }
     let dispatch = dispatch_of(&mut log, text, file);
-    let durations = Durations::new(&log);
+    let durations = Durations::new(&log, is_device_only);
     let mut ops = DeviceOps::new();
     for (&chip_id, cores) in &log.chips {
         let rows = ops_of_chip(&log, chip_id, cores, file, problems);
