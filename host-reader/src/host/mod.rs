@@ -61,6 +61,10 @@ pub use tracing_layer::HostLayer;
 ///
 /// On Unix it is `CLOCK_MONOTONIC`, which all processes of a machine share; elsewhere it
 /// begins with the process.
+///
+/// It is the clock itself and no estimate of it from a counter of the processor, which would
+/// be read a little sooner and err by its calibration: chips are fitted to this very clock, to
+/// some nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     #[cfg(unix)]
