@@ -146,11 +146,18 @@ pub(crate) enum Kernels {
 #[command(after_help = "Examples:
   kprof report generated/profiler/.logs/profile_log_device.csv
   kprof report matmul.kprof
-  kprof report log.csv --json | jq '.zones[0]'")]
+  kprof report matmul.kprof --filter op=3..9,risc=brisc,zone!=*-FW
+  kprof report log.csv --json | jq '.zones[0]'
+  zstdcat log.csv.zst | kprof report -")]
 pub(crate) struct ReportArgs {
-    /// The device log, of any version since 2024, or the capture; its content decides.
+    /// The device log, of any version since 2024, or the capture; its content decides. - is a
+    /// device log from standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Which launches, lanes and zones to show, in the terms of `kprof export --help`; may be
+    /// given again to add terms. Launches are shown or left out as a whole.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
 }
@@ -176,6 +183,8 @@ pub(crate) struct ReportArgs {
     risc=brisc,trisc*   BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC; * and ? stand for others
     op=3..9             programs by number, range, or name if the host gave one: op=Matmul*
     zone=Load*          zones, events, values and sums by name; a comma is written \\,
+    signpost=a..b       from the first signpost a to the next b, as the host set them; either
+                        may be left out
     time=10us..1.5ms    since the start of the trace, in ns, us, ms or s
 
   What a filter hides is counted in the trace and in what is printed.
@@ -191,7 +200,8 @@ Examples:
 
 Exit code 0 if the trace is written, 2 if not.")]
 pub(crate) struct ExportArgs {
-    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
+    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in; - is a
+    /// device log from standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// perfetto, tracy, chrome, speedscope, folded, html or parquet. The name of the output tells
@@ -236,6 +246,7 @@ pub(crate) struct ExportArgs {
   kprof ops generated/profiler -n matmul --date
   kprof ops run.kprof -o artifacts             also writes the logs of the capture
   kprof ops artifacts --upstream-exact -n exact
+  kprof ops run.kprof --filter op=Matmul*,device=0
   kprof ops --device-only profile_log_device.csv -o out
 
 Output, in OUT:
@@ -288,6 +299,15 @@ pub(crate) struct OpsArgs {
     /// Repeat the known mistakes of tt-metal's scripts, to compare with their reports.
     #[arg(long)]
     pub(crate) upstream_exact: bool,
+    /// Which launches to report on, in the terms of `kprof export --help`: by device, core,
+    /// RISC, op, time or, of captures, signposts; may be given again to add terms. Of durations
+    /// in cpp_device_perf_report.csv and with --upstream-exact it is not possible.
+    #[arg(
+        long = "filter",
+        value_name = "TERMS",
+        conflicts_with_all = ["upstream_exact", "force_perf_report"]
+    )]
+    pub(crate) filters: Vec<TraceFilter>,
     /// Which run of a capture that holds several, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
@@ -372,6 +392,9 @@ pub(crate) struct ServeArgs {
 
 /// Say what is in a capture.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof info matmul.kprof
+  kprof info matmul.kprof --json | jq '.reads[0]'")]
 pub(crate) struct InfoArgs {
     /// The capture.
     #[arg(value_name = "FILE")]
@@ -385,6 +408,9 @@ pub(crate) struct InfoArgs {
 ///
 /// Exit code 0 if all of it can be used, 1 if something cannot, 2 if it is no capture.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof check matmul.kprof
+  kprof check matmul.kprof --json | jq '.problems[]'")]
 pub(crate) struct CheckArgs {
     /// The capture.
     #[arg(value_name = "FILE")]

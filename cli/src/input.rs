@@ -1,12 +1,12 @@
 //! What commands read: a device log, a capture, or the folder that upstream leaves its logs in.
 
-use crate::{failure::Failure, recording::open, tables::counted};
+use crate::{failure::Failure, progress::Busy, recording::open, tables::counted};
 use host_reader::{
     analysis::TileOrigins,
     capture::{CapturedRun, FILE_MAGIC, OpMetadata, Overrides},
-    export::{Trace, TraceFilter, TraceSource},
-    host::HostRecording,
-    log::read_device_log_file,
+    export::{HiddenLaunches, SelectionContext, Trace, TraceFilter, TraceSource},
+    host::{HostEventKind, HostRecording},
+    log::{read_device_log, read_device_log_file},
     readout::Readout,
     sync::{MeshClock, MeshSamples, SyncOptions},
     zone_names::ZoneNames,
@@ -41,19 +41,73 @@ static NO_ORIGINS: LazyLock<TileOrigins> = LazyLock::new(TileOrigins::default);
 
 impl InputRun {
     /// The trace of it, of which all filters together say what is wanted.
-    pub(crate) fn trace(&self, filters: &[TraceFilter]) -> Trace<'_> {
-        let mut filter = TraceFilter::default();
-        filters.iter().cloned().for_each(|terms| filter.extend(terms));
+    pub(crate) fn trace(&self, filters: &[TraceFilter]) -> Result<Trace<'_>, Failure> {
+        let filter = self.filter(filters)?;
         let clock = self.clock.as_ref();
         let (readout, ops) = (&self.readout, self.ops.as_slice());
         let source = TraceSource { readout, origins: &NO_ORIGINS, clock, ops };
-        Trace::with_host(&source, &self.host, &filter)
+        Ok(Trace::with_host(&source, &self.host, &filter))
+    }
+
+    /// Takes out the launches, lanes and losses that all filters together do not want.
+    pub(crate) fn retain(&mut self, filters: &[TraceFilter]) -> Result<HiddenLaunches, Failure> {
+        let filter = self.filter(filters)?;
+        if filter.is_empty() {
+            return Ok(HiddenLaunches::default());
+        }
+        let Self { readout, clock, ops, host, .. } = self;
+        let context = SelectionContext { origins: &NO_ORIGINS, clock: clock.as_ref(), ops, host };
+        Ok(filter.retain_launches(readout, context))
+    }
+
+    /// Refuses filters that the run cannot follow.
+    pub(crate) fn check(&self, filters: &[TraceFilter]) -> Result<(), Failure> {
+        self.filter(filters).map(|_| ())
+    }
+
+    /// All filters as one.
+    ///
+    /// # Errors
+    /// If one names a signpost that the run does not have.
+    fn filter(&self, filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
+        let filter = joined(filters);
+        let threads = self
+            .host
+            .iter()
+            .flat_map(|recording| recording.threads.iter().map(move |thread| (recording, thread)));
+        let events = threads.flat_map(|(recording, thread)| {
+            thread.events.iter().map(move |event| (recording, event))
+        });
+        let signposts = events
+            .filter(|(_, event)| event.kind == HostEventKind::Signpost)
+            .map(|(recording, event)| recording.name(event));
+        match filter.unknown_signposts(signposts).first() {
+            None => Ok(filter),
+            Some(name) => Err(Failure::Sentence(format!(
+                "expected a signpost `{name}` that the host recorded, found none; captures keep \
+                 signposts, device logs do not"
+            ))),
+        }
     }
 }
 
+/// Several filters as one.
+pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
+    let mut filter = TraceFilter::default();
+    filters.iter().cloned().for_each(|terms| filter.extend(terms));
+    filter
+}
+
 impl Input {
-    /// Reads whatever lies at the path; its content decides.
+    /// Reads whatever lies at the path; its content decides. `-` is a device log from
+    /// standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let _busy = Busy::new(format!("reading {}", path.display()));
+        if path == Path::new("-") {
+            let readout = read_device_log(std::io::stdin().lock(), "standard input");
+            let readout = readout.map_err(|error| Failure::from_error(&error))?;
+            return Ok(Self { runs: vec![of_readout(readout)] });
+        }
         if path.is_dir() {
             return Self::of_folder(path);
         }
@@ -113,13 +167,17 @@ impl Input {
 
 fn of_log(path: &Path) -> Result<InputRun, Failure> {
     let readout = read_device_log_file(path).map_err(|error| Failure::of_file(path, &error))?;
-    Ok(InputRun {
+    Ok(of_readout(readout))
+}
+
+fn of_readout(readout: Readout) -> InputRun {
+    InputRun {
         readout,
         clock: None,
         samples: MeshSamples::default(),
         ops: Vec::new(),
         host: Vec::new(),
-    })
+    }
 }
 
 fn of_captured_run(run: CapturedRun) -> InputRun {

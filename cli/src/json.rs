@@ -6,6 +6,7 @@ use crate::{
 };
 use host_reader::{
     analysis::{KindCount, Op, Report, SubtractedProbeCost, SumStatistics, ZoneStatistics},
+    export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger},
     readout::Readout,
@@ -41,6 +42,34 @@ pub(crate) struct Document<'a> {
     /// What was subtracted from `zones`, if anything was.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
+    /// What `--filter` took out, if it was given.
+    filtered_out: Option<&'a FilteredOut>,
+}
+
+/// What a filter took out.
+#[derive(Serialize)]
+pub(crate) struct FilteredOut {
+    #[serde(flatten)]
+    pub(crate) launches: HiddenLaunches,
+    /// Rows of zones and sums of other names.
+    pub(crate) row_count: u64,
+}
+
+impl FilteredOut {
+    /// One line.
+    pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let HiddenLaunches { launch_count, lane_count, record_count, lost_record_count, .. } =
+            self.launches;
+        writeln!(
+            out,
+            "Filtered out: {}, {}, {}, {}, {}",
+            counted(launch_count, "launch", "launches"),
+            counted(lane_count, "lane", "lanes"),
+            counted(record_count, "record", "records"),
+            counted(lost_record_count, "lost record", "lost records"),
+            counted(self.row_count, "row of zones and sums", "rows of zones and sums"),
+        )
+    }
 }
 
 /// Records that were read; zones count whole, those with a made-up end included.
@@ -122,7 +151,12 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Document<'a> {
     /// Gathers the document from a report and the readout that it is of.
-    pub(crate) fn new(source: &Source<'a>, report: &'a Report, readout: &Readout) -> Self {
+    pub(crate) fn new(
+        source: &Source<'a>,
+        report: &'a Report,
+        readout: &Readout,
+        filtered_out: Option<&'a FilteredOut>,
+    ) -> Self {
         let summary = &report.summary;
         Self {
             arch: source.arch,
@@ -147,6 +181,7 @@ impl<'a> Document<'a> {
             sums: &report.sums,
             probe_cost: report.probe_cost.as_ref(),
             losses: losses_of(&readout.losses),
+            filtered_out,
         }
     }
 }

@@ -3,11 +3,13 @@
 use crate::{
     args::ShowArgs,
     failure::Failure,
-    json::{Document, Source},
+    json::{Document, FilteredOut, Source},
+    progress::Busy,
     tables::Tables,
 };
 use host_reader::{
     analysis::{Report, TileOrigins},
+    export::{HiddenLaunches, TraceFilter},
     readout::Readout,
     timeline::Timeline,
 };
@@ -21,6 +23,8 @@ pub(crate) struct Findings {
     readout: Readout,
     timeline: Timeline,
     report: Report,
+    /// What a filter took out, and how many rows of zones and sums.
+    filtered: Option<FilteredOut>,
 }
 
 impl Findings {
@@ -33,6 +37,7 @@ impl Findings {
         origins: &TileOrigins,
         show: ShowArgs,
     ) -> Result<Self, Failure> {
+        let _busy = Busy::new("computing figures");
         let timeline = Timeline::of_readout(&readout);
         let costs = &readout.probe_costs;
         let report = match show.subtract_probe_cost {
@@ -40,7 +45,21 @@ impl Findings {
             true if costs.is_empty() => return Err(Failure::Sentence(NOT_CALIBRATED.to_owned())),
             true => Report::without_probe_cost(&readout, &timeline, origins, costs),
         };
-        Ok(Self { readout, timeline, report })
+        Ok(Self { readout, timeline, report, filtered: None })
+    }
+
+    /// Leaves out the rows of zones and sums that are not wanted; launches were taken out
+    /// before.
+    pub(crate) fn filter(&mut self, filter: &TraceFilter, launches: HiddenLaunches) {
+        if filter.is_empty() {
+            return;
+        }
+        let Report { zones, sums, .. } = &mut self.report;
+        let before = zones.len() + sums.len();
+        zones.retain(|zone| filter.selects_zone(&zone.name));
+        sums.retain(|sum| filter.selects_zone(&sum.name));
+        let row_count = (before - zones.len() - sums.len()) as u64;
+        self.filtered = Some(FilteredOut { launches, row_count });
     }
 
     /// Shows everything; the exit code tells of losses if that was asked for.
@@ -52,13 +71,17 @@ impl Findings {
     ) -> Result<ExitCode, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         if show.json {
-            let document = Document::new(source, &self.report, &self.readout);
+            let document =
+                Document::new(source, &self.report, &self.readout, self.filtered.as_ref());
             serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
             writeln!(out)?;
         } else {
             writeln!(out, "{title}")?;
             self.tables().write(show, &mut out)?;
             source.host.write(&mut out)?;
+            if let Some(filtered) = &self.filtered {
+                filtered.write(&mut out)?;
+            }
         }
         out.flush()?;
         let is_failed = show.fail_on_loss && self.readout.losses.has_failures();

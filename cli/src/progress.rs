@@ -1,10 +1,55 @@
-//! A progress bar for work that takes long, on a terminal only.
+//! Progress of work that takes long, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::{Duration, Instant};
+use std::{
+    io::{IsTerminal, stderr},
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
-/// Work shorter than this shows no bar.
+/// Work shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(700);
+/// How often a sign of life is given.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Says what is being done, for work whose steps nobody counts, until this is dropped.
+pub(crate) struct Busy {
+    waiting: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Busy {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        if !stderr().is_terminal() {
+            return Self { waiting: None };
+        }
+        let what = what.into();
+        let (done, is_done) = channel();
+        let show = move || {
+            if is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                let bar = ProgressBar::new_spinner();
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                    bar.set_style(style);
+                }
+                bar.set_message(what);
+                bar.enable_steady_tick(TICK);
+                // Until it is done, which the other end says by being dropped.
+                let _ = is_done.recv();
+                bar.finish_and_clear();
+            }
+        };
+        Self { waiting: Some((done, std::thread::spawn(show))) }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let Some((done, shown)) = self.waiting.take() else { return };
+        drop(done);
+        // The line must be gone before anything else is printed.
+        let _ = shown.join();
+    }
+}
 
 /// A bar that appears only once the work has taken a while.
 pub(crate) struct Progress {

@@ -2,13 +2,14 @@
 
 use crate::{
     failure::Failure,
-    input::Input,
+    input::{Input, joined},
     tables::{counted, grouped, table},
 };
 use clap::Args;
 use host_reader::{
     analysis::TileOrigins,
-    diff::{Certainty, Change, Diff, DiffOptions, Measurements, Side},
+    diff::{Certainty, Change, Diff, DiffOptions, MeasuredKind, Measurements, Side},
+    export::TraceFilter,
     perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
     timeline::Timeline,
 };
@@ -39,6 +40,8 @@ const HEAD_BYTES: u64 = 4096;
     kprof diff before/ops_perf_results.csv after/ops_perf_results.csv
   In CI, fail if an op or zone is slower by more than 5 percent:
     kprof diff main.kprof this.kprof --fail-above 5
+  Only the zones of one kernel's reader:
+    kprof diff a.kprof b.kprof --filter op=Matmul*,risc=ncrisc
   Everything, with intervals that hold in 99 of 100 cases:
     kprof diff a.csv b.csv --all --confidence 99
   The largest significant slowdown:
@@ -58,6 +61,10 @@ pub(crate) struct DiffArgs {
     /// How often intervals are to hold the true ratio, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
+    /// Which launches, lanes and zones to compare, in the terms of `kprof export --help`; may
+    /// be given again to add terms.
+    #[arg(long = "filter", value_name = "TERMS")]
+    filters: Vec<TraceFilter>,
     /// Show also what did not change significantly.
     #[arg(long)]
     all: bool,
@@ -84,9 +91,16 @@ struct Document<'a> {
 
 /// Compares and shows.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let (a, b) = (Recording::open(&args.a)?, Recording::open(&args.b)?);
+    let (a, b) =
+        (Recording::open(&args.a, &args.filters)?, Recording::open(&args.b, &args.filters)?);
     let pools = a.has_no_iterations() || b.has_no_iterations();
-    let (a, b) = (a.measurements(pools), b.measurements(pools));
+    let filter = joined(&args.filters);
+    let [a, b] = [a, b].map(|recording| {
+        let mut measurements = recording.measurements(pools);
+        measurements
+            .retain(|item| item.kind != MeasuredKind::Zone || filter.selects_zone(&item.name));
+        measurements
+    });
     let diff = Diff::new(&a, &b, DiffOptions { confidence: args.confidence / 100.0 });
     let is_failed =
         |change: &&Change| args.fail_above.is_some_and(|percent| change.is_slower_by(percent));
@@ -119,9 +133,20 @@ enum Recording {
 }
 
 impl Recording {
-    fn open(path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path, filters: &[TraceFilter]) -> Result<Self, Failure> {
         if !is_ops_csv(path) {
-            return Ok(Self::Runs(Input::open(path)?));
+            let mut input = Input::open(path)?;
+            for run in &mut input.runs {
+                run.retain(filters)?;
+            }
+            return Ok(Self::Runs(input));
+        }
+        if !filters.is_empty() {
+            let path = path.display();
+            return Err(Failure::Sentence(format!(
+                "--filter is of device logs and captures; {path} is an ops CSV, of which \
+                 `kprof perf` takes parts"
+            )));
         }
         let file = File::open(path).map_err(|error| Failure::of_file(path, &error))?;
         let csv = read_ops_csv(file, &path.display().to_string());

@@ -5,11 +5,11 @@ use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
     input::Input,
-    progress::Progress,
+    progress::{Busy, Progress},
     tables::grouped,
 };
 use host_reader::export::{
-    CancelFlag, Destination, ExportFormat, Trace,
+    CancelFlag, Destination, ExportFormat, Trace, WriteError,
     tracy::{TracyOptions, write_tracy_file},
     write_atomically,
 };
@@ -26,7 +26,9 @@ use std::{
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let target = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-    let mut trace = run.trace(&args.filters);
+    let busy = Busy::new(format!("arranging {}", args.file.display()));
+    let mut trace = run.trace(&args.filters)?;
+    drop(busy);
     trace.title = title(&args.file);
     let cancel = cancel_on_signals()?;
     match target {
@@ -67,12 +69,24 @@ fn write_file(
         }
         _ => format.write(trace, out, &mut |lanes| progress.set(lanes as u64)).map(|()| Vec::new()),
     })
-    .map_err(|error| Failure::from_error(&error))?;
+    .map_err(|error| refusal(&error))?;
     drop(progress);
     if *destination != Destination::Stdout {
         Written::new(trace, format, destination, &changes).tell(args.json)?;
     }
     Ok(())
+}
+
+/// A reader of standard output that has had enough is no error.
+fn refusal(error: &WriteError) -> Failure {
+    match error {
+        WriteError::Io { destination: Destination::Stdout, source }
+            if source.kind() == std::io::ErrorKind::BrokenPipe =>
+        {
+            Failure::OutputClosed
+        }
+        _ => Failure::from_error(error),
+    }
 }
 
 /// The format and where to, as far as one tells the other.
@@ -84,7 +98,8 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     };
     let Some(output) = &args.output else {
         let format = format.unwrap_or(ExportFormat::Perfetto);
-        let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
+        let is_file = !args.file.is_dir() && args.file != Path::new("-");
+        let of_file = args.file.file_stem().filter(|_| is_file);
         let mut name = of_file.unwrap_or("profile_log_device".as_ref()).to_owned();
         name.push(format.endings().first().copied().unwrap_or_default());
         return Ok(Target::File(format, Destination::File(PathBuf::from(name))));

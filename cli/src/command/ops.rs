@@ -4,12 +4,13 @@ use super::export::cancel_on_signals;
 use crate::{
     args::OpsArgs,
     failure::Failure,
-    input::{Input, is_capture},
+    input::{Input, is_capture, joined},
+    progress::Busy,
     tables::{counted, grouped},
 };
 use host_reader::{
     analysis::TileOrigins,
-    export::{CancelFlag, Destination, write_atomically},
+    export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
     report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses, RecordedHost},
     sync::write_sync_info,
@@ -34,13 +35,20 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let source = Source::of(&args.file)?;
     let artifacts = args.output.clone().unwrap_or_else(|| source.artifacts());
     let logs = artifacts.join(".logs");
+    let busy = || Busy::new(format!("reporting on {}", args.file.display()));
     let report = match &source {
         Source::Capture(path) => {
             make_folder(&logs)?;
             report_capture(path, args, &options, &logs, &mut files)?
         }
-        Source::Logs { folder, .. } => OpsReport::of_folder(folder, &options),
-        Source::DeviceLog(path) => OpsReport::of_device_log(path, &options),
+        Source::Logs { folder, .. } => {
+            let _busy = busy();
+            OpsReport::of_folder(folder, &options)
+        }
+        Source::DeviceLog(path) => {
+            let _busy = busy();
+            OpsReport::of_device_log(path, &options)
+        }
     };
     let names = Names::new(args, &artifacts);
     make_folder(&names.folder)?;
@@ -81,6 +89,7 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
         device_data,
         is_device_only: args.device_only,
         analyses,
+        filter: joined(&args.filters),
     })
 }
 
@@ -174,6 +183,7 @@ fn report_capture(
     files: &mut Files,
 ) -> Result<OpsReport, Failure> {
     let run = Input::open(path)?.into_run(path, args.run)?;
+    let _busy = Busy::new(format!("reporting on {}", path.display()));
     files.write_by(&logs.join(DEVICE_LOG), |mut out| {
         write_device_log(&run.readout, &mut out).map(|_| ())
     })?;
@@ -185,6 +195,7 @@ fn report_capture(
             write_sync_info(&run.samples, out).map(|_| ())
         })?;
     }
+    run.check(&args.filters)?;
     let host = if options.is_device_only {
         RecordedHost::default()
     } else {
@@ -247,6 +258,8 @@ struct Told<'report> {
     device_ops: u64,
     problem_count: u64,
     problems: &'report [Problem],
+    /// What `--filter` left out.
+    filtered_out: &'report HiddenLaunches,
 }
 
 fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
@@ -259,6 +272,7 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
         device_ops: report.device_op_count,
         problem_count: report.problems.count(),
         problems,
+        filtered_out: &report.hidden,
     };
     if args.json {
         serde_json::to_writer(&mut out, &told).map_err(io::Error::from)?;
@@ -268,6 +282,12 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
         let host = counted(told.host_ops, "host op", "host ops");
         let device = counted(told.device_ops, "launch", "launches");
         writeln!(out, "{rows} of {host} and {device} on the device")?;
+        let hidden = told.filtered_out;
+        if !hidden.is_empty() {
+            let launches = counted(hidden.launch_count, "launch", "launches");
+            let lanes = counted(hidden.lane_count, "lane", "lanes");
+            writeln!(out, "Filtered out: {launches}, {lanes}")?;
+        }
         for file in &told.files {
             writeln!(out, "{file}")?;
         }

@@ -1,9 +1,9 @@
 //! `kprof perf`: what an ops CSV says about each op, and what can be tried.
 
-use crate::failure::Failure;
+use crate::{failure::Failure, input::joined, progress::Busy};
 use clap::{Args, ValueEnum};
 use host_reader::{
-    export::{CancelFlag, Destination, write_atomically},
+    export::{CancelFlag, Destination, TraceFilter, write_atomically},
     perf::{
         ArchTable, CsvOptions, OpsCsv, PerfOptions, PerfReport, StackBy, TableOptions,
         WindowOptions, read_ops_csv, write_ops_csv, write_stacked_csv, write_table,
@@ -38,6 +38,8 @@ use std::{
     kprof perf ops.csv --start-signpost start --end-signpost stop --no-advice
   Four hosts of a mesh, each device on its own:
     kprof perf host0.csv host1.csv host2.csv host3.csv --no-merge-devices
+  The matmuls of two of the devices:
+    kprof perf ops.csv --no-merge-devices --filter device=0,1,op=Matmul*
   Rows 31 and later as CSV, and the summary as ops_stacked.csv:
     kprof perf ops.csv --id-range 31- --csv ops_report.csv
   How much each op varied over the iterations of a model:
@@ -79,6 +81,10 @@ struct RowArgs {
     /// Only rows with these ids: 5-10, 31- or -12.
     #[arg(long, value_name = "A-B", value_parser = parse_id_range, allow_hyphen_values = true)]
     id_range: Option<RangeInclusive<u64>>,
+    /// Only rows of these devices and ops, such as `device=0..3,op=Matmul*`; may be given
+    /// again to add terms.
+    #[arg(long = "filter", value_name = "TERMS")]
+    filters: Vec<TraceFilter>,
     /// Keep the order of the file instead of sorting by HOST START TS, as replayed traces
     /// need it.
     #[arg(long)]
@@ -179,8 +185,10 @@ enum GroupBy {
 
 /// Reads, analyses and shows.
 pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
+    let busy = Busy::new("reading ops");
     let files = args.csv_files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let report = PerfReport::new(files, &options(args)?);
+    drop(busy);
     let report = report.map_err(|error| Failure::from_error(&error))?;
     if args.look.json {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -220,6 +228,7 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
             keeps_signposts: rows.print_signposts,
         },
         id_range: rows.id_range.clone(),
+        filter: filter(&rows.filters)?,
         arch: args.chip.arch.clone(),
         arch_table: arch_table(args.chip.arch_table.as_deref())?,
         keeps_file_order: rows.tracing_mode,
@@ -229,6 +238,18 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
         active_experts: args.chip.active_experts.map(NonZeroU64::get),
         is_upstream_exact: args.chip.upstream_exact,
     })
+}
+
+/// The filters as one, if they ask for nothing that rows do not tell.
+fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
+    let filter = joined(filters);
+    match filter.keys_besides(&["device", "op"]).first() {
+        None => Ok(filter),
+        Some(key) => Err(Failure::Sentence(format!(
+            "expected --filter with device or op as the key, found {key}; windows are chosen by \
+             --start-signpost, --end-signpost and --id-range"
+        ))),
+    }
 }
 
 fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {

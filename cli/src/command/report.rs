@@ -1,14 +1,16 @@
 //! `kprof report`: the tables of a device log or a capture that exists already.
 
 use crate::{
-    args::{ReportArgs, ShowArgs},
+    args::ReportArgs,
     failure::Failure,
-    input::{Input, InputRun},
+    input::{Input, InputRun, joined},
     json::{HostCounts, Source},
     output::Findings,
     tables::{counted, grouped},
 };
-use host_reader::{analysis::TileOrigins, host::HostRecording, readout::Readout};
+use host_reader::{
+    analysis::TileOrigins, export::HiddenLaunches, host::HostRecording, readout::Readout,
+};
 use std::process::ExitCode;
 
 /// Reads the log or capture and shows it; of a capture, one run after the other.
@@ -16,7 +18,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let runs = Input::open(&args.file)?.runs;
     let run_count = runs.len() as u64;
     let mut code = ExitCode::SUCCESS;
-    for (number, InputRun { readout, host, .. }) in (1..).zip(runs) {
+    for (number, mut run) in (1..).zip(runs) {
+        let hidden = run.retain(&args.filters)?;
+        let InputRun { readout, host, .. } = run;
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -24,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             println!();
         }
-        let shown = show(readout, &host, &which, args.show)?;
+        let shown = show(args, readout, &host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -33,10 +37,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 }
 
 fn show(
+    args: &ReportArgs,
     readout: Readout,
     host: &[HostRecording],
     which: &str,
-    show: ShowArgs,
+    hidden: HiddenLaunches,
 ) -> Result<ExitCode, Failure> {
     let (title, arch, worker_cores) = describe(&readout);
     let source = Source {
@@ -49,7 +54,9 @@ fn show(
         host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");
-    Findings::new(readout, &TileOrigins::default(), show)?.show(&title, &source, show)
+    let mut findings = Findings::new(readout, &TileOrigins::default(), args.show)?;
+    findings.filter(&joined(&args.filters), hidden);
+    findings.show(&title, &source, args.show)
 }
 
 fn describe(readout: &Readout) -> (String, String, Option<u32>) {

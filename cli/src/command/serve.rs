@@ -9,7 +9,7 @@ use std::{io::Write, process::ExitCode};
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-    let trace = run.trace(&args.filters);
+    let trace = run.trace(&args.filters)?;
     let server = TracyServer::bind(args.listen.as_str()).map_err(|error| failure(&error))?;
     let address = server.local_address().map_err(|error| failure(&error))?;
     let mut out = std::io::stdout();

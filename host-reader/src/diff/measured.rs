@@ -59,6 +59,11 @@ impl Measurements {
         }
     }
 
+    /// Keeps what is wanted.
+    pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
+        self.items.retain(is_wanted);
+    }
+
     /// Counts what could not be measured.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {

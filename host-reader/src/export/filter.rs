@@ -18,6 +18,7 @@ use wildmatch::WildMatch;
 /// | `risc` | label, in any case, `*` and `?` stand for others | `risc=BRISC,ncrisc`, `risc=trisc*` |
 /// | `op` | number or range of programs, or a name | `op=3..9`, `op=Matmul*` |
 /// | `zone` | name of a zone, event, value or sum | `zone=Load*`, `zone!=*-FW` |
+/// | `signpost` | from one signpost of the host to the next of another name | `signpost=start..stop`, `signpost=warm*..` |
 /// | `time` | window since the start of the trace, in ns, us, ms or s | `time=10us..1.5ms`, `time=2ms..` |
 ///
 /// Ranges hold both of their ends; either may be left out. A zone is in a window if it
@@ -66,7 +67,25 @@ enum Key {
     Risc,
     Op,
     Zone,
+    Signpost,
     Time,
+}
+
+impl Key {
+    const ALL: [Self; 7] =
+        [Self::Device, Self::Core, Self::Risc, Self::Op, Self::Zone, Self::Signpost, Self::Time];
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Core => "core",
+            Self::Risc => "risc",
+            Self::Op => "op",
+            Self::Zone => "zone",
+            Self::Signpost => "signpost",
+            Self::Time => "time",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +96,8 @@ enum Value {
     Cores(Noc0Coord, Noc0Coord),
     /// A name with wildcards.
     Name(WildMatch),
+    /// The names of two signposts; from the beginning, or to the end.
+    Signposts(Option<WildMatch>, Option<WildMatch>),
 }
 
 impl TraceFilter {
@@ -91,12 +112,25 @@ impl TraceFilter {
         self.terms.extend(other.terms);
     }
 
+    /// Keys of terms besides these.
+    #[must_use]
+    pub fn keys_besides(&self, known: &[&str]) -> Vec<&'static str> {
+        let keys = self.terms.iter().map(|term| term.key.label());
+        keys.filter(|key| !known.contains(key)).collect()
+    }
+
+    /// Whether a chip may hold something that is wanted.
+    #[must_use]
+    pub fn selects_device(&self, chip_id: u32) -> bool {
+        self.selects(Key::Device, |value| value.has_number(chip_id.into()))
+    }
+
     /// Whether a lane may hold something that is wanted.
     #[must_use]
     pub fn selects_lane(&self, lane: LaneId) -> bool {
         let label = lane.risc.label();
         let joined = label.replace('_', "");
-        self.selects(Key::Device, |value| value.has_number(lane.chip_id.into()))
+        self.selects_device(lane.chip_id)
             && self.selects(Key::Core, |value| value.has_core(lane.core))
             && self.selects(Key::Risc, |value| value.has_name(label) || value.has_name(&joined))
     }
@@ -123,12 +157,60 @@ impl TraceFilter {
         })
     }
 
+    /// The same filter with windows of time in place of signposts, given when these were set,
+    /// in nanoseconds since the trace's origin and in their order. Of signposts that were
+    /// never set the window holds nothing.
+    #[must_use]
+    pub(crate) fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
+        let resolve = |term: &Term| match &term.value {
+            Value::Signposts(first, last) => {
+                let (from, to) = window(signposts, first.as_ref(), last.as_ref());
+                Term { key: Key::Time, value: Value::Numbers(from, to), ..term.clone() }
+            }
+            _ => term.clone(),
+        };
+        Self { terms: self.terms.iter().map(resolve).collect() }
+    }
+
+    /// Terms of signposts that are none of these.
+    pub fn unknown_signposts<'a>(
+        &self,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Vec<String> {
+        let names = self.terms.iter().filter_map(|term| match &term.value {
+            Value::Signposts(first, last) => Some([first, last]),
+            _ => None,
+        });
+        let patterns = names.flatten().flatten();
+        let is_unknown = |pattern: &&WildMatch| !known.clone().any(|name| pattern.matches(name));
+        patterns.filter(is_unknown).map(ToString::to_string).collect()
+    }
+
     fn selects(&self, key: Key, holds: impl Fn(&Value) -> bool) -> bool {
         let of_key = || self.terms.iter().filter(|term| term.key == key);
         let mut included = of_key().filter(|term| !term.is_exclusion).peekable();
         let is_included = included.peek().is_none() || included.any(|term| holds(&term.value));
         is_included && !of_key().any(|term| term.is_exclusion && holds(&term.value))
     }
+}
+
+/// From the first signpost of a name to the first of another that follows it.
+fn window(
+    signposts: &[(u64, &str)],
+    first: Option<&WildMatch>,
+    last: Option<&WildMatch>,
+) -> (u64, u64) {
+    const NOTHING: (u64, u64) = (u64::MAX, 0);
+    let position = |from: usize, pattern: &WildMatch| {
+        let found = signposts[from..].iter().position(|(_, name)| pattern.matches(name));
+        found.map(|position| from + position)
+    };
+    let begin = first.map(|pattern| position(0, pattern));
+    let Some(begin) = begin.map_or(Some(None), |found| found.map(Some)) else { return NOTHING };
+    let end = last.map(|pattern| position(begin.map_or(0, |begin| begin + 1), pattern));
+    let Some(end) = end.map_or(Some(None), |found| found.map(Some)) else { return NOTHING };
+    let time = |position: usize| signposts[position].0;
+    (begin.map_or(0, time), end.map_or(u64::MAX, time))
 }
 
 impl Value {
@@ -167,9 +249,11 @@ impl FromStr for TraceFilter {
     }
 }
 
-const TERM: &str = "KEY=VALUE or KEY!=VALUE with device, core, risc, op, zone or time as the key";
+const TERM: &str =
+    "KEY=VALUE or KEY!=VALUE with device, core, risc, op, zone, signpost or time as the key";
 const RANGE: &str = "a number or a range such as 3..9, 3.. or ..9";
 const CORE: &str = "a core as x-y or a rectangle as x-y..x-y";
+const SIGNPOSTS: &str = "names of signposts such as start..stop, start.. or ..stop";
 const WINDOW: &str = "a window of time such as 10us..1.5ms, 2ms.. or ..1s";
 
 fn error(term: &str, expected: &'static str, found: &str) -> FilterError {
@@ -207,14 +291,9 @@ fn split_key(piece: &str) -> Result<(Option<KeyPart>, &str), FilterError> {
         Some(name) => (name, true),
         None => (name, false),
     };
-    let key = match name.trim().to_ascii_lowercase().as_str() {
-        "device" => Key::Device,
-        "core" => Key::Core,
-        "risc" => Key::Risc,
-        "op" => Key::Op,
-        "zone" => Key::Zone,
-        "time" => Key::Time,
-        _ => return Err(error(piece, TERM, name)),
+    let is_named = |key: &Key| name.trim().eq_ignore_ascii_case(key.label());
+    let Some(key) = Key::ALL.into_iter().find(is_named) else {
+        return Err(error(piece, TERM, name));
     };
     Ok((Some((key, is_exclusion)), value.trim()))
 }
@@ -230,6 +309,7 @@ impl Value {
                 Ok(range.unwrap_or_else(|| Self::Name(WildMatch::new(text))))
             }
             Key::Zone => Ok(Self::Name(WildMatch::new(text))),
+            Key::Signpost => signposts(text).ok_or(SIGNPOSTS),
             Key::Time if !text.contains("..") => Err(WINDOW),
             Key::Time => numbers(text, nanoseconds).ok_or(WINDOW),
         }
@@ -244,6 +324,13 @@ fn numbers(text: &str, parse: impl Fn(&str) -> Option<u64>) -> Option<Value> {
     let end = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { parse(text) };
     let (from, to) = (end(first, 0)?, end(last, u64::MAX)?);
     (from <= to && text.len() > "..".len()).then_some(Value::Numbers(from, to))
+}
+
+fn signposts(text: &str) -> Option<Value> {
+    let (first, last) = text.split_once("..")?;
+    let name = |text: &str| (!text.is_empty()).then(|| WildMatch::new(text));
+    let (first, last) = (name(first.trim()), name(last.trim()));
+    (first.is_some() || last.is_some()).then_some(Value::Signposts(first, last))
 }
 
 fn cores(text: &str) -> Option<Value> {
@@ -317,6 +404,23 @@ mod tests {
         let chosen = |start, end| filter.selects_time(start, end);
         assert!(chosen(0, 1500) && chosen(2000, 9000) && chosen(0, 9000));
         assert!(!chosen(0, 1499) && !chosen(2001, 9000));
+    }
+
+    #[test]
+    fn signposts_are_windows_from_the_first_of_one_name_to_the_next_of_the_other() {
+        let set = [(10, "start"), (20, "iteration"), (30, "stop"), (40, "start"), (50, "stop")];
+        let chosen = |text: &str| {
+            let filter = filter(text).resolved(&set);
+            (0..60_u64).filter(|&ns| filter.selects_time(ns, ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen("signpost=start..stop"), (10..=30).collect::<Vec<_>>());
+        assert_eq!(chosen("signpost=start..start"), (10..=40).collect::<Vec<_>>());
+        assert_eq!(chosen("signpost=iter*.."), (20..60).collect::<Vec<_>>());
+        assert_eq!(chosen("signpost=..iteration"), (0..=20).collect::<Vec<_>>());
+        assert_eq!(chosen("signpost=absent.."), Vec::<u64>::new());
+        assert_eq!(chosen("signpost!=..iteration,time=..25"), (21..=25).collect::<Vec<_>>());
+        let unknown = filter("signpost=start..absent").unknown_signposts(["start"].into_iter());
+        assert_eq!(unknown, ["absent"]);
     }
 
     #[test]

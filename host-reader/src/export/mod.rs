@@ -27,6 +27,7 @@ mod lane_writer;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
+mod selection;
 mod speedscope;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use self::parquet::{
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use filter::{FilterError, TraceFilter};
 pub use format::{ExportFormat, UnknownFormat};
+pub use selection::{HiddenLaunches, SelectionContext};
 pub use trace::{
     DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot,
     TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceOp, TracePoint, TracePoints,

@@ -16,7 +16,9 @@ use super::{
     titles::OpsCsvFormat,
     window::{WindowOptions, cut_window},
 };
+use crate::export::TraceFilter;
 use std::{collections::BTreeSet, ops::RangeInclusive};
+use wire::RunHostId;
 
 /// What a report is to contain.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct PerfOptions {
     pub window: WindowOptions,
     /// Ids of the rows that are wanted; sums are over them alone.
     pub id_range: Option<RangeInclusive<u64>>,
+    /// Only rows of these devices and ops; a filter's other keys say nothing of rows.
+    pub filter: TraceFilter,
     /// Name of the architecture, whatever the files say.
     pub arch: Option<String>,
     /// The known architectures.
@@ -48,6 +52,7 @@ impl Default for PerfOptions {
         Self {
             window: WindowOptions::default(),
             id_range: None,
+            filter: TraceFilter::default(),
             arch: None,
             arch_table: ArchTable::built_in(),
             keeps_file_order: false,
@@ -142,6 +147,7 @@ impl PerfReport {
             rows.sort_by(compare_starts);
         }
         let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
+        retain_wanted(&mut rows, &options.filter, &mut notes);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
         if options.merges_devices && !devices.is_empty() {
             rows = merge_devices(rows, &mut notes);
@@ -217,6 +223,22 @@ fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<
 }
 
 /// Matrix products whose fidelity is not known have no FLOPs %.
+/// Leaves out rows of other devices and ops. Signposts stay.
+fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<String>) {
+    if filter.is_empty() {
+        return;
+    }
+    let count = rows.len();
+    rows.retain(|row| {
+        let device = row.device.map(|device| u32::try_from(device).unwrap_or(u32::MAX));
+        let id = row.global_call_count.trim().parse().map_or(0, |id| RunHostId(id).base());
+        row.is_signpost()
+            || device.is_none_or(|device| filter.selects_device(device))
+                && filter.selects_op(id, Some(&row.op_code))
+    });
+    notes.push(format!("Rows filtered out: {}", count - rows.len()));
+}
+
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     let is_modelled = |row: &&OpRow| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))

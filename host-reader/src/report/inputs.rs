@@ -6,7 +6,7 @@ use super::{
     device_op::DeviceOps,
     dispatch::{DispatchIds, attach, dispatch_of_readout},
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
-    host::{HostLog, read_input, read_messages, read_times},
+    host::{HostLog, HostOp, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
     ops::{DeviceData, OpsOptions},
     per_core::CoreMarks,
@@ -17,10 +17,12 @@ use crate::{
     analysis::{TileOrigins, launches_of},
     anomaly::AnomalyKind,
     capture::OpMetadata,
+    export::{HiddenLaunches, SelectionContext},
     log::read_device_log_file,
     readout::Readout,
 };
 use std::{collections::HashMap, path::Path};
+use wire::RunHostId;
 
 /// Names of upstream's files in `.logs`.
 const DEVICE_LOG: &str = "profile_log_device.csv";
@@ -70,14 +72,17 @@ pub(super) struct DeviceSide {
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
     pub(super) device_perf_csv: Option<String>,
+    /// What the filter left out.
+    pub(super) hidden: HiddenLaunches,
 }
 
 pub(super) fn read_device(
     logs: &Path,
     options: &OpsOptions,
-    is_device_only: bool,
+    host: &HostLog,
     problems: &mut ProblemLog,
 ) -> DeviceSide {
+    let is_device_only = host.ops.is_empty();
     let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
     let takes_report = !is_device_only
         && report.exists()
@@ -86,11 +91,21 @@ pub(super) fn read_device(
             DeviceData::DeviceLog => false,
             DeviceData::PerfReport => true,
         };
+    if !options.filter.is_empty() && (takes_report || options.is_exact) {
+        let file = if takes_report { &report } else { &log };
+        let detail = "no launches can be left out of reports on this file; all are there";
+        problems.of_file(&file.display().to_string(), detail);
+    }
+    for name in options.filter.unknown_signposts(std::iter::empty()) {
+        let detail =
+            format!("a device log has no clock to place signpost `{name}` by; captures have");
+        problems.of_file(&log.display().to_string(), detail);
+    }
     if !takes_report {
         return if options.is_exact {
             device_of_log_exactly(&log, is_device_only, problems)
         } else {
-            device_of_log(&log, options, is_device_only, problems)
+            device_of_log(&log, options, host, problems)
         };
     }
     let bytes = read_input(&report, "ops have no durations then", problems).unwrap_or_default();
@@ -111,7 +126,7 @@ pub(super) fn device_of_log_exactly(
     let Some(bytes) = read_input(log, "ops have no durations then", problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
     };
-    let Some(exact) = read_exactly(&bytes, &file, problems) else {
+    let Some(exact) = read_exactly(&bytes, &file, is_device_only, problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
     };
     let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, dispatch } = exact;
@@ -126,15 +141,17 @@ pub(super) fn device_of_log_exactly(
 pub(super) fn device_of_log(
     log: &Path,
     options: &OpsOptions,
-    is_device_only: bool,
+    host: &HostLog,
     problems: &mut ProblemLog,
 ) -> DeviceSide {
     let file = log.display().to_string();
     match read_device_log_file(log) {
-        Ok(readout) => {
+        Ok(mut readout) => {
+            let hidden = retain_launches(&mut readout, options, host);
             let mut side =
                 device_of_readout(&readout, &TileOrigins::default(), &[], options, &file, problems);
-            if is_device_only {
+            side.hidden = hidden;
+            if host.ops.is_empty() {
                 side.marks = measured_marks(&readout, &TileOrigins::default());
             }
             side
@@ -144,6 +161,23 @@ pub(super) fn device_of_log(
             DeviceSide { file, ..DeviceSide::default() }
         }
     }
+}
+
+fn retain_launches(readout: &mut Readout, options: &OpsOptions, host: &HostLog) -> HiddenLaunches {
+    if options.filter.is_empty() {
+        return HiddenLaunches::default();
+    }
+    let named = |op: &HostOp| {
+        Some(OpMetadata {
+            chip_id: u32::try_from(op.device_id?).ok()?,
+            run_host_id: RunHostId(u32::try_from(op.id).ok()?),
+            fields: vec![(OpMetadata::NAME.to_owned(), op.name()?)],
+        })
+    };
+    let ops: Vec<_> = host.ops.iter().filter_map(named).collect();
+    let origins = TileOrigins::default();
+    let context = SelectionContext { origins: &origins, clock: None, ops: &ops, host: &[] };
+    options.filter.retain_launches(readout, context)
 }
 
 /// What a readout says, but for the marks that reports without a host need.

@@ -18,8 +18,15 @@ use super::{
     sheet::{Columns, sheet_csv},
     value::whole_text,
 };
-use crate::{analysis::TileOrigins, lane::TraceReplay, readout::Readout, sync::MeshClock};
-use std::path::Path;
+use crate::{
+    analysis::TileOrigins,
+    export::{HiddenLaunches, SelectionContext, TraceFilter},
+    lane::TraceReplay,
+    readout::Readout,
+    sync::MeshClock,
+};
+use std::{borrow::Cow, path::Path};
+use wire::RunHostId;
 
 /// Where durations of ops are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +42,7 @@ pub enum DeviceData {
 }
 
 /// What a report is to hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpsOptions {
     /// Repeat upstream's known mistakes, to compare with its reports.
     pub is_exact: bool,
@@ -45,6 +52,9 @@ pub struct OpsOptions {
     pub is_device_only: bool,
     /// The durations of the device perf report.
     pub analyses: ProgramAnalyses,
+    /// Which launches to report on. Exact reports, and those of a device perf report, are
+    /// whole.
+    pub filter: TraceFilter,
 }
 
 /// The texts of a report.
@@ -82,6 +92,8 @@ pub struct OpsReport {
     pub device_op_count: u64,
     /// Ops that the host announced.
     pub host_op_count: u64,
+    /// What the filter left out.
+    pub hidden: HiddenLaunches,
     /// `per_core_op_to_op_times.csv`, which belongs to reports without a host.
     pub per_core_csv: Option<String>,
     /// `cpp_device_perf_report.csv`, where it was made.
@@ -98,12 +110,13 @@ impl OpsReport {
     #[must_use]
     pub fn of_folder(logs: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
-        let host = if options.is_device_only {
+        let mut host = if options.is_device_only {
             HostLog::default()
         } else {
             read_host(logs, options.is_exact, &mut problems)
         };
-        let device = read_device(logs, options, host.ops.is_empty(), &mut problems);
+        let device = read_device(logs, options, &host, &mut problems);
+        leave_out_hidden(&mut host, &device.hidden, options);
         let host_file = &messages_name(logs);
         Builder { options, host: &host, host_file, clock: None, problems }.build(device)
     }
@@ -115,7 +128,7 @@ impl OpsReport {
         let device = if options.is_exact {
             device_of_log_exactly(log, true, &mut problems)
         } else {
-            device_of_log(log, options, true, &mut problems)
+            device_of_log(log, options, &HostLog::default(), &mut problems)
         };
         let host = HostLog::default();
         let options = OpsOptions { is_device_only: true, ..options.clone() };
@@ -131,17 +144,52 @@ impl OpsReport {
         host: &RecordedHost<'_>,
         options: &OpsOptions,
     ) -> Self {
-        let &RecordedHost { ops, clock, .. } = host;
+        let &RecordedHost { ops, clock, recordings } = host;
         let mut problems = ProblemLog::default();
-        let host = host_log_of(host, &mut problems);
+        let mut host = host_log_of(host, &mut problems);
+        let context = SelectionContext { origins, clock, ops, host: recordings };
+        let (readout, hidden) = filtered(readout, &options.filter, context);
+        let readout = readout.as_ref();
         let mut device =
             device_of_readout(readout, origins, ops, options, "the readout", &mut problems);
+        leave_out_hidden(&mut host, &hidden, options);
+        device.hidden = hidden;
         if host.ops.is_empty() {
             device.marks = measured_marks(readout, origins);
         }
         let host_file = "the capture's ops";
         Builder { options, host: &host, host_file, clock, problems }.build(device)
     }
+}
+
+/// The readout without the launches that are not wanted, and what these were.
+fn filtered<'readout>(
+    readout: &'readout Readout,
+    filter: &TraceFilter,
+    context: SelectionContext<'_>,
+) -> (Cow<'readout, Readout>, HiddenLaunches) {
+    if filter.is_empty() {
+        return (Cow::Borrowed(readout), HiddenLaunches::default());
+    }
+    let mut wanted = readout.clone();
+    let hidden = filter.retain_launches(&mut wanted, context);
+    (Cow::Owned(wanted), hidden)
+}
+
+/// Leaves out the host's ops whose launches are not wanted, and of the others those that the
+/// filter does not want itself.
+fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOptions) {
+    let filter = &options.filter;
+    if filter.is_empty() || options.is_exact {
+        return;
+    }
+    host.ops.retain(|op| {
+        let id = u32::try_from(op.id).unwrap_or(u32::MAX);
+        let chip_id = op.device_id.map(|id| u32::try_from(id).unwrap_or(u32::MAX));
+        chip_id.is_none_or(|chip_id| {
+            filter.selects_device(chip_id) && !hidden.ops.contains(&(chip_id, id))
+        }) && filter.selects_op(RunHostId(id).base(), op.name().as_deref())
+    });
 }
 
 struct Builder<'report> {
@@ -159,12 +207,14 @@ impl Builder<'_> {
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
         let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
         let device_perf_csv = device.device_perf_csv.clone();
+        let hidden = device.hidden.clone();
         let (rows, columns) = if is_device_only {
             (self.device_rows(&device), Columns::Filled)
         } else {
             (self.joined_rows(device), Columns::All)
         };
         OpsReport {
+            hidden,
             ops_csv: sheet_csv(&rows, columns, line_end),
             row_count: rows.len() as u64,
             device_op_count,

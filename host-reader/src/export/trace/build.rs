@@ -48,7 +48,8 @@ impl<'a> Trace<'a> {
             hidden: HiddenCounts::default(),
             unplaced_losses: Vec::new(),
         };
-        let clocks = trace.clocks(source, host::first_ns(recordings));
+        let (clocks, origin_host_ns) = clocks_of(source, host::first_ns(recordings));
+        trace.origin_host_ns = origin_host_ns;
         trace.host = TraceHost::new(recordings, trace.origin_host_ns);
         let mut launches = launches_of(readout, source.origins);
         for (device, clock) in readout.devices.iter().zip(clocks) {
@@ -61,30 +62,10 @@ impl<'a> Trace<'a> {
         }
         trace.enter_losses(source);
         if !filter.is_empty() {
-            trace.apply(filter);
+            let signposts = trace.host.signposts();
+            trace.apply(&filter.resolved(&signposts));
         }
         trace
-    }
-
-    /// The clock of each chip, all with one origin.
-    fn clocks(
-        &mut self,
-        source: &TraceSource<'a>,
-        first_host_ns: Option<u64>,
-    ) -> Vec<DeviceClock<'a>> {
-        let devices = &source.readout.devices;
-        let clock = |device: &'a DeviceReadout| {
-            DeviceClock::new(&device.chip, bounds(device, source), source.clock)
-        };
-        let mut clocks: Vec<_> = devices.iter().map(clock).collect();
-        let used = || devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
-        let is_common = used().all(|(_, clock)| clock.is_host_time());
-        let of_chips = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
-        let of_host = first_host_ns.filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
-        let origin_ns = of_chips.map(|first| of_host.map_or(first, |of_host| of_host.min(first)));
-        self.origin_host_ns = origin_ns.filter(|_| is_common);
-        clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
-        clocks
     }
 
     fn device(
@@ -161,6 +142,26 @@ impl<'a> Trace<'a> {
             is_wanted
         });
     }
+}
+
+/// The clock of each chip, all with one origin, and when that was on the host's clock, if
+/// all chips have it.
+pub(in crate::export) fn clocks_of<'a>(
+    source: &TraceSource<'a>,
+    first_host_ns: Option<u64>,
+) -> (Vec<DeviceClock<'a>>, Option<i64>) {
+    let devices = &source.readout.devices;
+    let clock = |device: &'a DeviceReadout| {
+        DeviceClock::new(&device.chip, bounds(device, source), source.clock)
+    };
+    let mut clocks: Vec<_> = devices.iter().map(clock).collect();
+    let used = || devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
+    let is_common = used().all(|(_, clock)| clock.is_host_time());
+    let of_chips = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
+    let of_host = first_host_ns.filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
+    let origin_ns = of_chips.map(|first| of_host.map_or(first, |of_host| of_host.min(first)));
+    clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
+    (clocks, origin_ns.filter(|_| is_common))
 }
 
 impl TraceDevice<'_> {

@@ -148,6 +148,18 @@ impl<'a> TraceHost<'a> {
         of_threads + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
+    /// Signposts in the order in which they were set, if they can be compared with what
+    /// chips did.
+    pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
+        let marks = self.threads.iter().flat_map(|thread| &thread.marks);
+        let signposts = marks
+            .filter(|mark| self.is_on_clock_of_chips && mark.event.kind == HostEventKind::Signpost);
+        let mut signposts: Vec<_> =
+            signposts.map(|mark| (mark.time_ns, mark.source.name.as_ref())).collect();
+        signposts.sort_unstable();
+        signposts
+    }
+
     /// Whether there is nothing to show.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -13,6 +13,7 @@ mod points;
 mod tests;
 mod zones;
 
+pub(super) use build::clocks_of;
 pub use clock::DeviceClock;
 pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
 pub use lane::TraceLane;

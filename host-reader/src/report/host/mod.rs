@@ -47,6 +47,13 @@ pub(super) struct HostOp {
     pub(super) line: u64,
 }
 
+impl HostOp {
+    /// What the op is called.
+    pub(super) fn name(&self) -> Option<String> {
+        self.description.get("op_code").map(Value::cell)
+    }
+}
+
 /// A mark that the user's program set between ops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signpost {

@@ -1,0 +1,175 @@
+//! Parts of recordings, as a person asks for them: on every command that takes a recording.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use host_reader::{
+    analysis::{TileOrigins, ops_of},
+    capture::{Capture, CaptureWriter, Overrides},
+    host::{HostRecorder, HostRecorderOptions},
+    sync::SyncOptions,
+};
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+fn kprof(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR").output().unwrap()
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, sentence: &str) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(sentence), "{errors}");
+}
+
+/// A capture of eight ops on two chips, `a.kprof`.
+fn capture(folder: &Path) {
+    let args = ["capture", "--ops", "8", "--devices", "2", "--kernels", "native", "-o", "a.kprof"];
+    assert_eq!(kprof(folder, &args).status.code(), Some(0));
+}
+
+/// Sets signposts before the second op of the first chip and before its fifth.
+fn set_signposts(path: &Path) {
+    let capture = Capture::open(path).unwrap();
+    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let clock = run.samples.fit(&SyncOptions::default().fit);
+    clock.tile_origins(&run.readout).align(&mut run.readout);
+    let chip = clock.reference_clock(0).unwrap();
+    let now = Arc::new(AtomicU64::new(0));
+    let of_recorder = Arc::clone(&now);
+    let recorder = HostRecorder::new(HostRecorderOptions {
+        clock: Some(Arc::new(move || of_recorder.load(Ordering::Relaxed))),
+        ..HostRecorderOptions::default()
+    });
+    let ops = ops_of(&run.readout, &TileOrigins::default());
+    let begin = |id| ops.iter().find(|op| (op.chip_id, op.run_host_id >> 10) == (0, id)).unwrap();
+    for (name, op) in [("start", 2), ("stop", 5)] {
+        let cycle = begin(op).firmware.unwrap().start_cycle;
+        now.store(u64::try_from(chip.to_host_ns(cycle).ns).unwrap() - 300, Ordering::Relaxed);
+        recorder.signpost(name, None);
+    }
+    recorder.take_into(&mut CaptureWriter::append_to(path).unwrap()).unwrap();
+}
+
+/// Chips and program numbers of the ops of a report.
+fn ops(report: &Value) -> BTreeSet<(u64, u64)> {
+    let number = |op: &Value, field: &str| op[field].as_u64().unwrap();
+    let ops = report["ops"].as_array().unwrap().iter();
+    ops.map(|op| (number(op, "chip_id"), number(op, "run_host_id") >> 10)).collect()
+}
+
+#[test]
+fn reports_show_the_launches_lanes_and_zones_that_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let report = |filter: &[&str]| {
+        let filters = filter.iter().flat_map(|terms| ["--filter", terms]);
+        let args: Vec<_> = ["report", "a.kprof", "--json"].into_iter().chain(filters).collect();
+        json(&kprof(folder.path(), &args))
+    };
+    let whole = report(&[]);
+    assert_eq!((ops(&whole).len(), &whole["filtered_out"]), (16, &Value::Null));
+    let part = report(&["op=3..5,device=1", "risc=brisc,zone!=*-FW"]);
+    assert_eq!(ops(&part), (3..=5).map(|op| (1, op)).collect());
+    for zone in part["zones"].as_array().unwrap() {
+        assert_eq!((&zone["risc"], &zone["chip_id"]), (&"BRISC".into(), &1.into()));
+        assert_ne!(zone["name"], "BRISC-FW");
+    }
+    assert_eq!(part["filtered_out"]["launch_count"], 13);
+    // What is shown and what is not is all there is.
+    let kept = part["kept"]["zones"].as_u64().unwrap();
+    let hidden = part["filtered_out"]["record_count"].as_u64().unwrap();
+    let total = whole["kept"]["zones"].as_u64().unwrap();
+    assert_eq!(kept * 2 + others(&part) + hidden, total * 2 + others(&whole));
+    let tables = kprof(folder.path(), &["report", "a.kprof", "--filter", "op=3"]);
+    let tables = String::from_utf8(tables.stdout).unwrap();
+    assert!(tables.contains("Filtered out: 14 launches, 0 lanes, "), "{tables}");
+}
+
+/// Records that are no part of a zone.
+fn others(report: &Value) -> u64 {
+    ["data", "events", "sums"].iter().map(|kind| report["kept"][kind].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_range_of_signposts_takes_the_launches_between() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let args = ["report", "a.kprof", "--json", "--filter", "signpost=start..stop,device=0"];
+    let refused = kprof(folder.path(), &args);
+    assert_refused(&refused, "expected a signpost `start` that the host recorded, found none");
+    set_signposts(&folder.path().join("a.kprof"));
+    let found = ops(&json(&kprof(folder.path(), &args)));
+    // The first op may still run when the first signpost is set.
+    assert!(found.is_superset(&(2..=4).map(|op| (0, op)).collect()), "{found:?}");
+    assert!(found.iter().all(|&(_, op)| op <= 4), "{found:?}");
+    let args = ["ops", "a.kprof", "-o", "out", "--json", "--filter", "device=0"];
+    let told = json(&kprof(folder.path(), &args));
+    assert_eq!((&told["rows"], &told["problem_count"]), (&10.into(), &0.into()), "{told}");
+    let csv = std::fs::read_to_string(folder.path().join("out/reports/ops_perf_results.csv"));
+    let codes: Vec<_> =
+        csv.unwrap().lines().map(|line| line.split(',').next().unwrap().to_owned()).collect();
+    let signposts: Vec<_> = codes
+        .iter()
+        .enumerate()
+        .filter(|(_, code)| ["start", "stop"].contains(&&***code))
+        .collect();
+    assert_eq!(signposts, [(2, &"start".to_owned()), (6, &"stop".to_owned())], "{codes:?}");
+}
+
+#[test]
+fn ops_and_differences_of_a_part_are_of_that_part() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let args = ["ops", "a.kprof", "-o", "out", "--json", "--filter", "op=3..4,device=1"];
+    let told = json(&kprof(folder.path(), &args));
+    assert_eq!((&told["rows"], &told["host_ops"]), (&2.into(), &2.into()), "{told}");
+    assert_eq!(told["filtered_out"]["launch_count"], 14);
+    // The logs are whole all the same.
+    let again = ["ops", "out/.logs/profile_log_device.csv", "-o", "log", "--json"];
+    let whole = json(&kprof(folder.path(), &again));
+    assert_eq!(whole["device_ops"], 16);
+    let part =
+        json(&kprof(folder.path(), &[&again[..], &["--filter", "op=3..4,device=1"]].concat()));
+    assert_eq!((&part["device_ops"], &part["problem_count"]), (&2.into(), &0.into()), "{part}");
+    let exact = [&again[..], &["--filter", "op=3", "--upstream-exact"]].concat();
+    assert_eq!(kprof(folder.path(), &exact).status.code(), Some(2));
+    let args = ["diff", "a.kprof", "a.kprof", "--json", "--filter", "risc=ncrisc,zone=Load*,op=3"];
+    let diff = json(&kprof(folder.path(), &args));
+    for change in diff["changes"].as_array().unwrap().iter().filter(|c| c["kind"] == "zone") {
+        assert!(change["name"].as_str().unwrap().starts_with("Load"), "{change}");
+    }
+}
+
+#[test]
+fn a_log_may_come_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/mesham-tt-sim/wormhole-noc-256/profile_log_device.csv");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .args(["report", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&std::fs::read(&log).unwrap()).unwrap();
+    let piped = json(&child.wait_with_output().unwrap());
+    let named = json(&kprof(folder.path(), &["report", log.to_str().unwrap(), "--json"]));
+    assert_eq!(piped, named);
+}
