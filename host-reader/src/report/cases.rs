@@ -198,6 +198,19 @@ fn a_core_without_its_last_end_does_not_join_two_ops() {
 }
 
 #[test]
+fn halves_of_a_nanosecond_are_rounded_as_python_does() {
+    // 17,193 cycles at 1200 MHz are 14,327.5 ns, and Python rounds halves to the even number.
+    let log = [CHIP, &launch(1, 1000, 1024, ",")].concat().replace(": 500,", ": 1200,");
+    let log = log.replace("8,1110", "8,18203").replace("7,1120", "7,18213");
+    let exact = OpsOptions { is_exact: true, ..OpsOptions::default() };
+    let report = report(&[("profile_log_device.csv", &log)], &exact);
+    for which in ["MIN", "AVG", "MAX"] {
+        let title = format!("DEVICE KERNEL DURATION PER CORE {which} [ns]");
+        assert_eq!(column(&report.ops_csv, &title), ["14328"], "{which}");
+    }
+}
+
+#[test]
 fn an_empty_folder_gives_an_empty_report_and_says_why() {
     let report = report(&[], &OpsOptions::default());
     assert_eq!((report.row_count, report.problems.count()), (0, 1));
