@@ -8,21 +8,18 @@ use host_reader::{
     ProfilerOptions, ReadOptions,
     capture::{Capture, CaptureWriter, CapturingReader, Overrides, SyncPolicy},
     init_device_profiler,
-    mesh::{
-        CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription, LogicalCoord,
-        MeshImage, Noc0Coord,
-    },
+    mesh::{Device, DeviceDescription, DeviceImage, DramDescription, MeshImage, Noc0Coord},
     read::Reader,
 };
 use std::{hint::black_box, path::Path, time::Duration};
-use wire::{CoreKind, control::ext};
+use tests::launch::{self, CONTROL_ADDRESS};
+use wire::control::ext;
 
 const CORES: u32 = 64;
 const BANKS: u32 = 8;
 const RISCS: u32 = 5;
 const ZONES: u32 = 125;
 const RUN_WORDS: u32 = 12 + ZONES * 4;
-const CONTROL: u64 = 0x100;
 const REGION: u64 = 0x1000;
 
 /// A program support count whose lanes hold so many launches.
@@ -35,29 +32,9 @@ fn place(flat_id: u32) -> Noc0Coord {
     Noc0Coord { x: x + 1, y: y + 1 }
 }
 
-/// What one launch leaves on one RISC.
-fn run(words: &mut Vec<u32>, flat_id: u32, risc: u32, launch: u32) {
-    let start = launch * 100_000;
-    words.extend([0, 0, risc | flat_id << 5, launch + 1]);
-    words.extend([0x8FC0_D001, start, 0x9FC0_D001, start + 90_000]);
-    words.extend([0x8E42_7001, start + 10, 0x9E42_7001, start + 89_000]);
-    for zone in 0..ZONES {
-        let time = start + 100 + zone * 600;
-        words.extend([0x8000_1001 + ((zone % 5) << 12), time]);
-        words.extend([0x9000_1001 + ((zone % 5) << 12), time + 400]);
-    }
-}
-
 /// A chip on which every RISC has pushed so many launches.
 fn mesh(launches: u32) -> MeshImage {
-    let core = |flat_id| CoreDescription {
-        noc0: place(flat_id),
-        logical: LogicalCoord { x: 0, y: 0 },
-        kind: CoreKind::Tensix,
-        flat_id,
-        control_address: CONTROL,
-        vector_address: 0x200,
-    };
+    let core = |flat_id| launch::tensix(flat_id, place(flat_id));
     let mut chip = DeviceDescription {
         chip_id: 0,
         arch: "wormhole_b0".into(),
@@ -76,7 +53,9 @@ fn mesh(launches: u32) -> MeshImage {
     let mut words = Vec::new();
     for (flat_id, risc) in (0..CORES).flat_map(|core| (0..RISCS).map(move |risc| (core, risc))) {
         words.clear();
-        (0..launches).for_each(|launch| run(&mut words, flat_id, risc, launch));
+        for number in 0..launches {
+            launch::push_launch(&mut words, ZONES, [flat_id, risc], number);
+        }
         let lane = geometry.lane(flat_id, risc);
         let address = REGION + u64::from(lane.offset_bytes);
         device.write_dram(lane.bank, address, &words).expect("words that fit their lane");
@@ -85,7 +64,7 @@ fn mesh(launches: u32) -> MeshImage {
             (ext::SIGNATURE as u64, ext::SIGNATURE_VALUE),
         ];
         for (index, word) in control {
-            let written = device.write_l1(place(flat_id), CONTROL + index * 4, &[word]);
+            let written = device.write_l1(place(flat_id), CONTROL_ADDRESS + index * 4, &[word]);
             written.expect("a core that exists");
         }
     }

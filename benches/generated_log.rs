@@ -1,7 +1,7 @@
 //! Device logs of 1.87 million lines: few launches of many zones, or many of few.
 
 use host_reader::{
-    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     log::write_device_log,
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
@@ -59,13 +59,7 @@ fn lane(core: Noc0Coord, zones: &RiscZones, size: LogSize) -> Lane {
         lane.push(RecordHead::new(kind, zones.indices[zone]), time, &[]);
     };
     for launch in 1..=size.launches {
-        lane.runs.push(Run {
-            program: RunHostId::encode(launch, 0),
-            trace_counter: 0,
-            trace: None,
-            first_record: lane.record_count(),
-            origin: 0,
-        });
+        lane.begin_run(RunHostId::encode(launch, 0));
         push(&mut lane, PacketKind::ZoneStart, 0, 900);
         push(&mut lane, PacketKind::ZoneStart, 1, 60);
         for zone in 0..size.zones_per_launch {

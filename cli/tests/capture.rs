@@ -2,21 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use serde_json::Value;
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
+mod program;
 
-/// Runs `kprof` in a folder of its own.
-fn kprof(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .output()
-        .unwrap()
-}
+use program::kprof;
+use serde_json::Value;
+use std::{path::Path, process::Output};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

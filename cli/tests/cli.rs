@@ -3,21 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod object_code;
+mod program;
 
+use program::kprof;
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
-
-/// Runs `kprof` with a folder of its own for artifacts.
-fn kprof(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .output()
-        .unwrap()
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

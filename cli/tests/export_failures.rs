@@ -13,7 +13,8 @@ use std::{
 use tempfile::TempDir;
 
 /// The formats, each with a name that asks for it.
-const OUTPUTS: [&str; 5] = ["t.pftrace", "t.json", "t.speedscope.json", "t.folded", "t.html"];
+const OUTPUTS: [&str; 6] =
+    ["t.pftrace", "t.json", "t.tracy", "t.speedscope.json", "t.folded", "t.html"];
 
 fn kprof(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
@@ -82,22 +83,25 @@ fn a_disk_that_fills_up_midway_leaves_what_was_there() {
 fn a_folder_that_takes_no_files_is_named() {
     let folder = folder_with_capture();
     // Nobody can make a file there, whatever the rights of who runs the tests.
-    let args = ["export", "c.kprof", "-o", "/sys/kernel/t.pftrace"];
-    let output = kprof(folder.path(), &args).output().unwrap();
-    assert_refused(&output, "cannot write /sys/kernel/t.pftrace: ");
-    let errors = String::from_utf8(output.stderr).unwrap();
-    let is_refusal = ["Permission denied", "Read-only file system", "Operation not permitted"]
-        .iter()
-        .any(|refusal| errors.contains(refusal));
-    assert!(is_refusal, "{errors}");
-    assert!(!Path::new("/sys/kernel/t.pftrace").exists());
+    for path in ["/sys/kernel/t.pftrace", "/sys/kernel/t.tracy"] {
+        let output = kprof(folder.path(), &["export", "c.kprof", "-o", path]).output().unwrap();
+        assert_refused(&output, &format!("cannot write {path}: "));
+        let errors = String::from_utf8(output.stderr).unwrap();
+        let is_refusal = ["Permission denied", "Read-only file system", "Operation not permitted"]
+            .iter()
+            .any(|refusal| errors.contains(refusal));
+        assert!(is_refusal, "{errors}");
+        assert!(!Path::new(path).exists());
+    }
 }
 
 #[test]
 fn a_file_in_the_place_of_a_folder_is_named() {
     let folder = folder_with_capture();
-    let output = kprof(folder.path(), &["export", "c.kprof", "-o", "c.kprof/t.json"]).output();
-    assert_refused(&output.unwrap(), "cannot write c.kprof/t.json: Not a directory");
+    for path in ["c.kprof/t.json", "c.kprof/t.tracy"] {
+        let output = kprof(folder.path(), &["export", "c.kprof", "-o", path]).output();
+        assert_refused(&output.unwrap(), &format!("cannot write {path}: Not a directory"));
+    }
 }
 
 fn signal(child: &Child, name: &str) {
@@ -119,16 +123,19 @@ fn halt_midway(child: &mut Child, folder: &Path) {
 #[test]
 fn an_interrupt_midway_leaves_what_was_there() {
     let folder = folder_with_capture();
-    for signal_name in ["-INT", "-TERM"] {
-        std::fs::write(folder.path().join("t.json"), "old").unwrap();
-        let mut child =
-            kprof(folder.path(), &["export", "c.kprof", "-o", "t.json"]).spawn().unwrap();
+    for (signal_name, name) in
+        [("-INT", "t.json"), ("-TERM", "t.json"), ("-INT", "t.tracy"), ("-TERM", "t.tracy")]
+    {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "old").unwrap();
+        let mut child = kprof(folder.path(), &["export", "c.kprof", "-o", name]).spawn().unwrap();
         halt_midway(&mut child, folder.path());
         signal(&child, signal_name);
         signal(&child, "-CONT");
         let output = child.wait_with_output().unwrap();
-        assert_refused(&output, "interrupted: t.json is not written");
-        assert_eq!(entries(folder.path()), ["c.kprof", "t.json"]);
-        assert_eq!(std::fs::read(folder.path().join("t.json")).unwrap(), b"old");
+        assert_refused(&output, &format!("interrupted: {name} is not written"));
+        assert_eq!(entries(folder.path()), ["c.kprof", name]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        std::fs::remove_file(&path).unwrap();
     }
 }

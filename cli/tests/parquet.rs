@@ -3,17 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod package;
+mod program;
 
 use host_reader::{
     capture::CaptureWriter,
     host::{HostRecorder, HostRecorderOptions, HostSource},
 };
 use package::{is_installed, python};
+use program::kprof;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::Stdio,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -30,11 +32,6 @@ const PAGE: &str = include_str!("../../docs/parquet.md");
 
 fn has_package() -> bool {
     is_installed(PACKAGE, "duckdb")
-}
-
-fn kprof(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR").output().unwrap()
 }
 
 fn log(name: &str) -> PathBuf {

@@ -189,6 +189,22 @@ impl Lane {
         metadata.clear();
     }
 
+    /// Begins a run of a program, launched by itself and not replayed: records that are pushed
+    /// from here on are of it.
+    ///
+    /// ```
+    /// use host_reader::{lane::{Lane, LaneId}, mesh::Noc0Coord};
+    /// use wire::{Risc, RunHostId};
+    /// let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    /// let mut lane = Lane::new(id);
+    /// lane.begin_run(RunHostId::encode(3, 0));
+    /// assert_eq!((lane.runs[0].program.0, lane.runs[0].first_record), (3 << 10, 0));
+    /// ```
+    pub fn begin_run(&mut self, program: RunHostId) {
+        let first_record = self.record_count();
+        self.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin: 0 });
+    }
+
     /// Appends a record to the last run.
     pub fn push(&mut self, head: RecordHead, time: u64, data: &[u64]) {
         debug_assert_eq!(head.data_count(), data.len());

@@ -5,22 +5,19 @@
 
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
-    mesh::{
-        CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription, LogicalCoord,
-        MeshImage, Noc0Coord,
-    },
+    mesh::{Device, DeviceDescription, DeviceImage, DramDescription, MeshImage, Noc0Coord},
     read::{NextRead, Reader, StreamedRead},
     readout::Readout,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::{alloc::System, cell::Cell};
-use wire::{CoreKind, control::ext};
+use tests::launch::{self, CONTROL_ADDRESS};
+use wire::control::ext;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const CORES: u32 = 4;
-const CONTROL: u64 = 0x100;
 const REGION: u64 = 0x1000;
 const ZONES: u32 = 125;
 const RUNS: u32 = 8;
@@ -33,14 +30,7 @@ fn place(flat_id: u32) -> Noc0Coord {
 }
 
 fn mesh() -> MeshImage {
-    let core = |flat_id| CoreDescription {
-        noc0: place(flat_id),
-        logical: LogicalCoord { x: 0, y: 0 },
-        kind: CoreKind::Tensix,
-        flat_id,
-        control_address: CONTROL,
-        vector_address: 0x200,
-    };
+    let core = |flat_id| launch::tensix(flat_id, place(flat_id));
     let chip = DeviceDescription {
         chip_id: 0,
         arch: "wormhole_b0".into(),
@@ -57,16 +47,9 @@ fn mesh() -> MeshImage {
 
 /// What one launch leaves on one RISC. Every hundredth zone has data.
 fn run(flat_id: u32, risc: u32, launch: u32) -> Vec<u32> {
-    let start = launch * 100_000;
-    let mut words = vec![0, 0, risc | flat_id << 5, launch + 1];
-    words.extend([0x8FC0_D001, start, 0x9FC0_D001, start + 90_000]);
-    words.extend([0x8E42_7001, start + 10, 0x9E42_7001, start + 89_000]);
-    for zone in 0..ZONES {
-        let time = start + 100 + zone * 600;
-        words.extend([0x8000_1001 + ((zone % 5) << 12), time]);
-        words.extend([0x9000_1001 + ((zone % 5) << 12), time + 400]);
-    }
-    words.extend([0xB000_9001, start + 88_000, 1, launch]);
+    let mut words = Vec::new();
+    launch::push_launch(&mut words, ZONES, [flat_id, risc], launch);
+    words.extend([0xB000_9001, launch * 100_000 + 88_000, 1, launch]);
     words
 }
 
@@ -80,7 +63,7 @@ fn push(mesh: &mut MeshImage, number: u32) {
         let device = &mut mesh.devices[0];
         device.write_dram(0, address, &words).unwrap();
         let mut control = |index: usize, word| {
-            device.write_l1(place(flat_id), CONTROL + index as u64 * 4, &[word]).unwrap();
+            device.write_l1(place(flat_id), CONTROL_ADDRESS + index as u64 * 4, &[word]).unwrap();
         };
         control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
         control(ext::SEEN_END + risc as usize, 0);

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | What must hold, whatever bytes come in? | [`fuzz`] |
 //! | Which bytes reach deep into the readers? | [`noise`] |
+//! | What does a launch leave on a chip? | [`launch`] |
 
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
+pub mod launch;
 pub mod noise;

@@ -4,8 +4,8 @@
 //! Thread numbers are integers and places stand in `loc`, as `tracy-import-chrome` wants.
 
 use super::{
-    Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint, TraceZone,
-    ZoneEdge,
+    PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,
+    TraceZone, ZoneEdge,
     flow::flow_id,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
@@ -13,7 +13,6 @@ use super::{
 };
 use crate::host::HostSource;
 use std::io::{self, Write};
-use wire::PacketKind;
 
 /// Process of the host, beyond the numbers of chips.
 const HOST_PID: u64 = 1_000_000;
@@ -249,15 +248,11 @@ fn point_event(
     let mut event = JsonEvent::instant(text, pid, tid, point.time_ns);
     event.encoded("\"name\":");
     event.encoded(encoded_label);
-    let category = match point.kind {
-        PacketKind::ZoneTotal => "sum",
-        PacketKind::TimestampedEvent => "event",
-        _ => "data",
-    };
-    event.category(category);
+    let category = point.category();
+    event.category(category.label());
     event.number("cycle", point.cycle);
-    let keys = match point.kind {
-        PacketKind::ZoneTotal => ["duration_cycles", ""],
+    let keys = match category {
+        PointCategory::Sum => ["duration_cycles", ""],
         _ => ["value", "second_value"],
     };
     for (key, &value) in keys.iter().zip(point.values) {

@@ -15,6 +15,7 @@
 //! Formats are the business of the modules beside it.
 
 mod chrome;
+mod counters;
 mod destination;
 mod filter;
 mod flow;
@@ -45,7 +46,7 @@ pub use filter::{FilterError, TraceFilter};
 pub use format::{ExportFormat, UnknownFormat};
 pub use selection::{HiddenLaunches, SelectionContext};
 pub use trace::{
-    DeviceClock, HiddenCounts, NameId, Trace, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot,
-    TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceOp, TracePoint, TracePoints,
-    TraceRun, TraceSource, TraceZone, TraceZones, ZoneEdge,
+    DeviceClock, HiddenCounts, NameId, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark,
+    TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceOp,
+    TracePoint, TracePoints, TraceRun, TraceSource, TraceZone, TraceZones, ZoneEdge,
 };

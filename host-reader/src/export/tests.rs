@@ -4,7 +4,7 @@ use super::{ExportFormat, Trace, TraceFilter, TraceSource};
 use crate::{
     analysis::TileOrigins,
     host::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
-    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     ledger::{LossCause, LossKey, LossTotals},
     log::{captures::read_capture, read_device_log},
     mesh::Noc0Coord,
@@ -235,13 +235,7 @@ pub(super) fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc });
         for (number, (kind, zone, time, begins_run)) in (1..).zip(records) {
             if begins_run && lane.runs.len() < 5 {
-                lane.runs.push(Run {
-                    program: RunHostId::encode(number, 0),
-                    trace_counter: 0,
-                    trace: None,
-                    first_record: lane.record_count(),
-                    origin: 0,
-                });
+                lane.begin_run(RunHostId::encode(number, 0));
             }
             let head = RecordHead::new(kind, ZoneIndex(zone));
             lane.push(head, time, &[7, 8][..head.data_count()]);

@@ -5,7 +5,7 @@ use host_reader::{
     analysis::TileOrigins,
     export::{Trace, TraceFilter, TraceSource},
     host::HostRecording,
-    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     ledger::{LossCause, LossKey, LossTotals},
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
@@ -104,13 +104,7 @@ impl Recorded {
         let mut lane = Lane::new(id);
         let (mut open, mut zone_count, mut duration_ns) = (Vec::new(), 0, 0);
         for (launch, records) in (1..).zip(runs) {
-            lane.runs.push(Run {
-                program: RunHostId::encode(launch, 0),
-                trace_counter: 0,
-                trace: None,
-                first_record: lane.record_count(),
-                origin: 0,
-            });
+            lane.begin_run(RunHostId::encode(launch, 0));
             for &(kind, zone, time) in records {
                 let data: &[u64] =
                     if kind == PacketKind::TimestampedData { &[0xBEEF] } else { &[] };

@@ -20,8 +20,7 @@
 //! | texts | count, then step of the point's index and the text |
 
 use super::packed::PackedColumns;
-use crate::export::{NameId, TraceLane, TracePoints, TraceZones};
-use wire::PacketKind;
+use crate::export::{NameId, PointCategory, TraceLane, TracePoints, TraceZones};
 
 /// The lanes of one core of a chip whose records begin at `first_cycle`.
 pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColumns {
@@ -77,7 +76,7 @@ pub(super) fn enter_zones(
 }
 
 fn enter_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle: u64) {
-    points.iter().for_each(|point| columns.number(point_kind(point.kind)));
+    points.iter().for_each(|point| columns.number(point_kind(point.category())));
     points.iter().for_each(|point| columns.number(point.name.0.into()));
     columns.rising(first_cycle, points.iter().map(|point| point.cycle));
     for point in points.iter() {
@@ -91,11 +90,10 @@ fn enter_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cyc
 }
 
 /// The page's number of a kind of point.
-const fn point_kind(kind: PacketKind) -> u64 {
-    match kind {
-        PacketKind::TimestampedEvent => 0,
-        PacketKind::TimestampedData | PacketKind::TimestampedData16B => 1,
-        // Starts and ends are no points.
-        PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => 2,
+const fn point_kind(category: PointCategory) -> u64 {
+    match category {
+        PointCategory::Event => 0,
+        PointCategory::Data => 1,
+        PointCategory::Sum => 2,
     }
 }

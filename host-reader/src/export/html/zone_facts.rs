@@ -3,12 +3,11 @@
 use super::facts::risc_number;
 use crate::{
     analysis::CycleStatistics,
-    export::{Trace, TraceLane, host_names::HostNames},
+    export::{PointCategory, Trace, TraceLane, host_names::HostNames},
 };
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use wire::PacketKind;
 
 /// Bars of a distribution.
 const BAR_COUNT: usize = 28;
@@ -197,7 +196,7 @@ impl PointFacts {
             let mut counts = BTreeMap::new();
             for point in lane.points.iter() {
                 let cycles = point.values.first().copied().unwrap_or(0);
-                add(&mut counts, (point.name.index(), kind_label(point.kind)), (1, cycles));
+                add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
             }
             counts
         });
@@ -218,11 +217,12 @@ impl PointFacts {
 
 const SUM: &str = "sum";
 
-const fn kind_label(kind: PacketKind) -> &'static str {
-    match kind {
-        PacketKind::TimestampedEvent => "event",
-        PacketKind::TimestampedData | PacketKind::TimestampedData16B => "value",
-        PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => SUM,
+/// A category in the words of the page.
+const fn kind_label(category: PointCategory) -> &'static str {
+    match category {
+        PointCategory::Event => "event",
+        PointCategory::Data => "value",
+        PointCategory::Sum => SUM,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use std::io::Write;
-use wire::{PacketKind, RunHostId};
+use wire::RunHostId;
 
 /// A device and what its rows have in common.
 #[derive(Clone, Copy)]
@@ -82,11 +82,7 @@ impl<'a> DeviceRows<'_, 'a> {
 
     fn fill_marker(self, row: &mut Row<'_>, lane: &TraceLane<'a>, point: &TracePoint<'_>) {
         self.fill_lane(row, lane.id);
-        row.text(match point.kind {
-            PacketKind::ZoneTotal => &self.words.sum,
-            PacketKind::TimestampedEvent => &self.words.event,
-            _ => &self.words.data,
-        });
+        row.text(self.words.category(point.category()));
         row.text(self.words.name(point.name));
         self.fill_source(row, point.name);
         self.fill_run(row, lane, point.run);

@@ -1,6 +1,6 @@
 //! Texts of a recording, each encoded once and shared by all rows.
 
-use crate::export::{NameId, TraceNames};
+use crate::export::{NameId, PointCategory, TraceNames};
 use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use wire::Risc;
@@ -8,9 +8,9 @@ use wire::Risc;
 /// Every text that rows have in common.
 pub(super) struct Words {
     pub(super) recording: ByteArray,
-    pub(super) event: ByteArray,
-    pub(super) data: ByteArray,
-    pub(super) sum: ByteArray,
+    event: ByteArray,
+    data: ByteArray,
+    sum: ByteArray,
     empty: ByteArray,
     names: Vec<ByteArray>,
     files: Vec<Option<ByteArray>>,
@@ -23,9 +23,9 @@ impl Words {
         let file = |file: &str| (!file.is_empty()).then(|| ByteArray::from(file));
         Self {
             recording: ByteArray::from(recording),
-            event: ByteArray::from("event"),
-            data: ByteArray::from("data"),
-            sum: ByteArray::from("sum"),
+            event: ByteArray::from(PointCategory::Event.label()),
+            data: ByteArray::from(PointCategory::Data.label()),
+            sum: ByteArray::from(PointCategory::Sum.label()),
             empty: ByteArray::from(""),
             names: names.iter().map(|name| ByteArray::from(&*name.label)).collect(),
             files: names.iter().map(|name| file(name.file)).collect(),
@@ -33,6 +33,14 @@ impl Words {
                 .into_iter()
                 .map(|risc| (risc, ByteArray::from(risc.label())))
                 .collect(),
+        }
+    }
+
+    pub(super) const fn category(&self, category: PointCategory) -> &ByteArray {
+        match category {
+            PointCategory::Event => &self.event,
+            PointCategory::Data => &self.data,
+            PointCategory::Sum => &self.sum,
         }
     }
 

@@ -8,7 +8,12 @@ use super::{
     },
     sequence::{Sequence, named_number, named_text},
 };
-use crate::export::{Trace, TraceDevice, TraceOp, flow::flow_id, words};
+use crate::export::{
+    Trace, TraceDevice, TraceOp,
+    counters::{self, CounterPoints},
+    flow::flow_id,
+    words,
+};
 
 /// Process numbers begin here, beyond those of real processes.
 const FIRST_PID: i32 = 900_000;
@@ -21,21 +26,33 @@ pub(super) fn packets(
     sequence_id: u32,
     base_ns: u64,
 ) -> Vec<u8> {
+    let sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
     let device = &trace.devices[device_index];
-    let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
-    describe_device(&mut sequence, device_index, device, tracks);
-    describe_rows(&mut sequence, device, tracks);
-    describe_lanes(&mut sequence, device, tracks);
-    describe_counters(&mut sequence, tracks);
-    tell_about_trace(&mut sequence, trace, device, tracks, base_ns);
+    let mut packets = DevicePackets { sequence, trace, device, device_index, tracks, base_ns };
+    packets.describe_device();
+    packets.describe_rows();
+    packets.describe_lanes();
+    packets.describe_counters();
+    packets.tell_about_trace();
     for row in 0..tracks.row_count {
         for op in device.ops.iter().filter(|op| op.row == row) {
-            op_slice(&mut sequence, device_index, op, tracks, base_ns);
+            packets.op_slice(op);
         }
     }
-    count_kernels(&mut sequence, device, trace, tracks, base_ns);
-    count_losses(&mut sequence, device, tracks, base_ns);
-    sequence.into_bytes()
+    packets.count_kernels();
+    packets.count_losses();
+    packets.sequence.into_bytes()
+}
+
+/// The packets of a chip that are being written.
+struct DevicePackets<'t, 'a> {
+    sequence: Sequence,
+    trace: &'t Trace<'a>,
+    device: &'t TraceDevice<'a>,
+    device_index: usize,
+    tracks: &'t Tracks,
+    /// Host time of the trace's origin.
+    base_ns: u64,
 }
 
 pub(super) fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
@@ -45,27 +62,6 @@ pub(super) fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
         ..descriptor
     });
     sequence.add(TracePacket { track_descriptor, ..TracePacket::default() });
-}
-
-fn describe_device(
-    sequence: &mut Sequence,
-    device_index: usize,
-    device: &TraceDevice<'_>,
-    tracks: &Tracks,
-) {
-    let name = words::device_label(device);
-    let pid = i32::try_from(device_index).ok().map(|index| FIRST_PID.saturating_add(index));
-    let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
-    describe(
-        sequence,
-        TrackDescriptor {
-            uuid: Some(tracks.device),
-            name: Some(name),
-            process: Some(process),
-            description: Some(clock_sentence(device)),
-            ..TrackDescriptor::default()
-        },
-    );
 }
 
 fn clock_sentence(device: &TraceDevice<'_>) -> String {
@@ -89,78 +85,121 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
     }
 }
 
-fn describe_rows(sequence: &mut Sequence, device: &TraceDevice<'_>, tracks: &Tracks) {
-    for row in 0..tracks.row_count {
-        let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
-        describe(sequence, child(tracks.device, tracks.row(row), name, row as usize));
+impl DevicePackets<'_, '_> {
+    fn describe_device(&mut self) {
+        let name = words::device_label(self.device);
+        let pid = i32::try_from(self.device_index).ok();
+        let pid = pid.map(|index| FIRST_PID.saturating_add(index));
+        let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
+        describe(
+            &mut self.sequence,
+            TrackDescriptor {
+                uuid: Some(self.tracks.device),
+                name: Some(name),
+                process: Some(process),
+                description: Some(clock_sentence(self.device)),
+                ..TrackDescriptor::default()
+            },
+        );
     }
-    debug_assert!(device.ops.iter().all(|op| op.row < tracks.row_count));
-}
 
-fn describe_lanes(sequence: &mut Sequence, device: &TraceDevice<'_>, tracks: &Tracks) {
-    let mut lane_index = 0;
-    for (core_index, lanes) in device.cores().enumerate() {
-        let Some(first) = lanes.first() else { continue };
-        let core = tracks.core(core_index);
-        let rank = tracks.row_count as usize + 2 + core_index;
-        describe(sequence, child(tracks.device, core, words::core_label(first), rank));
-        for lane in lanes {
-            let rank = lane.id.risc as usize;
-            let uuid = tracks.lane(lane_index);
-            describe(sequence, child(core, uuid, lane.id.risc.to_string(), rank));
-            lane_index += 1;
+    fn describe_rows(&mut self) {
+        let Self { device, tracks, .. } = *self;
+        for row in 0..tracks.row_count {
+            let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
+            let track = child(tracks.device, tracks.row(row), name, row as usize);
+            describe(&mut self.sequence, track);
+        }
+        debug_assert!(device.ops.iter().all(|op| op.row < tracks.row_count));
+    }
+
+    fn describe_lanes(&mut self) {
+        let Self { device, tracks, .. } = *self;
+        let mut lane_index = 0;
+        for (core_index, lanes) in device.cores().enumerate() {
+            let Some(first) = lanes.first() else { continue };
+            let core = tracks.core(core_index);
+            let rank = tracks.row_count as usize + 2 + core_index;
+            let track = child(tracks.device, core, words::core_label(first), rank);
+            describe(&mut self.sequence, track);
+            for lane in lanes {
+                let rank = lane.id.risc as usize;
+                let uuid = tracks.lane(lane_index);
+                describe(&mut self.sequence, child(core, uuid, lane.id.risc.to_string(), rank));
+                lane_index += 1;
+            }
         }
     }
-}
 
-fn describe_counters(sequence: &mut Sequence, tracks: &Tracks) {
-    let counters =
-        [(tracks.kernel_counter, "kernels running"), (tracks.loss_counter, "lost records")];
-    for (rank, (uuid, name)) in (tracks.row_count as usize..).zip(counters) {
-        let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
-        let track = child(tracks.device, uuid, name.to_owned(), rank);
-        describe(sequence, TrackDescriptor { counter, ..track });
-    }
-}
-
-/// Says in band how far the trace can be trusted, at the chip's first record.
-fn tell_about_trace(
-    sequence: &mut Sequence,
-    trace: &Trace<'_>,
-    device: &TraceDevice<'_>,
-    tracks: &Tracks,
-    base_ns: u64,
-) {
-    let clock = &device.clock;
-    let time_ns = base_ns + clock.time_ns(clock.first_cycle());
-    sequence.event(time_ns, INSTANT, |event| {
-        event.track_uuid = Some(tracks.device);
-        event.name = Some("about this trace".to_owned());
-        event.categories.push("kprof".to_owned());
-        let arguments = &mut event.debug_annotations;
-        arguments.push(named_text("clock", &clock_sentence(device)));
-        arguments.push(named_number("first_cycle", clock.first_cycle()));
-        for (key, count) in trace.doubts() {
-            arguments.push(named_number(&key, count));
+    fn describe_counters(&mut self) {
+        let tracks = self.tracks;
+        let counters =
+            [(tracks.kernel_counter, "kernels running"), (tracks.loss_counter, "lost records")];
+        for (rank, (uuid, name)) in (tracks.row_count as usize..).zip(counters) {
+            let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
+            let track = child(tracks.device, uuid, name.to_owned(), rank);
+            describe(&mut self.sequence, TrackDescriptor { counter, ..track });
         }
-    });
-}
+    }
 
-fn op_slice(
-    sequence: &mut Sequence,
-    device_index: usize,
-    op: &TraceOp<'_>,
-    tracks: &Tracks,
-    base_ns: u64,
-) {
-    let track_uuid = Some(tracks.row(op.row));
-    sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
-        event.track_uuid = track_uuid;
-        fill_op(event, op);
-        event.flow_ids =
-            op.runs.iter().map(|run| flow_id(device_index, run.lane, run.run)).collect();
-    });
-    sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+    /// Says in band how far the trace can be trusted, at the chip's first record.
+    fn tell_about_trace(&mut self) {
+        let Self { trace, device, tracks, .. } = *self;
+        let time_ns = self.base_ns + self.first_ns();
+        self.sequence.event(time_ns, INSTANT, |event| {
+            event.track_uuid = Some(tracks.device);
+            event.name = Some("about this trace".to_owned());
+            event.categories.push("kprof".to_owned());
+            let arguments = &mut event.debug_annotations;
+            arguments.push(named_text("clock", &clock_sentence(device)));
+            arguments.push(named_number("first_cycle", device.clock.first_cycle()));
+            for (key, count) in trace.doubts() {
+                arguments.push(named_number(&key, count));
+            }
+        });
+    }
+
+    /// When the chip's first record is, since the trace's origin.
+    fn first_ns(&self) -> u64 {
+        let clock = &self.device.clock;
+        clock.time_ns(clock.first_cycle())
+    }
+
+    fn op_slice(&mut self, op: &TraceOp<'_>) {
+        let Self { device_index, base_ns, .. } = *self;
+        let track_uuid = Some(self.tracks.row(op.row));
+        self.sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
+            event.track_uuid = track_uuid;
+            fill_op(event, op);
+            event.flow_ids =
+                op.runs.iter().map(|run| flow_id(device_index, run.lane, run.run)).collect();
+        });
+        self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+    }
+
+    fn count_kernels(&mut self) {
+        let points = counters::kernels_running(self.device, &self.trace.names);
+        self.counter(self.tracks.kernel_counter, points);
+    }
+
+    /// Also of a chip that has lost nothing: it says so.
+    fn count_losses(&mut self) {
+        let first_ns = self.first_ns();
+        let mut points = counters::records_lost(self.device);
+        if points.first().is_none_or(|&(time_ns, _)| time_ns > first_ns) {
+            points.insert(0, (first_ns, 0));
+        }
+        self.counter(self.tracks.loss_counter, points);
+    }
+
+    fn counter(&mut self, track: u64, points: CounterPoints) {
+        for (time_ns, value) in points {
+            self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
+                event.track_uuid = Some(track);
+                event.counter_value = Some(value);
+            });
+        }
+    }
 }
 
 fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
@@ -185,52 +224,4 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     arguments.extend(numbers.iter().filter_map(|&(key, number)| Some(named_number(key, number?))));
     let fields = op.metadata.iter().flat_map(|metadata| &metadata.fields);
     arguments.extend(fields.map(|(key, value)| named_text(key, value)));
-}
-
-/// Kernels that run at the same time, over all lanes.
-fn count_kernels(
-    sequence: &mut Sequence,
-    device: &TraceDevice<'_>,
-    trace: &Trace<'_>,
-    tracks: &Tracks,
-    base_ns: u64,
-) {
-    let mut steps: Vec<(u64, i64)> = Vec::new();
-    for lane in &device.lanes {
-        let kernels = lane.run_kernels.iter().flatten();
-        for zone in kernels.filter_map(|&kernel| lane.zones.get(kernel as usize)) {
-            if trace.names.get(zone.name).is_some_and(|name| name.is_kernel) {
-                steps.extend([(zone.start_ns, 1), (zone.end_ns, -1)]);
-            }
-        }
-    }
-    write_counter(sequence, tracks.kernel_counter, steps, base_ns);
-}
-
-/// Records lost so far, over all lanes.
-fn count_losses(sequence: &mut Sequence, device: &TraceDevice<'_>, tracks: &Tracks, base_ns: u64) {
-    let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
-    let step = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let steps = losses.map(|loss| (loss.time_ns, step(loss.totals.record_count())));
-    let first_ns = device.clock.time_ns(device.clock.first_cycle());
-    write_counter(
-        sequence,
-        tracks.loss_counter,
-        [(first_ns, 0)].into_iter().chain(steps).collect(),
-        base_ns,
-    );
-}
-
-/// Adds steps up, with one value for each time at which the sum changes.
-fn write_counter(sequence: &mut Sequence, track: u64, mut steps: Vec<(u64, i64)>, base_ns: u64) {
-    steps.sort_by_key(|&(time_ns, _)| time_ns);
-    let mut value = 0_i64;
-    for at_once in steps.chunk_by(|one, other| one.0 == other.0) {
-        value = at_once.iter().fold(value, |sum, &(_, step)| sum.saturating_add(step));
-        let Some(&(time_ns, _)) = at_once.first() else { continue };
-        sequence.event(base_ns + time_ns, COUNTER, |event| {
-            event.track_uuid = Some(track);
-            event.counter_value = Some(value);
-        });
-    }
 }

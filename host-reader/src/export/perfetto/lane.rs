@@ -9,10 +9,9 @@ use super::{
     sequence::{Sequence, named_number, named_text, number},
 };
 use crate::export::{
-    NameId, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
+    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
     lane_writer::PlacedLane, words,
 };
-use wire::PacketKind;
 
 /// Bytes of a zone, begin and end, generously.
 const ZONE_BYTES: usize = 72;
@@ -178,10 +177,10 @@ fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_
 fn fill_point(event: &mut TrackEvent, point: &TracePoint<'_>, placed: &PlacedLane<'_, '_>) {
     event.name_iid = iid(point.name);
     event.source_location_iid = iid(point.name);
-    let (category, keys) = match point.kind {
-        PacketKind::ZoneTotal => (SUM, [DURATION_CYCLES, VALUE]),
-        PacketKind::TimestampedEvent => (EVENT, [VALUE, SECOND_VALUE]),
-        _ => (DATA, [VALUE, SECOND_VALUE]),
+    let (category, keys) = match point.category() {
+        PointCategory::Sum => (SUM, [DURATION_CYCLES, VALUE]),
+        PointCategory::Event => (EVENT, [VALUE, SECOND_VALUE]),
+        PointCategory::Data => (DATA, [VALUE, SECOND_VALUE]),
     };
     event.category_iids.push(category);
     let arguments = &mut event.debug_annotations;

@@ -20,7 +20,7 @@ pub use lane::TraceLane;
 pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};
 pub use op::TraceOp;
-pub use points::{TracePoint, TracePoints};
+pub use points::{PointCategory, TracePoint, TracePoints};
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};
 

@@ -24,6 +24,46 @@ pub struct TracePoint<'a> {
     pub text: Option<&'a str>,
 }
 
+/// What a point is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointCategory {
+    /// A time alone.
+    Event,
+    /// Values at a time.
+    Data,
+    /// The cycles of all zones of one name of a run.
+    Sum,
+}
+
+impl PointCategory {
+    const fn of(kind: PacketKind) -> Self {
+        match kind {
+            PacketKind::TimestampedEvent => Self::Event,
+            PacketKind::TimestampedData | PacketKind::TimestampedData16B => Self::Data,
+            // Starts and ends are no points.
+            PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => Self::Sum,
+        }
+    }
+
+    /// Its name, as formats have it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Data => "data",
+            Self::Sum => "sum",
+        }
+    }
+}
+
+impl TracePoint<'_> {
+    /// What it is called.
+    #[must_use]
+    pub const fn category(&self) -> PointCategory {
+        PointCategory::of(self.kind)
+    }
+}
+
 /// The points of one lane, column by column, ordered by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracePoints<'a> {

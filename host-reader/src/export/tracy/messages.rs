@@ -2,11 +2,10 @@
 
 use super::lanes::Rgb;
 use crate::export::{
-    Trace, TraceLane, TraceLoss, TraceNames, TracePoint,
+    PointCategory, Trace, TraceLane, TraceLoss, TraceNames, TracePoint,
     words::{loss_label, totals_label},
 };
 use rayon::prelude::*;
-use wire::PacketKind;
 
 /// One line of Tracy's message list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +38,8 @@ pub(super) fn of_lane(
 
 fn of_point(point: &TracePoint<'_>, thread_id: u32, names: &TraceNames<'_>) -> Message {
     let name = names.label(point.name);
-    let (mut text, rgb) = match (point.kind, point.values) {
-        (PacketKind::ZoneTotal, &[cycles]) => (format!("{name}: {cycles} cycles in sum"), SUM_RGB),
+    let (mut text, rgb) = match (point.category(), point.values) {
+        (PointCategory::Sum, &[cycles]) => (format!("{name}: {cycles} cycles in sum"), SUM_RGB),
         (_, []) => (name.to_owned(), EVENT_RGB),
         (_, &[value]) => (format!("{name} = {value} ({value:#x})"), VALUE_RGB),
         (_, values) => (format!("{name} = {values:#x?}").replace(['\n', ' '], ""), VALUE_RGB),

@@ -1,0 +1,34 @@
+//! What launches leave on a chip, word by word, for meshes that no simulator runs.
+
+use host_reader::mesh::{CoreDescription, LogicalCoord, Noc0Coord};
+use wire::CoreKind;
+
+/// Where the control words of [`tensix`] cores stand in L1.
+pub const CONTROL_ADDRESS: u64 = 0x100;
+
+/// A worker core.
+#[must_use]
+pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
+    CoreDescription {
+        noc0,
+        logical: LogicalCoord { x: 0, y: 0 },
+        kind: CoreKind::Tensix,
+        flat_id,
+        control_address: CONTROL_ADDRESS,
+        vector_address: 0x200,
+    }
+}
+
+/// Adds what one launch leaves on one RISC: zones of firmware and kernel, and so many inside
+/// of five names. A launch takes 100,000 cycles.
+pub fn push_launch(words: &mut Vec<u32>, zone_count: u32, [flat_id, risc]: [u32; 2], launch: u32) {
+    let start = launch * 100_000;
+    words.extend([0, 0, risc | flat_id << 5, launch + 1]);
+    words.extend([0x8FC0_D001, start, 0x9FC0_D001, start + 90_000]);
+    words.extend([0x8E42_7001, start + 10, 0x9E42_7001, start + 89_000]);
+    for zone in 0..zone_count {
+        let time = start + 100 + zone * 600;
+        words.extend([0x8000_1001 + ((zone % 5) << 12), time]);
+        words.extend([0x9000_1001 + ((zone % 5) << 12), time + 400]);
+    }
+}
