@@ -21,6 +21,7 @@ use super::{
     section::{Content, OpMetadata},
 };
 use crate::{
+    analysis::ZoneGathering,
     anomaly::AnomalyKind,
     decode::{CaptureMode, HostIdForm},
     names::ZoneTable,
@@ -72,9 +73,44 @@ impl Capture {
     /// As reading the chips, without the chips: one copy of the words, and decoding on all
     /// processors.
     pub fn readout(&self, overrides: &Overrides) -> Result<Readout, ReadError> {
+        self.joined(overrides, |reader, mesh| reader.read(mesh))
+    }
+
+    /// Decodes every read again for the statistics of its zones alone; the readout has everything
+    /// that [`Capture::readout`] has but lanes.
+    ///
+    /// # Errors
+    /// As [`Capture::readout`].
+    ///
+    /// # Cost
+    /// As [`Reader::read_zones`](crate::Reader::read_zones), without the chips.
+    ///
+    /// ```
+    /// use host_reader::{analysis::*, capture::{Capture, Overrides}};
+    /// fn zones_of(path: &std::path::Path) -> Result<Vec<ZoneStatistics>, Box<dyn std::error::Error>> {
+    ///     let mut zones = ZoneGathering::new(ZoneGrouping::AllRiscs);
+    ///     let readout = Capture::open(path)?.read_zones(&Overrides::default(), &mut zones)?;
+    ///     Ok(zones.statistics(&readout.zones).0)
+    /// }
+    /// # assert!(zones_of(std::path::Path::new("/no/such.kprof")).is_err());
+    /// ```
+    pub fn read_zones(
+        &self,
+        overrides: &Overrides,
+        zones: &mut ZoneGathering,
+    ) -> Result<Readout, ReadError> {
+        self.joined(overrides, |reader, mesh| reader.read_zones(mesh, zones))
+    }
+
+    /// What all reads give together.
+    fn joined(
+        &self,
+        overrides: &Overrides,
+        read: impl FnMut(&mut Reader, &mut ReplayedMesh<'_>) -> Result<Readout, ReadError>,
+    ) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
         let mut failures = Vec::new();
-        self.replay(overrides, |read| match read.readout {
+        self.replay_by(read, overrides, |read| match read.readout {
             Ok(readout) => match &mut whole {
                 Some(whole) => whole.append(readout),
                 None => whole = Some(readout),
@@ -111,7 +147,16 @@ impl Capture {
         ops.flatten().collect()
     }
 
-    fn replay(&self, overrides: &Overrides, mut take: impl FnMut(ReplayedRead)) {
+    fn replay(&self, overrides: &Overrides, take: impl FnMut(ReplayedRead)) {
+        self.replay_by(|reader, mesh| reader.read(mesh), overrides, take);
+    }
+
+    fn replay_by(
+        &self,
+        mut read_mesh: impl FnMut(&mut Reader, &mut ReplayedMesh<'_>) -> Result<Readout, ReadError>,
+        overrides: &Overrides,
+        mut take: impl FnMut(ReplayedRead),
+    ) {
         let mut reader = Reader::default();
         for read in CapturedReads::of(self).without_repetitions() {
             let options = overrides.apply(&read);
@@ -121,7 +166,7 @@ impl Capture {
             } else {
                 *reader.options_mut() = options;
             }
-            let readout = reader.read(&mut ReplayedMesh::of(read));
+            let readout = read_mesh(&mut reader, &mut ReplayedMesh::of(read));
             take(ReplayedRead { read_number, readout });
         }
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::capture::frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame};
 use crate::{
     ProfilerOptions, ReadOptions,
+    analysis::{ZoneGathering, ZoneGrouping, zone_statistics},
     anomaly::AnomalyKind,
     init_device_profiler,
     mesh::{
@@ -13,6 +14,7 @@ use crate::{
     names::{ZoneSource, ZoneTable},
     read::Reader,
     readout::Readout,
+    timeline::Timeline,
 };
 use proptest::{collection::vec, prelude::*};
 use std::{fs, path::Path};
@@ -252,6 +254,29 @@ fn runs_that_are_alike_to_the_cycle_lose_nothing_in_one_capture() {
     assert_eq!(together.record_count(), 180);
     let run_counts = together.lanes().map(|lane| lane.runs.len());
     assert!(run_counts.eq([6; 5]));
+}
+
+#[test]
+fn zones_gathered_from_a_capture_are_those_of_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = capture_path(&folder);
+    let mut reader = capturing(&path);
+    let mut mesh = mesh();
+    for number in 0..3 {
+        work(&mut mesh, number);
+        reader.read(&mut mesh).capture.unwrap();
+    }
+    let readout = whole(&path);
+    let timeline = Timeline::of_readout(&readout);
+    let mut zones = ZoneGathering::new(ZoneGrouping::ByRisc);
+    let capture = Capture::open(&path).unwrap();
+    let gathered = capture.read_zones(&Overrides::default(), &mut zones).unwrap();
+    assert_eq!((gathered.record_count(), gathered.words_read), (0, readout.words_read));
+    assert_eq!((&gathered.losses, &gathered.anomalies), (&readout.losses, &readout.anomalies));
+    let (statistics, anomalies) = zones.statistics(&gathered.zones);
+    assert!(anomalies.is_empty());
+    assert_eq!(statistics.iter().map(|zone| zone.cycles.count).sum::<u64>(), 3 * 5 * 3);
+    assert_eq!(statistics, zone_statistics(&readout, &timeline, ZoneGrouping::ByRisc));
 }
 
 fn lanes(readout: &Readout) -> Vec<&crate::lane::Lane> {
