@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     anomaly::AnomalyLog,
-    decode::{DecodedLane, LaneState, UndecodedLane},
+    decode::{DecodedLane, LaneState, Leaves, UndecodedLane},
     lane::{Lane, LaneId, Run},
     ledger::LossLedger,
     names::ZoneTable,
@@ -18,6 +18,7 @@ use crate::{
     timeline::LanePart,
 };
 use std::{collections::BTreeMap, ops::Range};
+use wire::Risc;
 
 /// What decoding lanes gave, besides their zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,8 +75,9 @@ pub struct GatheredLanes {
 /// ```
 ///
 /// # Cost
-/// Memory: 4 bytes for each zone, for exact percentiles, and 8 for zones of more than 2^32
-/// cycles; the last launch of each lane; and on each thread the records of one lane.
+/// Memory: 2 bytes for each zone, for exact percentiles, 4 for zones of 2^16 cycles and more and
+/// 8 for those of 2^32 and more; the last launch of each lane; and on each thread the records of
+/// one lane, without those of zones without zones inside unless the lane is damaged.
 #[derive(Debug)]
 pub struct ZoneGathering {
     grouping: ZoneGrouping,
@@ -101,6 +103,8 @@ struct LaneProgress {
 struct Worker {
     pairer: Pairer,
     memory: Option<Lane>,
+    /// Zones that the lane at hand leaves out.
+    leaves: Leaves,
     done: Vec<Done>,
 }
 
@@ -212,43 +216,73 @@ impl ZoneGathering {
 impl Worker {
     fn enter(&mut self, job: Job<'_>, names: &ZoneTable) {
         let Job { number, words, mut progress } = job;
-        let id = words.context.lane;
-        let memory = self.memory.take().unwrap_or_else(|| Lane::new(id));
-        let (DecodedLane { lane, losses, anomalies }, state) = words.decode(memory);
         let mut pairing = AnomalyLog::default();
-        progress.enter(&lane, &mut self.pairer, names, &mut pairing);
-        let record_count = lane.record_count();
+        let (decoded, state) = self.decode(&words, progress.group);
+        let DecodedLane { lane, losses, anomalies } = decoded;
+        let record_count = lane.record_count() + self.leaves.record_count();
+        progress.enter(&lane, self, names, &mut pairing);
         self.memory = Some(lane);
+        let id = words.context.lane;
         let done = Done { number, id, progress, record_count, state, losses, anomalies, pairing };
         self.done.push(done);
     }
+
+    /// Decodes a lane, without records of zones without zones inside where all others are
+    /// nested: then the zones of launches that have ended are entered.
+    fn decode(&mut self, words: &UndecodedLane<'_>, group: GroupKey) -> (DecodedLane, LaneState) {
+        let mut memory = self.memory.take().unwrap_or_else(|| Lane::new(words.context.lane));
+        // Others match zones by name.
+        if words.context.lane.risc != Risc::TensixAggregate {
+            let leaves = std::mem::take(&mut self.leaves);
+            let (decoded, state, leaves) = words.decode_leaving_out(memory, leaves);
+            self.leaves = leaves;
+            let part = LanePart { records: ended(&decoded.lane), ..LanePart::whole(&decoded.lane) };
+            let is_sound = self.leaves.are_sound(&decoded.lane);
+            if self.leaves.zones.is_empty()
+                || is_sound && self.pairer.enter_nested(group, &part, &self.leaves)
+            {
+                return (decoded, state);
+            }
+            memory = decoded.lane;
+        }
+        self.leaves.clear();
+        words.decode(memory)
+    }
+}
+
+/// The records of launches that begin and end in this lane.
+fn ended(lane: &Lane) -> Range<usize> {
+    let begin = if lane.goes_on { lane.run_records(0).end } else { 0 };
+    let last = lane.runs.len().saturating_sub(1);
+    begin..lane.run_records(last).start.max(begin)
 }
 
 impl LaneProgress {
-    /// Takes a later lane of the same RISC: all launches but its last are paired.
+    /// Takes a later lane of the same RISC: all launches but its last are paired, unless the
+    /// worker has entered them already.
     fn enter(
         &mut self,
         lane: &Lane,
-        pairer: &mut Pairer,
+        worker: &mut Worker,
         names: &ZoneTable,
         anomalies: &mut AnomalyLog,
     ) {
         let Some(last_run) = lane.runs.len().checked_sub(1) else { return };
+        let ended = ended(lane);
         let records_before = self.records_before + self.last.record_count() as u64;
-        let mut begin = 0;
         if lane.goes_on && lane.record_count() > 0 {
-            begin = lane.run_records(0).end;
-            self.last.append(part_of(lane, 0, 0..begin));
+            self.last.append(part_of(lane, 0, 0..ended.start));
         }
-        if begin == lane.record_count() {
+        if ended.start == lane.record_count() {
             return;
         }
-        self.pair(pairer, names, anomalies);
-        let last = lane.run_records(last_run);
-        let part = LanePart { lane, records: begin..last.start, records_before };
-        pairer.enter(self.group, &part, names, anomalies);
-        self.records_before = records_before + last.start as u64;
-        self.last = part_of(lane, last_run, last);
+        self.pair(&mut worker.pairer, names, anomalies);
+        self.records_before = records_before + (ended.end + worker.leaves.record_count()) as u64;
+        self.last = part_of(lane, last_run, ended.end..lane.record_count());
+        if worker.leaves.zones.is_empty() {
+            let part = LanePart { lane, records: ended, records_before };
+            worker.pairer.enter(self.group, &part, names, anomalies);
+        }
     }
 
     /// Pairs the launch that was last so far.

@@ -9,7 +9,7 @@ use crate::{
     readout::{ChipSummary, DeviceReadout, Readout},
     timeline::Timeline,
 };
-use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeMap;
 use wire::{Risc, ZoneId};
 
@@ -101,10 +101,14 @@ fn sorted(anomalies: &AnomalyLog) -> Vec<Anomaly> {
     kept
 }
 
+fn streams() -> impl Strategy<Value = (Vec<u32>, Vec<usize>)> {
+    prop_oneof![properties::streams(), properties::nested_streams()]
+}
+
 proptest! {
     #[test]
     fn statistics_of_gathered_lanes_are_those_of_a_timeline(
-        streams in prop::collection::vec(properties::streams(), 1..8), all_riscs: bool,
+        streams in prop::collection::vec(streams(), 1..8), all_riscs: bool,
     ) {
         let grouping = if all_riscs { ZoneGrouping::AllRiscs } else { ZoneGrouping::ByRisc };
         let mut both = Both::new(grouping, streams.len());
@@ -123,7 +127,7 @@ proptest! {
 
     #[test]
     fn reads_add_up_to_the_statistics_of_everything(
-        (words, pushes) in properties::streams(), cuts in prop::collection::vec(any::<usize>(), 0..3),
+        (words, pushes) in streams(), cuts in prop::collection::vec(any::<usize>(), 0..3),
     ) {
         let mut ends: Vec<_> = pushes.into_iter().filter(|&push| push <= words.len()).collect();
         ends.extend(cuts.iter().map(|cut| cut % (words.len() + 1)));

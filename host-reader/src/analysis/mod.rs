@@ -16,6 +16,7 @@
 #[cfg(test)]
 mod cases;
 mod distribution;
+mod durations;
 mod figures;
 mod gathering;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Durations of zones, gathered by chip, RISC and zone until statistics are made of them.
 
-use super::{CycleStatistics, ZoneGrouping, ZoneStatistics};
+use super::{ZoneGrouping, ZoneStatistics, durations::Durations};
 use crate::{
     lane::{LaneId, ZoneIndex},
     names::ZoneTable,
@@ -101,9 +101,7 @@ struct Frame {
 /// All zones of one group and name.
 #[derive(Debug, Default)]
 struct ZoneDurations {
-    /// Durations of fewer than 2^32 cycles: nearly all.
-    short: Vec<u32>,
-    long: Vec<u64>,
+    durations: Durations,
     self_total_cycles: u64,
     open_zone_count: u64,
 }
@@ -137,7 +135,7 @@ impl Group<'_> {
         for zone in zones {
             let number = self.number(zone.zone);
             let entry = &mut self.durations[number];
-            entry.short.push(zone.duration_cycles);
+            entry.durations.push(zone.duration_cycles);
             entry.add_self(zone.self_cycles.into());
         }
     }
@@ -186,10 +184,7 @@ impl ZoneDurations {
             self.open_zone_count += 1;
             return;
         }
-        match u32::try_from(zone.duration_cycles) {
-            Ok(cycles) => self.short.push(cycles),
-            Err(_) => self.long.push(zone.duration_cycles),
-        }
+        self.durations.push_any(zone.duration_cycles);
         self.add_self(zone.duration_cycles.saturating_sub(zone.covered_cycles));
     }
 
@@ -199,7 +194,7 @@ impl ZoneDurations {
     }
 
     const fn is_empty(&self) -> bool {
-        self.short.is_empty() && self.long.is_empty() && self.open_zone_count == 0
+        self.durations.is_empty() && self.open_zone_count == 0
     }
 }
 
@@ -244,6 +239,7 @@ fn statistics_of_zone(
     parts: &[&ZoneDurations],
 ) -> ZoneStatistics {
     let source = names.sources(zone).first();
+    let durations: Vec<_> = parts.iter().map(|part| &part.durations).collect();
     ZoneStatistics {
         chip_id: chip.chip_id,
         risc,
@@ -251,20 +247,10 @@ fn statistics_of_zone(
         name: names.label(zone).into_owned(),
         source_file: source.map_or_else(String::new, |source| source.file.clone()),
         source_line: source.map_or(0, |source| source.line),
-        cycles: cycle_statistics(parts, chip.aiclk_mhz),
+        cycles: Durations::statistics(&durations, chip.aiclk_mhz),
         self_total_cycles: parts
             .iter()
             .fold(0, |total: u64, part| total.saturating_add(part.self_total_cycles)),
         open_zone_count: parts.iter().map(|part| part.open_zone_count).sum(),
     }
-}
-
-fn cycle_statistics(parts: &[&ZoneDurations], aiclk_mhz: u32) -> CycleStatistics {
-    let short: Vec<&[u32]> = parts.iter().map(|part| part.short.as_slice()).collect();
-    if parts.iter().all(|part| part.long.is_empty()) {
-        return CycleStatistics::of_pieces(&short, aiclk_mhz);
-    }
-    let mut all: Vec<u64> = short.into_iter().flatten().copied().map(u64::from).collect();
-    all.extend(parts.iter().flat_map(|part| &part.long));
-    CycleStatistics::of(&all, aiclk_mhz)
 }

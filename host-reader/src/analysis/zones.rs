@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     anomaly::AnomalyLog,
+    decode::Leaves,
     names::ZoneTable,
     readout::Readout,
     timeline::{DeviceTimeline, LaneLengths, LanePart, RunLengths, Timeline},
@@ -50,8 +51,10 @@ pub struct ZoneStatistics {
 
 /// Statistics of all zones, by chip and RISC, those with the most cycles first.
 ///
-/// Memory: 4 bytes per zone of the chip and RISC at hand, for exact percentiles; 8 for zones of
-/// more than 2^32 cycles.
+/// # Cost
+/// Linear. Memory: 2 bytes for each zone, for exact percentiles, 4 for zones of 2^16 cycles and
+/// more and 8 for those of 2^32 and more; of a name whose zones are of several sizes, another
+/// 4 or 8 while its statistics are made.
 #[must_use]
 pub fn zone_statistics(
     readout: &Readout,
@@ -142,6 +145,20 @@ pub(super) struct Pairer {
 }
 
 impl Pairer {
+    /// Enters zones whose records were left out, and those around them if all are nested.
+    pub(super) fn enter_nested(
+        &mut self,
+        group: GroupKey,
+        part: &LanePart<'_>,
+        leaves: &Leaves,
+    ) -> bool {
+        let Some(around) = self.lengths.nested_around(part, &leaves.covered) else { return false };
+        let mut group = self.tally.group(group);
+        group.enter_whole(around);
+        group.enter_whole(&leaves.zones);
+        true
+    }
+
     pub(super) fn enter(
         &mut self,
         group: GroupKey,

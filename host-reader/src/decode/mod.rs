@@ -12,6 +12,7 @@
 //! | what is skipped, and under which head is it entered? | `damage` |
 //! | how do stamps become times? | `time` |
 //! | what makes it fast? | `block` |
+//! | what is left out where only lengths are asked for? | `leaves` |
 //! | which lanes are still to be decoded? | `undecoded` |
 //! | what is it all supposed to do, in one page? | `oracle` (tests) |
 //!
@@ -31,6 +32,7 @@
 mod block;
 mod context;
 mod damage;
+mod leaves;
 #[cfg(test)]
 mod oracle;
 mod peek;
@@ -42,6 +44,7 @@ mod undecoded;
 mod words;
 
 pub use context::{CaptureMode, HostIdForm, LaneContext};
+pub(crate) use leaves::Leaves;
 pub use undecoded::UndecodedLane;
 
 use crate::{
@@ -130,6 +133,8 @@ pub struct LaneDecoder<'context> {
     early: Vec<usize>,
     first_word: u64,
     lane: Lane,
+    /// What is left out of the lane, where lengths are all that is asked for.
+    leaves: Option<Leaves>,
     losses: LossLedger,
     anomalies: AnomalyLog,
 }
@@ -156,9 +161,20 @@ impl<'context> LaneDecoder<'context> {
             early: Vec::new(),
             first_word: 0,
             lane: memory,
+            leaves: None,
             losses: LossLedger::default(),
             anomalies: AnomalyLog::default(),
         }
+    }
+
+    /// The same, but zones without zones inside go to `leaves` where that is possible.
+    pub(crate) fn leaving_out(self, leaves: Leaves) -> Self {
+        Self { leaves: Some(leaves), ..self }
+    }
+
+    /// What was left out.
+    pub(crate) fn take_left_out(&mut self) -> Option<Leaves> {
+        self.leaves.take()
     }
 
     /// Decodes words that begin at word `first_word` of the lane.
@@ -198,8 +214,16 @@ impl<'context> LaneDecoder<'context> {
         let layout = self.context.generation.header;
         let mut index = from;
         loop {
+            let leaves = self.take_leaves(words.from(index));
+            index += leaves.unwrap_or(0);
             let rest = words.from(index);
-            index += block::append_zones(&mut self.lane, &mut self.state.time, rest, layout);
+            // A single zone's start or end, after which zones may follow that are left out.
+            let rest = if leaves.is_some() { rest.get(..2).unwrap_or(rest) } else { rest };
+            let appended = block::append_zones(&mut self.lane, &mut self.state.time, rest, layout);
+            index += appended;
+            if leaves.is_some() && appended > 0 {
+                continue;
+            }
             let Some([header, low]) = words.pair(index) else { return index };
             let header = Header(header);
             let Some(kind) = header.kind().filter(|_| header.is_marker()) else {
@@ -254,6 +278,9 @@ impl<'context> LaneDecoder<'context> {
 
     #[cold]
     fn repaired_time(&mut self, stamp: u64, index: usize) -> u64 {
+        if let Some(leaves) = &mut self.leaves {
+            leaves.is_spoilt = true;
+        }
         let heads = &self.lane.heads;
         let last_timed =
             |end: usize| heads[..end].iter().rposition(|head| head.kind() != PacketKind::ZoneTotal);

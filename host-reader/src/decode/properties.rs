@@ -3,14 +3,17 @@
 #![expect(clippy::cast_possible_truncation, reason = "dice may lose bits")]
 
 use super::{
-    CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState, oracle::truth,
+    CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState, Leaves,
+    UndecodedLane, oracle::truth,
 };
 use crate::{
     anomaly::{AnomalyKind, KEPT_PER_LANE_AND_KIND},
-    lane::LaneId,
+    lane::{Lane, LaneId},
     mesh::Noc0Coord,
 };
-use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert_eq, proptest};
+use proptest::prelude::{
+    ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest,
+};
 use std::collections::BTreeMap;
 use wire::{Risc, generation};
 
@@ -63,6 +66,9 @@ struct Stream {
     pushes: Vec<usize>,
     dice: Dice,
     clock: u64,
+    /// Whether launches are as kernels have them that do nothing odd: every zone has its end,
+    /// inside of the zone around it, and no stamp is torn.
+    is_nested: bool,
 }
 
 impl Stream {
@@ -70,7 +76,16 @@ impl Stream {
         let mut dice = Dice(seed | 1);
         let near = [0, 1 << 32, (1 << 44) - 500, 5 << 40][dice.below(4) as usize];
         let clock = near + dice.below(400);
-        let mut stream = Self { words: Vec::new(), pushes: Vec::new(), dice, clock };
+        let (words, pushes, is_nested) = (Vec::new(), Vec::new(), false);
+        let mut stream = Self { words, pushes, dice, clock, is_nested };
+        for _ in 0..run_count {
+            stream.launch();
+        }
+        stream
+    }
+
+    fn nested(seed: u64, run_count: u64) -> Self {
+        let mut stream = Self { is_nested: true, ..Self::of(seed, 0) };
         for _ in 0..run_count {
             stream.launch();
         }
@@ -81,8 +96,8 @@ impl Stream {
         self.clock += self.dice.below(90);
         // One in a hundred is torn, either way.
         let torn = [0, 1_u64 << 32, (1_u64 << 44) - (1 << 32)][match self.dice.below(100) {
-            0 => 1,
-            1 => 2,
+            0 if !self.is_nested => 1,
+            1 if !self.is_nested => 2,
             _ => 0,
         }];
         let stamp = self.clock.wrapping_add(torn);
@@ -91,13 +106,15 @@ impl Stream {
     }
 
     fn launch(&mut self) {
-        self.clock += [0, 50_000, 1 << 32, 1 << 43][self.dice.below(4) as usize];
+        let pauses = [0, 50_000, 1 << 32, 1 << 43];
+        let pause = self.dice.below(if self.is_nested { 3 } else { 4 });
+        self.clock += pauses[pause as usize];
         let program = self.dice.below(4) as u32;
         let trace = self.dice.below(2) as u32;
         let mut head = vec![0, 0, trace << 13 | OWN_ID, program];
         head.extend([1 << 31; 8]);
         for (slot, id) in [(4, 0xFC0D), (8, 0xE427)] {
-            if self.dice.below(8) != 0 {
+            if self.is_nested || self.dice.below(8) != 0 {
                 let start = self.marker(0, id);
                 head[slot..slot + 2].copy_from_slice(&start);
             }
@@ -112,7 +129,7 @@ impl Stream {
         self.words.extend(&head);
         self.optional();
         for (slot, id) in [(10, 0xE427), (6, 0xFC0D)] {
-            if self.dice.below(8) != 0 {
+            if self.is_nested || self.dice.below(8) != 0 {
                 let end = self.marker(1, id);
                 self.words[first + slot..first + slot + 2].copy_from_slice(&end);
             }
@@ -123,8 +140,29 @@ impl Stream {
         }
     }
 
+    fn zones(&mut self, depth: u32) {
+        for _ in 0..self.dice.below(8) {
+            let id = self.dice.below(3) as u32;
+            let start = self.marker(0, id);
+            self.words.extend(start);
+            match self.dice.below(12) {
+                0 if depth < 40 => self.zones(depth + 1),
+                1 => {
+                    let data = self.marker(3, id);
+                    self.words.extend(data.into_iter().chain([7, 8]));
+                }
+                _ => {}
+            }
+            let end = self.marker(1, id);
+            self.words.extend(end);
+        }
+    }
+
     fn optional(&mut self) {
-        for _ in 0..self.dice.below(24) {
+        if self.is_nested {
+            self.zones(0);
+        }
+        for _ in 0..if self.is_nested { 0 } else { self.dice.below(24) } {
             let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5][self.dice.below(10) as usize];
             let id = self.dice.below(3) as u32;
             let marker = self.marker(kind, id);
@@ -209,6 +247,16 @@ pub(crate) fn streams() -> impl Strategy<Value = (Vec<u32>, Vec<usize>)> {
     })
 }
 
+/// Long streams of launches that do nothing odd, damaged ones among them.
+pub(crate) fn nested_streams() -> impl Strategy<Value = (Vec<u32>, Vec<usize>)> {
+    let mutations = prop::option::weighted(0.3, mutations());
+    (any::<u64>(), 0_u64..120, mutations).prop_map(|(seed, run_count, mutations)| {
+        let Stream { mut words, pushes, .. } = Stream::nested(seed, run_count);
+        mutations.iter().flatten().for_each(|mutation| mutate(&mut words, mutation));
+        (words, pushes)
+    })
+}
+
 /// Checks one input; the error says what differs.
 fn compare(
     words: &[u32],
@@ -276,6 +324,27 @@ proptest! {
     #[test]
     fn noise_decodes_as_the_oracle_says(words in prop::collection::vec(any::<u32>(), 0..300)) {
         compare(&words, None)?;
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_lane_and_the_rest_add_up(seed: u64) {
+        let stream = Stream::nested(seed, 100);
+        let context = context(None);
+        let pieces = vec![(0, stream.words.as_slice())];
+        let lane = UndecodedLane { context, state: LaneState::default(), pieces };
+        let (whole, state) = lane.decode(Lane::new(context.lane));
+        let memory = Lane::new(context.lane);
+        let (rest, state_of_rest, leaves) = lane.decode_leaving_out(memory, Leaves::default());
+        if leaves.are_sound(&rest.lane) {
+            prop_assert_eq!(&rest.anomalies, &whole.anomalies);
+            prop_assert_eq!(rest.losses, whole.losses);
+            prop_assert_eq!(state_of_rest, state);
+            prop_assert!(leaves.record_count() > 100);
+            let count = rest.lane.record_count() + leaves.record_count();
+            prop_assert_eq!(count, whole.lane.record_count());
+        } else {
+            prop_assert!(whole.anomalies.repair_count() > 0);
+        }
     }
 
     #[test]

@@ -64,10 +64,6 @@ impl Default for LaneLengths {
     }
 }
 
-impl Begun {
-    const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
-}
-
 impl LaneLengths {
     /// Gives the zones of each of these runs to `take`. Open zones and orphan ends go into
     /// `anomalies`, as [`pair_lane`](super::pair_lane) has it.
@@ -90,8 +86,7 @@ impl LaneLengths {
             if !part.records.contains(&records.start) {
                 continue;
             }
-            let (heads, times) = (&lane.heads[records.clone()], &lane.times[records.clone()]);
-            if is_plain && let Some(zones) = self.nested(heads, times) {
+            if is_plain && let Some(zones) = self.nested(lane, records.clone()) {
                 take(RunLengths::Nested(zones));
                 continue;
             }
@@ -105,12 +100,37 @@ impl LaneLengths {
         }
     }
 
+    /// The zones of all these runs, of which others were left out, if each run is
+    /// [`nested`](Self::nested).
+    pub(crate) fn nested_around(
+        &mut self,
+        part: &LanePart<'_>,
+        left_out: &[(usize, u64)],
+    ) -> Option<&[WholeZone]> {
+        let lane = part.lane;
+        let mut left_out = LeftOut { rest: left_out };
+        let mut count = 0;
+        self.grow(lane.record_count());
+        for (_, records) in runs_of(lane) {
+            if part.records.contains(&records.start) {
+                let nesting = Nesting::new(&mut self.around, &mut self.whole[count..]);
+                count += nesting.run(lane, records, &mut left_out)?;
+            }
+        }
+        self.whole.get(..count)
+    }
+
     /// The zones of a run if they come in order of time, each end closes the zone that began
     /// last, all ends are there, and lengths fit 32 bits.
-    fn nested(&mut self, heads: &[RecordHead], times: &[u64]) -> Option<&[WholeZone]> {
-        self.whole.resize(self.whole.len().max(heads.len()), WholeZone::NONE);
-        let count = nest(heads, times, &mut self.around, &mut self.whole)?;
+    fn nested(&mut self, lane: &Lane, records: Range<usize>) -> Option<&[WholeZone]> {
+        self.grow(records.len());
+        let nesting = Nesting::new(&mut self.around, &mut self.whole);
+        let count = nesting.run(lane, records, &mut LeftOut { rest: &[] })?;
         self.whole.get(..count)
+    }
+
+    fn grow(&mut self, count: usize) {
+        self.whole.resize(self.whole.len().max(count), WholeZone::NONE);
     }
 }
 
@@ -126,57 +146,115 @@ struct Begun {
     covered_cycles: u64,
 }
 
-/// Writes the zones of a nested run, those that end first before others, and says how many.
-fn nest(
-    heads: &[RecordHead],
-    times: &[u64],
-    around: &mut [Begun; DEPTH_MAX],
-    whole: &mut [WholeZone],
-) -> Option<usize> {
-    let mut inner = Begun::NONE;
-    let (mut at, mut depth, mut count, mut last) = (0, 0, 0, 0);
-    while let (Some(&head), Some(&time)) = (heads.get(at), times.get(at)) {
-        at += 1;
-        if !head.is_endpoint() {
-            continue;
+impl Begun {
+    const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
+}
+
+/// Cycles of zones that a lane's records leave out, by the record after them.
+struct LeftOut<'a> {
+    rest: &'a [(usize, u64)],
+}
+
+impl LeftOut<'_> {
+    #[inline]
+    fn is_none_before(&self, record: usize) -> bool {
+        self.rest.first().is_none_or(|(next, _)| *next > record)
+    }
+
+    /// The cycles of those right before this record.
+    #[inline]
+    fn before(&mut self, record: usize) -> u64 {
+        let mut cycles = 0;
+        while let [(next, of_next), rest @ ..] = self.rest
+            && *next <= record
+        {
+            cycles += of_next;
+            self.rest = rest;
         }
-        if time < last {
-            return None;
-        }
-        last = time;
-        if head.kind() == PacketKind::ZoneStart {
-            // Most zones have nothing inside, and need no place among those around others.
-            if let (Some(&next), Some(&end)) = (heads.get(at), times.get(at))
-                && next == head.end_of_start()
-                && end >= time
-            {
-                let duration_cycles = u32::try_from(end - time).ok()?;
-                *whole.get_mut(count)? =
-                    WholeZone { zone: head.zone(), duration_cycles, self_cycles: duration_cycles };
-                count += 1;
-                at += 1;
-                last = end;
-                inner.covered_cycles += u64::from(duration_cycles);
+        cycles
+    }
+}
+
+/// Walks a run's records and writes its zones, those that end first before others.
+struct Nesting<'a> {
+    inner: Begun,
+    around: &'a mut [Begun; DEPTH_MAX],
+    depth: usize,
+    whole: &'a mut [WholeZone],
+    count: usize,
+}
+
+impl<'a> Nesting<'a> {
+    fn new(around: &'a mut [Begun; DEPTH_MAX], whole: &'a mut [WholeZone]) -> Self {
+        Self { inner: Begun::NONE, around, depth: 0, whole, count: 0 }
+    }
+
+    /// How many zones there are, if all is as [`LaneLengths::nested`] has it.
+    fn run(
+        mut self,
+        lane: &Lane,
+        records: Range<usize>,
+        left_out: &mut LeftOut<'_>,
+    ) -> Option<usize> {
+        let heads = lane.heads.get(records.clone())?;
+        let times = lane.times.get(records.clone())?;
+        let (mut at, mut last) = (0, 0);
+        while let (Some(&head), Some(&time)) = (heads.get(at), times.get(at)) {
+            self.inner.covered_cycles += left_out.before(records.start + at);
+            at += 1;
+            if !head.is_endpoint() {
                 continue;
             }
-            *around.get_mut(depth)? = inner;
-            depth += 1;
-            inner = Begun { zone: head.zone(), start: time, covered_cycles: 0 };
-            continue;
+            if time < last {
+                return None;
+            }
+            last = time;
+            if head.kind() == PacketKind::ZoneEnd {
+                self.end(head, time)?;
+                continue;
+            }
+            match (heads.get(at), times.get(at)) {
+                // Most zones have nothing inside, and need no place among those around others.
+                (Some(&next), Some(&end))
+                    if next == head.end_of_start()
+                        && end >= time
+                        && left_out.is_none_before(records.start + at) =>
+                {
+                    self.write(head.zone(), end - time, 0)?;
+                    (at, last) = (at + 1, end);
+                }
+                _ => self.begin(head, time)?,
+            }
         }
-        if depth == 0 || inner.zone != head.zone() {
+        (self.depth == 0).then_some(self.count)
+    }
+
+    #[inline]
+    fn begin(&mut self, head: RecordHead, time: u64) -> Option<()> {
+        *self.around.get_mut(self.depth)? = self.inner;
+        self.depth += 1;
+        self.inner = Begun { zone: head.zone(), start: time, covered_cycles: 0 };
+        Some(())
+    }
+
+    #[inline]
+    fn end(&mut self, head: RecordHead, time: u64) -> Option<()> {
+        let ended = self.inner;
+        if ended.zone != head.zone() {
             return None;
         }
-        let duration_cycles = time - inner.start;
-        *whole.get_mut(count)? = WholeZone {
-            zone: inner.zone,
-            duration_cycles: u32::try_from(duration_cycles).ok()?,
-            self_cycles: u32::try_from(duration_cycles - inner.covered_cycles).ok()?,
-        };
-        count += 1;
-        depth -= 1;
-        inner = *around.get(depth)?;
-        inner.covered_cycles += duration_cycles;
+        self.depth = self.depth.checked_sub(1)?;
+        self.inner = *self.around.get(self.depth)?;
+        self.write(ended.zone, time - ended.start, ended.covered_cycles)
     }
-    (depth == 0).then_some(count)
+
+    #[inline]
+    fn write(&mut self, zone: ZoneIndex, cycles: u64, covered_cycles: u64) -> Option<()> {
+        let duration_cycles = u32::try_from(cycles).ok()?;
+        let self_cycles = u32::try_from(cycles - covered_cycles).ok()?;
+        *self.whole.get_mut(self.count)? = WholeZone { zone, duration_cycles, self_cycles };
+        self.count += 1;
+        self.inner.covered_cycles += cycles;
+        Some(())
+    }
 }
