@@ -223,7 +223,8 @@ pub(crate) struct ExportArgs {
     /// Of parquet: the machine whose chips recorded.
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub(crate) host: String,
-    /// Of parquet: the name of the recording in the dataset; FILE's name if not given.
+    /// Of parquet: the name of the recording in the dataset; if not given, FILE's name and a
+    /// number made of when the recording began.
     #[arg(long, value_name = "NAME")]
     pub(crate) recording: Option<String>,
     /// Print one JSON object about what was written instead of lines.

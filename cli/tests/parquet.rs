@@ -246,7 +246,9 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     let [.., losses, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
     // Lanes have room for 1000 of 1400 launches; of each of the others, and of both RISCs
     // that ran on each of 64 cores, the zones of firmware and kernel are missing.
-    let expected = json!([["node-1", "overflow", "DRAM full", 400, 400 * 64 * 2 * 2, false]]);
+    let recording = written["recording"].as_str().unwrap();
+    assert!(recording.starts_with("overflow-") && recording.len() == "overflow-".len() + 8);
+    let expected = json!([["node-1", recording, "DRAM full", 400, 400 * 64 * 2 * 2, false]]);
     assert_eq!(losses.to_string().replace("\"102400\"", "102400"), expected.to_string());
     assert_eq!(kernels, &json!([[64 * 1000]]));
     assert_eq!(ops[0][1], 64);
@@ -290,6 +292,12 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");
     assert_eq!(std::fs::read_dir(device).unwrap().count(), 1);
+
+    // Another log of the same name stands beside it.
+    let other = export(folder, &log("wormhole-noc-4096"), "node-1", &[]);
+    assert_eq!(other["replaced_files"], 0);
+    let device = folder.join("dataset/zones/host=node-1/device=0");
+    assert_eq!(std::fs::read_dir(device).unwrap().count(), 2);
 
     std::fs::write(folder.join("taken"), "a file").unwrap();
     let file = file.to_str().unwrap();

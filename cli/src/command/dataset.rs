@@ -16,7 +16,16 @@ const DEFAULT_FOLDER: &str = "dataset";
 /// A dataset and where it is, as the arguments say.
 pub(crate) struct Dataset {
     folder: PathBuf,
-    parts: ParquetDataset,
+    host: String,
+    recording: Recording,
+}
+
+/// What the recording is called there.
+enum Recording {
+    /// As somebody wishes.
+    Named(String),
+    /// By the file, and by what tells its recordings apart.
+    OfFile(String),
 }
 
 /// What was written, to be told.
@@ -24,6 +33,7 @@ pub(crate) struct Dataset {
 struct Written<'a> {
     output: String,
     format: &'static str,
+    recording: String,
     #[serde(flatten)]
     counts: &'a DatasetCounts,
     doubts: BTreeMap<String, u64>,
@@ -36,9 +46,20 @@ impl Dataset {
             let sentence = "a dataset is many files; expected a folder, found standard output";
             return Err(Failure::Sentence(sentence.to_owned()));
         }
-        let recording = args.recording.clone().unwrap_or_else(|| recording_of(args));
-        let parts = ParquetDataset::new(&folder, &args.host, &recording);
-        Ok(Self { folder, parts: parts.map_err(|error| Failure::from_error(&error))? })
+        let recording = match &args.recording {
+            Some(name) => Recording::Named(name.clone()),
+            None => Recording::OfFile(recording_of(args)),
+        };
+        let dataset = Self { folder, host: args.host.clone(), recording };
+        // Names are refused before anything is read.
+        let (Recording::Named(name) | Recording::OfFile(name)) = &dataset.recording;
+        dataset.parts(name)?;
+        Ok(dataset)
+    }
+
+    fn parts(&self, recording: &str) -> Result<ParquetDataset, Failure> {
+        let parts = ParquetDataset::new(&self.folder, &self.host, recording);
+        parts.map_err(|error| Failure::from_error(&error))
     }
 
     /// Writes the recording, and tells what there is of it.
@@ -49,12 +70,18 @@ impl Dataset {
         as_json: bool,
     ) -> Result<(), Failure> {
         let progress = Progress::new("files", ParquetDataset::file_count(trace) as u64);
-        let counts = self.parts.write(trace, cancel, &mut |files| progress.set(files as u64));
+        let recording = match &self.recording {
+            Recording::Named(name) => name.clone(),
+            Recording::OfFile(name) => format!("{name}-{}", trace.recording_id()),
+        };
+        let parts = self.parts(&recording)?;
+        let counts = parts.write(trace, cancel, &mut |files| progress.set(files as u64));
         let counts = counts.map_err(|error| Failure::from_error(&error))?;
         drop(progress);
         Written {
             output: self.folder.display().to_string(),
             format: "parquet",
+            recording,
             counts: &counts,
             doubts: trace.doubts().into_iter().collect(),
         }
@@ -88,7 +115,7 @@ impl Written<'_> {
         let counts = self.counts;
         writeln!(
             out,
-            "{}: {}, {}, {}, {}{} in {}",
+            "{}: {}, {}, {}, {}{} in {} of {}",
             self.output,
             counted(counts.zones, "zone", "zones"),
             counted(counts.markers, "marker", "markers"),
@@ -96,6 +123,7 @@ impl Written<'_> {
             counted(counts.losses, "loss", "losses"),
             of_host(counts),
             counted(counts.files, "file", "files"),
+            self.recording,
         )?;
         if counts.replaced_files > 0 {
             let replaced = counted(counts.replaced_files, "file", "files");

@@ -3,6 +3,7 @@
 mod build;
 mod clock;
 mod host;
+mod identity;
 mod lane;
 mod loss;
 mod names;

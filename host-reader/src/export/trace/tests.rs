@@ -67,6 +67,20 @@ fn zones_carry_cycles_and_nanoseconds_since_the_first_record() {
 }
 
 #[test]
+fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
+    let (whole, origins) = (readout(), TileOrigins::default());
+    let id = trace(&whole, &origins, "").recording_id();
+    assert_eq!(id.len(), 8);
+    assert_eq!(trace(&whole, &origins, "op=2").recording_id(), id);
+    let log = |rows: &str| read_device_log(format!("{HEADER}{rows}").as_bytes(), "test").unwrap();
+    // Cut before the last three rows, and begun 7 cycles later.
+    let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
+    assert_eq!(trace(&log(&cut), &origins, "").recording_id(), id);
+    let later = log(&ROWS.replace(",1000,", ",1007,"));
+    assert_ne!(trace(&later, &origins, "").recording_id(), id);
+}
+
+#[test]
 fn points_keep_their_values_and_their_place_in_time() {
     let (readout, origins) = (readout(), TileOrigins::default());
     let trace = trace(&readout, &origins, "");
