@@ -18,7 +18,7 @@
 //!   is looked up, and the smallest time kept; nothing is paired or summed up.
 //!
 //! Each also asserts what it found. The figures to compare are bytes per second, of two lines
-//! that treat memory alike. Where the operating system gives large pages to those who ask,
+//! that treat memory alike; `decode_pair_statistics` and `set_of_records` both begin with none. Where the operating system gives large pages to those who ask,
 //! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` shows how much of a line is small pages.
 
 use criterion::{
