@@ -141,6 +141,11 @@ fn ops_and_differences_of_a_part_are_of_that_part() {
     let told = json(&kprof(folder.path(), &args));
     assert_eq!((&told["rows"], &told["host_ops"]), (&2.into(), &2.into()), "{told}");
     assert_eq!(told["filtered_out"]["launch_count"], 14);
+    // A part that holds nothing is a report of no rows.
+    let none = ["ops", "a.kprof", "-o", "none", "--json", "--filter", "op=99"];
+    assert_eq!(json(&kprof(folder.path(), &none))["rows"], 0);
+    let csv = std::fs::read_to_string(folder.path().join("none/reports/ops_perf_results.csv"));
+    assert!(csv.unwrap().starts_with("OP CODE,OP TYPE,"));
     // The logs are whole all the same.
     let again = ["ops", "out/.logs/profile_log_device.csv", "-o", "log", "--json"];
     let whole = json(&kprof(folder.path(), &again));

@@ -116,9 +116,10 @@ impl OpsReport {
             read_host(logs, options.is_exact, &mut problems)
         };
         let device = read_device(logs, options, &host, &mut problems);
+        let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &device.hidden, options);
         let host_file = &messages_name(logs);
-        Builder { options, host: &host, host_file, clock: None, problems }.build(device)
+        Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
 
     /// Reports on one device log, without a host.
@@ -132,8 +133,15 @@ impl OpsReport {
         };
         let host = HostLog::default();
         let options = OpsOptions { is_device_only: true, ..options.clone() };
-        Builder { options: &options, host: &host, host_file: "", clock: None, problems }
-            .build(device)
+        Builder {
+            options: &options,
+            host: &host,
+            has_host: false,
+            host_file: "",
+            clock: None,
+            problems,
+        }
+        .build(device)
     }
 
     /// Reports on a readout and what a capture knows of its host.
@@ -152,13 +160,14 @@ impl OpsReport {
         let readout = readout.as_ref();
         let mut device =
             device_of_readout(readout, origins, ops, options, "the readout", &mut problems);
+        let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
         device.hidden = hidden;
-        if host.ops.is_empty() {
+        if !has_host {
             device.marks = measured_marks(readout, origins);
         }
         let host_file = "the capture's ops";
-        Builder { options, host: &host, host_file, clock, problems }.build(device)
+        Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
     }
 }
 
@@ -195,6 +204,8 @@ fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOp
 struct Builder<'report> {
     options: &'report OpsOptions,
     host: &'report HostLog,
+    /// Whether there are ops of the host, those that a filter left out included.
+    has_host: bool,
     host_file: &'report str,
     clock: Option<&'report MeshClock>,
     problems: ProblemLog,
@@ -202,7 +213,7 @@ struct Builder<'report> {
 
 impl Builder<'_> {
     fn build(mut self, device: DeviceSide) -> OpsReport {
-        let is_device_only = self.host.ops.is_empty();
+        let is_device_only = !self.has_host;
         let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
         let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
