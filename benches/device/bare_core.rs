@@ -99,10 +99,10 @@ impl BareCore {
 
     /// Lets the subordinates have lost some zones each.
     pub(crate) fn lose_others(&mut self, zones: u32) {
-        let vectors = self.address_of("__kprof_vectors");
+        let control = self.address_of("__kprof_control");
         for risc in 1..5 {
             let [word, ..] = wire::loss::left_behind_words([zones, 0, 0, 0]);
-            self.tile.set_word(vectors + 2048 * risc, word);
+            self.tile.set_word(control + 256 + 2048 * risc, word);
         }
     }
 

@@ -34,6 +34,6 @@ sum:
   80  bne a6, zero, 54
   84  sb a5, 80(a3)
   88  addi t1, a1, 0
-  8c  jal t0, 7c4
+  8c  jal t0, 7d4
   90  jal zero, 54
   94  jalr zero, ra

@@ -137,7 +137,8 @@
     __VA_ARGS__ KERNEL_PROFILER_JOIN(kernel_profiler_zone_, __COUNTER__)
 
 /// Memory of the profiler that a firmware in C++ defines once per RISC, in zeroed local RAM. Its
-/// linker script adds __kprof_control (64 words) and __kprof_vectors (512 words per RISC) in L1.
+/// linker script adds, in L1, __kprof_control (64 words) and right behind it __kprof_vectors (512
+/// words per RISC).
 #define KERNEL_PROFILER_FIRMWARE_STATE                 \
     volatile ::kernel_profiler::State __kprof_state{}; \
     ::kernel_profiler::Tile __kprof_tile{}

@@ -138,9 +138,9 @@ impl State {
     ///
     /// The cursor stays, so that the end of an open zone takes the padding's place.
     #[inline(always)]
-    pub(crate) fn pad<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
+    pub(crate) fn pad<P: Port + ?Sized>(&self, port: &mut P, vector: u32) -> u32 {
         let place = self.cursor;
-        let words = place.wrapping_sub(port.vector_place(port.risc_index())) >> 2;
+        let words = place.wrapping_sub(vector) >> 2;
         if words.is_multiple_of(PUSH_ALIGN_WORDS) {
             return words;
         }
@@ -151,23 +151,21 @@ impl State {
 
     /// Empties the optional part; the ends of open zones keep their words.
     #[inline(always)]
-    pub(crate) fn empty(&mut self, vector: u32) {
+    pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P, vector: u32) {
         let first = vector.wrapping_add(FIRST_OPTIONAL_BYTES);
-        let mut cursor = self.cursor;
-        if cursor == 0 {
-            // Before the first launch, as if all were used.
-            cursor = first.wrapping_add(OPTIONAL_BYTES.cast_unsigned());
+        let mut room = port.opaque(OPTIONAL_BYTES.cast_unsigned()).cast_signed();
+        // Before the first launch no zone is open.
+        if self.cursor != 0 {
+            room = (self.room & !CLOSED) + self.cursor.wrapping_sub(first).cast_signed();
         }
-        self.room = (self.room & !CLOSED) + cursor.wrapping_sub(first).cast_signed();
+        self.room = room;
         self.cursor = first;
-        self.vector = vector;
     }
 
     /// Closes the room, so that every probe counts a loss.
     #[inline(always)]
-    pub(crate) fn stop_recording(&mut self) {
+    pub(crate) fn close_room(&mut self) {
         self.room |= CLOSED;
-        self.vector = 0;
     }
 
     /// The rule of dispatch kernels: push once only the headroom is left.

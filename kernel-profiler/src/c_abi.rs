@@ -102,7 +102,7 @@ macro_rules! counting {
                         "lui t1, %hi(__kprof_state + {offset})",
                         "lw t2, %lo(__kprof_state + {offset})(t1)",
                         "addi t2, t2, 1",
-                        "srli t1, t2, 28",
+                        "srli t1, t2, 27",
                         "bnez t1, 2f",
                         "lui t1, %hi(__kprof_state + {offset})",
                         "sw t2, %lo(__kprof_state + {offset})(t1)",

@@ -4,12 +4,12 @@
 //! do control words say that they are there.
 
 use crate::{
-    lane::{CONTROL, DEVICE_END, HOST_END, NEXT_END, VECTOR_BYTES},
-    names,
+    lane::{self, CONTROL, DEVICE_END, HOST_END, NEXT_END},
+    loss, names,
     port::Port,
-    state::{State, bytes, word_count},
+    state::{State, bytes, offset, word_count},
 };
-use wire::{Header, PacketKind, ZoneId, control::ext, loss::TRAILER_WORDS, marker, vector};
+use wire::{Header, PacketKind, ZoneId, loss::TRAILER_WORDS, marker, vector};
 
 /// Words of a run without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
@@ -25,90 +25,92 @@ impl State {
             return;
         }
         port.begin_pushes(self.lanes.bank);
-        let first = port.control_place(0);
-        let (mut core, mut vector, mut risc_index) = (first, port.vector_place(0), 0);
+        let mut risc_index = 0;
         loop {
-            let words = port.load(core + DEVICE_END);
-            let mut lane_end = 0;
-            if words != 0 {
-                lane_end = self.push_run(port, (core, vector, risc_index), words);
-            }
-            port.store(core + NEXT_END, lane_end);
-            core += 4;
-            vector += VECTOR_BYTES;
+            self.push_run(port, risc_index);
             risc_index += 1;
             if risc_index == port.risc_count() {
                 break;
             }
         }
         port.wait_for_pushes();
-        port.end_pushes();
+        let control = port.opaque(port.control_place(0));
+        let mut core = control;
+        let mut left = port.opaque(lane::index_word(port.risc_count()));
         loop {
-            core -= 4;
             let lane_end = port.load(core + NEXT_END);
             if lane_end != 0 {
                 port.store(core + HOST_END, lane_end - HANDLED);
                 port.store(core + DEVICE_END, 0);
             }
-            if core == first {
+            core += 4;
+            left -= 1;
+            if left == 0 {
                 break;
             }
         }
-        let runs = port.control(CONTROL.run_counter);
-        port.set_control(CONTROL.run_counter, runs.wrapping_add(1));
-        port.set_control(CONTROL.profiler_done, 1);
+        let runs = port.load(control + offset(CONTROL.run_counter));
+        port.store(control + offset(CONTROL.run_counter), runs.wrapping_add(1));
+        port.store(control + offset(CONTROL.profiler_done), 1);
     }
 
-    /// Pushes a run: all of it, or the guaranteed part, or nothing, whatever the lane can take.
-    /// Returns [`HANDLED`] and the lane's new end. `core` and `vector` are the places of the
-    /// RISC's first words.
+    /// Pushes the run of a RISC, if it has published one: all of it, or the guaranteed part, or
+    /// nothing, whatever the lane can take. Leaves [`HANDLED`] and the lane's new end in
+    /// [`wire::control::ext::NEXT_END`], or 0 without a run.
+    ///
+    /// A function of its own that calls none, so that it has most registers to itself and saves
+    /// few.
+    #[inline(never)]
+    fn push_run<P: Port + ?Sized>(&mut self, port: &mut P, risc_index: usize) {
+        let core = port.control_place(risc_index);
+        let words = port.load(core + DEVICE_END);
+        port.store(core + NEXT_END, 0);
+        if words != 0 {
+            // The end comes from another RISC's hands; nonsense stays near the vector.
+            let lane_end = self.push_words(port, risc_index, words & WORDS_MASK);
+            port.store(core + NEXT_END, lane_end.wrapping_add(HANDLED));
+        }
+    }
+
+    /// Pushes a run of so many words; returns the lane's new end.
     ///
     /// The usual case is that nothing was lost and all of it fits. Otherwise the losses go
-    /// into a trailer behind the run, or into the loss log if there is no room for that.
+    /// into a trailer behind the run, or into the loss log if there is no room for both. The
+    /// trailer is written over the run's optional part, once that has left.
     #[inline(always)]
-    fn push_run<P: Port + ?Sized>(
+    fn push_words<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
-        (core, vector, risc_index): (u32, u32, usize),
-        words: u32,
+        risc_index: usize,
+        mut words: u32,
     ) -> u32 {
-        // The end comes from another RISC's hands; nonsense is brought back into the vector.
-        let mut words = words.min(word_count(vector::VECTOR_WORDS)) & !(PUSH_ALIGN_WORDS - 1);
+        let core = port.control_place(risc_index);
+        let vector = port.opaque(port.vector_place(risc_index));
+        let lane = port.opaque(self.lanes.address(risc_index, 0));
         let limit = self.lanes.limit(port, core);
         let mut end = port.load(core + HOST_END);
-        let has_losses = port.load(vector) != 0 || end.wrapping_add(words) > limit;
-        if has_losses {
-            port.wait_for_pushes();
-            words = self.take_losses(port, (vector, risc_index), words, (end, limit));
+        let left = loss::left_behind(port, core, vector);
+        // Of the trailer that follows; 0 where none does.
+        let mut tag = 0;
+        if left[0] | left[1] | left[2] != 0 || end.wrapping_add(words) > limit {
+            (words, tag) = self.take_losses(port, (risc_index, vector), left, words, (end, limit));
+            if words == 0 {
+                self.log_launch(port, core, vector);
+                return end;
+            }
         }
-        if end.wrapping_add(words) <= limit {
-            self.send(port, vector, words, risc_index, end);
+        let mut place = vector;
+        loop {
+            port.push(place, words, lane.wrapping_add(end.wrapping_mul(4)));
             end = end.wrapping_add(words);
-            if !has_losses {
-                return end.wrapping_add(HANDLED);
+            if tag == 0 {
+                return end;
             }
-            // A trailer belongs to the run before it.
-            if end.wrapping_add(TRAILER_WORDS) <= limit {
-                let trailer = port.control_place(ext::TRAILER);
-                self.send(port, trailer, TRAILER_WORDS, risc_index, end);
-                return end.wrapping_add(TRAILER_WORDS + HANDLED);
-            }
+            port.wait_for_pushes();
+            (place, words) = (vector + offset(vector::FIRST_OPTIONAL), TRAILER_WORDS);
+            self.write_trailer(port, place, tag);
+            tag = 0;
         }
-        self.log_launch(port, core, vector);
-        end.wrapping_add(HANDLED)
-    }
-
-    /// Starts a write to a lane, from word `end` of it on.
-    #[inline(never)]
-    fn send<P: Port + ?Sized>(
-        &self,
-        port: &mut P,
-        place: u32,
-        words: u32,
-        risc_index: usize,
-        end: u32,
-    ) {
-        port.push(place, words, self.lanes.address(risc_index, end));
     }
 
     /// Pushes what this RISC has recorded so far and starts a new run.
@@ -131,17 +133,21 @@ impl State {
         let started = port.now();
         let core = port.control_place(risc_index);
         let host_end = port.load(core + HOST_END);
-        let words = self.pad(port);
+        let words = self.pad(port, vector);
         let needed = words + GUARANTEED_WORDS + TRAILER_WORDS;
         if host_end.wrapping_add(needed) > self.lanes.limit(port, core) {
             return;
         }
+        port.store(vector, 0);
+        port.store(vector + 4, 0);
+        port.save_command_buffer();
         port.begin_pushes(self.lanes.bank);
-        self.send(port, vector, words, risc_index, host_end);
+        let lane = self.lanes.address(risc_index, host_end);
+        port.push(vector, words, lane);
         port.wait_for_pushes();
-        port.end_pushes();
+        port.restore_command_buffer();
         port.store(core + HOST_END, host_end.wrapping_add(words));
-        self.empty(vector);
+        self.empty(port, vector);
         self.record_quick_push(port, started);
     }
 
@@ -191,4 +197,7 @@ pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PU
 /// Set in a lane's new end, a multiple of four, to say that the run is done with.
 const HANDLED: u32 = 1;
 
-const PUSH_ALIGN_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);
+/// Numbers of words that a run may have: multiples of the push alignment, up to the size of two
+/// vectors less one, since a mask is smaller than a comparison.
+const WORDS_MASK: u32 =
+    (2 * word_count(vector::VECTOR_WORDS) - 1) & !(word_count(vector::PUSH_ALIGN_WORDS) - 1);

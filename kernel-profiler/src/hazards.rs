@@ -8,7 +8,7 @@
 //! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
 //! | H2 | stamps wrap after 2^44 cycles | the format's; the host unwraps. Sums are 64-bit differences and stop at their maximum |
 //! | H3 | 16-bit ids collide | the format's; ids that look like padding or are reserved do not compile, the host reports collisions |
-//! | H4 | a subordinate publishes after the push | tested: pushed by the next launch, under its own program id. Lost, but counted, if it publishes only after that launch has begun and runs again in it. If it publishes after that launch has got its program id and does not run in it, the run carries the newer id |
+//! | H4 | a subordinate publishes after the push | tested: pushed by the next launch, under its own program id. A RISC that publishes only after that launch has begun is pushed at its end; should it run again in it, that launch is lost on it, and counted with its next run |
 //! | H5 | stale markers are sent again | tested |
 //! | H6 | silent loss | tested: each record that finds no room is counted |
 //! | H7 | the end of an open zone lies beyond the vector | tested: the end's words are taken at the open |
@@ -70,10 +70,30 @@ mod tests {
         rig.riscs[1].open_scope(crate::launch::Scope::Main);
         rig.riscs[1].close_scope(crate::launch::Scope::Main);
         rig.riscs[0].close_scope(crate::launch::Scope::Main);
+        rig.launch(3, &mut [(1, Box::new(|risc| risc.zone(6)))]);
         let runs = rig.runs(1);
-        assert_eq!(runs.len(), 1);
-        assert_eq!((runs[0].program_id, runs[0].kept().zones), (2, 1));
-        assert_eq!(runs[0].lost(), [1, 0, 0, 0], "FW of the second launch");
+        assert_eq!(runs.len(), 2);
+        assert_eq!((runs[0].program_id, runs[0].kept().zones), (1, 1));
+        assert_eq!(runs[0].lost(), NOTHING_LOST);
+        assert_eq!((runs[1].program_id, runs[1].kept().zones), (3, 1));
+        assert_eq!(runs[1].lost(), [1, 0, 0, 0], "FW of the second launch");
+    }
+
+    #[test]
+    fn h05_a_run_that_is_pushed_while_its_risc_works_on_is_not_pushed_again() {
+        let mut rig = Rig::new(12_000);
+        rig.begin(1);
+        rig.riscs[1].open_scope(crate::launch::Scope::Main);
+        rig.riscs[0].close_scope(crate::launch::Scope::Main);
+        rig.begin(2);
+        rig.riscs[1].close_scope(crate::launch::Scope::Main);
+        rig.riscs[1].open_scope(crate::launch::Scope::Main);
+        rig.riscs[0].close_scope(crate::launch::Scope::Main);
+        rig.riscs[1].close_scope(crate::launch::Scope::Main);
+        rig.launch(3, &mut [(1, Box::new(|_| {}))]);
+        let programs: Vec<_> = rig.runs(1).iter().map(|run| run.program_id).collect();
+        assert_eq!(programs, [1, 3]);
+        assert_eq!(rig.runs(1)[1].lost(), [1, 0, 0, 0], "FW of the second launch");
     }
 
     #[test]
@@ -301,14 +321,14 @@ mod tests {
 
     #[test]
     fn a_lane_is_rewound_once_the_host_has_read_all_of_it() {
-        let mut rig = Rig::new(52 + 16);
+        let mut rig = Rig::new(52 + 20);
         let body = |risc: &mut TestRisc| (0..10).for_each(|_| risc.zone(1));
         (0..4).for_each(|program| rig.launch_brisc(program, body));
         assert_eq!(rig.runs(0).len(), 2, "the second one's fixed markers alone");
-        assert_eq!(rig.control(29), 3);
+        assert_eq!(rig.control(29), 2);
         rig.set_control(8, rig.control(C.host_end));
         rig.launch_brisc(4, body);
-        assert_eq!(rig.control(29), 4, "the host has not read the loss log");
+        assert_eq!(rig.control(29), 3, "the host has not read the loss log");
         rig.acknowledge();
         rig.launch_brisc(5, body);
         assert_eq!(rig.runs(0).len(), 1);
@@ -330,7 +350,7 @@ mod tests {
         }
         rig.launch_brisc(4, body);
         assert_eq!((rig.runs(0).len(), rig.runs(0)[0].program_id), (1, 4));
-        assert_eq!((rig.control(C.run_counter), rig.control(5)), (1, 0x4B50_0001));
+        assert_eq!((rig.control(C.run_counter), rig.control(5)), (1, 0x4B50_2000));
     }
 
     #[test]
@@ -345,7 +365,7 @@ mod tests {
         assert_eq!((rig.runs(0).len(), rig.control(39)), (1, 3));
         rig.acknowledge();
         rig.launch_brisc(3, |_| {});
-        assert_eq!((rig.control(39), rig.control(18)), (0, 0));
+        assert_eq!((rig.control(39), rig.control(18)), (3, 3));
     }
 
     #[test]
@@ -373,10 +393,11 @@ mod tests {
         rig.begin(3);
         rig.set_linked(false);
         rig.riscs[0].close_scope(crate::launch::Scope::Main);
+        rig.launch_brisc(4, |_| {});
         let runs = rig.runs(0);
-        assert_eq!(runs.len(), 1);
+        assert_eq!(runs.len(), 2);
         assert_eq!((runs[0].program_id, runs[0].flat_id, runs[0].kept().zones), (1, 7, 7));
-        assert_eq!(runs[0].lost()[0], (130 + 2) + 1);
+        assert_eq!((runs[1].program_id, runs[1].lost()[0]), (4, (130 + 2) + 1));
     }
 
     #[test]
@@ -464,7 +485,7 @@ mod tests {
     fn control_words_of_a_fresh_start_name_the_runtime() {
         let mut rig = Rig::new(12_000);
         rig.launch_brisc(1, |_| {});
-        assert_eq!(rig.control(5), 0x4B50_0001);
+        assert_eq!(rig.control(5), 0x4B50_2000);
         assert_eq!(rig.vector(0, 2), 7 << 5);
         assert_eq!(rig.control(24), 0, "the end index is taken back");
     }

@@ -17,7 +17,6 @@
 //! #     fn begin_pushes(&mut self, _: u32) {}
 //! #     fn push(&mut self, _: u32, _: u32, _: u32) {}
 //! #     fn wait_for_pushes(&mut self) {}
-//! #     fn end_pushes(&mut self) {}
 //! # }
 //! # impl port::Port for Nowhere {
 //! #     fn risc_index(&self) -> usize { 0 }

@@ -14,6 +14,14 @@ pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 /// How the runtime packs the ID words.
 pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 
+/// The third ID word of a core's runs, on RISC 0.
+///
+/// A flat id beyond the format's eight bits is not cut off, since such a core has no lanes.
+#[inline(always)]
+pub(crate) const fn id_word(flat_id: u32, trace_count: u32) -> u32 {
+    PACKING.pack(0, 0, trace_count) | flat_id << PACKING.risc_bits
+}
+
 /// The lanes of one core, each as long as the others.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +31,7 @@ pub(crate) struct Lanes {
     /// The DRAM bank, one that exists.
     pub(crate) bank: u32,
     /// Byte address of the first lane's first word in that bank.
-    first_address: u32,
+    pub(crate) first_address: u32,
 }
 
 impl Lanes {
@@ -35,8 +43,9 @@ impl Lanes {
     /// A core without a DRAM address, with a flat id beyond the format's eight bits or in a
     /// bank that does not exist has lanes of no words: all that it records is counted as lost.
     #[inline(always)]
-    pub(crate) fn read<P: Port + ?Sized>(&mut self, port: &mut P, flat_id: u32) {
-        (self.words, self.bank) = (0, 0);
+    pub(crate) fn read<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.words = 0;
+        let flat_id = port.control(CONTROL.flat_id);
         let region = port.control(CONTROL.dram_address);
         let cores_per_bank = port.control(CONTROL.cores_per_bank);
         if region == 0 || cores_per_bank == 0 || flat_id > FLAT_ID_MAX {
@@ -51,8 +60,10 @@ impl Lanes {
             words = port.default_lane_words();
         }
         words &= !(PUSH_ALIGN_WORDS - 1);
-        let lanes_before = (flat_id - bank * cores_per_bank).wrapping_mul(LANES_PER_CORE);
-        let first = region.wrapping_add(lanes_before.wrapping_mul(words * 4));
+        let lanes_before = flat_id - bank * cores_per_bank;
+        let first = region.wrapping_add(
+            lanes_before.wrapping_mul(words).wrapping_mul(port.opaque(4 * LANES_PER_CORE)),
+        );
         self.first_address = first.wrapping_add(port.bank_offset(bank));
         (self.words, self.bank) = (words, bank);
     }
@@ -67,15 +78,11 @@ impl Lanes {
 
     /// The address of word `word` of a RISC's lane.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
     pub(crate) const fn address(&self, risc_index: usize, word: u32) -> u32 {
-        let words = self.words.wrapping_mul(risc_index as u32).wrapping_add(word);
+        let words = self.words.wrapping_mul(index_word(risc_index)).wrapping_add(word);
         self.first_address.wrapping_add(words.wrapping_mul(4))
     }
 }
-
-/// Bytes of a vector.
-pub(crate) const VECTOR_BYTES: u32 = word_count(vector::VECTOR_WORDS) * 4;
 
 /// From the place of control word `r`, those of the words that RISC `r` has in blocks.
 pub(crate) const HOST_END: u32 = word_count(CONTROL.host_end) * 4;
@@ -90,7 +97,16 @@ pub(crate) const LOST_LAUNCHES: u32 = word_count(ext::LOST_LAUNCHES) * 4;
 /// See [`HOST_END`].
 pub(crate) const LOSS_LOG_WORDS: u32 = word_count(ext::LOSS_LOG_WORDS) * 4;
 /// See [`HOST_END`].
+pub(crate) const LEFT_EVENTS: u32 = word_count(ext::LEFT_EVENTS) * 4;
+/// See [`HOST_END`].
 pub(crate) const NEXT_END: u32 = word_count(ext::NEXT_END) * 4;
+
+/// The index or the number of RISCs as a word.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
+pub(crate) const fn index_word(risc_index: usize) -> u32 {
+    risc_index as u32
+}
 
 /// Whether this RISC pushes the markers of the whole core.
 #[inline(always)]

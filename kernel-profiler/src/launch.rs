@@ -20,7 +20,6 @@ use crate::{
     flush::GUARANTEED_WORDS,
     lane::{
         self, CONTROL, DEVICE_END, HOST_END, LOSS_LOG_WORDS, LOST_LAUNCHES, SEEN_END, SEEN_LOST,
-        VECTOR_BYTES,
     },
     port::{ClockWords, Port},
     state::{State, Sum, UNUSED_SUMS, bytes, offset},
@@ -95,69 +94,106 @@ impl State {
         if self.is_recording() {
             mark(port, self.vector + slot, prefix);
         } else if prefix & IS_END == 0 {
-            self.lose(LossKind::Zone);
+            // At most two a launch: nothing that has to be kept from overflowing.
+            let lost = &mut self.lost[LossKind::Zone as usize];
+            *lost = lost.wrapping_add(1);
         }
     }
 
     /// Begins a launch with empty buffers.
     ///
-    /// Nothing of it is recorded if its lane is full, or if its vector still holds a run
-    /// that could not be pushed.
-    #[inline(never)]
+    /// If its lane is full, the fixed zones alone are recorded, to be counted. Nothing is if its
+    /// vector still holds a run that could not be pushed; what is lost then counts with the RISC's
+    /// next run.
+    #[inline(always)]
     pub fn init<P: Port + ?Sized>(&mut self, port: &mut P) {
+        // Two functions, since neither has to save registers.
         self.read_lanes(port);
-        let risc_index = port.risc_index();
+        self.begin_run(port);
+    }
+
+    /// Takes over what the host says about this core; the aggregating RISC prepares all lanes.
+    #[inline(never)]
+    fn read_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.lanes.read(port);
         if lane::is_aggregator(port) {
             self.prepare_lanes(port);
+        }
+    }
+
+    /// Empties the vector and stamps it with the launch's ids.
+    #[inline(never)]
+    fn begin_run<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let risc_index = port.risc_index();
+        if risc_index == 0 {
+            // Only now: runs that have waited for their push are gone.
+            let flat_id = port.control(CONTROL.flat_id);
+            let id_word = lane::id_word(flat_id, self.trace_count);
+            port.set_control(ext::LAUNCH_ID_LH, id_word);
             port.set_control(CONTROL.profiler_done, 0);
         }
-        let vector = port.vector_place(risc_index);
-        self.empty(vector);
+        let (core, vector) = (port.control_place(risc_index), port.vector_place(risc_index));
+        self.empty(port, vector);
         if port.sums_enabled() {
             self.sums = UNUSED_SUMS;
         }
-        let core = port.control_place(risc_index);
-        let has_reason = port.load(core + DEVICE_END) | port.load(core + LOST_LAUNCHES) != 0
-            || port.load(core + HOST_END).wrapping_add(GUARANTEED_WORDS) > self.lanes.words;
-        if has_reason || port.is_trace_only() {
-            return self.stop_recording();
+        if port.load(core + DEVICE_END) != 0 || port.is_trace_only() {
+            return self.close_room();
         }
+        self.vector = vector;
         clear_run(port, vector);
-    }
-
-    /// Takes over what the host says about this core.
-    #[inline(always)]
-    pub(crate) fn read_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let flat_id = port.control(CONTROL.flat_id);
-        self.id_word = lane::PACKING.pack(0, flat_id, self.trace_count);
-        self.lanes.read(port, flat_id);
+        let id_word = port.control(ext::LAUNCH_ID_LH);
+        port.store(vector + offset(ID_LH), id_word.wrapping_add(lane::index_word(risc_index)));
+        let program_id = port.control(ext::LAUNCH_ID_LL);
+        port.store(vector + offset(ID_LL), program_id);
+        let guaranteed_end = port.load(core + HOST_END).wrapping_add(GUARANTEED_WORDS);
+        if port.load(core + LOST_LAUNCHES) != 0 || guaranteed_end > self.lanes.words {
+            self.close_room();
+        }
     }
 
     /// Ends a launch: every RISC publishes, the aggregating one pushes.
+    ///
+    /// A launch that ran no kernel here is counted, and what it lost is forgotten.
     #[inline(never)]
     pub fn finish<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let is_aggregator = lane::is_aggregator(port);
-        if is_aggregator && port.control(CONTROL.profiler_done) != 0 {
-            return self.discard_launch(port);
+        let risc_index = port.risc_index();
+        let done = port.control(CONTROL.profiler_done);
+        // 0 on the RISC that has to push; asked once, since what lies between two questions may
+        // otherwise be compiled twice.
+        let others = lane::index_word(risc_index) | done;
+        if risc_index == 0 && done != 0 {
+            let discarded = port.control(ext::DISCARDED_LAUNCHES);
+            port.set_control(ext::DISCARDED_LAUNCHES, discarded.wrapping_add(1));
+            self.forget_losses(port);
+        } else if self.is_recording() {
+            self.append_sums(port);
+            self.publish(port, port.control_place(risc_index));
+            self.forget_losses(port);
         }
-        self.append_sums(port);
-        self.leave_losses(port);
-        self.publish(port);
-        if is_aggregator {
+        self.close_room();
+        self.vector = 0;
+        if others == 0 {
             self.push_published(port);
         }
     }
 
-    /// Says that this RISC's vector is ready to be pushed. One that holds an earlier run still
-    /// is.
-    #[inline(never)]
-    fn publish<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let words = self.pad(port);
-        let device_end = port.control_place(port.risc_index()) + DEVICE_END;
-        if self.is_recording() || port.load(device_end) == 0 {
-            port.store(device_end, words);
+    /// Says that this RISC's vector is ready to be pushed. `core` is the place of the RISC's first
+    /// control word.
+    #[inline(always)]
+    fn publish<P: Port + ?Sized>(&mut self, port: &mut P, core: u32) {
+        let vector = self.vector;
+        self.leave_losses(port, core, vector);
+        let words = self.pad(port, vector);
+        port.store(core + DEVICE_END, words);
+    }
+
+    #[inline(always)]
+    fn forget_losses<P: Port + ?Sized>(&mut self, port: &P) {
+        let kinds = if port.sums_enabled() { self.lost.len() } else { LossKind::Sum as usize };
+        for count in &mut self.lost[..kinds] {
+            *count = 0;
         }
-        self.stop_recording();
     }
 
     /// Says whether a kernel runs on this core in this launch; if not, the launch leaves
@@ -166,35 +202,23 @@ impl State {
         port.set_control(CONTROL.profiler_done, u32::from(!is_valid));
     }
 
-    /// Sets the program id of this launch for all RISCs of the core, with the other ID words.
+    /// Sets the program id of this launch, which the other RISCs of the core take over when their
+    /// main zones open.
     ///
     /// A vector that waits for its push belongs to an earlier launch and keeps its id.
-    #[inline(never)]
+    #[inline(always)]
     pub fn set_counter<P: Port + ?Sized>(&self, port: &mut P, program_id: u32) {
         if port.is_trace_only() {
             return;
         }
-        let mut core = port.control_place(0);
-        let mut vector = port.vector_place(0);
-        let mut id_word = self.id_word;
-        let end = port.control_place(port.risc_count());
-        loop {
-            if port.load(core + DEVICE_END) == 0 {
-                port.store(vector + offset(ID_LH), id_word);
-                port.store(vector + offset(ID_LL), program_id);
-            }
-            core += 4;
-            vector += VECTOR_BYTES;
-            id_word += 1;
-            if core == end {
-                break;
-            }
+        port.set_control(ext::LAUNCH_ID_LL, program_id);
+        if self.is_recording() {
+            port.store(self.vector + offset(ID_LL), program_id);
         }
     }
 
     /// The firmware's boot.
     pub fn init_profiler<P: Port + ?Sized>(&mut self, port: &mut P) {
-        self.trace_count = 0;
         if port.is_trace_only() {
             self.init(port);
         }
@@ -256,19 +280,18 @@ impl State {
             port.set_control(CONTROL.noc_y, place.y);
         }
         let mut pending = 0;
-        let mut risc_index = 0;
+        let mut bit = 1;
+        let mut core = port.control_place(0);
+        let mut left = port.risc_count();
         loop {
-            let core = port.control_place(risc_index);
-            rewind_if_read(port, core, risc_index);
+            rewind_if_read(port, core, bit);
             pending |= port.load(core + DEVICE_END);
-            risc_index += 1;
-            if risc_index == port.risc_count() {
+            core += 4;
+            bit <<= 1;
+            left -= 1;
+            if left == 0 {
                 break;
             }
-        }
-        if port.control(ext::SEEN_DISCARDED) == port.control(ext::DISCARDED_LAUNCHES) {
-            port.set_control(ext::DISCARDED_LAUNCHES, 0);
-            port.set_control(ext::SEEN_DISCARDED, 0);
         }
         if pending != 0 {
             self.push_published(port);
@@ -291,12 +314,9 @@ pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     port.store(place + 4, now.low);
 }
 
-/// Empties a vector for a new run: no losses left in the ID words, and the fixed slots
-/// empty, both words of each, as upstream does.
+/// Empties the fixed slots of a vector for a new run, both words of each, as upstream does.
 #[inline(always)]
 pub(crate) fn clear_run<P: Port + ?Sized>(port: &mut P, vector: u32) {
-    port.store(vector, 0);
-    port.store(vector + 4, 0);
     let mut place = vector + offset(vector::FIRST_OPTIONAL);
     loop {
         place -= 4;
@@ -308,13 +328,10 @@ pub(crate) fn clear_run<P: Port + ?Sized>(port: &mut P, vector: u32) {
 }
 
 /// Gives a lane back to the device once the host has read all of it.
-#[inline(never)]
-fn rewind_if_read<P: Port + ?Sized>(port: &mut P, core: u32, risc_index: usize) {
-    let host_end = port.load(core + HOST_END);
-    let lost_launches = port.load(core + LOST_LAUNCHES);
-    if port.load(core + SEEN_END) != host_end
-        || port.load(core + SEEN_LOST) != lost_launches
-        || host_end | lost_launches == 0
+#[inline(always)]
+fn rewind_if_read<P: Port + ?Sized>(port: &mut P, core: u32, bit: u32) {
+    if port.load(core + SEEN_END) != port.load(core + HOST_END)
+        || port.load(core + SEEN_LOST) != port.load(core + LOST_LAUNCHES)
     {
         return;
     }
@@ -324,5 +341,5 @@ fn rewind_if_read<P: Port + ?Sized>(port: &mut P, core: u32, risc_index: usize) 
     port.store(core + SEEN_END, 0);
     port.store(core + SEEN_LOST, 0);
     let dropped = port.control(CONTROL.dropped_zones);
-    port.set_control(CONTROL.dropped_zones, dropped & !(1 << risc_index));
+    port.set_control(CONTROL.dropped_zones, dropped & !bit);
 }

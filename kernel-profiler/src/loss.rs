@@ -1,29 +1,29 @@
 //! Counting what found no room, and telling the host.
 //!
 //! A probe that finds no room adds one to a counter in local RAM. At the end of a launch
-//! the counters go to the aggregating RISC in the first ID words of the RISC's own
-//! vector, which carry nothing until the run is stamped: room is guaranteed there even
+//! the counters go to the aggregating RISC in the first two ID words of the RISC's own
+//! vector, which carry nothing, and in a control word: room is guaranteed there even
 //! where the vector is full. From there they become a trailer in DRAM or an extent of
 //! the loss log ([`wire::loss`]).
 //!
-//! All of it is made to be small and to need little stack, since firmware has little room
-//! for either: counters are arrays in the RISC's state, and nothing is passed by value.
+//! All of it is made to be small and to need no stack, since firmware has little room
+//! for either: it is inlined into one function, the counts are an array in the RISC's state,
+//! and where the compiler would keep more values in registers than there are, it is told that
+//! it does not know them ([`Port::opaque`]).
 
 #[cfg(target_arch = "riscv32")]
 use crate::tensix::increment;
 use crate::{
     flush::GUARANTEED_WORDS,
-    lane::{CONTROL, DEVICE_END, LOSS_LOG_WORDS, LOST_LAUNCHES},
-    launch::clear_run,
+    lane::{CONTROL, LEFT_EVENTS, LOSS_LOG_WORDS, LOST_LAUNCHES},
     port::Port,
-    state::{NOTHING_LOST, State, offset, word_count},
+    state::{State, offset, word_count},
 };
 use wire::{
     Header, PacketKind,
-    control::ext,
-    loss::{self, EXTENT_WORDS, EXTENTS_MAX, LOG_START, LossKind, TRAILER_WORDS, TrailerCause},
+    loss::{self, EXTENT_WORDS, LOG_START, LossKind, TRAILER_WORDS, TrailerCause},
     marker,
-    run::{ID_LH, ID_LL},
+    run::ID_LL,
     vector::{FIRST_OPTIONAL, MAIN_START},
 };
 
@@ -34,165 +34,164 @@ impl State {
         increment(&mut self.lost[kind as usize]);
     }
 
-    /// Leaves this RISC's losses for the aggregating RISC, in ID words 0 to 2 of its vector, and
-    /// forgets them. If the vector still holds an earlier run, they join those of that run.
-    #[inline(never)]
-    pub(crate) fn leave_losses<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let risc_index = port.risc_index();
-        let vector = port.vector_place(risc_index);
-        let is_pending = port.load(port.control_place(risc_index) + DEVICE_END) != 0;
-        if !self.is_recording() && !is_pending {
-            clear_run(port, vector);
-        }
-        let [zones, data, events, mut sums] = core::mem::replace(&mut self.lost, NOTHING_LOST);
-        if zones | data | events | sums == 0 {
-            return;
-        }
-        let mut left =
-            [port.load(vector), port.load(vector + 4), port.load(vector + offset(ID_LH))];
-        if left[0] == 0 {
-            left[2] = 0;
-        }
-        if port.sums_enabled() {
-            sums = sums.min(loss::LEFT_SUM_MAX - (left[2] & loss::LEFT_SUM_MAX));
-        }
-        let left = loss::left_behind_with(left, [zones, data, events, sums]);
-        port.store(vector, left[0]);
-        port.store(vector + 4, left[1]);
-        port.store(vector + offset(ID_LH), left[2]);
+    /// Leaves this RISC's losses for the aggregating RISC.
+    #[inline(always)]
+    pub(crate) fn leave_losses<P: Port + ?Sized>(&self, port: &mut P, core: u32, vector: u32) {
+        let [zones, data, events, sums] = self.lost;
+        let sums = if port.sums_enabled() { sums.min(loss::LEFT_SUM_MAX) } else { 0 };
+        let [zones, data, events] = loss::left_behind_words([zones, data, events, sums]);
+        port.store(vector, zones);
+        port.store(vector + 4, data);
+        port.store(core + LEFT_EVENTS, events);
     }
 
-    /// Counts a launch that ran no kernel here, and forgets what it lost.
-    #[inline(never)]
-    pub(crate) fn discard_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let discarded = port.control(ext::DISCARDED_LAUNCHES);
-        port.set_control(ext::DISCARDED_LAUNCHES, discarded.wrapping_add(1));
-        self.lost = NOTHING_LOST;
-        self.stop_recording();
-    }
-
-    /// Counts what a run has lost that is to lie from word `end` of its lane on: what its RISC has left in
-    /// the ID words, which are stamped, and the records that the lane cannot take beside a
-    /// trailer. Puts the trailer together. Returns the words that may still be pushed.
-    ///
-    /// A zone counts by its start; neither padding nor the runtime's own zone is a record.
-    #[inline(never)]
+    /// Counts what a run has lost that is to lie from word `end` of its lane on: what its RISC has
+    /// `left`, which is taken, and the records that the lane cannot take beside a trailer.
+    /// Returns the words that may still be pushed and the tag of the trailer's first pair.
+    #[inline(always)]
     pub(crate) fn take_losses<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
-        (vector, risc_index): (u32, usize),
-        mut words: u32,
+        (risc_index, vector): (usize, u32),
+        left: [u32; 3],
+        words: u32,
         (end, limit): (u32, u32),
-    ) -> u32 {
-        const OWN_ZONE: u32 = Header::prefix(PacketKind::ZoneStart, crate::flush::QUICK_PUSH_ZONE);
-        let mut left =
-            [port.load(vector), port.load(vector + 4), port.load(vector + offset(ID_LH))];
-        if left[0] == 0 {
-            left[2] = 0;
-        }
-        self.reported = loss::left_behind_counts(left);
+    ) -> (u32, u32) {
+        let [zones, data, events, sums] = loss::left_behind_counts(left);
+        let sums = if port.sums_enabled() { sums } else { 0 };
+        self.reported[..KINDS].copy_from_slice(&[zones, data, events, sums]);
         port.store(vector, 0);
         port.store(vector + 4, 0);
-        port.store(vector + offset(ID_LH), self.id_word.wrapping_add(low_word(risc_index)));
-        let mut cause = TrailerCause::L1Full;
-        if end.wrapping_add(words + TRAILER_WORDS) > limit {
-            cause = TrailerCause::DramFull;
-            let dropped = port.control(CONTROL.dropped_zones);
-            port.set_control(CONTROL.dropped_zones, dropped | 1 << risc_index);
-            let last = vector + words * 4;
-            words = GUARANTEED_WORDS;
-            let mut place = vector + offset(FIRST_OPTIONAL);
-            if end.wrapping_add(words) > limit {
-                place = vector + offset(MAIN_START);
+        if end.wrapping_add(words + TRAILER_WORDS) <= limit {
+            return (words, loss::trailer_low(TrailerCause::L1Full, 0, 0));
+        }
+        let dropped = port.control(CONTROL.dropped_zones);
+        port.set_control(CONTROL.dropped_zones, dropped | 1 << risc_index);
+        // All bits set if the guaranteed part can be pushed.
+        let is_full = end.wrapping_add(GUARANTEED_WORDS + TRAILER_WORDS) > limit;
+        let fits = port.opaque(u32::from(is_full).wrapping_sub(1));
+        let first = offset(MAIN_START) + (fits & offset(FIRST_OPTIONAL - MAIN_START));
+        self.count_records(port, vector + first, vector + words * 4);
+        (fits & GUARANTEED_WORDS, loss::trailer_low(TrailerCause::DramFull, 0, 0))
+    }
+
+    /// Adds the records from one place up to another, of which there is at least one.
+    ///
+    /// A zone counts by its start; neither padding nor the runtime's own zone is a record.
+    #[inline(always)]
+    fn count_records<P: Port + ?Sized>(&mut self, port: &mut P, mut place: u32, end: u32) {
+        const OWN_ZONE: u32 = Header::prefix(PacketKind::ZoneStart, crate::flush::QUICK_PUSH_ZONE);
+        loop {
+            let header = port.load(place) >> TIME_BITS;
+            let shift = header >> (26 - TIME_BITS) & 0x1C;
+            if header != marker::EMPTY_HEADER >> TIME_BITS && header != OWN_ZONE >> TIME_BITS {
+                let count = &mut self.reported[(COUNTED_AS >> shift & 7) as usize];
+                *count = count.wrapping_add(1);
             }
-            while place < last {
-                let header = port.load(place);
-                let shift = (header >> 26) & 0x1C;
-                if header != marker::EMPTY_HEADER && header & !marker::TIME_HIGH_MASK != OWN_ZONE {
-                    let kind = (COUNTED_AS >> shift & 0xF) as usize;
-                    if let Some(count) = self.reported.get_mut(kind) {
-                        *count = count.wrapping_add(1);
-                    }
-                }
-                place += (RECORD_WORDS >> shift & 0xF) << 2;
+            place += (RECORD_WORDS >> shift & 0xF) << 2;
+            if place >= end {
+                break;
             }
         }
-        let mut pair = port.control_place(ext::TRAILER);
-        let mut tag = loss::trailer_low(cause, 0, 0);
-        for &count in &self.reported {
-            port.store(pair, marker::EMPTY_HEADER);
-            port.store(pair + 4, tag | count.min(loss::TRAILER_COUNT_MAX));
-            pair += 8;
-            tag = tag.wrapping_add(NEXT_KIND);
+    }
+
+    /// Puts a trailer with the losses of the run at hand together.
+    #[inline(always)]
+    pub(crate) fn write_trailer<P: Port + ?Sized>(
+        &self,
+        port: &mut P,
+        mut place: u32,
+        mut tag: u32,
+    ) {
+        const _: () = assert!(marker::EMPTY_HEADER == NEXT_KIND << 3, "one constant for two");
+        for &count in &self.reported[..KINDS] {
+            let next_kind = port.opaque(NEXT_KIND);
+            port.store(place, next_kind << 3);
+            port.store(place + 4, tag.wrapping_add(count));
+            place += 8;
+            tag = tag.wrapping_add(next_kind);
         }
-        words
     }
 
     /// Enters the losses of the run at hand, which found no room in DRAM, into the RISC's
-    /// loss log. `core` and `vector` are the places of the RISC's first words.
-    #[inline(never)]
+    /// loss log.
+    ///
+    /// They are always written as an extent of their own, which then counts only if they do not
+    /// continue the extent before. The last extent of a full log keeps its counts and adds them.
+    #[inline(always)]
     pub(crate) fn log_launch<P: Port + ?Sized>(&self, port: &mut P, core: u32, vector: u32) {
         let program = port.load(vector + offset(ID_LL));
-        // More than fits can only be damage.
-        let used = port.load(core + LOSS_LOG_WORDS).min(LOG_WORDS_MAX);
-        let end = vector + offset(LOG_START) + used * 4;
-        if used == 0 || !self.continues(port, end - EXTENT_BYTES, program, used) {
-            port.store(end, program);
-            port.store(end + EXTENT_STEP, 0);
-            port.store(end + EXTENT_LAUNCHES, 1);
-            let is_remainder = u32::from(used == LOG_WORDS_MAX - EXTENT_BYTES / 4);
-            port.store(end + EXTENT_FLAGS, is_remainder);
-            let mut word = end + EXTENT_COUNTS;
-            for &count in &self.reported {
-                port.store(word, count);
-                word += 4;
-            }
+        let mut used = port.load(core + LOSS_LOG_WORDS);
+        // All bits set if the log is full; more than that can only be damage.
+        let kept = port.opaque(u32::from(used > REMAINDER).wrapping_neg());
+        if kept != 0 {
+            used = REMAINDER;
+        }
+        let extent = vector + used * 4;
+        port.store(extent + PROGRAM, program);
+        port.store(extent + STEP, 0);
+        port.store(extent + LOG_WORDS_BEFORE, used);
+        let launches = port.load(extent + LAUNCHES) & kept;
+        port.store(extent + LAUNCHES, launches.wrapping_add(1));
+        let mut word = extent;
+        for &count in &self.reported[..KINDS] {
+            let total = port.load(word + COUNTS) & kept;
+            port.store(word + COUNTS, total.wrapping_add(count));
+            word += 4;
+        }
+        if kept != 0 || !continues(port, extent, program) {
             port.store(core + LOSS_LOG_WORDS, used + EXTENT_BYTES / 4);
         }
+        // Last, since a host that sees the count looks into the log.
         let launches = port.load(core + LOST_LAUNCHES);
         port.store(core + LOST_LAUNCHES, launches.wrapping_add(1));
     }
+}
 
-    /// Adds the launch to the last extent if it continues it, or if the log is full.
-    #[inline(always)]
-    fn continues<P: Port + ?Sized>(
-        &self,
-        port: &mut P,
-        extent: u32,
-        program: u32,
-        used: u32,
-    ) -> bool {
-        let launches = port.load(extent + EXTENT_LAUNCHES);
-        let mut word = extent + EXTENT_COUNTS;
-        if used == LOG_WORDS_MAX {
-            for &count in &self.reported {
-                let total = port.load(word).saturating_add(count);
-                port.store(word, total);
-                word += 4;
-            }
-        } else {
-            for &count in &self.reported {
-                if port.load(word) != count {
-                    return false;
-                }
-                word += 4;
-            }
-            let distance = program.wrapping_sub(port.load(extent));
-            if launches == 1 {
-                port.store(extent + EXTENT_STEP, distance);
-            } else if port.load(extent + EXTENT_STEP).wrapping_mul(launches) != distance {
-                return false;
-            }
+/// Adds the launch of a new extent to the extent before, if it continues that.
+///
+/// Before the first extent lie fixed slots, whose headers are no counts.
+#[inline(always)]
+fn continues<P: Port + ?Sized>(port: &mut P, extent: u32, program: u32) -> bool {
+    const _: () =
+        assert!(LOG_START - EXTENT_WORDS >= MAIN_START && marker::EMPTY_HEADER >> 31 == 1);
+    let before = extent - EXTENT_BYTES;
+    let mut word = extent;
+    loop {
+        if port.load(word + COUNTS) != port.load(word + COUNTS - EXTENT_BYTES) {
+            return false;
         }
-        port.store(extent + EXTENT_LAUNCHES, launches.wrapping_add(1));
-        true
+        word = port.opaque(word + 4);
+        if word == extent + EXTENT_BYTES / 2 {
+            break;
+        }
     }
+    let launches = port.load(before + LAUNCHES);
+    let distance = program.wrapping_sub(port.load(before + PROGRAM));
+    if launches == 1 {
+        port.store(before + STEP, distance);
+    }
+    if port.load(before + STEP).wrapping_mul(launches) != distance {
+        return false;
+    }
+    port.store(before + LAUNCHES, launches.wrapping_add(1));
+    true
+}
+
+/// What a RISC has left of its losses. Nothing in trace-only mode, where the words say other
+/// things.
+#[inline(always)]
+pub(crate) fn left_behind<P: Port + ?Sized>(port: &mut P, core: u32, vector: u32) -> [u32; 3] {
+    if port.is_trace_only() {
+        return [0; 3];
+    }
+    [port.load(vector), port.load(vector + 4), port.load(core + LEFT_EVENTS)]
 }
 
 /// Counts up to the largest count.
 #[cfg(not(target_arch = "riscv32"))]
 fn increment(count: &mut u32) {
-    *count = (*count + 1).min(loss::TRAILER_COUNT_MAX);
+    *count = (*count + 1).min(loss::LEFT_COUNT_MAX);
 }
 
 /// Per packet type, four bits: the words of its records. Unknown types take two.
@@ -228,27 +227,33 @@ const COUNTED_AS: u32 = {
     table
 };
 
-#[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
-const fn low_word(risc_index: usize) -> u32 {
-    risc_index as u32
-}
-
 /// From a trailer's low word of one kind to that of the next.
 const NEXT_KIND: u32 =
     loss::trailer_low(TrailerCause::L1Full, 1, 0) - loss::trailer_low(TrailerCause::L1Full, 0, 0);
 
+const KINDS: usize = LossKind::ALL.len();
+/// Bits of a header that have the time; those above say what it is.
+const TIME_BITS: u32 = marker::TIME_HIGH_MASK.count_ones();
+
 const EXTENT_BYTES: u32 = word_count(EXTENT_WORDS) * 4;
-const LOG_WORDS_MAX: u32 = word_count(EXTENTS_MAX * EXTENT_WORDS);
-/// Words of an extent, in places from its first one.
-const EXTENT_STEP: u32 = 4;
-const EXTENT_LAUNCHES: u32 = 8;
-const EXTENT_FLAGS: u32 = 12;
-const EXTENT_COUNTS: u32 = 16;
+/// Words of a log before its last extent, which gathers the rest.
+const REMAINDER: u32 = loss::REMAINDER_START;
+
+/// The words of an extent, from the place that lies as far behind the vector's first as the extent
+/// behind the log's.
+const PROGRAM: u32 = word_count(LOG_START) * 4;
+const STEP: u32 = PROGRAM + 4;
+const LAUNCHES: u32 = PROGRAM + 8;
+const LOG_WORDS_BEFORE: u32 = PROGRAM + 12;
+const COUNTS: u32 = PROGRAM + 16;
 
 const _: () = {
     use wire::loss::{LossCounts, LossExtent};
     let counts = LossCounts { zones: 5, data: 6, events: 7, sums: 8 };
     let extent =
         LossExtent { first_program: 1, program_step: 2, launches: 3, is_remainder: true, counts };
-    assert!(matches!(extent.to_words(), [1, 2, 3, 1, 5, 6, 7, 8]), "as the constants above");
+    assert!(
+        matches!(extent.to_words(), [1, 2, 3, REMAINDER, 5, 6, 7, 8]),
+        "as the constants above"
+    );
 };

@@ -260,6 +260,22 @@ macro_rules! src_loc_name_to_hash {
     }};
 }
 
+/// Memory of the profiler that a firmware defines once per RISC.
+///
+/// Of `__kprof_state` and `__kprof_tile` it fills the second before the first probe. See
+/// [`tensix`](crate::tensix) for what it must provide besides.
+#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+#[macro_export]
+macro_rules! firmware_state {
+    () => {
+        #[unsafe(no_mangle)]
+        static mut __kprof_state: [::core::primitive::u32; $crate::tensix::STATE_BYTES / 4] =
+            [0; $crate::tensix::STATE_BYTES / 4];
+        #[unsafe(no_mangle)]
+        static mut __kprof_tile: $crate::tensix::Tile = $crate::tensix::Tile::UNKNOWN;
+    };
+}
+
 /// The text of a zone at the place of the outermost macro call.
 #[doc(hidden)]
 #[macro_export]

@@ -105,8 +105,14 @@ pub trait Noc {
         self.is_linked()
     }
 
-    /// Saves what the kernel has set up in the command buffer, and turns it to a DRAM bank
-    /// that exists, before the first push.
+    /// Saves what a kernel that goes on after the pushes has set up in the command buffer. At the
+    /// end of a launch there is no such kernel.
+    fn save_command_buffer(&mut self) {}
+
+    /// Puts back what [`Noc::save_command_buffer`] saved.
+    fn restore_command_buffer(&mut self) {}
+
+    /// Turns the command buffer to a DRAM bank that exists, before the first push.
     fn begin_pushes(&mut self, bank: u32);
 
     /// Starts a write, with acknowledgement, of `word_count` words from `place` on to the byte
@@ -115,9 +121,6 @@ pub trait Noc {
 
     /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`].
     fn wait_for_pushes(&mut self);
-
-    /// Puts back what [`Noc::begin_pushes`] saved.
-    fn end_pushes(&mut self);
 }
 
 /// All that the runtime of one RISC stands on.
@@ -158,6 +161,14 @@ pub trait Port: Clock + Memory + Noc {
     /// Whether only one envelope per trace replay is recorded.
     fn is_trace_only(&self) -> bool {
         false
+    }
+
+    /// The value itself, which a compiler for a RISC must not look through: it keeps this value in
+    /// a register instead of others from which it can compute it, and makes nothing of it in
+    /// advance. The runtime asks for that where the code gets smaller.
+    #[inline(always)]
+    fn opaque(&self, value: u32) -> u32 {
+        value
     }
 
     /// Where the core sees itself on the NoC, `None` to leave the control words alone.

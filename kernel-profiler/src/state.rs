@@ -27,16 +27,14 @@ pub struct State {
     pub(crate) lost: Counts,
     /// The accumulators of the sum zones.
     pub(crate) sums: [Sum; wire::dram::SUM_COUNT],
-    /// Place of this RISC's vector while the launch is recorded, 0 while it is not.
+    /// Place of this RISC's vector while it holds a run of this launch, 0 while it does not.
     pub(crate) vector: u32,
-    /// The third ID word of this launch on RISC 0.
-    pub(crate) id_word: u32,
     /// Trace replays that this core has seen; only the aggregating RISC counts.
     pub(crate) trace_count: u32,
     /// Where markers go, as the host has said before this launch.
     pub(crate) lanes: Lanes,
     /// The losses of the run that is being pushed. Kept here because stacks are small.
-    pub(crate) reported: Counts,
+    pub(crate) reported: [u32; 8],
 }
 
 /// The cycles that the zones of one accumulator took in this launch.
@@ -52,7 +50,7 @@ pub(crate) struct Sum {
 }
 
 /// The bits of [`State::room`] that say that nothing is recorded. All above those of any room.
-pub(crate) const CLOSED: i32 = !(bytes(vector::VECTOR_WORDS) * 2 - 1);
+pub(crate) const CLOSED: i32 = -2048;
 
 /// Bytes from the start of a vector to its first optional word.
 pub(crate) const FIRST_OPTIONAL_BYTES: u32 = word_count(vector::FIRST_OPTIONAL) * 4;
@@ -94,10 +92,9 @@ impl State {
             lost: NOTHING_LOST,
             sums: UNUSED_SUMS,
             vector: 0,
-            id_word: 0,
             trace_count: 0,
             lanes: Lanes::NONE,
-            reported: NOTHING_LOST,
+            reported: [0; 8],
         }
     }
 
@@ -108,7 +105,7 @@ impl State {
         LossCounts { zones, data, events, sums }
     }
 
-    /// Whether the markers of the launch are recorded.
+    /// Whether the launch has a run in the vector, be it of fixed zones alone.
     pub(crate) const fn is_recording(&self) -> bool {
         self.vector != 0
     }
@@ -122,4 +119,4 @@ pub(crate) const NOTHING_LOST: Counts = [0; wire::loss::LossKind::ALL.len()];
 pub(crate) const UNUSED_SUMS: [Sum; wire::dram::SUM_COUNT] =
     [Sum { header: 0, cycles: 0, is_contested: false }; wire::dram::SUM_COUNT];
 
-const _: () = assert!(CLOSED == -4096);
+const _: () = assert!(OPTIONAL_BYTES <= !CLOSED);

@@ -7,14 +7,14 @@
 //!
 //! | symbol | where | what |
 //! |---|---|---|
-//! | `__kprof_control` | L1, 16-byte aligned | the control vector, 64 words |
-//! | `__kprof_vectors` | L1, 16-byte aligned | the vectors of the core's RISCs, 512 words each, back to back |
+//! | `__kprof_control` | L1, 16-byte aligned | the control vector, 64 words, and right behind it the vectors of the core's RISCs, 512 words each |
 //! | `__kprof_state` | local RAM, 4-byte aligned | [`STATE_BYTES`] bytes, zeroed at boot |
 //! | `__kprof_tile` | local RAM, 4-byte aligned | a [`Tile`], filled before the first probe |
 //!
-//! The last two are per RISC. Firmware and kernels must be built by one compiler from one
-//! version of this crate, since they share the state's layout. Until `__kprof_tile` is filled no probe may run; until the
-//! host has written a DRAM address, everything is counted as lost and nothing is pushed.
+//! The last two are per RISC; [`crate::firmware_state!`] defines them. Firmware and kernels
+//! must be built by one compiler from one version of this crate, since they share the
+//! state's layout. Until `__kprof_tile` is filled no probe may run; until the host has
+//! written a DRAM address, everything is counted as lost and nothing is pushed.
 //!
 //! # What kernels must keep to
 //!
@@ -46,7 +46,7 @@
 #![allow(unsafe_code, reason = "memory-mapped registers and the firmware's symbols")]
 
 use crate::{
-    lane::CONTROL,
+    lane::{CONTROL, index_word},
     port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port},
     state::{State, offset},
 };
@@ -74,18 +74,19 @@ pub struct Tile {
     pub noc_x: u32,
     /// The tile's own NoC row.
     pub noc_y: u32,
-    /// Entries of the two tables that follow.
+    /// Entries of each of the two tables that follow.
     pub bank_count: u32,
-    /// Per DRAM bank, its coordinates as the return coordinate register takes them.
+    /// Address of a table: per DRAM bank a half word, its coordinates as the return coordinate
+    /// register takes them.
     ///
     /// # Compatibility
     /// The row of `dram_bank_to_noc_xy` for this RISC's NoC.
-    pub bank_coordinates: *const u16,
-    /// Per DRAM bank, what is added to addresses in it.
+    pub bank_coordinates: u32,
+    /// Address of a table: per DRAM bank a word, what is added to addresses in it.
     ///
     /// # Compatibility
     /// `bank_to_dram_offset`.
-    pub bank_offsets: *const u32,
+    pub bank_offsets: u32,
     /// Counts acknowledged writes as they are issued; the kernel's barrier reads it too.
     ///
     /// # Compatibility
@@ -96,6 +97,24 @@ pub struct Tile {
     /// # Compatibility
     /// The entry of `noc_nonposted_writes_acked` for this RISC's NoC.
     pub writes_acked: *mut u32,
+}
+
+impl Tile {
+    /// What stands there until the firmware has filled it.
+    pub const UNKNOWN: Self = Self {
+        risc_index: 0,
+        risc_count: 0,
+        noc: 0,
+        command_buffer: 0,
+        lane_words: 0,
+        noc_x: 0,
+        noc_y: 0,
+        bank_count: 0,
+        bank_coordinates: 0,
+        bank_offsets: 0,
+        writes_issued: ptr::null_mut(),
+        writes_acked: ptr::null_mut(),
+    };
 }
 
 /// Bytes of `__kprof_state`.
@@ -122,8 +141,7 @@ struct LocalRam {
 }
 
 unsafe extern "C" {
-    static mut __kprof_control: [u32; CONTROL.word_count];
-    static mut __kprof_vectors: [[u32; VECTOR_WORDS]; RISCS_PER_CORE];
+    static mut __kprof_control: [u32; CONTROL.word_count + VECTOR_WORDS * RISCS_PER_CORE];
     static mut __kprof_state: [u32; STATE_BYTES / 4];
     static mut __kprof_tile: Tile;
 }
@@ -209,8 +227,7 @@ impl Memory for Tensix {
 
     #[inline(always)]
     fn vector_place(&self, risc_index: usize) -> u32 {
-        let first = (&raw mut __kprof_vectors).cast::<u32>();
-        address(first.wrapping_add(risc_index * VECTOR_WORDS))
+        self.control_place(CONTROL.word_count) + index_word(risc_index) * offset(VECTOR_WORDS)
     }
 
     #[inline(always)]
@@ -236,9 +253,17 @@ impl Memory for Tensix {
 impl Noc for Tensix {
     #[inline(always)]
     fn is_linked(&mut self) -> bool {
-        let noc = Register(tile().noc).0;
-        let ctrl = |number| Register(noc + number * COMMAND_BUFFER_STRIDE + CTRL).read();
-        (ctrl(0) | ctrl(1) | ctrl(2) | ctrl(3)) & CTRL_LINKED != 0
+        let mut buffer = tile().noc;
+        let (mut ctrl, mut left) = (0, 4);
+        loop {
+            ctrl |= Register(buffer + CTRL).read();
+            buffer += COMMAND_BUFFER_STRIDE;
+            left = self.opaque(left - 1);
+            if left == 0 {
+                break;
+            }
+        }
+        ctrl & CTRL_LINKED != 0
     }
 
     #[inline(always)]
@@ -248,11 +273,10 @@ impl Noc for Tensix {
         ctrl.read() & CTRL_LINKED != 0
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) {
         let buffer = CommandBuffer::of_pushes();
         buffer.wait_until_ready();
-        copy_words(buffer.0, saved());
         buffer.register(PACKET_TAG).write(0);
         buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
         buffer.write_return_coordinates(bank_coordinates(bank));
@@ -272,7 +296,7 @@ impl Noc for Tensix {
         Word(tile().writes_acked).increment();
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn wait_for_pushes(&mut self) {
         let expected = Word(tile().writes_acked).load();
         let received = Register(tile().noc + STATUS_WRITE_ACKS_RECEIVED);
@@ -280,7 +304,14 @@ impl Noc for Tensix {
     }
 
     #[inline(always)]
-    fn end_pushes(&mut self) {
+    fn save_command_buffer(&mut self) {
+        let buffer = CommandBuffer::of_pushes();
+        buffer.wait_until_ready();
+        copy_words(buffer.0, saved());
+    }
+
+    #[inline(always)]
+    fn restore_command_buffer(&mut self) {
         copy_words(saved(), CommandBuffer::of_pushes().0);
     }
 }
@@ -313,10 +344,10 @@ impl Port for Tensix {
 
     #[inline(always)]
     fn bank_offset(&self, bank: u32) -> u32 {
-        let offset = tile().bank_offsets.wrapping_add(bank as usize);
+        let offset = tile().bank_offsets + 4 * bank;
         // SAFETY: the firmware provides a table of `bank_count` entries; callers ask for
         // banks below that.
-        unsafe { offset.read() }
+        unsafe { ptr::with_exposed_provenance::<u32>(offset as usize).read() }
     }
 
     #[inline(always)]
@@ -327,6 +358,14 @@ impl Port for Tensix {
     #[inline(always)]
     fn is_trace_only(&self) -> bool {
         cfg!(feature = "trace-only")
+    }
+
+    #[inline(always)]
+    fn opaque(&self, value: u32) -> u32 {
+        let mut value = value;
+        // SAFETY: no instruction at all.
+        unsafe { asm!("/* {} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
+        value
     }
 
     #[inline(always)]
@@ -356,7 +395,7 @@ fn address(word: *mut u32) -> u32 {
     word.expose_provenance() as u32
 }
 
-/// Counts up to the largest count a trailer can hold.
+/// Counts up to the largest count that a RISC leaves behind.
 ///
 /// A call with a convention of its own: a probe must not grow by saving registers for the
 /// rare case that nothing fits.
@@ -379,11 +418,11 @@ pub(crate) fn increment(count: &mut u32) {
 /// Returns to `t0`; changes `t2` and `t3`.
 #[unsafe(naked)]
 extern "C" fn increment_at_t1() {
-    const _: () = assert!(loss::TRAILER_COUNT_MAX == (1 << 28) - 1);
+    const _: () = assert!(loss::LEFT_COUNT_MAX == (1 << 27) - 1);
     naked_asm!(
         "lw t2, 0(t1)",
         "addi t2, t2, 1",
-        "srli t3, t2, 28",
+        "srli t3, t2, 27",
         "bnez t3, 2f",
         "sw t2, 0(t1)",
         "2: jr t0",
@@ -501,7 +540,8 @@ fn tile() -> &'static Tile {
 /// The coordinates of a DRAM bank that exists.
 #[inline(always)]
 fn bank_coordinates(bank: u32) -> u32 {
-    let coordinates = tile().bank_coordinates.wrapping_add(bank as usize);
+    let coordinates = tile().bank_coordinates + 2 * bank;
+    let coordinates = ptr::with_exposed_provenance::<u16>(coordinates as usize);
     // SAFETY: the firmware provides a table of `bank_count` entries; `bank` is below that, or
     // 0 where the core has no lanes.
     u32::from(unsafe { coordinates.read() })

@@ -49,16 +49,17 @@ impl State {
         if self.trace_count > 0 {
             count_if_empty(port);
         }
-        // The ID words of this mode have no trace count; the program id is the count.
-        let replays = core::mem::take(&mut self.trace_count);
-        self.read_lanes(port);
-        self.trace_count = replays.wrapping_add(1);
+        self.lanes.read(port);
+        self.trace_count = self.trace_count.wrapping_add(1);
         self.prepare_lanes(port);
         for risc_index in 0..port.risc_count() {
             port.set_vector(risc_index, ID_LL, self.trace_count);
         }
         launch::clear_run(port, port.vector_place(ENVELOPE));
-        port.set_vector(ENVELOPE, ID_LH, self.id_word);
+        port.set_vector(ENVELOPE, 1, 0);
+        // The ID words of this mode have no trace count; the program id is the count.
+        let flat_id = port.control(CONTROL.flat_id);
+        port.set_vector(ENVELOPE, ID_LH, lane::PACKING.pack(0, flat_id, 0));
         port.set_control(STATUS, FW_START);
         port.set_vector(ENVELOPE, 0, marker::EMPTY_HEADER);
     }

@@ -63,8 +63,6 @@ impl Noc for Lone {
     }
 
     fn wait_for_pushes(&mut self) {}
-
-    fn end_pushes(&mut self) {}
 }
 
 impl Port for Lone {

@@ -114,7 +114,9 @@ impl ControlLayout {
 /// | 29..34 | device | launches of each RISC that found its DRAM lane full |
 /// | 34..39 | device | words of each RISC's loss log ([`crate::loss`]) |
 /// | 39 | device | launches that ran no kernel here and were discarded |
-/// | 40..48 | device | staging of a loss trailer on its way to DRAM |
+/// | 40..45 | device | events and sums that each RISC's waiting run lost ([`crate::loss`]) |
+/// | 45 | device | third ID word of the launch's runs, on RISC 0 |
+/// | 46 | device | program id of the launch |
 ///
 /// A lane is rewound by the device, at the start of a launch, once the host's copies
 /// equal the device's words: all of it has been read. So a push that races a read is
@@ -125,7 +127,7 @@ pub mod ext {
     /// Holds [`SIGNATURE_VALUE`] where the other words have a meaning.
     pub const SIGNATURE: usize = 5;
     /// `KP` and the version of the extension words and of the loss records.
-    pub const SIGNATURE_VALUE: u32 = 0x4B50_0001;
+    pub const SIGNATURE_VALUE: u32 = 0x4B50_2000;
     /// DRAM words per RISC as the host laid them out.
     pub const DRAM_LANE_WORDS: usize = 6;
     /// Per RISC: the `host_end` up to which the host has read.
@@ -143,11 +145,15 @@ pub mod ext {
     pub const LOSS_LOG_WORDS: usize = LOST_LAUNCHES + RISCS_PER_CORE;
     /// Launches discarded because no kernel ran on this core.
     pub const DISCARDED_LAUNCHES: usize = LOSS_LOG_WORDS + RISCS_PER_CORE;
-    /// Where a loss trailer is put together before it is pushed, 16-byte aligned.
-    pub const TRAILER: usize = 40;
+    /// Per RISC: events and sums that its run lost, until that is pushed, see
+    /// [`crate::loss::left_behind_counts`].
+    pub const LEFT_EVENTS: usize = DISCARDED_LAUNCHES + 1;
+    /// The third ID word of the runs of this launch, as RISC 0 has it.
+    pub const LAUNCH_ID_LH: usize = LEFT_EVENTS + RISCS_PER_CORE;
+    /// The fourth ID word of the runs of this launch.
+    pub const LAUNCH_ID_LL: usize = LAUNCH_ID_LH + 1;
 
-    const _: () = assert!(NEXT_END + RISCS_PER_CORE <= 24 && DISCARDED_LAUNCHES < TRAILER);
-    const _: () = assert!(TRAILER.is_multiple_of(4) && TRAILER + 8 <= 48);
+    const _: () = assert!(NEXT_END + RISCS_PER_CORE <= 24 && LAUNCH_ID_LL < 48);
 }
 
 const _: () = assert!(ControlLayout::WORDS64.host_end + RISCS_PER_CORE <= ext::SIGNATURE);
@@ -167,6 +173,7 @@ mod tests {
     fn extension_words_lie_where_the_table_says() {
         assert_eq!((ext::SEEN_END, ext::SEEN_LOST, ext::SEEN_DISCARDED), (8, 13, 18));
         assert_eq!((ext::LOST_LAUNCHES, ext::LOSS_LOG_WORDS), (29, 34));
-        assert_eq!((ext::DISCARDED_LAUNCHES, ext::TRAILER), (39, 40));
+        assert_eq!((ext::NEXT_END, ext::DISCARDED_LAUNCHES, ext::LEFT_EVENTS), (19, 39, 40));
+        assert_eq!((ext::LAUNCH_ID_LH, ext::LAUNCH_ID_LL), (45, 46));
     }
 }

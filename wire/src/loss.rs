@@ -42,14 +42,14 @@ impl LossCounts {
         self.zones == 0 && self.data == 0 && self.events == 0 && self.sums == 0
     }
 
-    /// Sums of the counts, kind by kind; a count that would overflow stays at its maximum.
+    /// Sums of the counts, kind by kind, modulo 2^32 as a device forms them.
     #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
+    pub const fn wrapping_add(self, other: Self) -> Self {
         Self {
-            zones: self.zones.saturating_add(other.zones),
-            data: self.data.saturating_add(other.data),
-            events: self.events.saturating_add(other.events),
-            sums: self.sums.saturating_add(other.sums),
+            zones: self.zones.wrapping_add(other.zones),
+            data: self.data.wrapping_add(other.data),
+            events: self.events.wrapping_add(other.events),
+            sums: self.sums.wrapping_add(other.sums),
         }
     }
 }
@@ -96,7 +96,7 @@ pub struct TrailerPair {
     pub cause: TrailerCause,
     /// What.
     pub kind: LossKind,
-    /// How many; [`TRAILER_COUNT_MAX`] means "that many or more".
+    /// How many; [`LEFT_COUNT_MAX`] and above mean "that many or more".
     pub count: u32,
 }
 
@@ -140,53 +140,38 @@ pub const fn trailer_low(cause: TrailerCause, kind: u32, count: u32) -> u32 {
     ((1 + kind + 4 * cause as u32) << TAG_SHIFT) | at_most(count)
 }
 
-/// The counts that a RISC leaves in ID words 0 to 2 of its own vector until its run is pushed,
-/// in the order of [`LossKind::ALL`].
+/// What a RISC has lost, from the words in which it leaves the counts until its run is pushed.
+///
+/// These are ID words 0 and 1 of its vector and its control word
+/// [`crate::control::ext::LEFT_EVENTS`]. The counts are in the order of [`LossKind::ALL`].
 ///
 /// ```text
-/// word 0  1 | zones (31 bits)
-/// word 1  data
-/// word 2  events (29 bits) | sums (3 bits)
+/// ID word 0     zones
+/// ID word 1     data
+/// control word  events (28 bits) | sums (4 bits)
 /// ```
 ///
-/// Word 0 is 0 where nothing was lost, so that its top bit says that the others are counts.
-/// Counts that do not fit stop at [`TRAILER_COUNT_MAX`], sums at 7: two totals and two
-/// contested accumulators make four in a launch.
+/// All three are 0 where nothing was lost. Counts stop near [`LEFT_COUNT_MAX`], sums at 15; a
+/// launch loses at most four, two totals and two of contested accumulators.
 ///
 /// ```
 /// use wire::loss::{left_behind_counts, left_behind_words};
-/// let words = left_behind_words([25, 0, 3, 1]);
-/// assert_eq!(words, [0x8000_0019, 0, 0x19]);
-/// assert_eq!(left_behind_counts(words), [25, 0, 3, 1]);
+/// assert_eq!(left_behind_counts([25, 0, 0x31]), [25, 0, 3, 1]);
+/// assert_eq!(left_behind_words([25, 0, 3, 1]), [25, 0, 0x31]);
 /// ```
-#[must_use]
-#[inline(always)]
-pub const fn left_behind_words(counts: [u32; 4]) -> [u32; 3] {
-    let [zones, data, events, sums] = counts;
-    let sums = if sums > LEFT_SUM_MAX { LEFT_SUM_MAX } else { sums };
-    [LEFT_FLAG | at_most(zones), at_most(data), at_most(events) << LEFT_SUM_BITS | sums]
-}
-
-/// Adds counts to what [`left_behind_words`] has packed; each sum must fit its field.
-#[must_use]
-#[inline(always)]
-pub const fn left_behind_with(words: [u32; 3], counts: [u32; 4]) -> [u32; 3] {
-    let [zones, data, events, sums] = counts;
-    let more = events << LEFT_SUM_BITS;
-    [
-        (words[0] | LEFT_FLAG).wrapping_add(zones),
-        words[1].wrapping_add(data),
-        words[2].wrapping_add(more).wrapping_add(sums),
-    ]
-}
-
-/// What [`left_behind_words`] has packed. If word 0 is 0, nothing was, and word 2 must be given
-/// as 0.
 #[must_use]
 #[inline(always)]
 pub const fn left_behind_counts(words: [u32; 3]) -> [u32; 4] {
     let [zones, data, events] = words;
-    [zones & !LEFT_FLAG, data, events >> LEFT_SUM_BITS, events & LEFT_SUM_MAX]
+    [zones, data, events >> LEFT_SUM_BITS, events & LEFT_SUM_MAX]
+}
+
+/// The words of [`left_behind_counts`]; each count must fit its field.
+#[must_use]
+#[inline(always)]
+pub const fn left_behind_words(counts: [u32; 4]) -> [u32; 3] {
+    let [zones, data, events, sums] = counts;
+    [zones, data, (events << LEFT_SUM_BITS) | sums]
 }
 
 #[inline(always)]
@@ -194,8 +179,10 @@ const fn at_most(count: u32) -> u32 {
     if count > TRAILER_COUNT_MAX { TRAILER_COUNT_MAX } else { count }
 }
 
-const LEFT_FLAG: u32 = 1 << 31;
-const LEFT_SUM_BITS: u32 = 3;
+/// Where the counting of lost records stops: so low that a trailer can hold what the lane cannot
+/// take of the same run as well.
+pub const LEFT_COUNT_MAX: u32 = TRAILER_COUNT_MAX >> 1;
+const LEFT_SUM_BITS: u32 = 4;
 /// Most sums that can be left behind.
 pub const LEFT_SUM_MAX: u32 = (1 << LEFT_SUM_BITS) - 1;
 
@@ -205,6 +192,9 @@ pub const LOG_START: usize = vector::FIRST_OPTIONAL;
 pub const EXTENT_WORDS: usize = 8;
 /// Extents that a vector has room for, the last one kept for what fits no other.
 pub const EXTENTS_MAX: usize = (vector::VECTOR_WORDS - LOG_START) / EXTENT_WORDS;
+/// Words of a log before that last extent.
+#[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
+pub const REMAINDER_START: u32 = ((EXTENTS_MAX - 1) * EXTENT_WORDS) as u32;
 
 /// Launches of one RISC that lost the same counts because its DRAM lane was full.
 ///
@@ -225,24 +215,24 @@ pub struct LossExtent {
 }
 
 impl LossExtent {
-    /// The words of this extent.
+    /// The words of this extent. The fourth is [`REMAINDER_START`] in the last one of a full log.
     #[must_use]
     pub const fn to_words(self) -> [u32; EXTENT_WORDS] {
         let LossCounts { zones, data, events, sums } = self.counts;
-        let flags = self.is_remainder as u32;
+        let before = if self.is_remainder { REMAINDER_START } else { 0 };
         let Self { first_program, program_step, launches, .. } = self;
-        [first_program, program_step, launches, flags, zones, data, events, sums]
+        [first_program, program_step, launches, before, zones, data, events, sums]
     }
 
     /// Reads an extent.
     #[must_use]
     pub const fn from_words(words: [u32; EXTENT_WORDS]) -> Self {
-        let [first_program, program_step, launches, flags, zones, data, events, sums] = words;
+        let [first_program, program_step, launches, before, zones, data, events, sums] = words;
         Self {
             first_program,
             program_step,
             launches,
-            is_remainder: flags & 1 != 0,
+            is_remainder: before == REMAINDER_START,
             counts: LossCounts { zones, data, events, sums },
         }
     }
@@ -288,8 +278,8 @@ impl LossExtent {
     #[must_use]
     pub const fn remainder_with(self, counts: LossCounts) -> Self {
         Self {
-            launches: self.launches.saturating_add(1),
-            counts: self.counts.saturating_add(counts),
+            launches: self.launches.wrapping_add(1),
+            counts: self.counts.wrapping_add(counts),
             ..self
         }
     }
@@ -348,16 +338,19 @@ mod tests {
         #[test]
         fn what_is_left_behind_survives(
             zones in 0..=TRAILER_COUNT_MAX, data in 0..=TRAILER_COUNT_MAX,
-            events in 0..=TRAILER_COUNT_MAX, sums in 0_u32..8,
+            events in 0..=TRAILER_COUNT_MAX, sums in 0_u32..16,
         ) {
             let counts = [zones, data, events, sums];
             prop_assert_eq!(left_behind_counts(left_behind_words(counts)), counts);
         }
 
         #[test]
-        fn extents_survive(words in any::<[u32; EXTENT_WORDS]>()) {
+        fn extents_survive(mut words in any::<[u32; EXTENT_WORDS]>(), is_remainder: bool) {
+            if is_remainder {
+                words[3] = REMAINDER_START;
+            }
             let mut canonical = words;
-            canonical[3] &= 1;
+            canonical[3] *= u32::from(words[3] == REMAINDER_START);
             prop_assert_eq!(LossExtent::from_words(words).to_words(), canonical);
         }
     }

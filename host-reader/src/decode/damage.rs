@@ -7,7 +7,7 @@ use crate::{
 };
 use wire::{
     Header, PacketKind,
-    loss::{LossCounts, LossKind, TRAILER_COUNT_MAX, TrailerCause, TrailerPair},
+    loss::{LEFT_COUNT_MAX, LossCounts, LossKind, TrailerCause, TrailerPair},
     marker::EMPTY_HEADER,
     vector,
 };
@@ -154,7 +154,7 @@ impl LaneDecoder<'_> {
             TrailerCause::DramFull => LossCause::DramFull,
         };
         let mut totals = LossTotals::of_counts(counts_of(pair));
-        totals.is_lower_bound = pair.count == TRAILER_COUNT_MAX;
+        totals.is_lower_bound = pair.count >= LEFT_COUNT_MAX;
         if pair.count != 0 {
             self.lose(cause, totals);
         }

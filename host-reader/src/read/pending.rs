@@ -4,6 +4,7 @@ use super::{plan::CoreRead, session::Session};
 use crate::{anomaly::AnomalyKind, decode::CaptureMode};
 use wire::{
     Generation,
+    control::ext,
     loss::{self, LossKind, TrailerCause, TrailerPair},
     marker::EMPTY_HEADER,
     run::{ID_LH, ID_LL},
@@ -66,7 +67,7 @@ fn read_run(
         return None; // The envelope of this replay is not complete.
     }
     if core.control.is_ours() && !is_trace_only {
-        let trailer = left_behind(&words);
+        let trailer = left_behind(&words, core.control.word(ext::LEFT_EVENTS + lane.risc_index));
         words.extend(trailer);
     }
     stamp(&mut words, core, lane.risc_index, generation);
@@ -76,17 +77,16 @@ fn read_run(
 /// Writes the header that the push would have written.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
-    let has_losses = words[0] != 0;
-    let trace_counter = if has_losses { 0 } else { packing.trace_counter(words[ID_LH]) };
+    let trace_counter = packing.trace_counter(words[ID_LH]);
     let risc_index = u32::try_from(risc_index).unwrap_or(0);
     let id_word = packing.pack(risc_index, core.core.flat_id, trace_counter);
     words[..ID_LL].copy_from_slice(&[0, 0, id_word]);
 }
 
-/// Losses that a RISC of ours has left in its first ID words until the push, as a trailer.
-fn left_behind(words: &[u32]) -> Vec<u32> {
-    let &[zones, data, events, ..] = words else { return Vec::new() };
-    if zones == 0 {
+/// Losses that a RISC of ours has left until the push, as a trailer.
+fn left_behind(words: &[u32], events: u32) -> Vec<u32> {
+    let &[zones, data, ..] = words else { return Vec::new() };
+    if zones | data | events == 0 {
         return Vec::new();
     }
     let counts = loss::left_behind_counts([zones, data, events]);

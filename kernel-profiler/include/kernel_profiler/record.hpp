@@ -42,7 +42,7 @@ enum PacketTypes : uint32_t {
 /// Rust side asserts these figures when it is compiled.
 constexpr uint32_t STATE_CURSOR_OFFSET = 0;
 constexpr uint32_t STATE_ROOM_OFFSET = 4;
-constexpr uint32_t STATE_BYTES = 124;
+constexpr uint32_t STATE_BYTES = 136;
 
 struct State {
     /// Address of the next free word of this RISC's vector.

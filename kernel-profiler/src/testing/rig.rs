@@ -29,6 +29,7 @@ pub(crate) struct Core {
     pub(crate) pushes: Vec<Push>,
     in_flight: Vec<Push>,
     is_pushing: bool,
+    is_saved: bool,
 }
 
 /// A write to DRAM: from which place, how many words, to which address.
@@ -58,8 +59,7 @@ impl Memory for TestPort {
 
     fn set_control(&mut self, index: usize, value: u32) {
         let mut core = self.core.borrow_mut();
-        let is_claim = (C.host_end..C.host_end + 5).contains(&index)
-            || [C.dropped_zones, C.run_counter].contains(&index);
+        let is_claim = (C.host_end..C.host_end + 5).contains(&index) || index == C.run_counter;
         assert!(!is_claim || core.in_flight.is_empty(), "word {index} is ahead of its data");
         core.control[index] = value;
     }
@@ -81,7 +81,9 @@ impl Noc for TestPort {
     }
 
     fn begin_pushes(&mut self, bank: u32) {
-        assert!(!core::mem::replace(&mut self.core.borrow_mut().is_pushing, true));
+        let mut core = self.core.borrow_mut();
+        assert!(core.in_flight.is_empty());
+        core.is_pushing = true;
         assert!(bank == FLAT_ID / CORES_PER_BANK || bank == 0, "bank {bank}");
     }
 
@@ -100,7 +102,7 @@ impl Noc for TestPort {
         for (place, word_count, address) in core.in_flight.drain(..) {
             let words = match port::word_at(place) {
                 (Some(risc_index), 0) => &core.vectors[risc_index][..],
-                (None, index @ 40) => &core.control[index..],
+                (Some(risc_index), 12) => &core.vectors[risc_index][12..],
                 other => panic!("nothing is pushed from {other:?}"),
             };
             let start = ((address - REGION) / 4) as usize;
@@ -110,10 +112,16 @@ impl Noc for TestPort {
         }
     }
 
-    fn end_pushes(&mut self) {
+    fn save_command_buffer(&mut self) {
+        let mut core = self.core.borrow_mut();
+        assert!(core.in_flight.is_empty(), "registers saved under a push");
+        assert!(!core::mem::replace(&mut core.is_saved, true));
+    }
+
+    fn restore_command_buffer(&mut self) {
         let mut core = self.core.borrow_mut();
         assert!(core.in_flight.is_empty(), "registers restored under a push");
-        assert!(core::mem::replace(&mut core.is_pushing, false));
+        assert!(core::mem::replace(&mut core.is_saved, false));
     }
 }
 
@@ -184,6 +192,7 @@ impl Rig {
             pushes: Vec::new(),
             in_flight: Vec::new(),
             is_pushing: false,
+            is_saved: false,
         };
         let core = Rc::new(RefCell::new(core));
         let risc = |risc_index| TestRisc {

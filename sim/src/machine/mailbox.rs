@@ -48,18 +48,27 @@ pub const ARG_COUNT_MAX: u32 = 32;
 /// One word per RISC: where its kernel's own data lies, 0 if it has none.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// RISCs of this core that have a vector.
+/// RISCs of this core that have a vector. This and the eight words that follow are what the
+/// profiler's runtime asks about the core, in the order in which it wants to have them.
 pub const RISC_COUNT: u32 = DATA + 4 * 5;
+/// Address of the registers of NoC 0.
+pub const NOC: u32 = RISC_COUNT + 4;
+/// Address of the registers of that NoC's command buffer for large writes.
+pub const COMMAND_BUFFER: u32 = NOC + 4;
 /// Words of a DRAM lane unless the host says otherwise in the control vector.
-pub const LANE_WORDS: u32 = RISC_COUNT + 4;
+pub const LANE_WORDS: u32 = COMMAND_BUFFER + 4;
 /// NoC column of this core.
 pub const NOC_X: u32 = LANE_WORDS + 4;
 /// NoC row of this core.
 pub const NOC_Y: u32 = NOC_X + 4;
 /// DRAM banks.
 pub const BANK_COUNT: u32 = NOC_Y + 4;
+/// Address of [`BANK_COORDINATES`].
+pub const BANK_COORDINATES_ADDRESS: u32 = BANK_COUNT + 4;
+/// Address of [`BANK_OFFSETS`].
+pub const BANK_OFFSETS_ADDRESS: u32 = BANK_COORDINATES_ADDRESS + 4;
 /// Per NoC and bank, a half word: the bank's coordinates as command buffers take them.
-pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
+pub const BANK_COORDINATES: u32 = BANK_OFFSETS_ADDRESS + 4;
 /// Per bank, a word: what is added to addresses in it.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
 /// Most banks of a chip.

@@ -193,7 +193,7 @@ impl Machine {
         }
         let entry = self.processors.first().map_or(0, |risc| risc.firmware.program.entry());
         l1.replace_word(0, jump_to(entry));
-        let words = core_words(chip, place);
+        let words = core_words(chip, place, self.devices.mailbox);
         for (offset, word) in words {
             l1.replace_word(u64::from(self.devices.mailbox + offset), word);
         }
@@ -243,16 +243,20 @@ const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
     kib * 1024
 }
 
-/// The words of the mailbox that describe the core.
-fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
+/// The words of the mailbox at this address that describe the core.
+fn core_words(chip: &ChipFacts, place: CorePlace, address: u32) -> Vec<(u32, u32)> {
     let bank_count = chip.arch.facts().bank_count;
     let risc_count = u32::try_from(place.kind.risc_count()).unwrap_or(0);
     let mut words = vec![
         (mailbox::RISC_COUNT, risc_count),
+        (mailbox::NOC, noc_interface::FIRST),
+        (mailbox::COMMAND_BUFFER, noc_interface::FIRST),
         (mailbox::LANE_WORDS, chip.lane_words),
         (mailbox::NOC_X, u32::from(place.coord.x)),
         (mailbox::NOC_Y, u32::from(place.coord.y)),
         (mailbox::BANK_COUNT, bank_count),
+        (mailbox::BANK_COORDINATES_ADDRESS, address + mailbox::BANK_COORDINATES),
+        (mailbox::BANK_OFFSETS_ADDRESS, address + mailbox::BANK_OFFSETS),
     ];
     for bank in 0..bank_count {
         words.push((mailbox::BANK_OFFSETS + 4 * bank, bank_offset(chip.arch, bank)));

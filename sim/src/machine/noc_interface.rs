@@ -224,7 +224,7 @@ pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(index_in_group * facts.bank_bytes).unwrap_or(0)
 }
 
-const FIRST: u32 = 0xFFB2_0000;
+pub(super) const FIRST: u32 = 0xFFB2_0000;
 const LAST: u32 = 0xFFB3_FFFF;
 const NOC_STRIDE: u32 = 0x1_0000;
 const BUFFER_COUNT: usize = 4;

@@ -119,7 +119,7 @@ impl Pace {
         match arch {
             Arch::WormholeB0 => Self {
                 brisc_before_start: 120,
-                brisc_before_kernel: 620,
+                brisc_before_kernel: 692,
                 ncrisc_before_kernel: 650,
                 trisc_before_kernel: 405,
                 brisc_after_kernel: 108,
@@ -128,7 +128,7 @@ impl Pace {
             },
             Arch::Blackhole => Self {
                 brisc_before_start: 90,
-                brisc_before_kernel: 420,
+                brisc_before_kernel: 490,
                 ncrisc_before_kernel: 315,
                 trisc_before_kernel: 230,
                 brisc_after_kernel: 87,

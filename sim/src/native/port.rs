@@ -82,8 +82,12 @@ impl Noc for RiscPort {
         stage::with(|stage| stage.wait_for_pushes(self.risc_index));
     }
 
-    fn end_pushes(&mut self) {
-        stage::with(|stage| stage.advance(self.risc_index, cost::END_PUSHES));
+    fn save_command_buffer(&mut self) {
+        stage::with(|stage| stage.advance(self.risc_index, cost::COPY_COMMAND_BUFFER));
+    }
+
+    fn restore_command_buffer(&mut self) {
+        stage::with(|stage| stage.advance(self.risc_index, cost::COPY_COMMAND_BUFFER));
     }
 }
 

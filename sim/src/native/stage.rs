@@ -70,10 +70,10 @@ pub(crate) mod cost {
     pub(crate) const L1_STORE: u64 = 5;
     /// A load from L1.
     pub(crate) const L1_LOAD: u64 = 8;
-    /// Loads of the nine command registers, four in flight.
-    pub(crate) const BEGIN_PUSHES: u64 = 24;
-    /// Stores to the nine command registers.
-    pub(crate) const END_PUSHES: u64 = 9;
+    /// Loads and stores of the nine command registers, four in flight.
+    pub(crate) const COPY_COMMAND_BUFFER: u64 = 24;
+    /// Stores to the three command registers that all pushes share.
+    pub(crate) const BEGIN_PUSHES: u64 = 8;
     /// A wait for the command buffer and seven stores to it.
     pub(crate) const PUSH: u64 = 16;
     /// A load of a NoC status register.

@@ -8,63 +8,45 @@ use core::{arch::naked_asm, panic::PanicInfo, ptr};
 /// The firmware's variables that the profiler's runtime asks for.
 #[cfg(feature = "enabled")]
 mod profiler {
-    use super::{NOC_0, mailbox_at, read, word};
-    use crate::mailbox::{
-        BANK_COORDINATES, BANK_COUNT, BANK_COUNT_MAX, BANK_OFFSETS, LANE_WORDS, NOC_X, NOC_Y,
-        RISC_COUNT,
-    };
-    use core::ptr;
-    use kernel_profiler::tensix::{STATE_BYTES, Tile};
+    use super::{read, word};
+    use crate::mailbox::{BANK_COUNT_MAX, RISC_COUNT};
+    use core::mem::offset_of;
+    use kernel_profiler::tensix::Tile;
 
-    #[unsafe(no_mangle)]
-    static mut __kprof_state: [u32; STATE_BYTES / 4] = [0; STATE_BYTES / 4];
-    #[unsafe(no_mangle)]
-    static mut __kprof_tile: Tile = Tile {
-        risc_index: 0,
-        risc_count: 0,
-        noc: 0,
-        command_buffer: 0,
-        lane_words: 0,
-        noc_x: 0,
-        noc_y: 0,
-        bank_count: 0,
-        bank_coordinates: ptr::null(),
-        bank_offsets: ptr::null(),
-        writes_issued: ptr::null_mut(),
-        writes_acked: ptr::null_mut(),
-    };
+    kernel_profiler::firmware_state!();
+
     static mut WRITES_ISSUED: u32 = 0;
     static mut WRITES_ACKED: u32 = 0;
 
     /// Fills what the runtime reads, and takes over the NoC's count of acknowledgements.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
-        let noc_index = u32::from(risc_index == 1);
-        let noc = NOC_0 + noc_index * 0x1_0000;
-        let coordinates = BANK_COORDINATES + noc_index * 2 * BANK_COUNT_MAX;
-        let tile = Tile {
-            risc_index,
-            risc_count: word(RISC_COUNT),
-            noc,
-            command_buffer: noc,
-            lane_words: word(LANE_WORDS),
-            noc_x: word(NOC_X),
-            noc_y: word(NOC_Y),
-            bank_count: word(BANK_COUNT),
-            bank_coordinates: mailbox_at(coordinates).cast(),
-            bank_offsets: mailbox_at(BANK_OFFSETS).cast(),
-            writes_issued: &raw mut WRITES_ISSUED,
-            writes_acked: &raw mut WRITES_ACKED,
-        };
-        let place = &raw mut __kprof_tile;
-        // SAFETY: this RISC's own variable, before the first probe reads it.
-        unsafe { place.write(tile) };
-        let received = read(noc + STATUS_WRITE_ACKS_RECEIVED);
+        let tile = &raw mut __kprof_tile;
+        let words = tile.cast::<u32>();
+        for index in 0..WORDS_OF_CORE {
+            let place = words.wrapping_add(1 + index as usize);
+            // SAFETY: a word of this RISC's own variable, before the first probe reads it.
+            unsafe { place.write_volatile(word(RISC_COUNT + 4 * index)) };
+        }
+        // SAFETY: as above.
+        let tile = unsafe { &mut *tile };
+        tile.risc_index = risc_index;
+        if risc_index == 1 {
+            tile.noc += NOC_STRIDE;
+            tile.command_buffer += NOC_STRIDE;
+            tile.bank_coordinates += 2 * BANK_COUNT_MAX;
+        }
+        tile.writes_issued = &raw mut WRITES_ISSUED;
+        tile.writes_acked = &raw mut WRITES_ACKED;
+        let received = read(tile.noc + STATUS_WRITE_ACKS_RECEIVED);
         let acked = &raw mut WRITES_ACKED;
         // SAFETY: this RISC's own variable.
         unsafe { acked.write_volatile(received) };
     }
 
+    /// Words of the mailbox that a [`Tile`] has after its first one.
+    const WORDS_OF_CORE: u32 = (offset_of!(Tile, writes_issued) as u32 - 4) / 4;
+    const NOC_STRIDE: u32 = 0x1_0000;
     const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
 }
 
@@ -214,8 +196,6 @@ fn stop(_: &PanicInfo<'_>) -> ! {
     }
 }
 
-#[cfg(feature = "enabled")]
-const NOC_0: u32 = 0xFFB2_0000;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 const TRISC_RESET_PC: u32 = 0xFFB1_2228;
 const TRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_2234;

@@ -42,28 +42,7 @@ exported! {
 }
 
 #[cfg(feature = "enabled")]
-mod firmware {
-    use core::ptr;
-    use kernel_profiler::tensix::{STATE_BYTES, Tile};
-
-    #[unsafe(no_mangle)]
-    static mut __kprof_state: [u32; STATE_BYTES / 4] = [0; STATE_BYTES / 4];
-    #[unsafe(no_mangle)]
-    static mut __kprof_tile: Tile = Tile {
-        risc_index: 0,
-        risc_count: 0,
-        noc: 0,
-        command_buffer: 0,
-        lane_words: 0,
-        noc_x: 0,
-        noc_y: 0,
-        bank_count: 0,
-        bank_coordinates: ptr::null(),
-        bank_offsets: ptr::null(),
-        writes_issued: ptr::null_mut(),
-        writes_acked: ptr::null_mut(),
-    };
-}
+kernel_profiler::firmware_state!();
 
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
