@@ -2,7 +2,7 @@ data:
    0  beq a0, zero, 88
    4  lui a2, 0xffb12
    8  addi a3, gp, -2032
-   c  lui a4, 0xb8d8c
+   c  lui a4, 0xb9b79
   10  lui a5, 0x11223
   14  lui a6, 0x55667
   18  addi a1, a3, 60
@@ -29,7 +29,7 @@ data:
   6c  addi a7, a7, -16
   70  bge a7, zero, 28
   74  addi t1, a1, 0
-  78  jal t0, 624
+  78  jal t0, 1488
   7c  addi zero, zero, 0
   80  addi a0, a0, -1
   84  bne a0, zero, 68

@@ -33,8 +33,8 @@ mod bar {
     pub(super) const FIRMWARE_BYTES: usize = 1900;
 }
 
-/// Probes that are measured in a loop.
-const PROBES: [&str; 4] = ["zone", "data", "event", "sum"];
+/// Probes that are measured in a loop, and that leave nothing open.
+const PROBES: [&str; 6] = ["zone", "data", "data_16b", "event", "sum", "kernel_zone"];
 
 fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
     let selection = Selection { arch, has_sums: is_enabled && part == "sums", is_enabled };
@@ -42,15 +42,37 @@ fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
     images::find(selection, part, "brisc").expect("the build has every image")
 }
 
+/// The image that has a probe. Sum zones are nothing where sums are not recorded; the kernel's
+/// zone is kept from the image in which the end of a launch is measured, since another caller
+/// would change what the compiler inlines there.
+fn image_of(arch: Arch, probe: &str) -> &'static Image {
+    let part = if ["sum", "kernel_zone"].contains(&probe) { "sums" } else { "probes" };
+    image(arch, true, part)
+}
+
 /// Instructions and cycles of one pass of a probe's loop, without the loop.
 fn cost_per_pass(arch: Arch, probe: &str) -> (f64, f64) {
-    let part = if probe == "sum" { "sums" } else { "probes" };
-    cost::per_pass(arch, image(arch, true, part), probe)
+    cost::per_pass(arch, image_of(arch, probe), probe)
+}
+
+/// Bytes that one more call site of a probe takes, without what it measures.
+fn site_bytes(image: &Image, probe: &str) -> u32 {
+    let size = |name: &str| image.symbol(name).expect("call sites").size_bytes;
+    let seven = |probe| size(&format!("{probe}_sites_8")) - size(&format!("{probe}_sites_1"));
+    (seven(probe) - seven("nothing")).div_ceil(7)
 }
 
 fn zone_site_bytes(arch: Arch) -> u32 {
-    let size = |name| image(arch, true, "probes").symbol(name).unwrap().size_bytes;
-    (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7)
+    site_bytes(image_of(arch, "zone"), "zone")
+}
+
+/// What the aggregating RISC does at the beginning of a launch whose forerunner has ended.
+fn begin_of_launch(arch: Arch) -> Cost {
+    let mut core = BareCore::new(arch, image(arch, true, "probes"));
+    core.call("open_main", 0);
+    core.publish_others(12);
+    core.call("finish", 0);
+    core.call("open_main", 0)
 }
 
 /// What the aggregating RISC does at the end of a launch in which all five have published.
@@ -67,8 +89,7 @@ fn finish_of_five(arch: Arch) -> Cost {
 /// Bytes per marker where markers are calls.
 fn out_of_line_marker_bytes() -> u32 {
     let image = image(Arch::WormholeB0, true, "probes-out-of-line");
-    let size = |name| image.symbol(name).unwrap().size_bytes;
-    (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7 * 2)
+    site_bytes(image, "zone").div_ceil(2)
 }
 
 /// Most stack that each call needs on the aggregating RISC, whatever happens in it. Measured:
@@ -106,26 +127,49 @@ fn profiler_bytes_of_firmware(arch: Arch) -> usize {
 }
 
 fn report(arch: Arch) -> String {
-    let mut report = format!("{arch}\n\nprobe  instructions  cycles\n");
-    for probe in PROBES {
-        let (instructions, cycles) = cost_per_pass(arch, probe);
-        writeln!(report, "{probe:<6} {instructions:>12.1} {cycles:>7.1}").unwrap();
-    }
-    let finish = finish_of_five(arch);
-    writeln!(report, "\nzone call site: {} bytes", zone_site_bytes(arch)).unwrap();
-    writeln!(report, "marker out of line: {} bytes", out_of_line_marker_bytes()).unwrap();
-    writeln!(
+    let mut report = format!("{arch}\n\n{}", probe_table(arch));
+    let marker = out_of_line_marker_bytes();
+    let added = profiler_bytes_of_firmware(arch);
+    write!(
         report,
-        "finish of five RISCs: {} instructions, {} cycles",
-        finish.instruction_count, finish.cycle_count
+        "\nmarker out of line: {marker} bytes\nprofiler in BRISC's firmware: {added} bytes\n\n\
+         stack in bytes\n"
     )
     .unwrap();
-    let added = profiler_bytes_of_firmware(arch);
-    writeln!(report, "profiler in BRISC's firmware: {added} bytes\n\nstack in bytes").unwrap();
     for (name, bytes) in stacks(arch) {
         writeln!(report, "{name:<24} {bytes:>4}").unwrap();
     }
     report
+}
+
+/// What each probe takes of time, and its call site of memory. The end of a zone is what a whole
+/// one takes beyond its beginning.
+fn probe_table(arch: Arch) -> String {
+    let mut table = String::from("probe                        instructions  cycles  call site\n");
+    let mut row = |label: &str, (instructions, cycles): (f64, f64), site_bytes: Option<u32>| {
+        let site = site_bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
+        writeln!(table, "{label:<28} {instructions:>12.1} {cycles:>7.1} {site:>10}").unwrap();
+    };
+    for probe in PROBES {
+        let has_sites = probe != "kernel_zone";
+        let site = has_sites.then(|| site_bytes(image_of(arch, probe), probe));
+        let cost = cost_per_pass(arch, probe);
+        row(probe, cost, site);
+        if probe == "zone" {
+            let open = cost_per_pass(arch, "open");
+            let open_site = site_bytes(image_of(arch, "open"), "open");
+            row("zone, open", open, Some(open_site));
+            let close_site = site.map(|whole| whole.saturating_sub(open_site));
+            row("zone, close", (cost.0 - open.0, cost.1 - open.1), close_site);
+        }
+    }
+    for (label, Cost { instruction_count, cycle_count }) in [
+        ("begin of a launch", begin_of_launch(arch)),
+        ("end of a launch, five RISCs", finish_of_five(arch)),
+    ] {
+        row(label, (instruction_count as f64, cycle_count as f64), None);
+    }
+    table
 }
 
 /// Compares with a committed file, or writes it.
@@ -153,10 +197,8 @@ fn listings_are_the_committed_ones() {
     if !has_object_code() {
         return;
     }
-    for probe in PROBES {
-        let part = if probe == "sum" { "sums" } else { "probes" };
-        let image = image(Arch::WormholeB0, true, part);
-        compare(&format!("{probe}.s"), &listing::of(image, probe));
+    for probe in PROBES.into_iter().chain(["open"]) {
+        compare(&format!("{probe}.s"), &listing::of(image_of(Arch::WormholeB0, probe), probe));
     }
 }
 
@@ -195,19 +237,23 @@ fn documented_costs_are_the_measured_ones() {
     for (probe, label, words) in [
         ("zone", "zone, open and close", 4),
         ("data", "64 bits of data", 4),
+        ("data_16b", "128 bits of data", 6),
         ("event", "event", 2),
         ("sum", "sum zone", 0),
+        ("kernel_zone", "kernel's zone, open and close", 0),
     ] {
         let (instructions, cycles) = cost_per_pass(wormhole, probe);
         let (_, on_blackhole) = cost_per_pass(blackhole, probe);
         rows.push(format!("| {label} | {words} | {instructions} | {cycles} | {on_blackhole} |"));
     }
-    let [finish, on_blackhole] = Arch::ALL.map(finish_of_five);
-    let (instructions, cycles) = (finish.instruction_count, finish.cycle_count);
-    let on_blackhole = on_blackhole.cycle_count;
-    rows.push(format!(
-        "| end of a launch, five RISCs | | {instructions} | {cycles} | {on_blackhole} |"
-    ));
+    for (label, of) in [
+        ("beginning of a launch", begin_of_launch as fn(Arch) -> Cost),
+        ("end of a launch, five RISCs", finish_of_five),
+    ] {
+        let [Cost { instruction_count, cycle_count }, on_blackhole] = Arch::ALL.map(of);
+        let on_blackhole = on_blackhole.cycle_count;
+        rows.push(format!("| {label} | | {instruction_count} | {cycle_count} | {on_blackhole} |"));
+    }
     let added = profiler_bytes_of_firmware(wormhole);
     let deepest = stacks(wormhole).into_iter().map(|(_, bytes)| bytes).max().unwrap();
     rows.push(format!("| bytes of a zone's call site | {} |", zone_site_bytes(wormhole)));
@@ -232,7 +278,7 @@ fn a_disabled_probe_leaves_no_byte() {
     }
     let image = image(Arch::WormholeB0, false, "probes");
     let code = |name| listing::words(image, name);
-    for probe in PROBES {
+    for probe in PROBES.into_iter().filter(|probe| *probe != "kernel_zone").chain(["open"]) {
         assert_eq!(code(probe), code("nothing"), "{probe}");
     }
     assert!(image.zones.is_empty());

@@ -2,7 +2,7 @@ sum:
    0  beq a0, zero, 94
    4  lui a2, 0xffb12
    8  addi a3, gp, -2032
-   c  lui a4, 0xa0e28
+   c  lui a4, 0xa165d
   10  addi a5, zero, 1
   14  addi a1, a3, 68
   18  jal zero, 5c
@@ -34,6 +34,6 @@ sum:
   80  bne a6, zero, 54
   84  sb a5, 80(a3)
   88  addi t1, a1, 0
-  8c  jal t0, 7d4
+  8c  jal t0, c30
   90  jal zero, 54
   94  jalr zero, ra

@@ -3,10 +3,10 @@ zone:
    4  lui a2, 0xffb12
    8  lui a5, 0x1
    c  addi a3, gp, -2032
-  10  lui a4, 0x80829
+  10  lui a4, 0x8f9bf
   14  addi a5, a5, -1
   18  addi a1, a3, 56
-  1c  lui a6, 0x90829
+  1c  lui a6, 0x9f9bf
   20  jal zero, 70
   24  addi t3, a7, 8
   28  sw t3, 48(a3)

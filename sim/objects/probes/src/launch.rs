@@ -22,3 +22,11 @@ pub(crate) fn whole_launch(count: u32) {
         device_record_event!(src_loc_name_to_hash!("EVENT"));
     }
 }
+
+/// The kernel's zone again and again; in a launch it is there once.
+pub(crate) fn kernel_zone(count: u32) {
+    for _ in 0..count {
+        device_zone_scoped_main_child!("KERNEL");
+        crate::risc::body();
+    }
+}

@@ -1,8 +1,8 @@
 //! Every probe of the profiler in a function of its own, to read and to count.
 //!
 //! Loops are where kernels spend their time, so each probe stands in one; `nothing` is the
-//! loop without a probe. Functions come in ones and eights, so that the difference is what
-//! seven more call sites take.
+//! loop without a probe. Call sites come in ones and eights, so that the difference is what
+//! seven more take.
 
 #![no_std]
 
@@ -11,10 +11,11 @@ mod launch;
 mod risc;
 
 use kernel_profiler::{
-    device_record_event, device_timestamped_data, device_zone_scoped, device_zone_scoped_sum1,
+    device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
+    device_zone_scoped_sum1,
 };
 #[cfg(feature = "sums")]
-use launch::whole_launch;
+use launch::{kernel_zone, whole_launch};
 use risc::body;
 
 /// A function that does something so many times.
@@ -35,58 +36,58 @@ macro_rules! looped {
 looped! {
     /// The loop alone.
     nothing {}
+    /// A zone's beginning.
+    open { open_zone(); }
     /// A zone.
     zone { device_zone_scoped!("ZONE"); }
     /// Data with a time.
     data { device_timestamped_data!("DATA", 0x1122_3344_5566_7788); }
+    /// 128 bits of data with a time.
+    data_16b { device_timestamped_data_16b!("DATA", 1, 2); }
     /// An event.
     event { device_record_event!(7); }
     /// A sum zone; nothing where sums are not recorded.
     sum { device_zone_scoped_sum1!("SUM"); }
 }
 
-/// One call site.
-pub(crate) fn zone_sites_1(_: u32) {
-    {
-        device_zone_scoped!("SITE");
-        body();
-    }
+/// A function with one call site of a probe and a function with eight.
+macro_rules! sites {
+    ($($one:ident $eight:ident { $($probe:tt)* })*) => {
+        $(
+            /// One call site.
+            pub(crate) fn $one(_: u32) {
+                { $($probe)* body(); }
+            }
+
+            /// Eight call sites.
+            pub(crate) fn $eight(_: u32) {
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+                { $($probe)* body(); }
+            }
+        )*
+    };
 }
 
-/// Eight call sites.
-pub(crate) fn zone_sites_8(_: u32) {
-    {
-        device_zone_scoped!("SITE-1");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-2");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-3");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-4");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-5");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-6");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-7");
-        body();
-    }
-    {
-        device_zone_scoped!("SITE-8");
-        body();
-    }
+sites! {
+    nothing_sites_1 nothing_sites_8 {}
+    zone_sites_1 zone_sites_8 { device_zone_scoped!("ZONE"); }
+    open_sites_1 open_sites_8 { open_zone(); }
+    data_sites_1 data_sites_8 { device_timestamped_data!("DATA", 0x1122_3344_5566_7788); }
+    data_16b_sites_1 data_16b_sites_8 { device_timestamped_data_16b!("DATA", 1, 2); }
+    event_sites_1 event_sites_8 { device_record_event!(7); }
+    sum_sites_1 sum_sites_8 { device_zone_scoped_sum1!("SUM"); }
+}
+
+/// Opens a zone that no guard closes.
+#[inline(always)]
+fn open_zone() {
+    core::mem::forget(kernel_profiler::__private::open_zone::<7>());
 }
 
 /// Opens the main zone of a launch and leaves it open.

@@ -25,12 +25,26 @@ macro_rules! exported {
 
 exported! {
     nothing ".text.probe.nothing"
+    open ".text.probe.open"
     zone ".text.probe.zone"
     data ".text.probe.data"
+    data_16b ".text.probe.data_16b"
     event ".text.probe.event"
     sum ".text.probe.sum"
+    nothing_sites_1 ".text.probe.nothing_sites_1"
+    nothing_sites_8 ".text.probe.nothing_sites_8"
+    open_sites_1 ".text.probe.open_sites_1"
+    open_sites_8 ".text.probe.open_sites_8"
     zone_sites_1 ".text.probe.zone_sites_1"
     zone_sites_8 ".text.probe.zone_sites_8"
+    data_sites_1 ".text.probe.data_sites_1"
+    data_sites_8 ".text.probe.data_sites_8"
+    data_16b_sites_1 ".text.probe.data_16b_sites_1"
+    data_16b_sites_8 ".text.probe.data_16b_sites_8"
+    event_sites_1 ".text.probe.event_sites_1"
+    event_sites_8 ".text.probe.event_sites_8"
+    sum_sites_1 ".text.probe.sum_sites_1"
+    sum_sites_8 ".text.probe.sum_sites_8"
     open_main ".text.probe.open_main"
     finish ".text.probe.finish"
     quick_push ".text.probe.quick_push"
@@ -38,6 +52,7 @@ exported! {
 
 #[cfg(feature = "sums")]
 exported! {
+    kernel_zone ".text.probe.kernel_zone"
     whole_launch ".text.probe.whole_launch"
 }
 
