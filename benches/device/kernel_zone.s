@@ -5,11 +5,11 @@ kernel_zone:
    c  sw s0, 8(sp)
   10  addi s0, a0, 0
   14  addi a0, zero, 32
-  18  lui a1, 0x84d26
+  18  lui a1, 0x80b1e
   1c  jal ra, 1128
   20  addi zero, zero, 0
   24  addi a0, zero, 40
-  28  lui a1, 0x94d26
+  28  lui a1, 0x90b1e
   2c  jal ra, 1128
   30  addi s0, s0, -1
   34  bne s0, zero, 14

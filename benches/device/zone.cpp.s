@@ -34,5 +34,5 @@ zone:
   80  addi a6, a6, 1
   84  bne a0, a6, 20
   88  jalr zero, ra
-  8c  jal t0, f00
+  8c  jal t0, efc
   90  jal zero, 54

@@ -26,7 +26,7 @@ pub(crate) fn whole_launch(count: u32) {
 /// The kernel's zone again and again; in a launch it is there once.
 pub(crate) fn kernel_zone(count: u32) {
     for _ in 0..count {
-        device_zone_scoped_main_child!("KERNEL");
+        device_zone_scoped_main_child!("LONE-KERNEL");
         crate::risc::body();
     }
 }
