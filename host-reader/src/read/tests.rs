@@ -529,8 +529,9 @@ fn runs_that_wait_in_l1_are_counted_and_at_the_end_taken() {
     let mut bench = Bench::ours();
     push(&mut bench.0.image, (0, 2), 0, &run(0, 2, 7, 100));
     let mut waiting = run(0, 2, 8, 5000);
-    // As the RISC leaves it: not stamped, with 25 zones and 2 sums counted as lost.
-    (waiting[0], waiting[2]) = (0x8000_0019, 2);
+    // As the RISC leaves it: not stamped, with 25 zones, 3 events and 2 sums counted as lost.
+    waiting[0] = 25;
+    set(&mut bench.0.image, 0, ext::LEFT_EVENTS + 2, &[0x32]);
     wait_in_l1(&mut bench.0.image, 2, &waiting);
     let readout = read_device_profiler(&mut bench).unwrap();
     assert_eq!((readout.devices[0].pending_runs, programs(&readout).len()), (1, 1));
@@ -538,7 +539,7 @@ fn runs_that_wait_in_l1_are_counted_and_at_the_end_taken() {
     let readout = read_device_profiler_with(&mut bench, &last).unwrap();
     assert_eq!(programs(&readout), [(1, Risc::Trisc0, 8)]);
     assert_eq!(readout.devices[0].lanes[0].runs[0].origin, 12);
-    let lost = LossTotals { zones: 25, sums: 2, ..LossTotals::default() };
+    let lost = LossTotals { zones: 25, events: 3, sums: 2, ..LossTotals::default() };
     assert_eq!(losses(&readout), [(LossCause::L1Full, Some(8), lost)]);
     assert_eq!((readout.devices[0].pending_runs, bench.control(0)[DEVICE_END + 2]), (0, 0));
 }
