@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 7] = [
     ("sim", &["wire", "kernel-profiler", "host-reader"]),
     ("cli", &["wire", "host-reader", "sim"]),
     ("tests", &["wire", "kernel-profiler", "host-reader", "sim"]),
-    ("benches", &["wire", "kernel-profiler", "host-reader", "sim"]),
+    ("benches", &["wire", "kernel-profiler", "host-reader", "sim", "tests"]),
 ];
 
 #[test]
