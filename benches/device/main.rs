@@ -66,21 +66,23 @@ fn zone_site_bytes(arch: Arch) -> u32 {
     site_bytes(image_of(arch, "zone"), "zone")
 }
 
-/// What the aggregating RISC does at the beginning of a launch whose forerunner has ended.
-fn begin_of_launch(arch: Arch) -> Cost {
+/// A core on which a launch has ended.
+fn core_after_a_launch(arch: Arch) -> BareCore {
     let mut core = BareCore::new(arch, image(arch, true, "probes"));
     core.call("open_main", 0);
     core.publish_others(12);
     core.call("finish", 0);
-    core.call("open_main", 0)
+    core
+}
+
+/// What the aggregating RISC does at the beginning of a launch whose forerunner has ended.
+fn begin_of_launch(arch: Arch) -> Cost {
+    core_after_a_launch(arch).call("open_main", 0)
 }
 
 /// What the aggregating RISC does at the end of a launch in which all five have published.
 fn finish_of_five(arch: Arch) -> Cost {
-    let mut core = BareCore::new(arch, image(arch, true, "probes"));
-    core.call("open_main", 0);
-    core.publish_others(12);
-    core.call("finish", 0);
+    let mut core = core_after_a_launch(arch);
     core.call("open_main", 0);
     core.publish_others(12);
     core.call("finish", 0)
