@@ -10,8 +10,8 @@
 //!   the operating system's work on new pages is part of the time;
 //! - `fill_and_keep`: fresh memory of the size of the decoded columns, only written to: what no
 //!   decoder that keeps 12 bytes for each record can go below;
-//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, by a
-//!   [`ZoneGathering`] that keeps no records: on all processors, and on one for comparison;
+//! - `decode_pair_statistics`: decoded, paired and summed up by zone, in fresh memory, by the
+//!   engine of `kprof report`: on all processors, and on one for comparison;
 //! - `set_of_records`: decoded one marker at a time into ordered sets of fat records, the way
 //!   upstream's host reader keeps them, in fresh memory, over every sixteenth lane. Each marker's
 //!   name and place are copied out of the table of sources and the record into its set, its core
@@ -26,15 +26,13 @@ use criterion::{
     measurement::WallTime,
 };
 use host_reader::{
-    analysis::{ZoneGathering, ZoneGrouping},
-    decode::{
-        CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState, UndecodedLane,
-    },
+    analysis::{ZoneGrouping, paired_zone_statistics},
+    decode::{CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState},
     lane::{Lane as Columns, LaneId},
     mesh::Noc0Coord,
-    names::ZoneTable,
-    readout::ChipSummary,
+    readout::{ChipSummary, DeviceReadout, Readout},
 };
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -78,7 +76,7 @@ fn image(mix: Mix) -> Vec<Lane> {
                 risc_index: u32::try_from(risc_index).unwrap_or(0),
                 flat_id: core.into(),
                 generation: generation::CURRENT,
-                has_trailers: true,
+                lane_generation: Some(0),
                 mode: CaptureMode::Workers,
                 host_ids: HostIdForm::Base,
                 read_at: None,
@@ -102,6 +100,7 @@ fn filled_lane(context: LaneContext, mix: Mix, dice: &mut u64) -> Lane {
             flat_id: context.flat_id,
             trace_counter: 0,
             program_id,
+            generation: 0,
         };
         lane.words.extend(header.to_words(IdPacking::RISC5));
         lane.words.extend([0; 8]);
@@ -164,26 +163,25 @@ fn decode_into(lane: &Lane, memory: Columns) -> DecodedLane {
     decoder.finish().0
 }
 
-/// Zones that statistics are made of, as a read that keeps no records makes them.
-fn zones_in_statistics(lanes: &[Lane]) -> (u64, ZoneGathering) {
+/// Zones that statistics are made of, as a report makes them, and what it keeps.
+fn zones_in_statistics(lanes: &[Lane]) -> (u64, Readout) {
     let chip = ChipSummary {
         chip_id: 0,
         arch: "wormhole_b0".to_owned(),
         aiclk_mhz: 1000,
         max_compute_cores: Some(CORE_COUNT.into()),
     };
-    let undecoded = lanes.iter().map(|lane| UndecodedLane {
-        context: lane.context,
-        state: LaneState::default(),
-        pieces: vec![(0, lane.words.as_slice())],
+    let lanes = lanes.par_iter().map(|lane| {
+        let decoded = decode(lane);
+        assert!(decoded.anomalies.is_empty() && decoded.losses.is_empty());
+        decoded.lane
     });
-    let names = ZoneTable::new();
-    let mut gathering = ZoneGathering::new(ZoneGrouping::ByRisc);
-    let gathered = gathering.decode(&chip, undecoded.collect(), &names);
-    assert!(gathered.anomalies.is_empty() && gathered.losses.is_empty());
-    let (statistics, anomalies) = gathering.statistics(&names);
+    let device =
+        DeviceReadout { chip, lanes: lanes.collect(), pending_runs: 0, discarded_launches: 0 };
+    let readout = Readout { devices: vec![device], ..Readout::default() };
+    let (statistics, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
     assert!(anomalies.is_empty());
-    (statistics.iter().map(|zone| zone.cycles.count).sum(), gathering)
+    (statistics.iter().map(|zone| zone.cycles.count).sum(), readout)
 }
 
 /// A record with everything in it, as upstream's reader keeps for each marker.
@@ -204,7 +202,7 @@ struct FatRecord {
     keywords: [bool; 17],
 }
 
-/// What is known of a marker's id: name, file, line, and which keywords the name has.
+/// Source of a marker's id: name, file, line, and which keywords the name has.
 #[derive(Clone, Default)]
 struct Source {
     name: String,
@@ -225,7 +223,7 @@ fn sources() -> Sources {
     (0..=u16::MAX).filter(|id| *id < 300 || *id == 0xFC0D).map(source).collect()
 }
 
-/// What the naive reader fills, lane after lane.
+/// State of the naive reader, which it fills lane by lane.
 #[derive(Default)]
 struct NaiveReader {
     sets: Vec<BTreeSet<FatRecord>>,
@@ -404,9 +402,9 @@ fn bench_statistics(group: &mut Group<'_>, lanes: &[Lane]) {
     let data = lanes.iter().map(|lane| lane.data_count).sum::<usize>();
     let zones = (record_count(lanes) - data) / 2;
     let run = || {
-        let (count, gathering) = zones_in_statistics(lanes);
+        let (count, readout) = zones_in_statistics(lanes);
         assert_eq!(count, zones as u64);
-        gathering
+        readout
     };
     for (name, threads) in [("one_thread", threads(1)), ("all_threads", threads(0))] {
         group.bench_function(format!("decode_pair_statistics/{name}"), |bench| {

@@ -7,20 +7,20 @@ mod peak_memory;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
 use host_reader::{
-    analysis::TileOrigins,
-    export::{CancelFlag, ExportFormat, ParquetDataset, Trace, TraceFilter, TraceSource},
+    export::{CancelFlag, ExportFormat, ParquetDataset, Recording, Trace, TraceFilter},
     log::read_device_log,
-    readout::Readout,
 };
 use peak_memory::assert_memory_is_bounded;
 use std::{hint::black_box, io::Write};
 
 const SIZE: LogSize = LogSize::FEW_LAUNCHES;
 
-fn with_trace<T>(readout: &Readout, with: impl FnOnce(&Trace<'_>) -> T) -> T {
-    let origins = TileOrigins::default();
-    let source = TraceSource { readout, origins: &origins, clock: None, ops: &[] };
-    with(&Trace::new(&source, &TraceFilter::default()))
+fn with_trace<T>(recording: &Recording, with: impl FnOnce(&Trace<'_>) -> T) -> T {
+    with(&Trace::new(recording, &TraceFilter::default()))
+}
+
+fn read_recording(log: &[u8]) -> Recording {
+    Recording::of_readout(read_device_log(log, "generated").expect("a log of our own"))
 }
 
 /// Counts what is written.
@@ -54,25 +54,26 @@ fn written_rows(trace: &Trace<'_>) -> u64 {
 fn exports(criterion: &mut Criterion) {
     let readout = generated_readout(SIZE);
     let text = written(&readout, SIZE);
+    let recording = Recording::of_readout(readout);
     let counts = |trace: &Trace<'_>| (trace.zone_count() as u64, trace.doubts().len());
-    assert_eq!(with_trace(&readout, counts), (SIZE.line_count() / 2, 0));
+    assert_eq!(with_trace(&recording, counts), (SIZE.line_count() / 2, 0));
     let mut group = criterion.benchmark_group("export of 1.87 M lines");
     group.sample_size(10).throughput(Throughput::Elements(SIZE.line_count()));
     group.bench_function("model", |bencher| {
-        bencher.iter(|| with_trace(black_box(&readout), |trace| trace.zone_count()));
+        bencher.iter(|| with_trace(black_box(&recording), |trace| trace.zone_count()));
     });
     for format in ExportFormat::ALL {
         group.bench_function(format!("log to {format}"), |bencher| {
             bencher.iter(|| {
-                let readout = read_device_log(&*text, "generated").expect("a log of our own");
-                with_trace(&readout, |trace| written_bytes(trace, format))
+                let recording = read_recording(&text);
+                with_trace(&recording, |trace| written_bytes(trace, format))
             });
         });
     }
     group.bench_function("log to parquet", |bencher| {
         bencher.iter(|| {
-            let readout = read_device_log(&*text, "generated").expect("a log of our own");
-            assert_eq!(with_trace(&readout, written_rows), SIZE.line_count() / 2);
+            let recording = read_recording(&text);
+            assert_eq!(with_trace(&recording, written_rows), SIZE.line_count() / 2);
         });
     });
     group.finish();

@@ -73,7 +73,7 @@ fn lane(core: Noc0Coord, zones: &RiscZones, size: LogSize) -> Lane {
     lane
 }
 
-/// What reading a log of this size gives.
+/// Returns the readout of a log of this size.
 pub(crate) fn generated_readout(size: LogSize) -> Readout {
     let mut zones = ZoneTable::new();
     let riscs: Vec<_> =

@@ -4,12 +4,7 @@ mod generated_log;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
-use host_reader::{
-    analysis::{Report, TileOrigins},
-    log::read_device_log,
-    readout::Readout,
-    timeline::Timeline,
-};
+use host_reader::{analysis::Report, log::read_device_log, readout::Readout, timeline::Timeline};
 use std::hint::black_box;
 
 const SIZE: LogSize = LogSize::FEW_LAUNCHES;
@@ -19,8 +14,7 @@ fn read(text: &[u8]) -> Readout {
 }
 
 fn report(readout: &Readout) -> Report {
-    let timeline = Timeline::of_readout(readout);
-    Report::new(readout, &timeline, &TileOrigins::default())
+    Report::new(readout)
 }
 
 /// The figures that the generated log must give, whatever the speed.

@@ -26,10 +26,14 @@ const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
 const PROCESSORS: [&str; 7] =
     ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
 
+/// Processors that push the markers of their core.
+const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
+
 fn main() -> Result<()> {
     println!("cargo:rustc-check-cfg=cfg(object_code, cpp_code)");
     let build = Build::new()?;
     build.announce_inputs();
+    build.forget_images()?;
     let mut list = String::from("[\n");
     match build.missing_tool() {
         None => {
@@ -50,7 +54,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Whether nothing may be missing and nothing doubtful.
+/// Returns true in CI, where a missing or doubtful input fails the build.
 fn is_gate() -> bool {
     env::var("CI").is_ok_and(|ci| ci == "true")
 }
@@ -104,8 +108,7 @@ impl Build {
         let crates = ["wire/src", "wire/Cargo.toml"];
         let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
         let cpp = ["sim/build", "kernel-profiler/include"];
-        let library = ["kernel-profiler/staticlib/src", "kernel-profiler/staticlib/Cargo.toml"];
-        for input in [&own[..], &shared, &crates, &runtime, &cpp, &library].concat() {
+        for input in [&own[..], &shared, &crates, &runtime, &cpp].concat() {
             println!("cargo:rerun-if-changed={}", self.repository.join(input).display());
         }
         println!("cargo:rerun-if-env-changed=CI");
@@ -113,6 +116,19 @@ impl Build {
             "cargo:rerun-if-changed={}",
             self.sysroot.join("lib/rustlib").join(TARGET).display()
         );
+    }
+
+    /// Removes what an earlier build has kept: tests look at all that is there, and a build may
+    /// keep other files than the one before.
+    fn forget_images(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.out)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if ARCHITECTURES.iter().any(|arch| name.starts_with(arch)) {
+                fs::remove_dir_all(&path)?;
+            }
+        }
+        Ok(())
     }
 
     fn missing_tool(&self) -> Option<String> {
@@ -227,8 +243,17 @@ impl Build {
         let image = directory.join(format!("{}-{processor}.elf", part.name));
         let mut linker = Command::new(&self.linker);
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
+        // The script names variables of the profiler, which a build without it does not have.
+        linker.arg("--undefined-version");
         linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
         linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
+        let is_rust = !part.name.starts_with("cpp_");
+        if part.script != "kernels" && variant.enabled && is_rust {
+            let suffix = if AGGREGATING.contains(&processor) { "core" } else { "own" };
+            for step in ["begin", "finish"] {
+                linker.arg(format!("--defsym=__kprof_{step}=kprof_{step}_{suffix}"));
+            }
+        }
         if part.script == "kernels" {
             let firmware = directory.join(format!("firmware-{processor}.elf"));
             linker.arg("--just-symbols").arg(firmware);
@@ -238,7 +263,7 @@ impl Build {
     }
 }
 
-/// What becomes an image.
+/// Part that is linked into an image.
 struct Part<'a> {
     name: &'a str,
     /// The linker script that says where its sections go.
@@ -308,7 +333,8 @@ fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// What the outer cargo sets for its own build and would change this one.
+/// Returns true for a variable that the outer cargo sets for its own build and that would change
+/// this one.
 fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];

@@ -1,4 +1,5 @@
-//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once.
+//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once, so that none
+//! of its registers ever says that something is under way.
 
 use sim::{
     arch::Arch,
@@ -9,7 +10,7 @@ use sim::{
 };
 use wire::control::ControlLayout;
 
-/// What a call took.
+/// Cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) instruction_count: u64,
@@ -28,7 +29,6 @@ struct Tile {
     l1: Vec<u8>,
     local: Vec<u8>,
     command_offset: u32,
-    acknowledgement_count: u32,
     registers: std::collections::BTreeMap<u32, u32>,
     pushed: Vec<u32>,
 }
@@ -47,7 +47,6 @@ impl BareCore {
                 l1: vec![0; 0x2_0000],
                 local: vec![0; 4096],
                 command_offset,
-                acknowledgement_count: 0,
                 registers: std::collections::BTreeMap::new(),
                 pushed: Vec::new(),
             },
@@ -60,7 +59,6 @@ impl BareCore {
             }
         }
         core.tile.set_word(RETURN, EBREAK);
-        core.fill_tile();
         for (index, value) in [
             (ControlLayout::WORDS64.dram_address, 0x20),
             (ControlLayout::WORDS64.cores_per_bank, 8),
@@ -68,16 +66,6 @@ impl BareCore {
             core.set_control(index, value);
         }
         core
-    }
-
-    /// What firmware would put into `__kprof_tile`.
-    fn fill_tile(&mut self) {
-        let [coordinates, offsets, issued, acked] = [0, 4, 8, 12].map(|offset| TABLES + offset);
-        let words = [0, 5, NOC_0, NOC_0, 12_000, 1, 1, 1, coordinates, offsets, issued, acked];
-        let tile = self.address_of("__kprof_tile");
-        for (address, word) in (tile..).step_by(4).zip(words) {
-            self.tile.set_word(address, word);
-        }
     }
 
     fn address_of(&self, symbol: &str) -> u32 {
@@ -97,13 +85,11 @@ impl BareCore {
         }
     }
 
-    /// Lets the subordinates have lost some zones each.
-    pub(crate) fn lose_others(&mut self, zones: u32) {
-        let control = self.address_of("__kprof_control");
-        for risc in 1..5 {
-            let [word, ..] = wire::loss::left_behind_words([zones, 0, 0, 0]);
-            self.tile.set_word(control + 256 + 2048 * risc, word);
-        }
+    /// A word of the control vector.
+    pub(crate) fn control(&self, index: usize) -> u32 {
+        let at = self.address_of("__kprof_control") as usize + 4 * index;
+        let bytes = &self.tile.l1[at..at + 4];
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
     }
 
     /// Calls a function and returns the bytes of stack that it touched.
@@ -177,13 +163,11 @@ impl Bus for Tile {
         Ok(match address {
             0xFFB1_21F0 => (cycle & 0xFFFF_FFFF) as u32,
             0xFFB1_21F4 => (cycle >> 32) as u32,
-            ACKNOWLEDGEMENTS => self.acknowledgement_count,
             _ => self.registers.get(&address).copied().unwrap_or(0),
         })
     }
     fn mmio_store(&mut self, address: u32, _: Width, value: u32, _: u64) -> Result<Flow, Refusal> {
         if address == NOC_0 + self.command_offset {
-            self.acknowledgement_count += 1;
             self.push();
         } else {
             self.registers.insert(address, value);
@@ -195,12 +179,9 @@ impl Bus for Tile {
 /// Where a call returns to.
 const RETURN: u32 = 0x10;
 const EBREAK: u32 = 0x0010_0073;
-/// Bank coordinates, bank offsets and the two counters of writes.
-const TABLES: u32 = LOCAL_RAM_BASE + 0x400;
 const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
 const TARG_ADDR_LO: u32 = 0x00;
 const AT_LEN_BE: u32 = 0x20;
-const ACKNOWLEDGEMENTS: u32 = NOC_0 + 0x204;

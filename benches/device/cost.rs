@@ -1,4 +1,4 @@
-//! What one pass of a probe's loop costs.
+//! Cost of one pass of a probe's loop.
 
 use crate::bare_core::BareCore;
 use sim::{arch::Arch, machine::images::Image};

@@ -14,7 +14,7 @@ use sim::{
 use std::fmt::Write as _;
 use wire::{
     Header, PacketKind, ZoneId,
-    loss::{LossKind, TrailerCause, TrailerPair},
+    control::{ControlLayout, ext},
     marker,
 };
 
@@ -22,9 +22,9 @@ use wire::{
 const COMMITTED_VERSION: &str = "12.2.0";
 
 /// Probes that are measured in a loop.
-const PROBES: [&str; 6] = ["zone", "zone_if", "data", "data_16b", "event", "sum"];
+const PROBES: [&str; 7] = ["zone", "zone_if", "data", "data_16b", "event", "sum", "kernel_zone"];
 
-/// Whether there is anything to test; in the gate there must be.
+/// Returns true if there is a compiler for C++; in CI there must be.
 fn is_there() -> bool {
     if cpp_compiler_version().is_none() {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler for C++");
@@ -51,8 +51,8 @@ fn zone_site_bytes(part: &str) -> u32 {
     (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7) - MEASURED_BYTES
 }
 
-/// What the loops leave on the stack when the buffer is full; the end of the launch aside,
-/// which is the library's.
+/// Returns the largest stack of a loop, in bytes, with a full buffer; the end of the launch is not
+/// included.
 fn deepest_stack(arch: Arch) -> u32 {
     let mut core = BareCore::new(arch, image(arch, "cpp_probes"));
     let stacks = PROBES.map(|probe| core.stack_bytes(probe, 150));
@@ -69,8 +69,8 @@ fn report(arch: Arch) -> String {
             writeln!(report, "{name:<12} {instructions:>9.1} {cycles:>7.1}").unwrap();
         }
     }
-    let (inline, called) = (zone_site_bytes("cpp_probes"), zone_site_bytes("cpp_probes_small"));
-    writeln!(report, "\nzone call site: {inline} bytes, -Os {called} bytes").unwrap();
+    let (fast, small) = (zone_site_bytes("cpp_probes"), zone_site_bytes("cpp_probes_small"));
+    writeln!(report, "\nzone call site: {fast} bytes, -Os {small} bytes").unwrap();
     writeln!(report, "deepest stack of a probe: {} bytes", deepest_stack(arch)).unwrap();
     report
 }
@@ -100,12 +100,12 @@ fn the_hot_path_in_cpp_keeps_its_promises() {
         let (instructions, cycles) = cost::per_pass(arch, image, "zone");
         assert!(instructions <= 24.0 && cycles <= zone_cycles, "{instructions} {cycles}");
         let (_, cycles) = cost::per_pass(arch, image, "data");
-        assert!(cycles <= 22.0, "{cycles}");
+        assert!(cycles <= 21.0, "{cycles}");
         assert!(deepest_stack(arch) <= 96);
     }
-    assert!(zone_site_bytes("cpp_probes") <= 120);
-    // Two markers.
-    assert!(zone_site_bytes("cpp_probes_small") <= 2 * 24);
+    // In tt-metal, where addresses are constants, 128.
+    assert!(zone_site_bytes("cpp_probes") <= 136);
+    assert!(zone_site_bytes("cpp_probes_small") <= 136);
 }
 
 #[test]
@@ -145,20 +145,19 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
     timeless
 }
 
-/// What the trailers of all runs say was lost.
-fn losses(words: &[u32]) -> Vec<TrailerPair> {
-    let pairs = words.chunks_exact(2).filter(|pair| Header(pair[0]).is_empty());
-    let pairs = pairs.filter_map(|pair| TrailerPair::from_low(pair[1]));
-    pairs.filter(|pair| pair.count > 0).collect()
+/// Returns the losses of BRISC for want of room in L1, and its runs that DRAM has refused.
+fn losses(core: &BareCore) -> [u32; 4] {
+    [ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS, ext::REFUSED_RUNS]
+        .map(|word| core.control(word))
 }
 
-/// What a launch pushes that runs a probe so many times.
-fn pushed_by(arch: Arch, part: &str, probe: &str, passes: u32) -> Vec<u32> {
+/// A core on which a launch has run a probe so many times.
+fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
     let mut core = BareCore::new(arch, image(arch, part));
     core.call("open_main", 0);
     core.call(probe, passes);
     core.call("finish", 0);
-    core.pushed().to_vec()
+    core
 }
 
 /// The main zone, the kernel's zone and the push, which in a kernel are the firmware's.
@@ -191,16 +190,17 @@ fn a_dispatch_kernel_in_cpp_pushes_and_loses_nothing() {
         return;
     }
     for arch in Arch::ALL {
-        let pushed = pushed_by(arch, "cpp_probes_dispatch", "zone", 400);
+        let core = core_after(arch, "cpp_probes_dispatch", "zone", 400);
+        let pushed = core.pushed();
         let zones = &image(arch, "cpp_probes_dispatch").zones;
         let id = ZoneId::of_text(zones.iter().find(|text| text.starts_with("ZONE,")).unwrap());
-        let records = records(&pushed);
+        let records = records(pushed);
         let count = |kind| {
             let of_kind = records.iter().filter(|record| record.1 == kind);
             of_kind.filter(|record| Header(pushed[record.0]).id() == id).count()
         };
         assert_eq!((count(PacketKind::ZoneStart), count(PacketKind::ZoneEnd)), (400, 400));
-        assert_eq!(losses(&pushed), []);
+        assert_eq!(losses(&core), [0; 4]);
     }
 }
 
@@ -210,12 +210,12 @@ fn a_zone_in_cpp_heeds_its_condition() {
         return;
     }
     for part in ["cpp_probes", "cpp_probes_small"] {
-        let pushed = pushed_by(Arch::WormholeB0, part, "zone_if", 10);
-        let kinds = records(&pushed).into_iter().map(|(_, kind)| kind);
+        let core = core_after(Arch::WormholeB0, part, "zone_if", 10);
+        let kinds = records(core.pushed()).into_iter().map(|(_, kind)| kind);
         // The probe's loop asks for it in every second pass.
         let expected = [PacketKind::ZoneStart, PacketKind::ZoneEnd].repeat(5);
         assert_eq!(kinds.collect::<Vec<_>>(), expected, "{part}");
-        assert_eq!(losses(&pushed), []);
+        assert_eq!(losses(&core), [0; 4]);
     }
 }
 
@@ -238,15 +238,16 @@ fn noc_events_in_cpp_are_those_of_captures_and_none_is_lost() {
     }
     for arch in Arch::ALL {
         for part in ["cpp_probes", "cpp_probes_small"] {
-            let pushed = pushed_by(arch, part, "noc_events", 100);
-            let events = records(&pushed).into_iter().filter(|&(at, kind)| {
+            let core = core_after(arch, part, "noc_events", 100);
+            let pushed = core.pushed();
+            let events = records(pushed).into_iter().filter(|&(at, kind)| {
                 kind == PacketKind::TimestampedData
                     && Header(pushed[at]).id() == ZoneId::NOC_TRACING
             });
             let events =
                 events.map(|(at, _)| u64::from(pushed[at + 2]) << 32 | u64::from(pushed[at + 3]));
             assert_eq!(events.collect::<Vec<_>>(), NOC_EVENTS.repeat(100), "{arch} {part}");
-            assert_eq!(losses(&pushed), []);
+            assert_eq!(losses(&core), [0; 4]);
         }
     }
 }
@@ -256,32 +257,63 @@ fn packets_of_the_fabric_are_counted_as_lost() {
     if !is_there() {
         return;
     }
-    let pushed = pushed_by(Arch::WormholeB0, "cpp_probes", "fabric", 3);
-    let data = |count| TrailerPair { cause: TrailerCause::L1Full, kind: LossKind::Data, count };
-    assert_eq!(losses(&pushed), [data(3)]);
+    let core = core_after(Arch::WormholeB0, "cpp_probes", "fabric", 3);
+    assert_eq!(losses(&core), [0, 3, 0, 0]);
 }
 
-/// A replay's envelope is pushed when the next one begins: the two zones around everything, the
-/// count of replays as the program's id, and nothing else.
+/// Whatever the ring is filled to, what is kept and what is counted as lost add up to what was emitted.
 #[test]
-fn a_trace_replay_in_cpp_leaves_one_envelope() {
+fn kept_and_lost_add_up_in_cpp() {
     if !is_there() {
         return;
     }
-    let arch = Arch::WormholeB0;
-    let selection = Selection { arch, has_sums: false, is_enabled: true };
-    let image = images::find(selection, "cpp_probes_trace", "brisc").unwrap();
-    let mut core = BareCore::new(arch, image);
-    core.call("replay", 0);
-    core.call("replay", 0);
-    let pushed = core.pushed();
-    let kinds: Vec<_> = records(pushed);
-    let (start, end) = (PacketKind::ZoneStart, PacketKind::ZoneEnd);
-    assert_eq!(kinds, [(4, start), (6, end), (8, start), (10, end)], "{pushed:x?}");
-    let id = |name: &str| {
-        ZoneId::of_text(image.zones.iter().find(|text| text.starts_with(name)).unwrap())
-    };
-    let ids = [4, 6, 8, 10].map(|at| Header(pushed[at]).id());
-    assert_eq!(ids, ["REPLAY-FW,", "REPLAY-FW,", "REPLAY-KERNEL,", "REPLAY-KERNEL,"].map(id));
-    assert_eq!((pushed[0], pushed[3], pushed.len()), (0, 1, 12));
+    for arch in Arch::ALL {
+        for part in ["cpp_probes", "cpp_probes_small"] {
+            for events in [0, 1, 2, 3, 244, 245, 246, 247, 248, 249, 250, 251, 300] {
+                let mut core = BareCore::new(arch, image(arch, part));
+                core.call("open_main", 0);
+                core.call("event", events);
+                core.call("zone", 3);
+                core.call("data", 2);
+                core.call("sum", 1);
+                core.call("finish", 0);
+                let records = records(core.pushed());
+                let kept = |wanted| records.iter().filter(|(_, kind)| *kind == wanted).count();
+                let [zones, data, lost_events, refused] = losses(&core);
+                let sum_of = |kind, lost| u32::try_from(kept(kind)).unwrap() + lost;
+                assert_eq!(
+                    sum_of(PacketKind::TimestampedEvent, lost_events),
+                    events,
+                    "{arch} {part}"
+                );
+                assert_eq!(sum_of(PacketKind::ZoneStart, zones), 3, "{arch} {part} {events}");
+                assert_eq!(sum_of(PacketKind::ZoneEnd, zones), 3, "{arch} {part} {events}");
+                assert_eq!(sum_of(PacketKind::TimestampedData, data), 2, "{arch} {part} {events}");
+                assert_eq!(
+                    (kept(PacketKind::ZoneTotal), refused),
+                    (1, 0),
+                    "{arch} {part} {events}"
+                );
+            }
+        }
+    }
+}
+
+/// Without lanes, DRAM has refused the run: all of its markers, padding aside.
+#[test]
+fn a_core_without_lanes_refuses_all_in_cpp() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let mut core = BareCore::new(arch, image(arch, "cpp_probes"));
+        core.set_control(ControlLayout::WORDS64.dram_address, 0);
+        core.call("open_main", 0);
+        core.call("event", 3);
+        core.call("finish", 0);
+        assert_eq!(core.pushed(), [0; 0]);
+        // Four fixed slots and three events.
+        let refused = [ext::REFUSED_RUNS, ext::REFUSED_MARKERS].map(|word| core.control(word));
+        assert_eq!((refused, core.control(ControlLayout::WORDS64.run_counter)), ([1, 7], 1));
+    }
 }

@@ -1,36 +1,34 @@
 data:
-   0  beq a0, zero, 88
-   4  lui a2, 0xffb12
-   8  addi a3, gp, -2032
+   0  beq a0, zero, 80
+   4  lui a1, 0xffb12
+   8  lui a5, 0x1
    c  lui a4, 0xb9b79
-  10  lui a5, 0x11223
-  14  lui a6, 0x55667
-  18  addi a1, a3, 60
-  1c  addi a5, a5, 836
-  20  addi a6, a6, 1928
-  24  jal zero, 68
-  28  sw a7, 52(a3)
-  2c  lw a7, 48(a3)
-  30  lw t0, 496(a2)
-  34  lw t1, 500(a2)
-  38  addi t2, a7, 16
-  3c  sw t2, 48(a3)
-  40  slli t1, t1, 20
-  44  srli t1, t1, 20
-  48  or t1, t1, a4
-  4c  sw t1, 0(a7)
-  50  sw t0, 4(a7)
-  54  sw a5, 8(a7)
-  58  sw a6, 12(a7)
-  5c  addi zero, zero, 0
-  60  addi a0, a0, -1
-  64  beq a0, zero, 88
-  68  lw a7, 52(a3)
-  6c  addi a7, a7, -16
-  70  bge a7, zero, 28
-  74  addi t1, a1, 0
-  78  jal t0, 1488
-  7c  addi zero, zero, 0
-  80  addi a0, a0, -1
-  84  bne a0, zero, 68
-  88  jalr zero, ra
+  10  lui a6, 0x11223
+  14  lui a7, 0x55667
+  18  addi a5, a5, -1
+  1c  addi a6, a6, 836
+  20  addi a7, a7, 1928
+  24  jal zero, 58
+  28  addi t4, t0, 16
+  2c  sw t4, -1944(gp)
+  30  sw t3, -1940(gp)
+  34  and t2, t2, a5
+  38  or t2, t2, a4
+  3c  sw t2, 0(t0)
+  40  sw t1, 4(t0)
+  44  sw a6, 8(t0)
+  48  sw a7, 12(t0)
+  4c  addi zero, zero, 0
+  50  addi a0, a0, -1
+  54  beq a0, zero, 80
+  58  lw t0, -1944(gp)
+  5c  lw t3, -1940(gp)
+  60  lw t1, 496(a1)
+  64  lw t2, 500(a1)
+  68  addi t3, t3, -16
+  6c  bge t3, zero, 28
+  70  jal t0, 1378
+  74  addi zero, zero, 0
+  78  addi a0, a0, -1
+  7c  bne a0, zero, 58
+  80  jalr zero, ra

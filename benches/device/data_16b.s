@@ -1,36 +1,34 @@
 data_16b:
-   0  beq a0, zero, 88
-   4  lui a2, 0xffb12
-   8  addi a3, gp, -2032
+   0  beq a0, zero, 80
+   4  lui a1, 0xffb12
+   8  lui a6, 0x1
    c  lui a4, 0xddf50
   10  addi a5, zero, 1
-  14  addi a1, a3, 60
-  18  addi a6, zero, 2
-  1c  jal zero, 68
-  20  sw a7, 52(a3)
-  24  lw a7, 48(a3)
-  28  lw t0, 496(a2)
-  2c  lw t1, 500(a2)
-  30  addi t2, a7, 24
-  34  sw t2, 48(a3)
-  38  slli t1, t1, 20
-  3c  srli t1, t1, 20
-  40  or t1, t1, a4
-  44  sw t1, 0(a7)
-  48  sw t0, 4(a7)
-  4c  sw zero, 8(a7)
-  50  sw a5, 12(a7)
-  54  sw zero, 16(a7)
-  58  sw a6, 20(a7)
-  5c  addi zero, zero, 0
-  60  addi a0, a0, -1
-  64  beq a0, zero, 88
-  68  lw a7, 52(a3)
-  6c  addi a7, a7, -24
-  70  bge a7, zero, 20
-  74  addi t1, a1, 0
-  78  jal t0, 13fc
-  7c  addi zero, zero, 0
-  80  addi a0, a0, -1
-  84  bne a0, zero, 68
-  88  jalr zero, ra
+  14  addi a6, a6, -1
+  18  addi a7, zero, 2
+  1c  jal zero, 58
+  20  addi t4, t0, 24
+  24  sw t4, -1944(gp)
+  28  sw t3, -1940(gp)
+  2c  and t2, t2, a6
+  30  or t2, t2, a4
+  34  sw t2, 0(t0)
+  38  sw t1, 4(t0)
+  3c  sw zero, 8(t0)
+  40  sw a5, 12(t0)
+  44  sw zero, 16(t0)
+  48  sw a7, 20(t0)
+  4c  addi zero, zero, 0
+  50  addi a0, a0, -1
+  54  beq a0, zero, 80
+  58  lw t0, -1944(gp)
+  5c  lw t3, -1940(gp)
+  60  lw t1, 496(a1)
+  64  lw t2, 500(a1)
+  68  addi t3, t3, -24
+  6c  bge t3, zero, 20
+  70  jal t0, 12f4
+  74  addi zero, zero, 0
+  78  addi a0, a0, -1
+  7c  bne a0, zero, 58
+  80  jalr zero, ra

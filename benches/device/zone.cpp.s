@@ -1,38 +1,41 @@
 zone:
-   0  beq a0, zero, 88
-   4  lui a7, 0x1
-   8  addi a6, zero, 0
-   c  addi a3, gp, -1984
-  10  lui t5, 0x85d38
-  14  lui t4, 0x95d38
-  18  addi a7, a7, -1
-  1c  lui a2, 0xffb12
-  20  lw a1, 0(a3)
-  24  lw a4, 4(a3)
-  28  lw t1, 496(a2)
-  2c  lw a5, 500(a2)
-  30  addi a4, a4, -16
-  34  blt a4, zero, 8c
-  38  addi t3, a1, 8
-  3c  sw t3, 0(a3)
-  40  sw a4, 4(a3)
-  44  and a5, a7, a5
-  48  or a5, a5, t5
-  4c  sw a5, 0(a1)
-  50  sw t1, 4(a1)
-  54  addi zero, zero, 0
-  58  lw a1, 0(a3)
-  5c  lw t1, 496(a2)
-  60  lw a5, 500(a2)
-  64  blt a4, zero, 80
-  68  addi a4, a1, 8
-  6c  sw a4, 0(a3)
-  70  and a5, a5, a7
-  74  or a5, a5, t4
-  78  sw a5, 0(a1)
-  7c  sw t1, 4(a1)
-  80  addi a6, a6, 1
-  84  bne a0, a6, 20
-  88  jalr zero, ra
-  8c  jal t0, efc
-  90  jal zero, 54
+   0  beq a0, zero, 84
+   4  lui t1, 0x1
+   8  addi a7, zero, 0
+   c  lui t6, 0x8898b
+  10  lui t5, 0x9898b
+  14  lui a2, 0xffb12
+  18  addi t1, t1, -1
+  1c  lw a6, -1856(gp)
+  20  lw a4, -1860(gp)
+  24  lw t3, 496(a2)
+  28  lw a5, 500(a2)
+  2c  addi a4, a4, -16
+  30  blt a4, zero, 88
+  34  addi t4, a6, 8
+  38  sw t4, -1856(gp)
+  3c  sw a4, -1860(gp)
+  40  and a5, t1, a5
+  44  or a5, a5, t6
+  48  sw a5, 0(a6)
+  4c  sw t3, 4(a6)
+  50  addi zero, zero, 0
+  54  lw a6, -1856(gp)
+  58  lw t3, 496(a2)
+  5c  lw a5, 500(a2)
+  60  blt a4, zero, 7c
+  64  addi a4, a6, 8
+  68  sw a4, -1856(gp)
+  6c  and a5, a5, t1
+  70  or a5, a5, t5
+  74  sw a5, 0(a6)
+  78  sw t3, 4(a6)
+  7c  addi a7, a7, 1
+  80  bne a0, a7, 1c
+  84  jalr zero, ra
+  88  lui a5, 0x1
+  8c  addi a5, a5, -1280
+  90  lw a6, 116(a5)
+  94  addi a6, a6, 1
+  98  sw a6, 116(a5)
+  9c  jal zero, 50

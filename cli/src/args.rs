@@ -3,11 +3,18 @@
 use crate::command::{diff::DiffArgs, perf::PerfArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
-use std::{num::NonZeroUsize, path::PathBuf, str::FromStr};
+use std::{
+    num::NonZeroUsize,
+    path::{Component, Path, PathBuf},
+    str::FromStr,
+};
 
-/// Profile kernels for Tenstorrent chips: where the cycles went, and exactly what was lost.
+/// Folder of simulations: not the one in which tt-metal leaves its measurements.
+const SIMULATION_FOLDER: &str = "generated/kprof";
+
+/// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.
 ///
-/// Without a command, `kprof run` is meant.
+/// With no command, `kprof run` is assumed.
 #[derive(Debug, Parser)]
 #[command(name = "kprof", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
@@ -19,31 +26,38 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a workload on the simulator, read the profiler, show the tables.
     Run(RunArgs),
-    /// Run a workload as `run` does, and keep every word that was read in a capture.
+    Sdk(SdkArgs),
     Capture(CaptureArgs),
-    /// Show the same tables for an existing profile_log_device.csv or capture.
     Report(ReportArgs),
-    /// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs.
     Export(ExportArgs),
-    /// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
     Perf(PerfArgs),
-    /// Compare two recordings: which ops and zones became slower or faster.
     Diff(DiffArgs),
-    /// Write tt-metal's reports, ops_perf_results.csv and its companions.
     Ops(OpsArgs),
-    /// Give a log or capture to a Tracy viewer that connects.
     Serve(ServeArgs),
-    /// Say what is in a capture.
     Info(InfoArgs),
-    /// Check every byte of a capture and name what is damaged.
     Check(CheckArgs),
-    /// Write the completions for a shell to standard output.
     Completions(CompletionsArgs),
+    Man(ManArgs),
+    /// Run the library of Tenstorrent's simulator for the program that starts this one.
+    #[cfg(feature = "ttsim")]
+    #[command(name = TTSIM_CHILD, hide = true)]
+    TtsimChild(TtsimChildArgs),
 }
 
-/// Run a workload on the simulator, read the profiler, show the tables.
+/// Name of the command that `kprof run --backend ttsim` starts.
+#[cfg(feature = "ttsim")]
+pub(crate) const TTSIM_CHILD: &str = "ttsim-child";
+
+/// Run the library of Tenstorrent's simulator for the program that starts this one.
+#[cfg(feature = "ttsim")]
+#[derive(Args, Debug)]
+pub(crate) struct TtsimChildArgs {
+    /// The library.
+    pub(crate) library: PathBuf,
+}
+
+/// Run a workload on the simulator and show the tables of its profile.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof run --workload matmul --ops 5
@@ -52,22 +66,17 @@ pub(crate) enum Command {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
-    /// Folder for artifacts; the log goes into its .logs folder.
-    #[arg(
-        short,
-        long,
-        value_name = "DIR",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
-    )]
+    /// Folder for artifacts; the log goes into its .logs folder. A log that no simulation wrote
+    /// is never replaced.
+    #[arg(short, long, value_name = "DIR", default_value = SIMULATION_FOLDER)]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
 }
 
-/// Run a workload as `run` does, and keep every word that was read in a capture.
+/// Run a workload on the simulator and keep every word that was read in a capture.
 ///
-/// `kprof report` shows the same tables of the capture, at any time, decoded from the words.
+/// `kprof report` shows the same tables from the capture at any time, decoded from the words.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof capture --workload matmul --ops 5 -o captures
@@ -78,70 +87,154 @@ pub(crate) struct CaptureArgs {
     pub(crate) workload: WorkloadArgs,
     /// A file that ends in .kprof, or a folder: then the capture is WORKLOAD.kprof in it,
     /// and the log goes into its .logs folder.
-    #[arg(
-        short,
-        long,
-        value_name = "DIR|FILE",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
-    )]
+    #[arg(short, long, value_name = "DIR|FILE", default_value = SIMULATION_FOLDER)]
     pub(crate) output: PathBuf,
-    /// Go on with a capture that exists, instead of refusing it; `kprof report` shows each
-    /// run by itself.
+    /// Append to an existing capture instead of refusing it; `kprof report` shows each run
+    /// separately.
     #[arg(long)]
     pub(crate) append: bool,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
 }
 
-/// What runs, and on what.
+/// Workload and simulated mesh.
 #[derive(Args, Debug)]
 pub(crate) struct WorkloadArgs {
     /// Architecture: wormhole_b0 or blackhole.
     #[arg(long, default_value = "wormhole_b0")]
     pub(crate) arch: String,
-    /// Worker cores per chip, as harvesting leaves them: 64, 72, 80 or 120, 130, 140.
-    /// 64 or 140 if not given.
+    /// Worker cores per chip after harvesting: 64, 72, 80 on Wormhole, 120, 130, 140 on
+    /// Blackhole. Default: 64 or 140.
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<u32>,
     /// Chips in the mesh.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) devices: u32,
-    /// What to run; an unknown name lists the known ones.
+    /// Simulator of the chips.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    pub(crate) backend: Backend,
+    /// Library of ttsim for this architecture, with --backend ttsim.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ttsim_library: Option<PathBuf>,
+    /// Workload to run; an unknown name lists the known ones.
     #[arg(long, value_name = "NAME", default_value = "matmul")]
     pub(crate) workload: String,
-    /// Ops to launch, where the workload lets one choose.
+    /// Number of ops to launch, if the workload allows a choice.
     #[arg(long, value_name = "N")]
     pub(crate) ops: Option<u32>,
-    /// Programs that the DRAM buffers are made for; small counts are raised to 43
-    /// (32 with sums). The workload's own choice if not given, else 1000.
+    /// Number of programs the DRAM buffers can hold; small counts are raised to 43 (32 with
+    /// sums). Default: the workload's own, else 1000.
     #[arg(long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
-    /// Record sum zones, too.
+    /// Also record sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Seed of everything that is random in the simulator.
+    /// Seed of the simulator's random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// What kernels are made of. Object code if not given, where this program was built with it.
+    /// Kind of kernels. Default: object code, if this program was built with it.
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kernels: Option<Kernels>,
-    /// Threads that simulate and compute, one per processor if not given. The results are
-    /// the same for any number.
+    /// Number of threads. Default: one per processor. Results do not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) own: OwnKernelArgs,
 }
 
-/// What kernels are made of.
+/// The user's own kernels, in place of a workload: see docs/kernels.md.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Own kernels (docs/kernels.md)")]
+pub(crate) struct OwnKernelArgs {
+    /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops says how often
+    /// it is launched; default: 1.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel: Option<PathBuf>,
+    /// ELF file of a kernel for NCRISC.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_ncrisc: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 0.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc0: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 1.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc1: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 2.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc2: Option<PathBuf>,
+    /// Runtime arguments of every launch: words in decimal or with 0x.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
+    pub(crate) kernel_args: Vec<u32>,
+    /// Firmware for the Tensix cores instead of this program's: a folder with brisc/brisc.elf
+    /// and so on, as tt-metal builds it. Kernels are linked against it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) firmware: Option<PathBuf>,
+    /// Number of cycles after which a launch is stopped. Default: 100 million.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) cycle_limit: Option<u64>,
+}
+
+impl OwnKernelArgs {
+    /// The files by processor, in the order of their indices.
+    pub(crate) fn files(&self) -> [Option<&PathBuf>; 5] {
+        let [kernel, ncrisc] = [&self.kernel, &self.kernel_ncrisc];
+        [kernel, ncrisc, &self.kernel_trisc0, &self.kernel_trisc1, &self.kernel_trisc2]
+            .map(Option::as_ref)
+    }
+
+    /// Returns true if any file was given.
+    pub(crate) fn has_files(&self) -> bool {
+        self.files().iter().any(Option::is_some)
+    }
+}
+
+/// A word, in decimal or with 0x.
+fn word(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
+}
+
+/// Write the linker scripts for kernels of your own, one per processor.
+///
+/// A script holds all addresses that a kernel shares with the simulator's firmware, so nothing
+/// else has to be linked. See docs/kernels.md.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof sdk sdk
+  kprof sdk sdk --enable-sum-profiling")]
+pub(crate) struct SdkArgs {
+    /// Folder for the scripts: wormhole_b0/brisc.ld and so on.
+    #[arg(value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Scripts for runs with --enable-sum-profiling.
+    #[arg(long)]
+    pub(crate) enable_sum_profiling: bool,
+}
+
+/// Simulator of the chips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// This project's simulator.
+    #[default]
+    Sim,
+    /// Tenstorrent's ttsim: one whole chip, functional, without timing. Needs a kprof built
+    /// with --features ttsim.
+    Ttsim,
+}
+
+/// Kind of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kernels {
-    /// RV32IM object code, executed instruction by instruction with the chip's timing.
+    /// RV32IM object code, interpreted with the chip's timing.
     Riscv,
-    /// Rust functions of this program; faster, costs are estimates.
+    /// Rust functions of this program: faster, with estimated costs.
     Native,
 }
 
-/// Show the tables of an existing profile_log_device.csv or capture.
+/// Show the tables of a device log or capture.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof report generated/profiler/.logs/profile_log_device.csv
@@ -150,44 +243,48 @@ pub(crate) enum Kernels {
   kprof report log.csv --json | jq '.zones[0]'
   zstdcat log.csv.zst | kprof report -")]
 pub(crate) struct ReportArgs {
-    /// The device log, of any version since 2024, or the capture; its content decides. - is a
+    /// Device log of any version since 2024, capture, or folder with tt-metal's logs; - reads a
     /// device log from standard input.
-    #[arg(value_name = "FILE")]
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
     pub(crate) file: PathBuf,
-    /// Which launches, lanes and zones to show, in the terms of `kprof export --help`; may be
-    /// given again to add terms. Launches are shown or left out as a whole.
+    /// Launches, lanes and zones to show, in the terms of `kprof export --help`; repeat to add
+    /// terms. Launches are shown or hidden as a whole.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
 }
 
-/// Write a log or capture as a trace for a viewer, or as a report to look at.
+/// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs, as an
+/// HTML report, or as a Parquet dataset.
 ///
-/// Chips, cores and RISCs become nested tracks with their zones; ops become a track of their
-/// own with arrows to their kernels. Values, events and sums are marks with arguments. Losses
-/// are marks at the place where they happened, and zones without an end are flagged.
+/// Chips, cores and RISCs become nested tracks with their zones; ops get a track of their own
+/// with arrows to their kernels. Values, events and sums are marks with arguments. Losses are
+/// marks at the time they happened; zones without an end are flagged.
 ///
-/// The report is one HTML page that needs no network: ops, core grid, timeline, zones, gaps,
+/// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
 /// losses, clocks.
 ///
-/// The file gets its name only once it is whole: on an error, a full disk or an interrupt
-/// nothing is left under it, and what it held before stays.
+/// The output appears under its name only when it is complete: an error, a full disk or an
+/// interrupt leaves the previous file unchanged.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Filters:
-  Terms with a comma between them; values of one key widen, other keys narrow,
-  != leaves out. Ranges hold both ends, either may be left out.
+  Terms separated by commas. Several values of one key widen the selection, further keys
+  narrow it, != excludes. Ranges include both ends; either end may be omitted.
 
     device=0            chips by number: 0, 0..3, 2..
-    core=1-1..4-8       cores by NoC-0 x-y, one or a rectangle of them
-    risc=brisc,trisc*   BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC; * and ? stand for others
-    op=3..9             programs by number, range, or name if the host gave one: op=Matmul*
+    core=1-1..4-8       cores by NoC-0 x-y: one core or a rectangle
+    risc=brisc,trisc*   BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC; * and ? are wildcards
+    op=3..9             programs by number, range, or the host's op name: op=Matmul*
     zone=Load*          zones, events, values and sums by name; a comma is written \\,
-    signpost=a..b       from the first signpost a to the next b, as the host set them; either
-                        may be left out
+    signpost=a..b       from the host's first signpost a to the next b; either may be omitted
     time=10us..1.5ms    since the start of the trace, in ns, us, ms or s
 
-  What a filter hides is counted in the trace and in what is printed.
+  Hidden items are counted, in the trace and in the printed summary.
 
 Examples:
   kprof export generated/profiler/.logs
@@ -198,36 +295,35 @@ Examples:
   kprof export twice.kprof --run 2 -o second.speedscope.json
   kprof export matmul.kprof --format parquet -o dataset --host node-3
 
-Exit code 0 if the trace is written, 2 if not.")]
+Exit code: 0 if the trace was written, 2 otherwise.")]
 pub(crate) struct ExportArgs {
-    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in; - is a
-    /// device log from standard input.
+    /// Device log, capture, or folder with tt-metal's logs; - reads a device log from standard
+    /// input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, html or parquet. The name of the output tells
-    /// it if not given, and perfetto is written without either.
+    /// perfetto, tracy, chrome, speedscope, folded, html or parquet. Default: inferred from the
+    /// output name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
-    /// The file to write; - for standard output. FILE's name with the format's ending, in the
-    /// current folder, if not given. Of parquet the folder of the dataset, `dataset` if not
-    /// given.
+    /// File to write; - for standard output. Default: FILE's name with the format's extension,
+    /// in the current folder. For parquet: the dataset's folder, by default `dataset`.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Which part to write, such as `device=0,risc=BRISC,op=3..9`; may be given again to
-    /// add terms. `--help` tells all keys.
+    /// Part to write, such as `device=0,risc=BRISC,op=3..9`; repeat to add terms. `--help`
+    /// lists all keys.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
-    /// Which run of a capture that holds several, from 1.
+    /// Number of the run, from 1, if a capture holds several.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// Of parquet: the machine whose chips recorded.
+    /// For parquet: name of the host that owns the chips.
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub(crate) host: String,
-    /// Of parquet: the name of the recording in the dataset; if not given, FILE's name and a
-    /// number made of when the recording began.
+    /// For parquet: name of the recording in the dataset. Default: FILE's name and a number
+    /// derived from the recording's start.
     #[arg(long, value_name = "NAME")]
     pub(crate) recording: Option<String>,
-    /// Print one JSON object about what was written instead of lines.
+    /// Print one JSON object that describes the output.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -235,12 +331,12 @@ pub(crate) struct ExportArgs {
 /// Write tt-metal's reports: ops_perf_results.csv, per_core_op_to_op_times.csv and
 /// cpp_device_perf_report.csv.
 ///
-/// Does what tt-metal's process_ops_logs.py does, in its folders: the ops that the host
-/// announced (tracy_ops_data.csv, tracy_ops_times.csv, or a capture) joined with what the
-/// device recorded (profile_log_device.csv, or cpp_device_perf_report.csv). Without a host the
-/// report is of the device alone. What is missing or broken is listed with file, line and
-/// column, and the rest is written. Known mistakes of tt-metal's scripts are put right unless
-/// --upstream-exact is given; nothing is ever deleted from reports/.
+/// Does what tt-metal's process_ops_logs.py does, in the same folders: joins the host's ops
+/// (tracy_ops_data.csv, tracy_ops_times.csv, or a capture) with the device's records
+/// (profile_log_device.csv or cpp_device_perf_report.csv). Without host files the report covers
+/// the device alone. Missing or broken input is listed with file, line and column; the rest is
+/// written. Known bugs of tt-metal's scripts are fixed unless --upstream-exact is given.
+/// Nothing is ever deleted from reports/.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler
@@ -258,61 +354,61 @@ Output, in OUT:
   .logs/profile_log_device.csv, .logs/zone_src_locations.log,
   .logs/sync_device_info.csv                                        of captures
 
-Exit code 0 if the reports are written, 1 if --fail-on-problems is given and there are some,
-2 if nothing can be written.")]
+Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and there were
+problems, 2 if nothing could be written.")]
 pub(crate) struct OpsArgs {
-    /// A folder with .logs in it, a folder of logs, a profile_log_device.csv, or a capture.
+    /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture.
     #[arg(
         value_name = "FILE",
         env = "TT_METAL_PROFILER_DIR",
         default_value = "generated/profiler"
     )]
     pub(crate) file: PathBuf,
-    /// The artifacts folder to write to: that of FILE if not given.
+    /// Artifacts folder to write to. Default: the folder of FILE.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// A folder in reports/, and part of the names of the files in it.
-    #[arg(short, long, value_name = "NAME")]
+    /// Name of a folder in reports/, also part of the file names.
+    #[arg(short, long, value_name = "NAME", value_parser = parse_name)]
     pub(crate) name_append: Option<String>,
-    /// Put the date and time into folder and names, too.
+    /// Add date and time to the folder and file names.
     #[arg(long)]
     pub(crate) date: bool,
-    /// Leave out what the host recorded.
+    /// Ignore the host's files.
     #[arg(long)]
     pub(crate) device_only: bool,
-    /// Take durations from profile_log_device.csv even where cpp_device_perf_report.csv would
-    /// be taken.
+    /// Take durations from profile_log_device.csv even if cpp_device_perf_report.csv exists.
     #[arg(long)]
     pub(crate) force_legacy_device_logs: bool,
-    /// Take durations from cpp_device_perf_report.csv even where there is a device log.
+    /// Take durations from cpp_device_perf_report.csv even if a device log exists; an error if
+    /// it is missing.
     #[arg(long, conflicts_with = "force_legacy_device_logs")]
     pub(crate) force_perf_report: bool,
-    /// The durations of the device perf report, in the form of tt-metal's
-    /// cpp_device_analyses.json; the usual ones if not given.
+    /// Durations of the device perf report, in the form of tt-metal's cpp_device_analyses.json.
+    /// Default: tt-metal's own.
     #[arg(long, value_name = "JSON")]
     pub(crate) analyses: Option<PathBuf>,
-    /// Write .logs/cpp_device_perf_report.csv, also over one that is there.
+    /// Write .logs/cpp_device_perf_report.csv, replacing an existing one.
     #[arg(long)]
     pub(crate) perf_report: bool,
     /// Do not copy the device log into the report's folder.
     #[arg(long)]
     pub(crate) no_copies: bool,
-    /// Repeat the known mistakes of tt-metal's scripts, to compare with their reports.
+    /// Reproduce the known bugs of tt-metal's scripts, for comparison with their reports.
     #[arg(long)]
     pub(crate) upstream_exact: bool,
-    /// Which launches to report on, in the terms of `kprof export --help`: by device, core,
-    /// RISC, op, time or, of captures, signposts; may be given again to add terms. Of durations
-    /// in cpp_device_perf_report.csv and with --upstream-exact it is not possible.
+    /// Launches to report on, in the terms of `kprof export --help`: by device, core, RISC, op,
+    /// time or, in captures, signposts; repeat to add terms. Not available with
+    /// cpp_device_perf_report.csv and with --upstream-exact.
     #[arg(
         long = "filter",
         value_name = "TERMS",
         conflicts_with_all = ["upstream_exact", "force_perf_report"]
     )]
     pub(crate) filters: Vec<TraceFilter>,
-    /// Which run of a capture that holds several, from 1.
+    /// Number of the run, from 1, if a capture holds several.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// Exit with code 1 if anything was missing or broken.
+    /// Exit with code 1 if any input was missing or broken.
     #[arg(long)]
     pub(crate) fail_on_problems: bool,
     /// Print one JSON object about what was written instead of lines.
@@ -320,7 +416,16 @@ pub(crate) struct OpsArgs {
     pub(crate) json: bool,
 }
 
-/// A format of one file, or a dataset of many.
+/// A name that is one part of a path: it must not lead out of the folder it is put into.
+fn parse_name(text: &str) -> Result<String, String> {
+    let mut parts = Path::new(text).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) if name == text => Ok(text.to_owned()),
+        _ => Err(format!("expected a name without folders, found `{text}`")),
+    }
+}
+
+/// Export format: one file, or a dataset of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExportTarget {
     /// A file.
@@ -341,7 +446,7 @@ impl FromStr for ExportTarget {
     }
 }
 
-/// Write the completions for a shell to standard output.
+/// Write shell completions to standard output.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof completions bash > ~/.local/share/bash-completion/completions/kprof
@@ -353,11 +458,21 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Give a log or capture to a Tracy viewer that connects.
+/// Write the manual pages into a folder.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  kprof man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Folder to write to.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Serve a log or capture to a connecting Tracy viewer.
 ///
-/// Stock viewers and capture tools of Tracy 0.11 to 0.14 are served, each in its own version of
-/// the protocol, and so is Tenstorrent's fork. Cores are GPU contexts and RISCs their lanes;
-/// ops are a thread; events, values, sums and losses are messages.
+/// Serves stock viewers and capture tools of Tracy 0.11 to 0.14, each in its own protocol
+/// version, and Tenstorrent's fork. Cores are GPU contexts with RISCs as lanes; ops are a
+/// thread; events, values, sums and losses are messages.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof serve --tracy matmul.kprof
@@ -365,25 +480,25 @@ pub(crate) struct CompletionsArgs {
   kprof serve --tracy matmul.kprof --fork --listen 127.0.0.1:9000
   kprof serve --tracy matmul.kprof --once & tracy-capture -o matmul.tracy
 
-Without --once viewers are served one after the other until the program is interrupted.
-Exit code 0 if the viewer took everything, 2 if not.")]
+Without --once, viewers are served one after the other until the program is interrupted.
+Exit code: 0 if the viewer received everything, 2 otherwise.")]
 pub(crate) struct ServeArgs {
     /// Speak Tracy's protocol; the only one so far.
     #[arg(long, required = true)]
     pub(crate) tracy: bool,
-    /// A profile_log_device.csv, a capture, or a folder that tt-metal leaves its logs in.
+    /// Device log, capture, or folder with tt-metal's logs.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8086")]
     pub(crate) listen: String,
-    /// Expect viewers of Tenstorrent's fork: it gave numbers 66 and 76 to protocols of its own.
+    /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.
     #[arg(long)]
     pub(crate) fork: bool,
-    /// End after the first viewer.
+    /// Exit after the first viewer.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Which part to give, as for `kprof export`; may be given again to add terms.
+    /// Part to serve, as for `kprof export`; repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
     /// Which run of a capture that holds several, from 1.
@@ -391,7 +506,7 @@ pub(crate) struct ServeArgs {
     pub(crate) run: Option<usize>,
 }
 
-/// Say what is in a capture.
+/// Show what a capture contains.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof info matmul.kprof
@@ -405,9 +520,9 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// Check every byte of a capture and name what is damaged.
+/// Check every byte of a capture and list the damage.
 ///
-/// Exit code 0 if all of it can be used, 1 if something cannot, 2 if it is no capture.
+/// Exit code: 0 if all of it is usable, 1 if some is not, 2 if the file is not a capture.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof check matmul.kprof
@@ -421,20 +536,19 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
-/// How results are shown.
+/// Output options.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ShowArgs {
-    /// Print one JSON object instead of tables; of a capture, one line for each run.
+    /// Print JSON instead of tables: one object, or one line per run of a capture.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Rows shown of each table; 0 shows all.
+    /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,
-    /// Subtract from zones what their own probes and those within cost, as a calibration
-    /// kernel measured it in the same run; ops are shown as recorded.
+    /// Subtract the measured cost of the probes from zone durations; ops are shown as recorded.
     #[arg(long)]
     pub(crate) subtract_probe_cost: bool,
-    /// Exit with code 1 if anything was lost that was not left out on purpose (validate off).
+    /// Exit with code 1 on any unintended loss.
     #[arg(long)]
     pub(crate) fail_on_loss: bool,
 }

@@ -1,4 +1,4 @@
-//! What this program does while it runs a mesh, as zones on the mesh's own host clock.
+//! Zones of this program's own work while it runs a mesh, on the mesh's host clock.
 
 use host_reader::{
     host::{HostRecorder, HostRecorderOptions, HostSource},

@@ -8,7 +8,7 @@ use host_reader::{
     analysis::{KindCount, Op, Report, SubtractedProbeCost, SumStatistics, ZoneStatistics},
     export::HiddenLaunches,
     host::HostRecording,
-    ledger::{LossCause, LossLedger},
+    ledger::{LossCause, LossLedger, UncountedSource},
     readout::Readout,
 };
 use serde::Serialize;
@@ -39,14 +39,14 @@ pub(crate) struct Document<'a> {
     ops: &'a [Op],
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
-    /// What was subtracted from `zones`, if anything was.
+    /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
-    /// What `--filter` took out, if it was given.
+    /// Counts of what `--filter` removed, if given.
     filtered_out: Option<&'a FilteredOut>,
 }
 
-/// What a filter took out.
+/// Counts of what a filter removed.
 #[derive(Serialize)]
 pub(crate) struct FilteredOut {
     #[serde(flatten)]
@@ -91,6 +91,8 @@ struct Lost {
     validate_off: u64,
     other: u64,
     is_lower_bound: bool,
+    /// Why more may be lost than is known, if a source of the records does not count.
+    uncounted: Vec<&'static str>,
 }
 
 /// One entry of the ledger.
@@ -108,9 +110,12 @@ struct Loss {
     sums: u64,
     unknown_markers: u64,
     is_lower_bound: bool,
+    runs: u64,
+    first_run_host_id: Option<u32>,
+    last_run_host_id: Option<u32>,
 }
 
-/// What the threads of the host recorded, in short.
+/// Counts of the events recorded by the host's threads.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct HostCounts {
     host_events: u64,
@@ -136,7 +141,7 @@ impl HostCounts {
     }
 }
 
-/// What the report does not know itself.
+/// Data of the run that a report does not contain.
 pub(crate) struct Source<'a> {
     pub(crate) arch: &'a str,
     pub(crate) devices: usize,
@@ -145,7 +150,7 @@ pub(crate) struct Source<'a> {
     pub(crate) kernels: Option<&'a str>,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
-    /// What is known of the host beside its chips.
+    /// Counts of the host's events.
     pub(crate) host: HostCounts,
 }
 
@@ -205,7 +210,9 @@ fn lost(losses: &LossLedger) -> Lost {
     let validate_off = of(LossCause::ValidateOff);
     let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
     let other = total.record_count().saturating_sub(named);
-    Lost { l1_full, dram_full, validate_off, other, is_lower_bound: total.is_lower_bound }
+    let uncounted = losses.uncounted().map(UncountedSource::label).collect();
+    let is_lower_bound = total.is_lower_bound;
+    Lost { l1_full, dram_full, validate_off, other, is_lower_bound, uncounted }
 }
 
 fn losses_of(losses: &LossLedger) -> Vec<Loss> {
@@ -224,6 +231,9 @@ fn losses_of(losses: &LossLedger) -> Vec<Loss> {
             sums: totals.sums,
             unknown_markers: totals.unknown_markers,
             is_lower_bound: totals.is_lower_bound,
+            runs: totals.runs,
+            first_run_host_id: totals.programs.map(|span| span.first.0),
+            last_run_host_id: totals.programs.map(|span| span.last.0),
         })
         .collect()
 }

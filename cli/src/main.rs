@@ -13,8 +13,10 @@ mod json;
 mod output;
 mod progress;
 mod recording;
+mod simulated_files;
 mod tables;
 mod watermark;
+mod wrong_file;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -8,10 +8,9 @@ use crate::{
     tables::Tables,
 };
 use host_reader::{
-    analysis::{Report, TileOrigins},
+    analysis::Report,
     export::{HiddenLaunches, TraceFilter},
     readout::Readout,
-    timeline::Timeline,
 };
 use std::{
     io::{BufWriter, Write},
@@ -21,31 +20,25 @@ use std::{
 /// A readout with all figures computed from it.
 pub(crate) struct Findings {
     readout: Readout,
-    timeline: Timeline,
     report: Report,
-    /// What a filter took out, and how many rows of zones and sums.
+    /// Counts of what a filter removed, rows of zones and sums included.
     filtered: Option<FilteredOut>,
 }
 
 impl Findings {
-    /// Pairs and computes.
+    /// Computes every figure.
     ///
     /// # Errors
-    /// If the cost of probes is to be subtracted and nobody has measured it.
-    pub(crate) fn new(
-        readout: Readout,
-        origins: &TileOrigins,
-        show: ShowArgs,
-    ) -> Result<Self, Failure> {
+    /// If the cost of probes is to be subtracted and was not measured.
+    pub(crate) fn new(readout: Readout, show: ShowArgs) -> Result<Self, Failure> {
         let _busy = Busy::new("computing figures");
-        let timeline = Timeline::of_readout(&readout);
         let costs = &readout.probe_costs;
         let report = match show.subtract_probe_cost {
-            false => Report::new(&readout, &timeline, origins),
+            false => Report::new(&readout),
             true if costs.is_empty() => return Err(Failure::Sentence(NOT_CALIBRATED.to_owned())),
-            true => Report::without_probe_cost(&readout, &timeline, origins, costs),
+            true => Report::without_probe_cost(&readout, costs),
         };
-        Ok(Self { readout, timeline, report, filtered: None })
+        Ok(Self { readout, report, filtered: None })
     }
 
     /// Leaves out the rows of zones and sums that are not wanted; launches were taken out
@@ -62,7 +55,7 @@ impl Findings {
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 
-    /// Shows everything; the exit code tells of losses if that was asked for.
+    /// Shows everything; the exit code reports losses if requested.
     pub(crate) fn show(
         &self,
         title: &str,
@@ -89,7 +82,7 @@ impl Findings {
     }
 
     fn tables(&self) -> Tables<'_> {
-        let kept = self.readout.anomalies.kept().iter().chain(self.timeline.anomalies.kept());
+        let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
         let anomalies = kept.filter(|anomaly| !anomaly.kind.is_repair()).collect();
         let Readout { losses, watermarks, .. } = &self.readout;
         Tables { report: &self.report, losses, watermarks, anomalies }

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// How often a sign of life is given.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Says what is being done, for work whose steps nobody counts, until this is dropped.
+/// Message that names the work in progress until it is dropped, for work without steps.
 pub(crate) struct Busy {
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }

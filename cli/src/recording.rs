@@ -19,10 +19,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which capture is written.
+/// The capture to write.
 pub(crate) struct CaptureTarget {
     pub(crate) path: PathBuf,
-    /// Whether a capture that exists is continued.
+    /// True if an existing capture is continued.
     pub(crate) append: bool,
 }
 
@@ -128,7 +128,7 @@ impl Recording {
     /// Captures what the host recorded of itself.
     pub(crate) fn capture_host(&mut self, recorder: &HostRecorder) -> Result<(), Failure> {
         if let MeshReader::Capturing { reader, .. } = &mut self.reader {
-            let written = recorder.take_into(reader.writer_mut());
+            let written = reader.writer_mut().append_recorder(recorder);
             written.map_err(|error| Failure::from_error(&error))?;
         }
         Ok(())

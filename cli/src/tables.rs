@@ -8,13 +8,13 @@ use host_reader::{
     },
     anomaly::Anomaly,
     lane::LaneId,
-    ledger::{LossCause, LossLedger, LossTotals},
+    ledger::{LossCause, LossLedger, LossTotals, UncountedSource},
     probe_cost::ProbeCostRow,
     read::Watermarks,
 };
 use std::{collections::BTreeMap, io::Write};
 
-/// What the tables are made of.
+/// Data shown in the tables.
 pub(crate) struct Tables<'a> {
     pub(crate) report: &'a Report,
     pub(crate) losses: &'a LossLedger,
@@ -64,15 +64,23 @@ impl Tables<'_> {
     }
 
     fn write_losses(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let uncounted: Vec<_> = self.losses.uncounted().map(UncountedSource::label).collect();
+        let uncounted = uncounted.join("; ");
         if self.losses.is_empty() {
-            return writeln!(out, "Lost: nothing");
+            return match uncounted.as_str() {
+                "" => writeln!(out, "Lost: nothing"),
+                reason => writeln!(out, "Lost: unknown; {reason}"),
+            };
         }
         let total = self.losses.total();
         writeln!(out, "Lost: {}\n", describe(&total))?;
+        if !uncounted.is_empty() {
+            writeln!(out, "More may be lost: {uncounted}\n")?;
+        }
         let groups = loss_groups(self.losses);
         let mut table = table(&[
-            "cause", "chip", "RISC", "programs", "cores", "zones", "data", "events", "sums",
-            "unknown",
+            "cause", "chip", "RISC", "programs", "cores", "runs", "zones", "data", "events",
+            "sums", "markers",
         ]);
         for (key, group) in groups.iter().take(rows) {
             table.add_row(group.cells(key));
@@ -191,7 +199,7 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
     write_table(&table, sums.len(), rows, out)
 }
 
-/// What was subtracted from the zones, and where that went wrong.
+/// Writes the probe costs subtracted from the zones, and where that failed.
 fn write_probe_cost(
     subtracted: &SubtractedProbeCost,
     rows: usize,
@@ -257,6 +265,8 @@ struct LossGroup {
     totals: LossTotals,
     cores: std::collections::BTreeSet<host_reader::mesh::Noc0Coord>,
     programs: std::collections::BTreeSet<Option<u32>>,
+    /// The first and the last of the launches among which those are that lost something.
+    spans: std::collections::BTreeSet<(u32, u32)>,
 }
 
 impl LossGroup {
@@ -268,8 +278,9 @@ impl LossGroup {
             cause.label().to_owned(),
             chip_id.to_string(),
             risc.label().to_owned(),
-            program_ranges(&self.programs),
+            program_ranges(&self.programs, &self.spans),
             self.cores.len().to_string(),
+            if totals.runs == 0 { String::new() } else { grouped(totals.runs) },
         ];
         cells.extend(counts.map(|count| bounded(count, totals.is_lower_bound)));
         cells
@@ -283,16 +294,28 @@ fn loss_groups(losses: &LossLedger) -> BTreeMap<LossGroupKey, LossGroup> {
         let group = groups.entry((key.cause, chip_id, risc)).or_default();
         group.totals.add(*totals);
         group.cores.insert(core);
-        group.programs.insert(key.program.map(wire::RunHostId::base));
+        match (key.program, totals.programs) {
+            (None, Some(span)) => {
+                group.spans.insert((span.first.base(), span.last.base()));
+            }
+            (program, _) => {
+                group.programs.insert(program.map(wire::RunHostId::base));
+            }
+        }
     }
     groups
 }
 
-/// Program ids as ranges, such as `1001..1400` or `5..1400 by 5`; at most three of them.
-fn program_ranges(programs: &std::collections::BTreeSet<Option<u32>>) -> String {
+/// Program ids as ranges, such as `1001..1400` or `5..1400 by 5`, and spans of launches of which
+/// only some lost anything, such as `among 7..9`; at most three of them.
+fn program_ranges(
+    programs: &std::collections::BTreeSet<Option<u32>>,
+    spans: &std::collections::BTreeSet<(u32, u32)>,
+) -> String {
     const SHOWN: usize = 3;
     let known: Vec<u32> = programs.iter().copied().flatten().collect();
     let mut ranges = ranges_of(&known);
+    ranges.extend(spans.iter().map(|(first, last)| format!("among {first}..{last}")));
     let hidden = ranges.len().saturating_sub(SHOWN);
     ranges.truncate(SHOWN);
     if hidden > 0 {
@@ -423,15 +446,16 @@ fn write_table(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn program_ids_are_shown_as_ranges() {
         let ids = |ids: &[u32]| ids.iter().copied().map(Some).collect();
-        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7])), "1..3, 7");
-        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20])), "5..20 by 5");
-        assert_eq!(program_ranges(&ids(&[3, 9])), "3, 9");
-        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20])), "1, 4, 6, 2 more");
-        assert_eq!(program_ranges(&[None, Some(4)].into()), "4, unknown");
+        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7]), &BTreeSet::new()), "1..3, 7");
+        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20]), &BTreeSet::new()), "5..20 by 5");
+        assert_eq!(program_ranges(&ids(&[3, 9]), &BTreeSet::new()), "3, 9");
+        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20]), &BTreeSet::new()), "1, 4, 6, 2 more");
+        assert_eq!(program_ranges(&[None, Some(4)].into(), &BTreeSet::new()), "4, unknown");
     }
 
     #[test]

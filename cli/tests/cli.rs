@@ -37,7 +37,7 @@ fn the_demo_shows_ops_and_zones_and_leaves_a_log() {
     for wanted in ["matmul on wormhole_b0", "BRISC-KERNEL", "LoadData", "Lost: nothing"] {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }
-    let log = folder.path().join("generated/profiler/.logs/profile_log_device.csv");
+    let log = folder.path().join("generated/kprof/.logs/profile_log_device.csv");
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.starts_with("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n"));
 }
@@ -151,7 +151,7 @@ fn no_number_of_threads_changes_a_result() {
         let args = ["run", "--ops", "2", "--rows", "0", "--threads", threads];
         let output = kprof(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0));
-        let log = folder.path().join("generated/profiler/.logs/profile_log_device.csv");
+        let log = folder.path().join("generated/kprof/.logs/profile_log_device.csv");
         (output.stdout, std::fs::read(log).unwrap())
     };
     let one = run("1");
@@ -263,7 +263,7 @@ fn a_run_subtracts_as_the_report_of_its_capture_does() {
     for field in ["zones", "probe_cost", "ops", "kept"] {
         assert_eq!(run[field], report[field], "{field}");
     }
-    let log = "generated/profiler/.logs/profile_log_device.csv";
+    let log = "generated/kprof/.logs/profile_log_device.csv";
     let refused = kprof(folder.path(), &["report", log, "--subtract-probe-cost"]);
     assert_refused(&refused, "cannot subtract the cost of probes: nobody has measured it");
 }

@@ -147,10 +147,36 @@ fn shells_learn_the_commands() {
 }
 
 #[test]
+fn manual_pages_are_written_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(kprof(folder.path(), &["man", "man1"]).status.code(), Some(0));
+    let page = std::fs::read_to_string(folder.path().join("man1/kprof-export.1")).unwrap();
+    assert!(page.contains(".TH kprof-export 1") && page.contains("Ranges include both ends"));
+    assert!(folder.path().join("man1/kprof.1").exists());
+}
+
+#[test]
+fn every_command_explains_itself_at_length() {
+    let folder = tempfile::tempdir().unwrap();
+    for (command, sentence) in [
+        ("check", "Exit code: 0 if all of it is usable"),
+        ("diff", "Significance is adjusted"),
+        ("export", "appears under its name only when it is complete"),
+        ("ops", "Nothing is ever deleted"),
+        ("perf", "One file per host"),
+        ("serve", "Tenstorrent's fork"),
+    ] {
+        let help = stdout(&kprof(folder.path(), &[command, "--help"]));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        assert!(help.contains(&sentence.to_lowercase()), "{command}: {help}");
+    }
+}
+
+#[test]
 fn the_examples_of_the_help_are_there_to_be_copied() {
     let folder = tempfile::tempdir().unwrap();
     let help = stdout(&kprof(folder.path(), &["export", "--help"]));
-    for wanted in ["kprof export generated/profiler/.logs", "core=1-1..4-8", "Exit code 0"] {
+    for wanted in ["kprof export generated/profiler/.logs", "core=1-1..4-8", "Exit code: 0"] {
         assert!(help.contains(wanted), "{wanted} is missing in\n{help}");
     }
 }

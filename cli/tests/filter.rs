@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use host_reader::{
-    analysis::{TileOrigins, ops_of},
+    analysis::ops_of,
     capture::{Capture, CaptureWriter, Overrides},
     host::{HostRecorder, HostRecorderOptions},
     sync::SyncOptions,
@@ -57,14 +57,14 @@ fn set_signposts(path: &Path) {
         clock: Some(Arc::new(move || of_recorder.load(Ordering::Relaxed))),
         ..HostRecorderOptions::default()
     });
-    let ops = ops_of(&run.readout, &TileOrigins::default());
+    let ops = ops_of(&run.readout);
     let begin = |id| ops.iter().find(|op| (op.chip_id, op.run_host_id >> 10) == (0, id)).unwrap();
     for (name, op) in [("start", 2), ("stop", 5)] {
         let cycle = begin(op).firmware.unwrap().start_cycle;
         now.store(u64::try_from(chip.to_host_ns(cycle).ns).unwrap() - 300, Ordering::Relaxed);
         recorder.signpost(name, None);
     }
-    recorder.take_into(&mut CaptureWriter::append_to(path).unwrap()).unwrap();
+    CaptureWriter::append_to(path).unwrap().append_recorder(&recorder).unwrap();
 }
 
 /// Chips and program numbers of the ops of a report.

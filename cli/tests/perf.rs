@@ -68,7 +68,7 @@ impl Question {
     }
 }
 
-/// What a program says: table, ops and summary.
+/// Output of a program: table, ops and summary.
 struct Answer {
     table: String,
     ops: Rows,
@@ -261,7 +261,7 @@ fn mesh_of_two(folder: &Path, host: usize) -> PathBuf {
     path
 }
 
-/// What a piece of advice is about, in the words of the package and in ours.
+/// Subjects of advice, each with the package's wording and ours.
 const SUBJECTS: [(&str, &str, &str); 5] = [
     ("memory", "If possible place input 0 in L1", "Place input 0 in L1"),
     ("program config", "No program_config specified", "Give a program_config"),
@@ -405,8 +405,8 @@ fn wrong_files_and_words_are_refused_in_a_sentence() {
     let path = capture(SAMPLES[4]);
     let sample = path.to_str().unwrap();
     for (args, sentence) in [
-        (vec![log.to_str().unwrap()], "expected titles with a column `OP CODE`"),
-        (vec!["absent.csv"], "cannot open absent.csv"),
+        (vec![log.to_str().unwrap()], "found a device log, "),
+        (vec!["absent.csv"], "at absent.csv, found nothing there"),
         (vec![sample, "--arch", "quasar"], "choose from wormhole"),
         (vec![sample, "--id-range", "x"], "expected 5-10, 31- or -12"),
     ] {

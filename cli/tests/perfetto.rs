@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use host_reader::{
-    analysis::{TileOrigins, ops_of},
+    analysis::ops_of,
     capture::{Capture, CaptureWriter, Overrides},
     host::{HostRecorder, HostRecorderOptions, HostSource},
     readout::Readout,
@@ -61,7 +61,7 @@ fn rows(engine: &Path, trace: &Path, queries: &[&str]) -> Vec<Vec<Value>> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the capture holds, on one clock per chip, by a way that shares nothing with exports.
+/// Reads the capture, on one clock per chip, with code that exports do not use.
 fn capture_readout(path: &Path) -> Readout {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
@@ -158,7 +158,7 @@ fn check_points(found: &[Value], readout: &Readout) {
 }
 
 fn check_ops(found: &[Value], readout: &Readout, name: &str) {
-    let mut ops = ops_of(readout, &TileOrigins::default());
+    let mut ops = ops_of(readout);
     ops.sort_by_key(|op| (op.run_host_id, op.kernel.map(|kernel| kernel.start_cycle)));
     let expected: Vec<_> = ops
         .iter()
@@ -276,7 +276,7 @@ fn add_host_events(path: &Path) -> u64 {
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
     let clock = run.samples.fit(&SyncOptions::default().fit);
     clock.tile_origins(&run.readout).align(&mut run.readout);
-    let op = ops_of(&run.readout, &TileOrigins::default())[0].firmware.unwrap();
+    let op = ops_of(&run.readout)[0].firmware.unwrap();
     let chip = clock.reference_clock(run.readout.devices[0].chip.chip_id).unwrap();
     let [start, end] = [op.start_cycle, op.end_cycle]
         .map(|cycle| u64::try_from(chip.to_host_ns(cycle).ns).unwrap());
@@ -292,7 +292,7 @@ fn add_host_events(path: &Path) -> u64 {
     now.store(end + 2000, Ordering::Relaxed);
     recorder.message(&ENQUEUE, "an op has run");
     drop(zone);
-    recorder.take_into(&mut CaptureWriter::append_to(path).unwrap()).unwrap();
+    CaptureWriter::append_to(path).unwrap().append_recorder(&recorder).unwrap();
     end - start + 3000
 }
 

@@ -4,11 +4,12 @@
 //! loads in flight cost hardly more than one. All stores come after the loads. And a
 //! close asks nothing: its words were set aside when its zone was opened.
 //!
-//! What happens when nothing fits is out of line, in [`crate::loss`].
+//! A record that finds no room adds one to a word of the control vector, of its kind and of this
+//! RISC, and nothing else.
 
 use crate::{
     port::{ClockWords, Port},
-    state::{CLOSED, FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, bytes, word_count},
+    state::{FIRST_OPTIONAL_BYTES, State, bytes, offset},
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
@@ -33,20 +34,15 @@ impl State {
     #[inline(always)]
     #[must_use = "a zone that found no room must not be closed"]
     pub fn open_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) -> bool {
-        const START_AND_END: i32 = bytes(2 * marker::MARKER_WORDS);
-        // What the clock's latency can hide comes behind its loads: the check for room. What
-        // would wait for them comes before: the loads from local RAM.
-        let (room, place) = (self.room, self.cursor);
-        let now = port.now();
-        let left = room - START_AND_END;
-        if left < headroom(port, DISPATCH_HEADROOM) {
-            self.lose(LossKind::Zone);
-            return false;
-        }
-        self.room = left;
-        self.cursor = place.wrapping_add(MARKER_BYTES);
-        write_marker(port, place, Header::prefix(PacketKind::ZoneStart, id), now);
-        true
+        const START: Reservation = Reservation {
+            room: bytes(2 * marker::MARKER_WORDS),
+            words: marker::MARKER_WORDS,
+            headroom: DISPATCH_HEADROOM,
+            is_zone: true,
+        };
+        let prefix = Header::prefix(PacketKind::ZoneStart, id);
+        let place = self.reserve(port, START, prefix, LossKind::Zone);
+        place.is_some()
     }
 
     /// Closes a zone for which [`State::open_zone`] has returned `true`.
@@ -62,125 +58,138 @@ impl State {
     #[inline(always)]
     pub fn record_data<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         const KIND: PacketKind = PacketKind::TimestampedData;
-        if !self.take(bytes(KIND.record_words()), headroom(port, METADATA_HEADROOM)) {
-            return self.lose(LossKind::Data);
+        const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
+        let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
+        if let Some(place) = place {
+            write_data(port, place, data);
         }
-        let place = self.append_header(port, Header::prefix(KIND, id), KIND.record_words());
-        write_data(port, place, data);
     }
 
     /// Records 128 bits of data.
     #[inline(always)]
     pub fn record_data_16b<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: [u64; 2]) {
         const KIND: PacketKind = PacketKind::TimestampedData16B;
-        if !self.take(bytes(KIND.record_words()), headroom(port, METADATA_HEADROOM)) {
-            return self.lose(LossKind::Data);
+        const DATA: Reservation = Reservation::of(KIND, METADATA_HEADROOM);
+        let place = self.reserve(port, DATA, Header::prefix(KIND, id), LossKind::Data);
+        if let Some(place) = place {
+            write_data(port, place, data[0]);
+            write_data(port, place.wrapping_add(8), data[1]);
         }
-        let place = self.append_header(port, Header::prefix(KIND, id), KIND.record_words());
-        write_data(port, place, data[0]);
-        write_data(port, place.wrapping_add(8), data[1]);
     }
 
     /// Records an event.
     #[inline(always)]
     pub fn record_event<P: Port + ?Sized>(&mut self, port: &mut P, event: u16) {
-        const EVENT: i32 = bytes(marker::MARKER_WORDS);
-        if !self.take(EVENT, headroom(port, DISPATCH_HEADROOM)) {
-            return self.lose(LossKind::Event);
-        }
-        self.append_marker(port, Header::prefix(PacketKind::TimestampedEvent, ZoneId(event)));
+        const KIND: PacketKind = PacketKind::TimestampedEvent;
+        const EVENT: Reservation = Reservation::of(KIND, DISPATCH_HEADROOM);
+        let _ = self.reserve(port, EVENT, Header::prefix(KIND, ZoneId(event)), LossKind::Event);
     }
 
-    /// Whether `words` more words of an ordinary record fit.
+    /// Writes a record's marker if there is room, else counts the record; returns the place of
+    /// what follows the marker.
+    #[inline(always)]
+    fn reserve<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        record: Reservation,
+        prefix: u32,
+        kind: LossKind,
+    ) -> Option<u32> {
+        // What the clock's latency can hide comes behind its loads: the check for room. What
+        // would wait for them comes before: the loads from local RAM.
+        let (place, room) = (self.next(), self.room());
+        let now = port.now();
+        let left = room - record.room;
+        if left < headroom(port, record.headroom) {
+            port.count_loss(kind);
+            return None;
+        }
+        self.set_next(place.wrapping_add(offset(record.words)));
+        self.set_room(left);
+        if record.is_zone {
+            write_marker(port, place, prefix, now);
+        } else {
+            let now = port.await_masked(now);
+            port.store(place, prefix | now.high);
+            port.store(place.wrapping_add(4), now.low);
+        }
+        Some(place.wrapping_add(MARKER_BYTES))
+    }
+
+    /// Returns true if `words` more words of an ordinary record fit.
     #[must_use]
     pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
-        let room = self.room - headroom(port, DISPATCH_HEADROOM);
+        let room = self.room() - headroom(port, DISPATCH_HEADROOM);
         u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
     /// Takes `size` bytes of room if afterwards `headroom` bytes are left.
     #[inline(always)]
     pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
-        let left = self.room - size;
+        let left = self.room() - size;
         if left < headroom {
             return false;
         }
-        self.room = left;
+        self.set_room(left);
         true
     }
 
     /// Appends a marker for which room has been taken.
     #[inline(always)]
     pub(crate) fn append_marker<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32) {
-        self.append_header(port, prefix, marker::MARKER_WORDS);
-    }
-
-    /// Appends the marker of a record of `words` words; returns the place of what follows.
-    #[inline(always)]
-    fn append_header<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32, words: usize) -> u32 {
-        // The cursor first: a load from local RAM behind those of the clock waits for them.
-        let place = self.cursor;
+        // The next place first: a load from local RAM behind those of the clock waits for them.
+        let place = self.next();
         let now = port.now();
-        self.cursor = place.wrapping_add(bytes(words).cast_unsigned());
+        self.set_next(place.wrapping_add(MARKER_BYTES));
         write_marker(port, place, prefix, now);
-        place.wrapping_add(MARKER_BYTES)
     }
 
     /// Appends two words for which room has been taken.
     pub(crate) fn append_pair<P: Port + ?Sized>(&mut self, port: &mut P, [high, low]: [u32; 2]) {
-        let place = self.cursor;
-        self.cursor = place.wrapping_add(8);
+        let place = self.next();
+        self.set_next(place.wrapping_add(8));
         port.store(place, high);
         port.store(place.wrapping_add(4), low);
     }
 
-    /// Fills up to a multiple of the push alignment; returns the words to push.
-    ///
-    /// The cursor stays, so that the end of an open zone takes the padding's place.
-    #[inline(always)]
-    pub(crate) fn pad<P: Port + ?Sized>(&self, port: &mut P, vector: u32) -> u32 {
-        let place = self.cursor;
-        let words = place.wrapping_sub(vector) >> 2;
-        if words.is_multiple_of(PUSH_ALIGN_WORDS) {
-            return words;
-        }
-        port.store(place, marker::EMPTY_HEADER);
-        port.store(place.wrapping_add(4), 0);
-        words.wrapping_add(2)
-    }
-
-    /// Empties the optional part; the ends of open zones keep their words.
-    #[inline(always)]
-    pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P, vector: u32) {
-        let first = vector.wrapping_add(FIRST_OPTIONAL_BYTES);
-        let mut room = port.opaque(OPTIONAL_BYTES.cast_unsigned()).cast_signed();
-        // Before the first launch no zone is open.
-        if self.cursor != 0 {
-            room = (self.room & !CLOSED) + self.cursor.wrapping_sub(first).cast_signed();
-        }
-        self.room = room;
-        self.cursor = first;
-    }
-
-    /// Closes the room, so that every probe counts a loss.
-    #[inline(always)]
-    pub(crate) fn close_room(&mut self) {
-        self.room |= CLOSED;
+    /// Empties the optional part, once it has left; the ends of open zones keep their words.
+    pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
+        let first = port.own_vector().wrapping_add(FIRST_OPTIONAL_BYTES);
+        let freed = self.next().wrapping_sub(first).cast_signed();
+        self.set_room(self.room() + freed);
+        self.set_next(first);
     }
 
     /// The rule of dispatch kernels: push once only the headroom is left.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
-        if self.cursor.wrapping_sub(port.vector_place(port.risc_index()))
-            >= NEARLY_FULL.cast_unsigned()
-        {
+        if self.next().wrapping_sub(port.own_vector()) >= NEARLY_FULL.cast_unsigned() {
             self.quick_push(port);
         }
     }
 }
 
-const MARKER_BYTES: u32 = word_count(marker::MARKER_WORDS) * 4;
-const PUSH_ALIGN_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);
+/// Room that a record takes in the ring.
+#[derive(Clone, Copy)]
+struct Reservation {
+    /// Bytes of room, those of what comes later included.
+    room: i32,
+    /// Words that are written now.
+    words: usize,
+    /// Bytes that must be left in a dispatch kernel.
+    headroom: i32,
+    /// True if a second marker will follow, so that the compiler keeps what both need.
+    is_zone: bool,
+}
+
+impl Reservation {
+    const fn of(kind: PacketKind, headroom: i32) -> Self {
+        let words = kind.record_words();
+        Self { room: bytes(words), words, headroom, is_zone: false }
+    }
+}
+
+const MARKER_BYTES: u32 = offset(marker::MARKER_WORDS);
 const DISPATCH_HEADROOM: i32 = bytes(DISPATCH_HEADROOM_WORDS);
 const METADATA_HEADROOM: i32 = bytes(DISPATCH_METADATA_HEADROOM_WORDS);
 

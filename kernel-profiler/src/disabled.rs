@@ -1,5 +1,5 @@
-//! What the macros call when the profiler is switched off: nothing happens, and closures
-//! are not called, so that arguments cost nothing.
+//! Functions that the macros call when the profiler is switched off: they do nothing and call no
+//! closures, so that arguments cost nothing.
 //!
 //! Its twin `probe.rs` has the same names.
 
@@ -53,7 +53,7 @@ pub fn record_event(_: impl FnOnce() -> u16) {}
 
 /// Does nothing.
 #[inline(always)]
-pub fn validate(_: impl FnOnce() -> bool) {}
+pub fn validate<E: Into<u32>>(_: impl FnOnce() -> E) {}
 
 /// Does nothing.
 #[inline(always)]

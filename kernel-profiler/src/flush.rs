@@ -1,116 +1,68 @@
 //! Getting markers from L1 to DRAM: at the end of a launch, or in the middle of one.
 //!
 //! The order is always the same: words leave L1, DRAM acknowledges them, and only then
-//! do control words say that they are there.
+//! do control words say that they are there. What is waited for ends within a bound, and what
+//! did not come by then is counted.
 
 use crate::{
-    lane::{self, CONTROL, DEVICE_END, HOST_END, NEXT_END},
-    loss, names,
-    port::Port,
+    lane::{self, CONTROL, DEVICE_END, HOST_END, LATE_RUNS, Lanes, REFUSED_MARKERS, REFUSED_RUNS},
+    names,
+    port::{Port, SavedRegisters},
     state::{State, bytes, offset, word_count},
 };
-use wire::{Header, PacketKind, ZoneId, loss::TRAILER_WORDS, marker, vector};
+use wire::{
+    Header, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, run::ID_LL, vector,
+};
 
 /// Words of a run without optional markers.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
+/// How often the aggregating RISC looks for the run of a RISC that has not published it yet. Some
+/// ten cycles each time; a subordinate that says first that it is done needs some hundred.
+pub const PUBLICATION_POLLS: u32 = 4096;
+
 impl State {
-    /// Pushes the vector of every RISC that has published one.
+    /// Pushes the vector of every RISC that has published one: all of it, or the guaranteed
+    /// part, or nothing, whatever the lane can take. `own_words` are those of this RISC's run.
     ///
-    /// Not while the NoC holds a linked transaction. Then everything stays as it is, for the
-    /// next launch to push.
-    #[inline(never)]
-    pub(crate) fn push_published<P: Port + ?Sized>(&mut self, port: &mut P) {
-        if port.is_linked() {
-            return;
-        }
-        port.begin_pushes(self.lanes.bank);
-        let mut risc_index = 0;
-        loop {
-            self.push_run(port, risc_index);
-            risc_index += 1;
-            if risc_index == port.risc_count() {
-                break;
-            }
-        }
-        port.wait_for_pushes();
-        let control = port.opaque(port.control_place(0));
-        let mut core = control;
-        let mut left = port.opaque(lane::index_word(port.risc_count()));
-        loop {
-            let lane_end = port.load(core + NEXT_END);
-            if lane_end != 0 {
-                port.store(core + HOST_END, lane_end - HANDLED);
-                port.store(core + DEVICE_END, 0);
-            }
-            core += 4;
-            left -= 1;
-            if left == 0 {
-                break;
-            }
-        }
-        let runs = port.load(control + offset(CONTROL.run_counter));
-        port.store(control + offset(CONTROL.run_counter), runs.wrapping_add(1));
-        port.store(control + offset(CONTROL.profiler_done), 1);
-    }
-
-    /// Pushes the run of a RISC, if it has published one: all of it, or the guaranteed part, or
-    /// nothing, whatever the lane can take. Leaves [`HANDLED`] and the lane's new end in
-    /// [`wire::control::ext::NEXT_END`], or 0 without a run.
-    ///
-    /// A function of its own that calls none, so that it has most registers to itself and saves
-    /// few.
-    #[inline(never)]
-    fn push_run<P: Port + ?Sized>(&mut self, port: &mut P, risc_index: usize) {
-        let core = port.control_place(risc_index);
-        let words = port.load(core + DEVICE_END);
-        port.store(core + NEXT_END, 0);
-        if words != 0 {
-            // The end comes from another RISC's hands; nonsense stays near the vector.
-            let lane_end = self.push_words(port, risc_index, words & WORDS_MASK);
-            port.store(core + NEXT_END, lane_end.wrapping_add(HANDLED));
-        }
-    }
-
-    /// Pushes a run of so many words; returns the lane's new end.
-    ///
-    /// The usual case is that nothing was lost and all of it fits. Otherwise the losses go
-    /// into a trailer behind the run, or into the loss log if there is no room for both. The
-    /// trailer is written over the run's optional part, once that has left.
+    /// Rare cases are behind the loop, in functions of their own, so that the loop has all
+    /// registers to itself.
     #[inline(always)]
-    fn push_words<P: Port + ?Sized>(
-        &mut self,
-        port: &mut P,
-        risc_index: usize,
-        mut words: u32,
-    ) -> u32 {
-        let core = port.control_place(risc_index);
-        let vector = port.opaque(port.vector_place(risc_index));
-        let lane = port.opaque(self.lanes.address(risc_index, 0));
-        let limit = self.lanes.limit(port, core);
-        let mut end = port.load(core + HOST_END);
-        let left = loss::left_behind(port, core, vector);
-        // Of the trailer that follows; 0 where none does.
-        let mut tag = 0;
-        if left[0] | left[1] | left[2] != 0 || end.wrapping_add(words) > limit {
-            (words, tag) = self.take_losses(port, (risc_index, vector), left, words, (end, limit));
-            if words == 0 {
-                self.log_launch(port, core, vector);
-                return end;
+    pub(crate) fn push_published<P: Port + ?Sized>(port: &mut P, control: u32, own_words: u32) {
+        let lanes = Lanes::of(port, control);
+        let pushes = port.begin_pushes(lanes.bank);
+        let mut runs = published_runs(port, control, own_words);
+        let mut vector = port.opaque(port.vector_place(0));
+        let mut lane = lanes.first_address;
+        let stride = lanes.words << 2;
+        let (mut refused, mut sent, mut is_stuck) = (0, 0, false);
+        for run in &mut runs {
+            let padded = padded(run.words);
+            let taken = what_fits(padded, run.end, lanes.words);
+            refused |= padded ^ taken;
+            if taken != 0 {
+                if !port.push(pushes, vector, taken, lane.wrapping_add(run.end << 2)) {
+                    is_stuck = true;
+                    break;
+                }
+                run.end = run.end.wrapping_add(taken);
+                sent += 1;
             }
+            vector += VECTOR;
+            lane = lane.wrapping_add(stride);
         }
-        let mut place = vector;
-        loop {
-            port.push(place, words, lane.wrapping_add(end.wrapping_mul(4)));
-            end = end.wrapping_add(words);
-            if tag == 0 {
-                return end;
-            }
-            port.wait_for_pushes();
-            (place, words) = (vector + offset(vector::FIRST_OPTIONAL), TRAILER_WORDS);
-            self.write_trailer(port, place, tag);
-            tag = 0;
+        let has_arrived = port.wait_for_pushes(pushes, sent) && !is_stuck;
+        if refused != 0 || !has_arrived {
+            account(port, &mut runs, has_arrived);
         }
+        let [one, two, three, four, five] = runs;
+        one.hand_over(port, control);
+        two.hand_over(port, control + 4);
+        three.hand_over(port, control + 8);
+        four.hand_over(port, control + 12);
+        five.hand_over(port, control + 16);
+        lane::add(port, control + offset(CONTROL.run_counter), 1);
+        port.store(control + offset(CONTROL.profiler_done), 1);
     }
 
     /// Pushes what this RISC has recorded so far and starts a new run.
@@ -124,30 +76,35 @@ impl State {
     #[cold]
     #[inline(never)]
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let risc_index = port.risc_index();
-        let vector = port.vector_place(risc_index);
-        let is_worthwhile = self.is_recording() && self.cursor > vector + GUARANTEED_WORDS * 4;
+        let vector = port.own_vector();
+        let is_worthwhile = self.next() > vector + GUARANTEED_WORDS * 4;
         if !is_worthwhile || !port.can_quick_push() || port.is_linked() {
             return;
         }
         let started = port.now();
-        let core = port.control_place(risc_index);
-        let host_end = port.load(core + HOST_END);
-        let words = self.pad(port, vector);
-        let needed = words + GUARANTEED_WORDS + TRAILER_WORDS;
-        if host_end.wrapping_add(needed) > self.lanes.limit(port, core) {
+        let core = port.own_place();
+        let start = port.load(core + HOST_END);
+        let words = (self.next() - vector) >> 2;
+        pad(port, self.next(), words);
+        let words = padded(words);
+        let lanes = Lanes::of(port, port.control_place(0));
+        if start.wrapping_add(words + GUARANTEED_WORDS) > lanes.words {
             return;
         }
-        port.store(vector, 0);
-        port.store(vector + 4, 0);
-        port.save_command_buffer();
-        port.begin_pushes(self.lanes.bank);
-        let lane = self.lanes.address(risc_index, host_end);
-        port.push(vector, words, lane);
-        port.wait_for_pushes();
-        port.restore_command_buffer();
-        port.store(core + HOST_END, host_end.wrapping_add(words));
-        self.empty(port, vector);
+        let before = lanes.words.wrapping_mul(lane::index_word(port.risc_index())) + start;
+        let mut saved = SavedRegisters::default();
+        port.save_command_buffer(&mut saved);
+        let pushes = port.begin_pushes(lanes.bank);
+        let address = lanes.first_address.wrapping_add(before.wrapping_mul(4));
+        let has_started = port.push(pushes, vector, words, address);
+        let has_arrived = port.wait_for_pushes(pushes, u32::from(has_started)) && has_started;
+        port.restore_command_buffer(&saved);
+        if !has_arrived {
+            // All of it is still there, for the end of the launch.
+            return;
+        }
+        port.store(core + HOST_END, start + words);
+        self.empty(port);
         self.record_quick_push(port, started);
     }
 
@@ -190,14 +147,144 @@ impl State {
     }
 }
 
+/// The words of a run together with its padding. What comes from another RISC's hands stays within
+/// two vectors, even nonsense.
+#[inline(always)]
+const fn padded(words: u32) -> u32 {
+    const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
+    words.wrapping_add(2) & MASK
+}
+
+/// Fills a run up to a multiple of the push alignment.
+#[inline(always)]
+pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
+    const _: () = assert!(vector::PUSH_ALIGN_WORDS == 4 && marker::MARKER_WORDS == 2);
+    if words & 2 != 0 {
+        port.store(next, marker::EMPTY_HEADER);
+        port.store(next + 4, 0);
+    }
+}
+
+/// Returns the words that a lane ending at `lane_words` accepts of a run that begins at `start`.
+#[inline(always)]
+const fn what_fits(words: u32, start: u32, lane_words: u32) -> u32 {
+    if start.wrapping_add(words) <= lane_words {
+        words
+    } else if start.wrapping_add(GUARANTEED_WORDS) <= lane_words {
+        GUARANTEED_WORDS
+    } else {
+        0
+    }
+}
+
+/// A run that is to be pushed: its words, and where its lane ends.
+#[derive(Clone, Copy, Debug)]
+struct Published {
+    words: u32,
+    end: u32,
+}
+
+impl Published {
+    /// Says where the lane ends now, and that the vector is free. `core` is the place of the
+    /// RISC's first control word.
+    #[inline(always)]
+    fn hand_over<P: Port + ?Sized>(self, port: &mut P, core: u32) {
+        port.store(core + HOST_END, self.end);
+        port.store(core + DEVICE_END, 0);
+    }
+}
+
+/// The runs of the core's RISCs; those of RISCs that the core does not have are of no words.
+#[inline(always)]
+fn published_runs<P: Port + ?Sized>(
+    port: &mut P,
+    control: u32,
+    own_words: u32,
+) -> [Published; RISCS_PER_CORE] {
+    // Loads first, so that they wait together.
+    let second = port.load(control + 4 + DEVICE_END);
+    let third = port.load(control + 8 + DEVICE_END);
+    let fourth = port.load(control + 12 + DEVICE_END);
+    let fifth = port.load(control + 16 + DEVICE_END);
+    let ends = [
+        port.load(control + HOST_END),
+        port.load(control + 4 + HOST_END),
+        port.load(control + 8 + HOST_END),
+        port.load(control + 12 + HOST_END),
+        port.load(control + 16 + HOST_END),
+    ];
+    let mut runs = [
+        Published { words: own_words, end: ends[0] },
+        Published { words: second, end: ends[1] },
+        Published { words: third, end: ends[2] },
+        Published { words: fourth, end: ends[3] },
+        Published { words: fifth, end: ends[4] },
+    ];
+    if second == 0 || third == 0 || fourth == 0 || fifth == 0 {
+        await_publications(port, &mut runs);
+    }
+    runs
+}
+
+/// Waits for the RISCs whose run is not there yet, if they run a kernel in this launch. A run that
+/// does not come is counted.
+#[cold]
+#[inline(never)]
+fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RISCS_PER_CORE]) {
+    let control = port.control_place(0);
+    let enables = port.load(control + offset(ext::SCRATCH));
+    let risc_count = port.risc_count();
+    for (risc_index, Published { words, .. }) in runs.iter_mut().enumerate().take(risc_count) {
+        let core = control + 4 * lane::index_word(risc_index);
+        let mut polls = if enables >> risc_index & 1 == 0 { 0 } else { PUBLICATION_POLLS };
+        while *words == 0 && polls != 0 {
+            *words = port.load(core + DEVICE_END);
+            polls -= 1;
+            if polls == 0 && *words == 0 {
+                lane::add(port, core + LATE_RUNS, 1);
+            }
+        }
+    }
+}
+
+/// Counts what the lanes have not taken of the runs, and everything that was sent and did not
+/// arrive in time, whose lanes end where they did.
+#[cold]
+#[inline(never)]
+fn account<P: Port + ?Sized>(
+    port: &mut P,
+    runs: &mut [Published; RISCS_PER_CORE],
+    has_arrived: bool,
+) {
+    let control = port.control_place(0);
+    if !has_arrived {
+        lane::add(port, control + offset(ext::TIMED_OUT_PUSHES), 1);
+    }
+    for (risc_index, Published { words, end }) in runs.iter_mut().enumerate() {
+        let core = control + 4 * lane::index_word(risc_index);
+        let start = port.load(core + HOST_END);
+        if !has_arrived {
+            *end = start;
+        }
+        let stored = if *end == start { ID_WORDS } else { *end - start };
+        if stored >= *words {
+            continue;
+        }
+        lane::add(port, core + REFUSED_RUNS, 1);
+        lane::add(port, core + REFUSED_MARKERS, (*words - stored) >> 1);
+        let program = port.load(port.vector_place(risc_index) + offset(ID_LL));
+        let dropped = port.load(control + offset(CONTROL.dropped_zones));
+        if dropped == 0 {
+            port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), program);
+        }
+        port.store(control + offset(ext::LAST_REFUSED_PROGRAM), program);
+        port.store(control + offset(CONTROL.dropped_zones), dropped | 1 << risc_index);
+    }
+}
+
 /// The runtime's own zone around a push within a launch. No kernel emitted it, so that it
 /// counts as no loss.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
-/// Set in a lane's new end, a multiple of four, to say that the run is done with.
-const HANDLED: u32 = 1;
-
-/// Numbers of words that a run may have: multiples of the push alignment, up to the size of two
-/// vectors less one, since a mask is smaller than a comparison.
-const WORDS_MASK: u32 =
-    (2 * word_count(vector::VECTOR_WORDS) - 1) & !(word_count(vector::PUSH_ALIGN_WORDS) - 1);
+const ID_WORDS: u32 = word_count(wire::run::RUN_HEADER_WORDS);
+const VECTOR: u32 = offset(vector::VECTOR_WORDS);

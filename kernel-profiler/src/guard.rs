@@ -10,8 +10,8 @@
 use crate::{
     call,
     launch::{self, Scope},
-    port::{Clock, ClockWords, Port},
-    processor::with,
+    port::{Clock, Port},
+    processor::{self, with},
 };
 use core::marker::PhantomData;
 use wire::ZoneId;
@@ -53,39 +53,42 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
 
 /// An open FW or KERNEL zone.
 #[must_use = "a zone ends where its guard is dropped"]
-pub struct MainGuard {
-    scope: Scope,
-    id: ZoneId,
-    on_this_risc: PhantomData<*const ()>,
-}
+pub struct MainGuard<const ID: u16, const IS_MAIN: bool>(PhantomData<*const ()>);
 
-impl MainGuard {
+impl<const ID: u16, const IS_MAIN: bool> MainGuard<ID, IS_MAIN> {
+    const SCOPE: Scope = if IS_MAIN { Scope::Main } else { Scope::MainChild };
+
     #[inline(always)]
-    pub(crate) fn open(scope: Scope, id: u16) -> Self {
-        let id = ZoneId(id);
-        with(|state, port| state.open_scope(port, scope, id));
-        Self { scope, id, on_this_risc: PhantomData }
+    pub(crate) fn open() -> Self {
+        if IS_MAIN {
+            processor::begin();
+        }
+        with(|_, port| launch::open_scope(port, Self::SCOPE, ZoneId(ID)));
+        Self(PhantomData)
     }
 }
 
-impl Drop for MainGuard {
+impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     #[inline(always)]
     fn drop(&mut self) {
-        with(|state, port| state.close_scope(port, self.scope, self.id));
+        with(|_, port| launch::close_scope(port, Self::SCOPE, ZoneId(ID)));
+        if IS_MAIN {
+            processor::finish();
+        }
     }
 }
 
 /// An open sum zone; without sums it is empty.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct SumGuard<const ID: u16, const ACCUMULATOR: usize> {
-    started: Option<ClockWords>,
+    started: Option<u32>,
     on_this_risc: PhantomData<*const ()>,
 }
 
 impl<const ID: u16, const ACCUMULATOR: usize> SumGuard<ID, ACCUMULATOR> {
     #[inline(always)]
     pub(crate) fn open() -> Self {
-        let started = with(|_, port| Port::sums_enabled(port).then(|| Clock::now(port)));
+        let started = with(|_, port| Port::sums_enabled(port).then(|| Clock::now_low(port)));
         Self { started, on_this_risc: PhantomData }
     }
 }
@@ -95,8 +98,7 @@ impl<const ID: u16, const ACCUMULATOR: usize> Drop for SumGuard<ID, ACCUMULATOR>
     fn drop(&mut self) {
         let Some(started) = self.started else { return };
         with(|state, port| {
-            let cycles = launch::cycles_since(started, Clock::now(port));
-            state.add_to_sum(ACCUMULATOR, ZoneId(ID), cycles);
+            state.add_to_sum(port, ACCUMULATOR, ZoneId(ID), started);
         });
     }
 }

@@ -14,15 +14,14 @@
 //! # }
 //! # impl port::Noc for Nowhere {
 //! #     fn is_linked(&mut self) -> bool { false }
-//! #     fn begin_pushes(&mut self, _: u32) {}
-//! #     fn push(&mut self, _: u32, _: u32, _: u32) {}
-//! #     fn wait_for_pushes(&mut self) {}
+//! #     fn begin_pushes(&mut self, _: u32) -> port::Pushes { port::Pushes(0) }
+//! #     fn push(&mut self, _: port::Pushes, _: u32, _: u32, _: u32) -> bool { true }
+//! #     fn wait_for_pushes(&mut self, _: port::Pushes, _: u32) -> bool { true }
 //! # }
 //! # impl port::Port for Nowhere {
 //! #     fn risc_index(&self) -> usize { 0 }
 //! #     fn risc_count(&self) -> usize { 1 }
 //! #     fn sums_enabled(&self) -> bool { false }
-//! #     fn default_lane_words(&self) -> u32 { 12_000 }
 //! # }
 //! fn kernel() {
 //!     device_zone_scoped!("Work");
@@ -66,12 +65,12 @@ impl HostedRisc {
         Self { port, state }
     }
 
-    /// What the RISC stands on.
+    /// Returns the port that the RISC runs on.
     pub fn port_mut(&mut self) -> &mut dyn Port {
         &mut *self.port
     }
 
-    /// What the runtime remembers.
+    /// Returns the runtime's state.
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
@@ -145,6 +144,24 @@ pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> 
             R::default()
         }
     })
+}
+
+/// Begins a launch on the entered RISC.
+pub(crate) fn begin() {
+    with(|state, port| {
+        if !port.is_trace_only() {
+            state.begin(port);
+        }
+    });
+}
+
+/// Ends a launch on the entered RISC.
+pub(crate) fn finish() {
+    with(|state, port| {
+        if !port.is_trace_only() {
+            state.finish(port);
+        }
+    });
 }
 
 /// Puts the outer RISC back.

@@ -1,8 +1,12 @@
 //! Where this core's lanes lie in DRAM, from what the host put into the control vector.
 
-use crate::{port::Port, state::word_count};
+use crate::{
+    port::Port,
+    state::{offset, word_count},
+};
 use wire::{
     control::{ControlLayout, ext},
+    dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, bytes_per_program},
     risc::RISCS_PER_CORE,
     run::IdPacking,
     vector,
@@ -14,17 +18,8 @@ pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 /// How the runtime packs the ID words.
 pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 
-/// The third ID word of a core's runs, on RISC 0.
-///
-/// A flat id beyond the format's eight bits is not cut off, since such a core has no lanes.
-#[inline(always)]
-pub(crate) const fn id_word(flat_id: u32, trace_count: u32) -> u32 {
-    PACKING.pack(0, 0, trace_count) | flat_id << PACKING.risc_bits
-}
-
 /// The lanes of one core, each as long as the others.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     /// Words of one lane; 0 if the host has given the core none.
     pub(crate) words: u32,
@@ -35,71 +30,45 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// No lanes.
-    pub(crate) const NONE: Self = Self { words: 0, bank: 0, first_address: 0 };
-
     /// Reads what the host has said.
     ///
     /// A core without a DRAM address, with a flat id beyond the format's eight bits or in a
-    /// bank that does not exist has lanes of no words: all that it records is counted as lost.
+    /// bank that does not exist has lanes of no words: all that it records is refused. `control`
+    /// is the place of the control vector.
     #[inline(always)]
-    pub(crate) fn read<P: Port + ?Sized>(&mut self, port: &mut P) {
-        self.words = 0;
-        let flat_id = port.control(CONTROL.flat_id);
-        let region = port.control(CONTROL.dram_address);
-        let cores_per_bank = port.control(CONTROL.cores_per_bank);
+    pub(crate) fn of<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
+        const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };
+        let region = port.load(control + offset(CONTROL.dram_address));
+        let flat_id = port.load(control + offset(CONTROL.flat_id));
+        let cores_per_bank = port.load(control + offset(CONTROL.cores_per_bank));
+        let mut words = port.load(control + offset(ext::DRAM_LANE_WORDS));
         if region == 0 || cores_per_bank == 0 || flat_id > FLAT_ID_MAX {
-            return;
+            return NONE;
         }
         let bank = flat_id / cores_per_bank;
         if bank >= port.bank_count() {
-            return;
+            return NONE;
         }
-        let mut words = port.control(ext::DRAM_LANE_WORDS);
         if words == 0 {
-            words = port.default_lane_words();
+            words = bytes_per_program(port.sums_enabled()) / 4 * DEFAULT_PROGRAM_SUPPORT_COUNT;
         }
         words &= !(PUSH_ALIGN_WORDS - 1);
-        let lanes_before = flat_id - bank * cores_per_bank;
-        let first = region.wrapping_add(
-            lanes_before.wrapping_mul(words).wrapping_mul(port.opaque(4 * LANES_PER_CORE)),
-        );
-        self.first_address = first.wrapping_add(port.bank_offset(bank));
-        (self.words, self.bank) = (words, bank);
-    }
-
-    /// How far the lane of a RISC may be filled: not at all once a launch has been entered
-    /// into its loss log, until the host has read it. `core` is the place of the RISC's first
-    /// control word.
-    #[inline(always)]
-    pub(crate) fn limit<P: Port + ?Sized>(&self, port: &mut P, core: u32) -> u32 {
-        if port.load(core + LOST_LAUNCHES) != 0 { 0 } else { self.words }
-    }
-
-    /// The address of word `word` of a RISC's lane.
-    #[inline(always)]
-    pub(crate) const fn address(&self, risc_index: usize, word: u32) -> u32 {
-        let words = self.words.wrapping_mul(index_word(risc_index)).wrapping_add(word);
-        self.first_address.wrapping_add(words.wrapping_mul(4))
+        let lanes_before = (flat_id - bank * cores_per_bank).wrapping_mul(LANES_PER_CORE);
+        let first = region.wrapping_add(lanes_before.wrapping_mul(words).wrapping_mul(4));
+        Self { words, bank, first_address: first.wrapping_add(port.bank_offset(bank)) }
     }
 }
 
 /// From the place of control word `r`, those of the words that RISC `r` has in blocks.
-pub(crate) const HOST_END: u32 = word_count(CONTROL.host_end) * 4;
+pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
 /// See [`HOST_END`].
-pub(crate) const DEVICE_END: u32 = word_count(CONTROL.device_end) * 4;
+pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
 /// See [`HOST_END`].
-pub(crate) const SEEN_END: u32 = word_count(ext::SEEN_END) * 4;
+pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
 /// See [`HOST_END`].
-pub(crate) const SEEN_LOST: u32 = word_count(ext::SEEN_LOST) * 4;
-/// See [`HOST_END`].
-pub(crate) const LOST_LAUNCHES: u32 = word_count(ext::LOST_LAUNCHES) * 4;
-/// See [`HOST_END`].
-pub(crate) const LOSS_LOG_WORDS: u32 = word_count(ext::LOSS_LOG_WORDS) * 4;
-/// See [`HOST_END`].
-pub(crate) const LEFT_EVENTS: u32 = word_count(ext::LEFT_EVENTS) * 4;
-/// See [`HOST_END`].
-pub(crate) const NEXT_END: u32 = word_count(ext::NEXT_END) * 4;
+pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
+/// See [`HOST_END`]; RISC 0 has none.
+pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
 /// The index or the number of RISCs as a word.
 #[inline(always)]
@@ -108,10 +77,11 @@ pub(crate) const fn index_word(risc_index: usize) -> u32 {
     risc_index as u32
 }
 
-/// Whether this RISC pushes the markers of the whole core.
+/// Adds to the word at a place, modulo 2^32.
 #[inline(always)]
-pub(crate) fn is_aggregator<P: Port + ?Sized>(port: &P) -> bool {
-    port.risc_index() == 0
+pub(crate) fn add<P: Port + ?Sized>(port: &mut P, place: u32, count: u32) {
+    let sum = port.load(place).wrapping_add(count);
+    port.store(place, sum);
 }
 
 const PUSH_ALIGN_WORDS: u32 = word_count(vector::PUSH_ALIGN_WORDS);

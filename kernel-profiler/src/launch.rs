@@ -3,40 +3,41 @@
 //! ```text
 //! aggregating RISC                          the others
 //! ----------------                          ----------
-//! main zone opens: init
-//!   lanes that the host has read: rewound
-//!   late publications: pushed
+//! main zone opens: ring emptied
+//!   fixed slots of all vectors emptied
+//!   lanes taken back, if the host
+//!   has read all of them
 //! validate, program id
-//! starts the others ----------------------> main zone opens: init
+//! starts the others ----------------------> main zone opens: ring emptied
 //! kernel zone                               kernel zone
-//!                                           main zone closes: finish publishes its end
-//! main zone closes: finish publishes,
+//!                                           main zone closes: publishes its end
+//! main zone closes: publishes,
+//!   waits for the others, within a bound,
 //!   pushes all that is published
 //! ```
 //!
 //! Trace-only mode replaces the launch by the replay: [`crate::trace`].
 
 use crate::{
-    flush::GUARANTEED_WORDS,
-    lane::{
-        self, CONTROL, DEVICE_END, HOST_END, LOSS_LOG_WORDS, LOST_LAUNCHES, SEEN_END, SEEN_LOST,
-    },
+    flush,
+    lane::{self, CONTROL, DEVICE_END, HOST_END, PACKING},
     port::{ClockWords, Port},
-    state::{State, Sum, UNUSED_SUMS, bytes, offset},
+    state::{FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, TOTALS_BYTES, offset},
 };
 use wire::{
-    Cycles, Header, PacketKind, ZoneId,
+    Header, PacketKind, ZoneId,
     control::ext,
-    loss::LossKind,
+    dram::SUM_COUNT,
     marker,
+    risc::RISCS_PER_CORE,
     run::{ID_LH, ID_LL},
-    vector,
+    vector::{self, VECTOR_BYTES},
 };
 
 /// One of the two zones with fixed places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The firmware's zone: begins with [`State::init`], ends with [`State::finish`].
+    /// The firmware's zone: begins with [`State::begin`], ends with [`State::finish`].
     Main,
     /// The kernel's zone.
     MainChild,
@@ -60,167 +61,162 @@ impl Scope {
 }
 
 impl State {
-    /// Opens a fixed zone; the main one begins the launch.
-    ///
-    /// Where the launch is not recorded, the zone is counted as lost.
+    /// Begins a launch with an empty ring; the aggregating RISC prepares all vectors.
     #[inline(always)]
-    pub fn open_scope<P: Port + ?Sized>(&mut self, port: &mut P, scope: Scope, id: ZoneId) {
-        if port.is_trace_only() {
-            return crate::trace::open(port, scope, id);
+    pub fn begin<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.risc_index() == 0 {
+            self.begin_core(port);
+        } else {
+            self.begin_own(port);
         }
-        if scope == Scope::Main {
-            self.init(port);
-        }
-        self.mark(port, scope.start(), Header::prefix(PacketKind::ZoneStart, id));
     }
 
-    /// Closes a fixed zone; the main one ends the launch.
+    /// Begins a launch on a RISC that does not aggregate.
     #[inline(always)]
-    pub fn close_scope<P: Port + ?Sized>(&mut self, port: &mut P, scope: Scope, id: ZoneId) {
-        if port.is_trace_only() {
-            return crate::trace::close(port, scope, id);
-        }
-        self.mark(port, scope.end(), Header::prefix(PacketKind::ZoneEnd, id));
-        if scope == Scope::Main {
-            self.finish(port);
-        }
+    pub(crate) fn begin_own<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.begin_ring(port, port.own_vector());
     }
 
-    /// Writes a marker into a fixed slot of this RISC's vector; where the launch is not
-    /// recorded, counts the zone that it begins, if any, as lost.
-    #[inline(never)]
-    pub(crate) fn mark<P: Port + ?Sized>(&mut self, port: &mut P, slot: u32, prefix: u32) {
-        const IS_END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0)) ^ marker::EMPTY_HEADER;
-        if self.is_recording() {
-            mark(port, self.vector + slot, prefix);
-        } else if prefix & IS_END == 0 {
-            // At most two a launch: nothing that has to be kept from overflowing.
-            let lost = &mut self.lost[LossKind::Zone as usize];
-            *lost = lost.wrapping_add(1);
-        }
-    }
-
-    /// Begins a launch with empty buffers.
-    ///
-    /// If its lane is full, the fixed zones alone are recorded, to be counted. Nothing is if its
-    /// vector still holds a run that could not be pushed; what is lost then counts with the RISC's
-    /// next run.
+    /// Empties the ring of a launch that begins.
     #[inline(always)]
-    pub fn init<P: Port + ?Sized>(&mut self, port: &mut P) {
-        // Two functions, since neither has to save registers.
-        self.read_lanes(port);
-        self.begin_run(port);
-    }
-
-    /// Takes over what the host says about this core; the aggregating RISC prepares all lanes.
-    #[inline(never)]
-    fn read_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
-        self.lanes.read(port);
-        if lane::is_aggregator(port) {
-            self.prepare_lanes(port);
-        }
-    }
-
-    /// Empties the vector and stamps it with the launch's ids.
-    #[inline(never)]
-    fn begin_run<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let risc_index = port.risc_index();
-        if risc_index == 0 {
-            // Only now: runs that have waited for their push are gone.
-            let flat_id = port.control(CONTROL.flat_id);
-            let id_word = lane::id_word(flat_id, self.trace_count);
-            port.set_control(ext::LAUNCH_ID_LH, id_word);
-            port.set_control(CONTROL.profiler_done, 0);
-        }
-        let (core, vector) = (port.control_place(risc_index), port.vector_place(risc_index));
-        self.empty(port, vector);
+    fn begin_ring<P: Port + ?Sized>(&mut self, port: &P, vector: u32) {
+        self.set_next(vector + FIRST_OPTIONAL_BYTES);
+        let totals = if port.sums_enabled() { TOTALS_BYTES } else { 0 };
+        self.set_room(OPTIONAL_BYTES - totals);
         if port.sums_enabled() {
-            self.sums = UNUSED_SUMS;
+            for accumulator in 0..SUM_COUNT {
+                self.set_sum(accumulator, 0);
+                self.set_sum_header(accumulator, 0);
+            }
         }
-        if port.load(core + DEVICE_END) != 0 || port.is_trace_only() {
-            return self.close_room();
+    }
+
+    /// Begins a launch on the aggregating RISC.
+    ///
+    /// The lanes are taken back where the host has read everything, all at once. A host that
+    /// knows nothing of that leaves them alone until it zeroes the control vector.
+    #[inline(always)]
+    pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let control = port.opaque(port.control_place(0));
+        let runs = port.load(control + offset(CONTROL.run_counter));
+        let seen_runs = port.load(control + offset(ext::SEEN_RUNS));
+        port.store(control + offset(CONTROL.profiler_done), 0);
+        self.begin_ring(port, control + CONTROL_BYTES);
+        empty_all_slots(port, control + CONTROL_BYTES);
+        if runs == seen_runs {
+            self.take_lanes_back(port);
         }
-        self.vector = vector;
-        clear_run(port, vector);
-        let id_word = port.control(ext::LAUNCH_ID_LH);
-        port.store(vector + offset(ID_LH), id_word.wrapping_add(lane::index_word(risc_index)));
-        let program_id = port.control(ext::LAUNCH_ID_LL);
-        port.store(vector + offset(ID_LL), program_id);
-        let guaranteed_end = port.load(core + HOST_END).wrapping_add(GUARANTEED_WORDS);
-        if port.load(core + LOST_LAUNCHES) != 0 || guaranteed_end > self.lanes.words {
-            self.close_room();
+    }
+
+    /// Starts the core's lanes anew, and says so.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let control = port.opaque(port.control_place(0));
+        lane::add(port, control + offset(ext::GENERATION), 1);
+        port.store(control + offset(ext::SIGNATURE), ext::SIGNATURE_VALUE);
+        port.store(control + offset(CONTROL.dropped_zones), 0);
+        port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), 0);
+        port.store(control + offset(ext::LAST_REFUSED_PROGRAM), 0);
+        if let Some(place) = port.noc_coordinates() {
+            port.store(control + offset(CONTROL.noc_x), place.x);
+            port.store(control + offset(CONTROL.noc_y), place.y);
+        }
+        for risc_index in 0..port.risc_count() {
+            port.store(port.control_place(risc_index) + HOST_END, 0);
+        }
+        self.stamp_ids(port);
+    }
+
+    /// Writes the first three ID words of all vectors.
+    fn stamp_ids<P: Port + ?Sized>(&self, port: &mut P) {
+        let control = port.opaque(port.control_place(0));
+        let flat_id = port.load(control + offset(CONTROL.flat_id));
+        let generation = port.load(control + offset(ext::GENERATION));
+        let id =
+            PACKING.pack(0, flat_id, self.trace_count()) | PACKING.generation_field(generation);
+        for risc_index in 0..port.risc_count() {
+            let vector = port.vector_place(risc_index);
+            port.store(vector, 0);
+            port.store(vector + 4, 0);
+            port.store(vector + offset(ID_LH), id + lane::index_word(risc_index));
         }
     }
 
     /// Ends a launch: every RISC publishes, the aggregating one pushes.
     ///
-    /// A launch that ran no kernel here is counted, and what it lost is forgotten.
-    #[inline(never)]
+    /// A launch that ran no kernel here is counted, and leaves nothing else.
+    #[inline(always)]
     pub fn finish<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let risc_index = port.risc_index();
-        let done = port.control(CONTROL.profiler_done);
-        // 0 on the RISC that has to push; asked once, since what lies between two questions may
-        // otherwise be compiled twice.
-        let others = lane::index_word(risc_index) | done;
-        if risc_index == 0 && done != 0 {
-            let discarded = port.control(ext::DISCARDED_LAUNCHES);
-            port.set_control(ext::DISCARDED_LAUNCHES, discarded.wrapping_add(1));
-            self.forget_losses(port);
-        } else if self.is_recording() {
-            self.append_sums(port);
-            self.publish(port, port.control_place(risc_index));
-            self.forget_losses(port);
-        }
-        self.close_room();
-        self.vector = 0;
-        if others == 0 {
-            self.push_published(port);
-        }
+        if port.risc_index() == 0 { self.finish_core(port) } else { self.finish_own(port) }
     }
 
-    /// Says that this RISC's vector is ready to be pushed. `core` is the place of the RISC's first
-    /// control word.
-    #[inline(always)]
-    fn publish<P: Port + ?Sized>(&mut self, port: &mut P, core: u32) {
-        let vector = self.vector;
-        self.leave_losses(port, core, vector);
-        let words = self.pad(port, vector);
-        port.store(core + DEVICE_END, words);
-    }
-
-    #[inline(always)]
-    fn forget_losses<P: Port + ?Sized>(&mut self, port: &P) {
-        let kinds = if port.sums_enabled() { self.lost.len() } else { LossKind::Sum as usize };
-        for count in &mut self.lost[..kinds] {
-            *count = 0;
-        }
-    }
-
-    /// Says whether a kernel runs on this core in this launch; if not, the launch leaves
-    /// nothing behind but a count.
-    pub fn validate<P: Port + ?Sized>(port: &mut P, is_valid: bool) {
-        port.set_control(CONTROL.profiler_done, u32::from(!is_valid));
-    }
-
-    /// Sets the program id of this launch, which the other RISCs of the core take over when their
-    /// main zones open.
+    /// Ends a launch on a RISC that does not aggregate.
     ///
-    /// A vector that waits for its push belongs to an earlier launch and keeps its id.
+    /// Publishes nothing if the aggregating RISC has stopped waiting, and has counted that.
     #[inline(always)]
-    pub fn set_counter<P: Port + ?Sized>(&self, port: &mut P, program_id: u32) {
+    pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
+        if port.control(CONTROL.profiler_done) == 0 {
+            let _ = self.publish(port);
+        }
+    }
+
+    /// Ends a launch on the aggregating RISC.
+    #[inline(always)]
+    pub(crate) fn finish_core<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let control = port.opaque(port.control_place(0));
+        if port.load(control + offset(CONTROL.profiler_done)) != 0 {
+            return lane::add(port, control + offset(ext::IDLE_LAUNCHES), 1);
+        }
+        let words = self.publish(port);
+        Self::push_published(port, control, words);
+    }
+
+    /// Says that this RISC's vector is ready to be pushed, sums included; returns the run's words.
+    #[inline(always)]
+    fn publish<P: Port + ?Sized>(&mut self, port: &mut P) -> u32 {
+        let mut next = self.next();
+        if port.sums_enabled() {
+            for accumulator in 0..SUM_COUNT {
+                let header = self.sum_header(accumulator);
+                if header != 0 {
+                    port.store(next, header);
+                    port.store(next + 4, self.sum(accumulator));
+                    next += offset(marker::MARKER_WORDS);
+                }
+            }
+        }
+        let words = next.wrapping_sub(port.own_vector()) >> 2;
+        flush::pad(port, next, words);
+        port.store(port.own_place() + DEVICE_END, words);
+        words
+    }
+
+    /// Says which RISCs run a kernel on this core in this launch, bit by bit; if none does, the
+    /// launch leaves nothing behind but a count.
+    #[inline(always)]
+    pub fn validate<P: Port + ?Sized>(port: &mut P, enables: u32) {
+        port.set_control(ext::SCRATCH, enables);
+        port.set_control(CONTROL.profiler_done, u32::from(enables == 0));
+    }
+
+    /// Sets the program id of this launch for all RISCs of the core.
+    #[inline(always)]
+    pub fn set_counter<P: Port + ?Sized>(port: &mut P, program_id: u32) {
         if port.is_trace_only() {
             return;
         }
-        port.set_control(ext::LAUNCH_ID_LL, program_id);
-        if self.is_recording() {
-            port.store(self.vector + offset(ID_LL), program_id);
+        for risc_index in 0..port.risc_count() {
+            port.store(port.vector_place(risc_index) + offset(ID_LL), program_id);
         }
     }
 
     /// The firmware's boot.
+    #[inline(always)]
     pub fn init_profiler<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.set_trace_count(0);
         if port.is_trace_only() {
-            self.init(port);
+            self.begin(port);
         }
     }
 
@@ -228,118 +224,97 @@ impl State {
     #[inline(always)]
     pub fn increment_trace_count<P: Port + ?Sized>(&mut self, port: &mut P) {
         if !port.is_trace_only() {
-            self.trace_count = self.trace_count.wrapping_add(1);
+            self.set_trace_count(self.trace_count().wrapping_add(1));
+            self.stamp_ids(port);
         }
     }
 
-    /// Adds the cycles since `started` to an accumulator.
-    ///
-    /// The first name in a launch owns the accumulator; the total of another name is lost
-    /// and counted, once.
-    pub fn add_to_sum(&mut self, accumulator: usize, id: ZoneId, cycles: u64) {
-        let header = Header::prefix(PacketKind::ZoneTotal, id);
-        let Some(sum) = self.sums.get_mut(accumulator) else { return };
-        if sum.header == 0 {
-            sum.header = header;
-        }
-        if sum.header == header {
-            let cycles = u32::try_from(cycles).unwrap_or(u32::MAX);
-            sum.cycles = sum.cycles.saturating_add(cycles);
-        } else if !sum.is_contested {
-            sum.is_contested = true;
-            self.lose(LossKind::Sum);
-        }
-    }
-
-    /// Appends the totals of the sum zones; dispatch headroom has no more use by now.
-    fn append_sums<P: Port + ?Sized>(&mut self, port: &mut P) {
-        const TOTAL: i32 = bytes(marker::MARKER_WORDS);
-        if !port.sums_enabled() {
-            return;
-        }
-        for Sum { header, cycles, .. } in self.sums {
-            if header == 0 {
-                continue;
-            }
-            if self.take(TOTAL, 0) {
-                self.append_pair(port, [header, cycles]);
-            } else {
-                self.lose(LossKind::Sum);
-            }
-        }
-        self.sums = UNUSED_SUMS;
-    }
-
-    /// What the aggregating RISC does to all lanes before a launch.
+    /// Adds the cycles since the low word of the clock was `started` to an accumulator. The last
+    /// name that uses it names the total.
     #[inline(always)]
-    pub(crate) fn prepare_lanes<P: Port + ?Sized>(&mut self, port: &mut P) {
-        // A host that resets a core zeroes these words.
-        port.set_control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
-        if let Some(place) = port.noc_coordinates() {
-            port.set_control(CONTROL.noc_x, place.x);
-            port.set_control(CONTROL.noc_y, place.y);
-        }
-        let mut pending = 0;
-        let mut bit = 1;
-        let mut core = port.control_place(0);
-        let mut left = port.risc_count();
-        loop {
-            rewind_if_read(port, core, bit);
-            pending |= port.load(core + DEVICE_END);
-            core += 4;
-            bit <<= 1;
-            left -= 1;
-            if left == 0 {
-                break;
-            }
-        }
-        if pending != 0 {
-            self.push_published(port);
-        }
+    pub fn add_to_sum<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        accumulator: usize,
+        id: ZoneId,
+        started: u32,
+    ) {
+        let sum = self.sum(accumulator);
+        let now = port.now_low();
+        // While the clock's load is under way.
+        let sum_less_start = port.opaque(sum.wrapping_sub(started));
+        self.set_sum(accumulator, sum_less_start.wrapping_add(now));
+        self.set_sum_header(accumulator, Header::prefix(PacketKind::ZoneTotal, id));
     }
 }
 
-/// Cycles between two readings of the clock.
-#[must_use]
-pub fn cycles_since(started: ClockWords, now: ClockWords) -> u64 {
-    let [started, now] = [started, now].map(|words| Cycles::from_words(words.high, words.low));
-    now.wrapping_since(started, u64::BITS)
+/// Opens a fixed zone; the main one begins the launch.
+#[inline(always)]
+pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
+    if port.is_trace_only() {
+        return crate::trace::open(port, scope, id);
+    }
+    let place = port.own_vector() + scope.start();
+    mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
+}
+
+/// Closes a fixed zone.
+#[inline(always)]
+pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
+    if port.is_trace_only() {
+        return crate::trace::close(port, scope, id);
+    }
+    let place = port.own_vector() + scope.end();
+    mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 
 /// Writes a marker.
 #[inline(always)]
 pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
-    let now = port.now();
-    port.store(place, prefix | (now.high & marker::TIME_HIGH_MASK));
-    port.store(place + 4, now.low);
+    let ClockWords { high, low } = port.now();
+    port.store(place, prefix | (high & marker::TIME_HIGH_MASK));
+    port.store(place + 4, low);
 }
 
-/// Empties the fixed slots of a vector for a new run, both words of each, as upstream does.
+/// Empties the fixed slots of all vectors.
 #[inline(always)]
-pub(crate) fn clear_run<P: Port + ?Sized>(port: &mut P, vector: u32) {
-    let mut place = vector + offset(vector::FIRST_OPTIONAL);
-    loop {
-        place -= 4;
-        port.store(place, marker::EMPTY_HEADER);
-        if place == vector + offset(vector::MAIN_START) {
-            break;
-        }
-    }
-}
-
-/// Gives a lane back to the device once the host has read all of it.
-#[inline(always)]
-fn rewind_if_read<P: Port + ?Sized>(port: &mut P, core: u32, bit: u32) {
-    if port.load(core + SEEN_END) != port.load(core + HOST_END)
-        || port.load(core + SEEN_LOST) != port.load(core + LOST_LAUNCHES)
-    {
+fn empty_all_slots<P: Port + ?Sized>(port: &mut P, vector: u32) {
+    const _: () = assert!(RISCS_PER_CORE == 5 && 2 * VECTOR_BYTES == 4096);
+    // A store reaches 2 KiB to either side, so that one address serves two vectors.
+    let first = port.opaque(vector + REACH);
+    empty_slots(port, first - REACH);
+    if port.opaque(lane::index_word(port.risc_count()) - 1) == 0 {
         return;
     }
-    port.store(core + HOST_END, 0);
-    port.store(core + LOST_LAUNCHES, 0);
-    port.store(core + LOSS_LOG_WORDS, 0);
-    port.store(core + SEEN_END, 0);
-    port.store(core + SEEN_LOST, 0);
-    let dropped = port.control(CONTROL.dropped_zones);
-    port.set_control(CONTROL.dropped_zones, dropped & !bit);
+    let step = port.opaque(TWO_VECTORS);
+    empty_slots(port, first - REACH + VECTOR);
+    let second = port.opaque(first + step);
+    empty_slots(port, second - REACH);
+    empty_slots(port, second - REACH + VECTOR);
+    let third = port.opaque(second + step);
+    empty_slots(port, third - REACH);
 }
+
+/// Empties the fixed slots of one vector.
+#[inline(always)]
+pub(crate) fn empty_slots<P: Port + ?Sized>(port: &mut P, vector: u32) {
+    empty_slot(port, vector + Scope::Main.start());
+    empty_slot(port, vector + Scope::Main.end());
+    empty_slot(port, vector + Scope::MainChild.start());
+    empty_slot(port, vector + Scope::MainChild.end());
+}
+
+#[inline(always)]
+fn empty_slot<P: Port + ?Sized>(port: &mut P, place: u32) {
+    port.store(place, marker::EMPTY_HEADER);
+    if port.empties_both_words() {
+        port.store(place + 4, marker::EMPTY_HEADER);
+    }
+}
+
+const CONTROL_BYTES: u32 = offset(CONTROL.word_count);
+#[expect(clippy::cast_possible_truncation, reason = "2 KiB")]
+const VECTOR: u32 = VECTOR_BYTES as u32;
+const TWO_VECTORS: u32 = 2 * VECTOR;
+/// From a vector to the address through which its fixed slots and those of the next are emptied.
+const REACH: u32 = VECTOR;

@@ -25,8 +25,9 @@
 //! |---|---|
 //! | What can I put into a kernel? | the macros below |
 //! | What does a probe do? | [`buffer`] |
+//! | What does a RISC remember? | [`state`] |
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
-//! | What if there is no room? | [`loss`], and below |
+//! | What if there is no room? | [below](#when-there-is-no-room) |
 //! | How does the host learn the names? | [`names`] |
 //! | What must firmware provide? | `tensix` (for riscv32) |
 //! | How do I run kernels natively? | [`port`], `hosted` (feature `hosted`) |
@@ -36,32 +37,34 @@
 //! # Cost
 //!
 //! On RV32IM at `-O3` with fat LTO and this crate at `opt-level = "s"`, zones and data in a
-//! loop; cycles of the modelled pipelines of Wormhole and Blackhole. Upstream's C++ header,
-//! compiled by gcc 12 and run on the same model, takes 28 instructions and 48 or 45 cycles for
-//! a zone, 25 cycles for data, and 634 instructions and 1046 cycles for the end of a launch.
-//! The time of the NoC is not in these figures.
+//! loop; cycles of the modelled pipelines of Wormhole and Blackhole. The time of the NoC is not in
+//! these figures. Upstream's header, compiled by gcc 12 and run on the same model, takes 30
+//! instructions and 52 or 49 cycles for a zone, 17 and 28 for data, 71 and 212 or 83 for the
+//! beginning of a launch, 690 and 1054 or 1017 for its end.
 //!
 //! | probe | L1 words | instructions | cycles, Wormhole | cycles, Blackhole |
 //! |---|---|---|---|---|
 //! | zone, open and close | 4 | 22 | 29 | 27 |
-//! | 64 bits of data | 4 | 16 | 22 | 21 |
-//! | 128 bits of data | 6 | 18 | 28 | 23 |
-//! | event | 2 | 14 | 20 | 19 |
-//! | sum zone | 0 | 19 | 25 | 22 |
-//! | kernel's zone, open and close | 0 | 32 | 48 | 52 |
-//! | beginning of a launch | | 146 | 327 | 285 |
-//! | end of a launch, five RISCs | | 473 | 770 | 754 |
+//! | 64 bits of data | 4 | 15 | 18 | 16 |
+//! | 128 bits of data | 6 | 17 | 27 | 18 |
+//! | event | 2 | 13 | 16 | 14 |
+//! | sum zone | 0 | 7 | 11 | 11 |
+//! | kernel's zone, open and close | 0 | 12 | 23 | 23 |
+//! | beginning of a launch | | 40 | 106 | 65 |
+//! | beginning, other RISCs | | 6 | 8 | 10 |
+//! | end of a launch, five RISCs | | 297 | 450 | 431 |
+//! | end, other RISCs | | 13 | 26 | 32 |
 //!
 //! | memory | bytes |
 //! |---|---|
-//! | bytes of a zone's call site | 112 |
+//! | bytes of a zone's call site | 108 |
 //! | bytes of a marker out of line | 10 |
-//! | bytes of stack, at most | 28 |
-//! | bytes in BRISC's firmware | 1888 |
+//! | bytes of stack, at most | 100 |
+//! | bytes in BRISC's firmware | 2192 |
+//! | bytes in NCRISC's firmware | 488 |
 //!
 //! Bytes in the firmware are what it has more than the same firmware with the profiler
-//! switched off; upstream's profiler adds 1,988 and counts no losses. The stack is measured over
-//! full vectors, full lanes, late runs and lost launches.
+//! switched off. The stack is measured over full vectors, full lanes and late runs.
 //!
 //! Give this crate `opt-level = "s"` in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`): what is inlined into a kernel follows the
@@ -77,8 +80,9 @@
 //!
 //! # C++ kernels
 //!
-//! `include/kernel_profiler.hpp` has the probes under upstream's names, so that a kernel
-//! changes nothing but its include path:
+//! The folder `include` has the probes in C++ under upstream's names, as one header and nothing on the
+//! link line. In tt-metal it comes first on the include path and takes the place of upstream's
+//! header; elsewhere:
 //!
 //! ```text
 //! #include "kernel_profiler.hpp"
@@ -86,44 +90,35 @@
 //! DeviceZoneScopedN("LoadTile");
 //! ```
 //!
-//! Its hot paths are inline, since a C++ compiler cannot inline what rustc has compiled;
-//! all else is this crate, built as the static library in `staticlib/` with the feature
-//! `c-abi`:
-//!
 //! ```text
-//! cd kernel-profiler/staticlib
-//! cargo build --release --target riscv32im-unknown-none-elf
 //! riscv64-unknown-elf-g++ -march=rv32im -mabi=ilp32 -O2 -std=c++17 -ffreestanding \
-//!     -fno-exceptions -fno-rtti -ffunction-sections -DPROFILE_KERNEL=1 \
+//!     -fno-exceptions -fno-rtti -ffunction-sections -DPROFILE_KERNEL=1 -DARCH_WORMHOLE \
 //!     -I kernel-profiler/include -c kernel.cpp
-//! riscv64-unknown-elf-ld -m elf32lriscv --gc-sections -T kernel.ld \
-//!     --just-symbols=firmware.elf kernel.o libkernel_profiler_c.a -o kernel.elf
+//! riscv64-unknown-elf-ld -m elf32lriscv -T kernel.ld --just-symbols=firmware.elf kernel.o -o kernel.elf
 //! ```
 //!
-//! The header says the rest: options, features that go with them, what firmware in C++ must
-//! provide. Firmware and kernels may mix Rust and C++: both write the same words and share
-//! one state, whose layout this crate compares with the header's when it is compiled.
+//! `include/kernel_profiler/header.hpp` says the rest. Firmware and kernels may mix Rust and C++: both
+//! write the same words and share one state, see [`state`].
 //!
-//! | probe in C++, gcc 12 | instructions | cycles |
-//! |---|---|---|
-//! | zone, open and close, `-O2` | 23 | 29 |
-//! | the same, `-Os`: markers are called, 20 bytes for both | 39 | 49 |
-//! | 64 bits of data, `-O2` | 15 | 20 |
-//! | event, `-O2` | 13 | 18 |
+//! | probe in C++, gcc 12 | instructions | cycles on Wormhole | on Blackhole |
+//! |---|---|---|---|
+//! | zone, open and close, `-O2` | 23 | 29 | 27 |
+//! | 64 bits of data, `-O2` | 15 | 20 | 16 |
+//! | event, `-O2` | 13 | 18 | 14 |
 //!
 //! # When there is no room
 //!
 //! | full | what happens | where it is counted |
 //! |---|---|---|
-//! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones always fit | local counters, then a trailer behind the run |
-//! | the DRAM lane, but for a short run | the fixed markers go, the optional ones are dropped | the trailer, and the RISC's bit of `DROPPED_ZONES` |
-//! | the DRAM lane | nothing goes, and nothing is recorded until the host has read the lane | the loss log in the RISC's vector |
-//! | the RISC's vector, by an earlier run that waits for its push | nothing is recorded | local counters, then with the RISC's next run |
+//! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
+//! | the DRAM lane, but for a short run | the fixed markers go, the optional ones are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
+//! | the DRAM lane | nothing goes | likewise |
+//! | nothing, but the NoC is stuck | the push ends within a bound, and nothing of it counts as arrived | likewise, and as a push that timed out |
+//! | nothing, but a RISC publishes its run too late | the push goes without it | by RISC in runs |
 //!
-//! Every probe that finds no room counts one record of its kind, and a zone that is open
-//! counts once, so that kept and lost records add up to those that were emitted. A zone
-//! whose start has gone to DRAM by a quick push counts as kept even if its end is dropped
-//! with the rest of the launch.
+//! The counters are words of the control vector ([`wire::control::ext`]); nobody resets them. Every
+//! probe that finds no room counts one record of its kind, and a zone that is open counts once, so
+//! that kept and lost records add up to those that were emitted.
 //!
 //! # Features
 //!
@@ -136,7 +131,6 @@
 //! | `out-of-line` | markers are calls, see above |
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
-//! | `c-abi` | riscv32: exports what the C++ header calls |
 //!
 //! A native build without `hosted` has no core to speak to; its macros do nothing.
 //!
@@ -146,7 +140,8 @@
 //! - The non-dropping debug dump, which stalls the device until the host has read, is not
 //!   there; nor are the macros that record NoC and fabric events.
 //! - The main zone must be the outermost one of its RISC.
-//! - A discarded launch ([`device_validate_profiler!`] with `false`) leaves only its count.
+//! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
+//! - Kernels leave the NoC's transaction id 15 alone.
 
 #![no_std]
 // Switched off, the modules that the map names are not there.
@@ -159,8 +154,6 @@ extern crate std;
 
 #[cfg(feature = "enabled")]
 pub mod buffer;
-#[cfg(all(feature = "c-abi", target_arch = "riscv32"))]
-mod c_abi;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]
 mod call;
 #[cfg(feature = "enabled")]
@@ -175,8 +168,6 @@ pub mod hosted;
 mod lane;
 #[cfg(feature = "enabled")]
 pub mod launch;
-#[cfg(feature = "enabled")]
-pub mod loss;
 mod macros;
 pub mod names;
 pub mod port;
@@ -201,7 +192,7 @@ use tensix as processor;
 
 pub use probe::{finish, flush_to_dram_if_full, init, quick_push, quick_push_if_linked};
 
-/// What the macros expand to.
+/// Items that the macros expand to.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{names::zone_id, probe::*};

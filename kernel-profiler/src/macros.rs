@@ -187,14 +187,15 @@ macro_rules! device_record_event {
     };
 }
 
-/// Says whether this launch runs a kernel on this core. If not, nothing of it is pushed.
+/// Says which RISCs run a kernel on this core in this launch: bit r for RISC r. If none does,
+/// nothing of the launch is pushed. `true` stands for the RISC that says so.
 ///
 /// # Compatibility
 /// `DeviceValidateProfiler`; the firmware passes the launch's enables.
 #[macro_export]
 macro_rules! device_validate_profiler {
-    ($condition:expr $(,)?) => {
-        $crate::__private::validate(|| $condition)
+    ($enables:expr $(,)?) => {
+        $crate::__private::validate(|| $enables)
     };
 }
 
@@ -260,19 +261,37 @@ macro_rules! src_loc_name_to_hash {
     }};
 }
 
-/// Memory of the profiler that a firmware defines once per RISC.
+/// Variables that a firmware defines once per RISC, all of them in its local RAM.
 ///
-/// Of `__kprof_state` and `__kprof_tile` it fills the second before the first probe. See
-/// [`tensix`](crate::tensix) for what it must provide besides.
+/// The firmware fills `noc_index`, `my_x`, `my_y` and the two tables of DRAM banks before the first
+/// launch. See [`tensix`](crate::tensix) for what it must provide besides.
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 #[macro_export]
 macro_rules! firmware_state {
     () => {
-        #[unsafe(no_mangle)]
-        static mut __kprof_state: [::core::primitive::u32; $crate::tensix::STATE_BYTES / 4] =
-            [0; $crate::tensix::STATE_BYTES / 4];
-        #[unsafe(no_mangle)]
-        static mut __kprof_tile: $crate::tensix::Tile = $crate::tensix::Tile::UNKNOWN;
+        $crate::firmware_state! {
+            "_ZN15kernel_profiler6wIndexE" NEXT: u32 = 0;
+            "_ZN15kernel_profiler9stackSizeE" ROOM: u32 = 0;
+            "_ZN15kernel_profiler4sumsE" SUMS: [u32; 2] = [0; 2];
+            "_ZN15kernel_profiler6sumIDsE" SUM_HEADERS: [u32; 2] = [0; 2];
+            "_ZN15kernel_profiler10traceCountE" TRACE_COUNT: u32 = 0;
+            "noc_index" NOC_INDEX: u8 = 0;
+            "my_x" MY_X: [u8; 2] = [0; 2];
+            "my_y" MY_Y: [u8; 2] = [0; 2];
+            "dram_bank_to_noc_xy" DRAM_BANK_TO_NOC_XY: [u16; 2 * $crate::tensix::BANK_COUNT_MAX] =
+                [0; 2 * $crate::tensix::BANK_COUNT_MAX];
+            "bank_to_dram_offset" BANK_TO_DRAM_OFFSET: [u32; $crate::tensix::BANK_COUNT_MAX] =
+                [0; $crate::tensix::BANK_COUNT_MAX];
+            "noc_nonposted_writes_num_issued" NOC_WRITES_ISSUED: [u32; 2] = [0; 2];
+            "noc_nonposted_writes_acked" NOC_WRITES_ACKED: [u32; 2] = [0; 2];
+        }
+    };
+    ($($symbol:literal $name:ident: $type:ty = $value:expr;)*) => {
+        $(
+            #[used]
+            #[unsafe(export_name = $symbol)]
+            static mut $name: $type = $value;
+        )*
     };
 }
 

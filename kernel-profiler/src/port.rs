@@ -1,12 +1,17 @@
-//! What the algorithm needs from the hardware: a clock, two kinds of L1 words, a way to DRAM.
+//! Interface of the algorithm to the hardware: a clock, two kinds of L1 words, a way to DRAM.
 //!
 //! The traits separate the runtime from the chip, so that one algorithm runs on a Tensix
 //! core and in the simulator's native kernels. Nothing here decides anything.
 
-use wire::{control::ControlLayout, vector::VECTOR_WORDS};
+use wire::{control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, vector::VECTOR_WORDS};
 
 /// The tile's wall clock.
 pub trait Clock {
+    /// Reads the low word alone.
+    fn now_low(&mut self) -> u32 {
+        self.now().low
+    }
+
     /// Reads the low and the live high word, back to back, low first.
     ///
     /// A pair that is torn by a wrap of the low word is 2^32 cycles too large; the host
@@ -18,6 +23,12 @@ pub trait Clock {
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
+    }
+
+    /// As [`Clock::await_reading`], with as much of the high word as a marker keeps.
+    #[inline(always)]
+    fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
+        ClockWords { high: reading.high & TIME_HIGH_MASK, ..reading }
     }
 }
 
@@ -33,7 +44,7 @@ pub struct ClockWords {
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
 /// The runtime reaches a word by its *place*. A port whose places are addresses overrides the
-/// four methods on places, and so spares every access the address arithmetic; in the places
+/// methods on places, and so spares every access the address arithmetic; in the places
 /// of any other port the control vector comes first and the vectors follow, four per word.
 pub trait Memory {
     /// Reads word `index` of the control vector.
@@ -95,11 +106,11 @@ pub const fn word_at(place: u32) -> (Option<usize>, usize) {
 
 /// The write path from L1 to DRAM.
 pub trait Noc {
-    /// Whether a command buffer that a push would use holds a linked transaction, so that
+    /// Returns true if a command buffer that a push would use holds a linked transaction, so that
     /// any other write would hang the NoC.
     fn is_linked(&mut self) -> bool;
 
-    /// Whether this one command buffer holds a linked transaction.
+    /// Returns true if this one command buffer holds a linked transaction.
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
         let _ = command_buffer;
         self.is_linked()
@@ -107,60 +118,98 @@ pub trait Noc {
 
     /// Saves what a kernel that goes on after the pushes has set up in the command buffer. At the
     /// end of a launch there is no such kernel.
-    fn save_command_buffer(&mut self) {}
+    fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
+        let _ = saved;
+    }
 
     /// Puts back what [`Noc::save_command_buffer`] saved.
-    fn restore_command_buffer(&mut self) {}
+    fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
+        let _ = saved;
+    }
 
-    /// Turns the command buffer to a DRAM bank that exists, before the first push.
-    fn begin_pushes(&mut self, bank: u32);
+    /// Prepares writes to a DRAM bank that exists. Returns what the other methods ask for, so
+    /// that it stays in a register meanwhile.
+    fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
     /// Starts a write, with acknowledgement, of `word_count` words from `place` on to the byte
     /// `address` of the bank. A multiple of 4 words, to a multiple of 16 bytes.
-    fn push(&mut self, place: u32, word_count: u32, address: u32);
+    ///
+    /// Returns whether it has started; if not, the NoC is stuck.
+    fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`].
-    fn wait_for_pushes(&mut self);
+    /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`], of which there
+    /// were `count`, and for nothing else. Returns whether it has, within a bound.
+    fn wait_for_pushes(&mut self, pushes: Pushes, count: u32) -> bool;
 }
+
+/// Registers of a command buffer, in an order of the port's own.
+pub type SavedRegisters = [u32; 9];
+
+/// Writes to one DRAM bank that are prepared, as a port knows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pushes(pub u32);
 
 /// All that the runtime of one RISC stands on.
 pub trait Port: Clock + Memory + Noc {
     /// Index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
     fn risc_index(&self) -> usize;
 
-    /// How many RISCs of this core have a vector: one to five.
+    /// How many RISCs of this core have a vector: five on a Tensix core, else one.
     fn risc_count(&self) -> usize;
 
-    /// Whether sum zones are recorded.
-    fn sums_enabled(&self) -> bool;
+    /// The place of the control word with the index of this RISC. From it, the RISC's word in
+    /// any block that has one per RISC is as far as that of RISC 0 from word 0.
+    #[inline(always)]
+    fn own_place(&self) -> u32 {
+        self.control_place(self.risc_index())
+    }
 
-    /// Words of a DRAM lane if the host has not said otherwise in the control vector.
-    fn default_lane_words(&self) -> u32;
+    /// The place of word 0 of this RISC's own vector.
+    #[inline(always)]
+    fn own_vector(&self) -> u32 {
+        self.vector_place(self.risc_index())
+    }
+
+    /// Counts one record that found no room, in this RISC's word of its kind.
+    fn count_loss(&mut self, kind: LossKind) {
+        let place = self.own_place() + word_count(kind.control_word()) * 4;
+        let lost = self.load(place);
+        self.store(place, lost.wrapping_add(1));
+    }
+
+    /// Returns true if sum zones are recorded.
+    fn sums_enabled(&self) -> bool;
 
     /// DRAM banks that pushes can reach; a core dealt to a bank beyond has no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
     }
 
-    /// What is added to the addresses of pushes to a bank that exists.
+    /// Returns the offset that is added to the addresses of pushes to a bank that exists.
     fn bank_offset(&self, bank: u32) -> u32 {
         let _ = bank;
         0
     }
 
-    /// Whether this RISC may push its own markers while its kernel runs.
+    /// Returns true if this RISC may push its own markers while its kernel runs.
     fn can_quick_push(&self) -> bool {
         self.risc_index() < 2
     }
 
-    /// Whether this is a dispatch kernel, which keeps headroom and pushes when nearly full.
+    /// Returns true for a dispatch kernel, which keeps headroom and pushes when nearly full.
     fn is_dispatch(&self) -> bool {
         false
     }
 
-    /// Whether only one envelope per trace replay is recorded.
+    /// Returns true if only one envelope per trace replay is recorded.
     fn is_trace_only(&self) -> bool {
         false
+    }
+
+    /// Returns true if unused guaranteed slots are emptied by both of their words. Where each store
+    /// to L1 takes its time, the first one is enough: a reader looks at no other.
+    fn empties_both_words(&self) -> bool {
+        true
     }
 
     /// The value itself, which a compiler for a RISC must not look through: it keeps this value in

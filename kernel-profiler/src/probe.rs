@@ -1,12 +1,11 @@
-//! What the macros call: each speaks to the RISC that runs this code.
+//! Functions that the macros call: each acts on the RISC that runs this code.
 //!
 //! Its twin `disabled.rs` has the same names and does nothing.
 
 use crate::{
     call,
     guard::{MainGuard, SumGuard, ZoneGuard},
-    launch::Scope,
-    processor::with,
+    processor::{self, with},
     state::State,
 };
 
@@ -24,14 +23,14 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
 
 /// Opens the firmware's zone.
 #[inline(always)]
-pub fn open_main<const ID: u16>() -> MainGuard {
-    MainGuard::open(Scope::Main, ID)
+pub fn open_main<const ID: u16>() -> MainGuard<ID, true> {
+    MainGuard::open()
 }
 
 /// Opens the kernel's zone.
 #[inline(always)]
-pub fn open_main_child<const ID: u16>() -> MainGuard {
-    MainGuard::open(Scope::MainChild, ID)
+pub fn open_main_child<const ID: u16>() -> MainGuard<ID, false> {
+    MainGuard::open()
 }
 
 /// Opens a sum zone.
@@ -69,16 +68,16 @@ pub fn record_event(event: impl FnOnce() -> u16) {
 
 /// See [`State::validate`].
 #[inline(always)]
-pub fn validate(is_valid: impl FnOnce() -> bool) {
-    let is_valid = is_valid();
-    with(|_, port| State::validate(port, is_valid));
+pub fn validate<E: Into<u32>>(enables: impl FnOnce() -> E) {
+    let enables = enables().into();
+    with(|_, port| State::validate(port, enables));
 }
 
 /// See [`State::set_counter`].
 #[inline(always)]
 pub fn set_counter(program_id: impl FnOnce() -> u32) {
     let program_id = program_id();
-    with(|state, port| state.set_counter(port, program_id));
+    with(|_, port| State::set_counter(port, program_id));
 }
 
 /// See [`State::init_profiler`].
@@ -102,13 +101,13 @@ pub fn init_trace_only() {
 /// Begins a launch on this RISC, as the opening of the main zone does.
 #[inline(always)]
 pub fn init() {
-    with(|state, port| state.init(port));
+    processor::begin();
 }
 
 /// Ends a launch on this RISC, as the closing of the main zone does.
 #[inline(always)]
 pub fn finish() {
-    with(|state, port| state.finish(port));
+    processor::finish();
 }
 
 /// Pushes what this RISC has recorded so far; see [`State::quick_push`].

@@ -1,62 +1,92 @@
-//! What one RISC remembers: where it writes, how much fits, what it lost.
+//! State of one RISC: its write position, its free room, and its sums.
 //!
-//! The fields stand here; what happens to them is in [`crate::buffer`] (markers),
-//! [`crate::launch`] (zones of the firmware), [`crate::flush`] (pushes) and
-//! [`crate::loss`].
+//! Nothing else is remembered. On a Tensix core these are upstream's variables, which Rust and
+//! C++ share (`tensix`); here they are fields.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | next | place of the next free word of this RISC's vector, see [`crate::port::Memory`] |
+//! | room | bytes left for records; the ends of open zones and the totals of sums are taken off |
+//! | sums | cycles of each accumulator, modulo 2^32 |
+//! | sum headers | first word of each total, 0 while nobody has used the accumulator |
+//! | trace count | trace replays so far; counted by the aggregating RISC alone |
+//!
+//! All zero is a valid state: nothing fits, and every record is counted as lost. At any time
+//! `next + room + 8 * open zones`, and 16 where sums are recorded, is the end of the vector.
 
-use crate::lane::Lanes;
-use wire::{loss::LossCounts, vector};
+#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+pub use crate::tensix::State;
+use wire::{dram::SUM_COUNT, marker::MARKER_WORDS, vector};
 
-/// The runtime of one RISC, kept in its local RAM.
-///
-/// All zero is a valid state: nothing fits, every probe counts a loss, until
-/// [`State::init`] has run.
-///
-/// Between two launches and at any point within one,
-/// `cursor + room + ends of open zones` is the size of the vector. So the end of every open
-/// zone has its words, whatever else was recorded.
-#[repr(C)]
+/// The runtime's memory of one RISC.
+#[cfg(not(target_arch = "riscv32"))]
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Place of the next free word, see [`crate::port::Memory`].
-    pub(crate) cursor: u32,
-    /// Bytes that are neither used nor kept for the end of an open zone. While nothing is
-    /// recorded, [`CLOSED`] is set in it, which makes it negative.
-    pub(crate) room: i32,
-    /// What found no room since the launch began.
-    pub(crate) lost: Counts,
-    /// The accumulators of the sum zones.
-    pub(crate) sums: [Sum; wire::dram::SUM_COUNT],
-    /// Place of this RISC's vector while it holds a run of this launch, 0 while it does not.
-    pub(crate) vector: u32,
-    /// Trace replays that this core has seen; only the aggregating RISC counts.
-    pub(crate) trace_count: u32,
-    /// Where markers go, as the host has said before this launch.
-    pub(crate) lanes: Lanes,
-    /// The losses of the run that is being pushed. Kept here because stacks are small.
-    pub(crate) reported: [u32; 8],
+    next: u32,
+    room: i32,
+    sums: [u32; SUM_COUNT],
+    sum_headers: [u32; SUM_COUNT],
+    trace_count: u32,
 }
 
-/// The cycles that the zones of one accumulator took in this launch.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum {
-    /// Header of the total, 0 while nobody has used the accumulator.
-    pub(crate) header: u32,
-    /// Cycles, at most `u32::MAX`.
-    pub(crate) cycles: u32,
-    /// Whether a zone of another name wanted the accumulator too.
-    pub(crate) is_contested: bool,
-}
+#[cfg(not(target_arch = "riscv32"))]
+impl State {
+    /// The state before the firmware's first launch.
+    #[must_use]
+    pub const fn new() -> Self {
+        let (sums, sum_headers) = ([0; SUM_COUNT], [0; SUM_COUNT]);
+        Self { next: 0, room: 0, sums, sum_headers, trace_count: 0 }
+    }
 
-/// The bits of [`State::room`] that say that nothing is recorded. All above those of any room.
-pub(crate) const CLOSED: i32 = -2048;
+    pub(crate) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    pub(crate) const fn set_next(&mut self, place: u32) {
+        self.next = place;
+    }
+
+    pub(crate) const fn room(&self) -> i32 {
+        self.room
+    }
+
+    pub(crate) const fn set_room(&mut self, bytes: i32) {
+        self.room = bytes;
+    }
+
+    pub(crate) const fn sum(&self, accumulator: usize) -> u32 {
+        self.sums[accumulator]
+    }
+
+    pub(crate) const fn set_sum(&mut self, accumulator: usize, cycles: u32) {
+        self.sums[accumulator] = cycles;
+    }
+
+    pub(crate) const fn sum_header(&self, accumulator: usize) -> u32 {
+        self.sum_headers[accumulator]
+    }
+
+    pub(crate) const fn set_sum_header(&mut self, accumulator: usize, header: u32) {
+        self.sum_headers[accumulator] = header;
+    }
+
+    pub(crate) const fn trace_count(&self) -> u32 {
+        self.trace_count
+    }
+
+    pub(crate) const fn set_trace_count(&mut self, count: u32) {
+        self.trace_count = count;
+    }
+}
 
 /// Bytes from the start of a vector to its first optional word.
-pub(crate) const FIRST_OPTIONAL_BYTES: u32 = word_count(vector::FIRST_OPTIONAL) * 4;
+pub(crate) const FIRST_OPTIONAL_BYTES: u32 = offset(vector::FIRST_OPTIONAL);
 
 /// Bytes for optional markers.
 pub(crate) const OPTIONAL_BYTES: i32 = bytes(vector::VECTOR_WORDS - vector::FIRST_OPTIONAL);
+
+/// Bytes that a launch keeps for the totals of its sums.
+pub(crate) const TOTALS_BYTES: i32 = bytes(SUM_COUNT * MARKER_WORDS);
 
 /// Bytes of a number of words that lies within a vector.
 #[expect(
@@ -81,42 +111,3 @@ pub(crate) const fn word_count(words: usize) -> u32 {
 pub(crate) const fn offset(words: usize) -> u32 {
     word_count(words) * 4
 }
-
-impl State {
-    /// The state before the firmware's first launch.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            cursor: 0,
-            room: 0,
-            lost: NOTHING_LOST,
-            sums: UNUSED_SUMS,
-            vector: 0,
-            trace_count: 0,
-            lanes: Lanes::NONE,
-            reported: [0; 8],
-        }
-    }
-
-    /// What this RISC lost since its launch began and has not reported yet.
-    #[must_use]
-    pub const fn lost(&self) -> LossCounts {
-        let [zones, data, events, sums] = self.lost;
-        LossCounts { zones, data, events, sums }
-    }
-
-    /// Whether the launch has a run in the vector, be it of fixed zones alone.
-    pub(crate) const fn is_recording(&self) -> bool {
-        self.vector != 0
-    }
-}
-
-/// Records that were lost, by [`wire::loss::LossKind`].
-pub(crate) type Counts = [u32; wire::loss::LossKind::ALL.len()];
-
-pub(crate) const NOTHING_LOST: Counts = [0; wire::loss::LossKind::ALL.len()];
-
-pub(crate) const UNUSED_SUMS: [Sum; wire::dram::SUM_COUNT] =
-    [Sum { header: 0, cycles: 0, is_contested: false }; wire::dram::SUM_COUNT];
-
-const _: () = assert!(OPTIONAL_BYTES <= !CLOSED);

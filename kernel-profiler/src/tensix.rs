@@ -2,19 +2,39 @@
 //!
 //! # What the firmware must provide
 //!
-//! The firmware's image defines these symbols; kernels link against it
-//! (`--just-symbols`), so that firmware and kernel share one state.
+//! Kernels are linked against the firmware's symbols (`--just-symbols`), so that both share one
+//! state. These are link-time constants of a RISC, as in its linker script:
 //!
-//! | symbol | where | what |
+//! | symbol | what |
+//! |---|---|
+//! | `__kprof_control` | address of the control vector, 64 words in L1, 16-byte aligned; the vectors of the core's RISCs, 512 words each, follow it |
+//! | `__kprof_own` | `__kprof_control` + 4 * index of the RISC |
+//! | `__kprof_vector` | `__kprof_control` + 256 + 2048 * index of the RISC: its own vector |
+//! | `__kprof_risc_count` | RISCs of the core that have a vector: 5 on a Tensix core, else 1 |
+//! | `__kprof_bank_count` | DRAM banks, and so entries of the two tables below |
+//!
+//! These are variables in local RAM, zeroed at boot. [`crate::firmware_state!`] defines them;
+//! tt-metal's firmware has them under the same names, so that C++ and Rust can be mixed:
+//!
+//! | symbol | what |
+//! |---|---|
+//! | `kernel_profiler::wIndex`, `stackSize`, `sums`, `sumIDs`, `traceCount` | see [`crate::state`] |
+//! | `noc_index` | byte: the NoC of this RISC's pushes |
+//! | `my_x`, `my_y` | two bytes each: the tile's coordinates on each NoC |
+//! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates as command buffers take them |
+//! | `bank_to_dram_offset` | per bank, a word: what is added to addresses in it |
+//! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: what the kernel's barriers expect of each NoC |
+//!
+//! And two names say what this firmware's RISC is; the linker is told so
+//! (`--defsym=__kprof_begin=kprof_begin_core`):
+//!
+//! | symbol | BRISC, ERISC | the others |
 //! |---|---|---|
-//! | `__kprof_control` | L1, 16-byte aligned | the control vector, 64 words, and right behind it the vectors of the core's RISCs, 512 words each |
-//! | `__kprof_state` | local RAM, 4-byte aligned | [`STATE_BYTES`] bytes, zeroed at boot |
-//! | `__kprof_tile` | local RAM, 4-byte aligned | a [`Tile`], filled before the first probe |
+//! | `__kprof_begin` | `kprof_begin_core` | `kprof_begin_own` |
+//! | `__kprof_finish` | `kprof_finish_core` | `kprof_finish_own` |
 //!
-//! The last two are per RISC; [`crate::firmware_state!`] defines them. Firmware and kernels
-//! must be built by one compiler from one version of this crate, since they share the
-//! state's layout. Until `__kprof_tile` is filled no probe may run; until the host has
-//! written a DRAM address, everything is counted as lost and nothing is pushed.
+//! With the first pair alone the code of pushes is linked. Until the host has written a DRAM
+//! address, everything is counted as refused and nothing is pushed.
 //!
 //! # What kernels must keep to
 //!
@@ -26,14 +46,18 @@
 //! # Assumptions
 //!
 //! - One thread per RISC and no interrupts: baby RISCs have neither.
-//! - The NoC has counters of its own for this RISC (dedicated mode): a push waits until
-//!   [`Tile::writes_acked`] equals the NoC's count of acknowledgements. Firmware that
-//!   shares a NoC must bring the counters up to date before the main zone closes, as
-//!   upstream's does.
+//! - The NoC's transaction id 15 is this runtime's: a push waits until no write with that id is
+//!   outstanding, and for nothing else. So it ends whatever the kernel has sent, counted or not.
+//! - Pushes use command buffer 0, that of large writes in dedicated mode, and leave its packet
+//!   tag at 0, as tt-metal expects it.
 //! - L1 is not cached. A Blackhole's data cache must be off, as TT-Metal leaves it, or the
 //!   words of other RISCs and of the host would be seen late.
 //! - Stores to L1 become visible in program order; the runtime publishes by storing the
 //!   data first. `fence` is not needed, and does nothing on a Wormhole.
+//!
+//! # Compatibility
+//! Registers: `noc_parameters.h` of both architectures, `noc_nonblocking_api.h` (command buffers,
+//! coordinates); tt-isa-documentation, `NoC/MemoryMap.md` and `NoC/Counters.md`.
 //!
 //! # How the unsafe blocks are watched
 //!
@@ -47,103 +71,54 @@
 
 use crate::{
     lane::{CONTROL, index_word},
-    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port},
-    state::{State, offset},
+    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
+    state::offset,
 };
 use core::{
     arch::{asm, naked_asm},
     ptr,
 };
-use wire::{loss, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
+use wire::{dram::SUM_COUNT, loss::LossKind, marker, vector::VECTOR_WORDS};
 
-/// What the firmware knows about the RISC that runs, as 32-bit words.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Tile {
-    /// Index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
-    pub risc_index: u32,
-    /// RISCs of this core that have a vector: one to five.
-    pub risc_count: u32,
-    /// Address of the registers of the NoC interface through which this RISC pushes.
-    pub noc: u32,
-    /// Address of the registers of that interface's command buffer for large writes.
-    pub command_buffer: u32,
-    /// Words of a DRAM lane unless the host says otherwise.
-    pub lane_words: u32,
-    /// The tile's own NoC column.
-    pub noc_x: u32,
-    /// The tile's own NoC row.
-    pub noc_y: u32,
-    /// Entries of each of the two tables that follow.
-    pub bank_count: u32,
-    /// Address of a table: per DRAM bank a half word, its coordinates as the return coordinate
-    /// register takes them.
-    ///
-    /// # Compatibility
-    /// The row of `dram_bank_to_noc_xy` for this RISC's NoC.
-    pub bank_coordinates: u32,
-    /// Address of a table: per DRAM bank a word, what is added to addresses in it.
-    ///
-    /// # Compatibility
-    /// `bank_to_dram_offset`.
-    pub bank_offsets: u32,
-    /// Counts acknowledged writes as they are issued; the kernel's barrier reads it too.
-    ///
-    /// # Compatibility
-    /// The entry of `noc_nonposted_writes_num_issued` for this RISC's NoC.
-    pub writes_issued: *mut u32,
-    /// Counts the acknowledgements to expect; the kernel's barrier reads it too.
-    ///
-    /// # Compatibility
-    /// The entry of `noc_nonposted_writes_acked` for this RISC's NoC.
-    pub writes_acked: *mut u32,
-}
+/// Most banks for which [`crate::firmware_state!`] has room.
+pub const BANK_COUNT_MAX: usize = 16;
 
-impl Tile {
-    /// What stands there until the firmware has filled it.
-    pub const UNKNOWN: Self = Self {
-        risc_index: 0,
-        risc_count: 0,
-        noc: 0,
-        command_buffer: 0,
-        lane_words: 0,
-        noc_x: 0,
-        noc_y: 0,
-        bank_count: 0,
-        bank_coordinates: 0,
-        bank_offsets: 0,
-        writes_issued: ptr::null_mut(),
-        writes_acked: ptr::null_mut(),
-    };
-}
+/// The firmware's symbols. Those that begin with `__kprof` are numbers in place of an address.
+#[allow(non_upper_case_globals, reason = "upstream's names")]
+mod symbols {
+    use super::SUM_COUNT;
 
-/// Bytes of `__kprof_state`.
-pub const STATE_BYTES: usize = size_of::<LocalRam>();
+    unsafe extern "C" {
+        pub(super) static __kprof_control: u8;
+        pub(super) static __kprof_own: u8;
+        pub(super) static __kprof_vector: u8;
+        pub(super) static __kprof_risc_count: u8;
+        pub(super) static __kprof_bank_count: u8;
 
-/// Where the state lies in `__kprof_state`.
-#[cfg(feature = "c-abi")]
-pub(crate) const STATE_OFFSET: usize = core::mem::offset_of!(LocalRam, state);
+        #[link_name = "_ZN15kernel_profiler6wIndexE"]
+        pub(super) static mut NEXT: u32;
+        #[link_name = "_ZN15kernel_profiler9stackSizeE"]
+        pub(super) static mut ROOM: i32;
+        #[link_name = "_ZN15kernel_profiler4sumsE"]
+        pub(super) static mut SUMS: [u32; SUM_COUNT];
+        #[link_name = "_ZN15kernel_profiler6sumIDsE"]
+        pub(super) static mut SUM_HEADERS: [u32; SUM_COUNT];
+        #[link_name = "_ZN15kernel_profiler10traceCountE"]
+        pub(super) static mut TRACE_COUNT: u32;
 
-/// Where the count of lost zones lies in `__kprof_state`; those of data and events follow.
-#[cfg(feature = "c-abi")]
-pub(crate) const LOST_OFFSET: usize = STATE_OFFSET + core::mem::offset_of!(State, lost);
+        pub(super) static noc_index: u8;
+        pub(super) static my_x: [u8; 2];
+        pub(super) static my_y: [u8; 2];
+        pub(super) static dram_bank_to_noc_xy: [u16; 0];
+        pub(super) static bank_to_dram_offset: [u32; 0];
+        pub(super) static mut noc_nonposted_writes_num_issued: [u32; 2];
+        pub(super) static mut noc_nonposted_writes_acked: [u32; 2];
+    }
 
-/// They are words, as those that count them take them for.
-#[cfg(feature = "c-abi")]
-const _: fn(&State) -> &[u32; 4] = |state| &state.lost;
-
-/// The runtime's part of the local RAM.
-#[repr(C)]
-struct LocalRam {
-    state: State,
-    /// What the kernel had in the registers up to [`AT_LEN_BE`].
-    saved: [u32; SAVED_WORDS as usize],
-}
-
-unsafe extern "C" {
-    static mut __kprof_control: [u32; CONTROL.word_count + VECTOR_WORDS * RISCS_PER_CORE];
-    static mut __kprof_state: [u32; STATE_BYTES / 4];
-    static mut __kprof_tile: Tile;
+    unsafe extern "C" {
+        pub(super) fn __kprof_begin();
+        pub(super) fn __kprof_finish();
+    }
 }
 
 // The text of the runtime's own zone. Not a static as in the macros: this crate is linked
@@ -158,22 +133,108 @@ core::arch::global_asm!(
     options(raw)
 );
 
+/// The runtime's memory of the RISC that executes this code: the firmware's variables.
+#[derive(Debug)]
+pub struct State(());
+
+/// A variable of the firmware, as a pair of functions.
+macro_rules! variables {
+    ($($get:ident $set:ident $symbol:ident: $type:ty;)*) => {
+        $(
+            #[inline(always)]
+            pub(crate) fn $get(&self) -> $type {
+                // SAFETY: the firmware provides the variable, zeroed at boot; this RISC alone
+                // reaches it, in its one thread, and nobody holds a reference to it. Volatile,
+                // since the order of loads and stores that probes ask for is the fast one.
+                unsafe { (&raw const symbols::$symbol).read_volatile() }
+            }
+
+            #[inline(always)]
+            pub(crate) fn $set(&mut self, value: $type) {
+                // SAFETY: as above.
+                unsafe { (&raw mut symbols::$symbol).write_volatile(value) }
+            }
+        )*
+    };
+}
+
+impl State {
+    variables! {
+        next set_next NEXT: u32;
+        room set_room ROOM: i32;
+        trace_count set_trace_count TRACE_COUNT: u32;
+    }
+
+    #[inline(always)]
+    pub(crate) fn sum(&self, accumulator: usize) -> u32 {
+        Word(variable(&raw mut symbols::SUMS, accumulator)).load()
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_sum(&mut self, accumulator: usize, cycles: u32) {
+        Word(variable(&raw mut symbols::SUMS, accumulator)).store(cycles);
+    }
+
+    #[inline(always)]
+    pub(crate) fn sum_header(&self, accumulator: usize) -> u32 {
+        Word(variable(&raw mut symbols::SUM_HEADERS, accumulator)).load()
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_sum_header(&mut self, accumulator: usize, header: u32) {
+        Word(variable(&raw mut symbols::SUM_HEADERS, accumulator)).store(header);
+    }
+}
+
+/// Begins a launch on the aggregating RISC, see `__kprof_begin`.
+#[unsafe(no_mangle)]
+extern "C" fn kprof_begin_core() {
+    with(|state, port| state.begin_core(port));
+}
+
+/// Begins a launch on any other RISC.
+#[unsafe(no_mangle)]
+extern "C" fn kprof_begin_own() {
+    with(|state, port| state.begin_own(port));
+}
+
+/// Ends a launch on the aggregating RISC, see `__kprof_finish`.
+#[unsafe(no_mangle)]
+extern "C" fn kprof_finish_core() {
+    with(|state, port| state.finish_core(port));
+}
+
+/// Ends a launch on any other RISC.
+#[unsafe(no_mangle)]
+extern "C" fn kprof_finish_own() {
+    with(|state, port| state.finish_own(port));
+}
+
+/// Begins a launch on this RISC.
+#[inline(always)]
+pub(crate) fn begin() {
+    if !cfg!(feature = "trace-only") {
+        // SAFETY: the linker gives the name to one of the functions above.
+        unsafe { symbols::__kprof_begin() };
+    }
+}
+
+/// Ends a launch on this RISC.
+#[inline(always)]
+pub(crate) fn finish() {
+    if !cfg!(feature = "trace-only") {
+        // SAFETY: the linker gives the name to one of the functions above.
+        unsafe { symbols::__kprof_finish() };
+    }
+}
+
 /// The port of the RISC that executes this code. Only this crate can make one.
 pub(crate) struct Tensix(());
 
 /// Gives a probe the runtime's state and the port.
 #[inline(always)]
 pub(crate) fn with<R>(probe: impl FnOnce(&mut State, &mut Tensix) -> R) -> R {
-    let ram = (&raw mut __kprof_state).cast::<LocalRam>();
-    // SAFETY: the firmware provides `__kprof_state`, of the size and alignment of `LocalRam`
-    // and zeroed at boot, so that the field is in bounds.
-    let state = unsafe { &raw mut (*ram).state };
-    // SAFETY: a zeroed `State` is valid, since its fields are integers and `bool`s.
-    // The reference is the only one to the field: the RISC has one thread and no
-    // interrupts, the symbol is used in this module alone, `saved` is another field, and
-    // no probe within this crate runs a caller's code, so that no two probes nest.
-    let state = unsafe { &mut *state };
-    probe(state, &mut Tensix(()))
+    probe(&mut State(()), &mut Tensix(()))
 }
 
 impl Clock for Tensix {
@@ -188,12 +249,34 @@ impl Clock for Tensix {
     }
 
     #[inline(always)]
+    fn now_low(&mut self) -> u32 {
+        WALL_CLOCK_LOW.read()
+    }
+
+    #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;
         // SAFETY: no instruction at all. The compiler must have done all stores before it,
         // and cannot compute with `high` until after it; the core would stall at the first
         // use of `high`, with the stores behind it.
         unsafe { asm!("/* {} */", inout(reg) high, options(nostack, preserves_flags)) };
+        ClockWords { high, low }
+    }
+
+    /// With the mask in a register, which a loop keeps; the compiler by itself would take two
+    /// shifts each time.
+    #[inline(always)]
+    fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
+        let ClockWords { mut high, low } = reading;
+        // SAFETY: one instruction between registers; what is said above holds as well.
+        unsafe {
+            asm!(
+                "and {high}, {high}, {mask}",
+                high = inout(reg) high,
+                mask = in(reg) marker::TIME_HIGH_MASK,
+                options(nostack, preserves_flags),
+            );
+        };
         ClockWords { high, low }
     }
 }
@@ -221,8 +304,7 @@ impl Memory for Tensix {
 
     #[inline(always)]
     fn control_place(&self, index: usize) -> u32 {
-        let first = (&raw mut __kprof_control).cast::<u32>();
-        address(first.wrapping_add(index))
+        constant(&raw const symbols::__kprof_control) + index_word(index) * 4
     }
 
     #[inline(always)]
@@ -235,8 +317,8 @@ impl Memory for Tensix {
         let word = ptr::with_exposed_provenance::<u32>(place as usize);
         // SAFETY: places are made in this crate only. Each is that of a word of the control
         // vector or of a vector of one of the core's RISCs, both of which the firmware
-        // provides, aligned, for as long as the program runs; `address` has exposed their
-        // provenance. Volatile, since other RISCs and the host write to them.
+        // provides, aligned, for as long as the program runs, outside of what the compiler
+        // knows. Volatile, since other RISCs and the host write to them.
         unsafe { word.read_volatile() }
     }
 
@@ -244,8 +326,8 @@ impl Memory for Tensix {
     fn store(&mut self, place: u32, value: u32) {
         let word = ptr::with_exposed_provenance_mut::<u32>(place as usize);
         // SAFETY: as in `load`, and the program holds no reference to any of these words. A
-        // cursor stays within its vector: used words, room and the ends of open zones
-        // together never exceed it.
+        // next place stays within its vector: used words, room, the ends of open zones and the
+        // totals of sums together are all of it.
         unsafe { word.write_volatile(value) }
     }
 }
@@ -253,7 +335,7 @@ impl Memory for Tensix {
 impl Noc for Tensix {
     #[inline(always)]
     fn is_linked(&mut self) -> bool {
-        let mut buffer = tile().noc;
+        let mut buffer = noc();
         let (mut ctrl, mut left) = (0, 4);
         loop {
             ctrl |= Register(buffer + CTRL).read();
@@ -269,62 +351,124 @@ impl Noc for Tensix {
     #[inline(always)]
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
         let number = command_buffer & COMMAND_BUFFER_MASK;
-        let ctrl = Register(tile().noc + number * COMMAND_BUFFER_STRIDE + CTRL);
-        ctrl.read() & CTRL_LINKED != 0
+        Register(noc() + number * COMMAND_BUFFER_STRIDE + CTRL).read() & CTRL_LINKED != 0
+    }
+
+    /// Coordinates stand above the address bits on a Wormhole, by themselves on a Blackhole.
+    /// Addresses in DRAM banks and in L1 have 32 bits on both.
+    #[inline(always)]
+    fn begin_pushes(&mut self, bank: u32) -> Pushes {
+        let noc = self.opaque(noc());
+        // A NoC that stays busy is found out, and counted, by the first push.
+        let _ = is_ready(noc);
+        Register(noc + PACKET_TAG).write(TRANSACTION_ID << TRANSACTION_ID_SHIFT);
+        Register(noc + CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
+        let (me, dram) = (own_coordinates(), bank_coordinates(bank));
+        if cfg!(feature = "blackhole") {
+            Register(noc + TARG_ADDR_MID).write(0);
+            Register(noc + TARG_ADDR_HI).write(me);
+            Register(noc + RET_ADDR_MID).write(0);
+            Register(noc + RET_ADDR_HI).write(dram);
+        } else {
+            Register(noc + TARG_ADDR_MID).write(me << WORMHOLE_COORDINATE_SHIFT);
+            Register(noc + RET_ADDR_MID).write(dram);
+        }
+        Pushes(noc)
     }
 
     #[inline(always)]
-    fn begin_pushes(&mut self, bank: u32) {
-        let buffer = CommandBuffer::of_pushes();
-        buffer.wait_until_ready();
-        buffer.register(PACKET_TAG).write(0);
-        buffer.register(CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
-        buffer.write_return_coordinates(bank_coordinates(bank));
-    }
-
-    #[inline(always)]
-    fn push(&mut self, place: u32, word_count: u32, address: u32) {
+    fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool {
+        let Pushes(noc) = pushes;
         let size_bytes = word_count << 2;
-        self.settle(place + size_bytes - 4);
-        let buffer = CommandBuffer::of_pushes();
-        buffer.wait_until_ready();
-        buffer.register(TARG_ADDR_LO).write(place);
-        buffer.register(RET_ADDR_LO).write(address);
-        buffer.register(AT_LEN_BE).write(size_bytes);
-        buffer.register(CMD_CTRL).write(1);
-        Word(tile().writes_issued).increment();
-        Word(tile().writes_acked).increment();
+        let last = self.load(place + size_bytes - 4);
+        if !is_ready(noc) {
+            return false;
+        }
+        Register(noc + TARG_ADDR_LO).write(place);
+        Register(noc + RET_ADDR_LO).write(address);
+        Register(noc + AT_LEN_BE).write(size_bytes);
+        settle(last);
+        Register(noc + CMD_CTRL).write(1);
+        true
     }
 
     #[inline(always)]
-    fn wait_for_pushes(&mut self) {
-        let expected = Word(tile().writes_acked).load();
-        let received = Register(tile().noc + STATUS_WRITE_ACKS_RECEIVED);
-        while received.read() != expected {}
+    fn wait_for_pushes(&mut self, pushes: Pushes, count: u32) -> bool {
+        let Pushes(noc) = pushes;
+        let index = noc_index() as usize;
+        let issued = Word(variable(&raw mut symbols::noc_nonposted_writes_num_issued, index));
+        issued.store(issued.load().wrapping_add(count));
+        let acked = Word(variable(&raw mut symbols::noc_nonposted_writes_acked, index));
+        acked.store(acked.load().wrapping_add(count));
+        let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);
+        Register(noc + PACKET_TAG).write(0);
+        has_arrived
     }
 
     #[inline(always)]
-    fn save_command_buffer(&mut self) {
-        let buffer = CommandBuffer::of_pushes();
-        buffer.wait_until_ready();
-        copy_words(buffer.0, saved());
+    fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
+        let noc = noc();
+        let _ = is_ready(noc);
+        for (register, word) in (noc..).step_by(4).zip(saved) {
+            if has_register(register) {
+                *word = Register(register).read();
+            }
+        }
     }
 
     #[inline(always)]
-    fn restore_command_buffer(&mut self) {
-        copy_words(saved(), CommandBuffer::of_pushes().0);
+    fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
+        for (register, &word) in (noc()..).step_by(4).zip(saved) {
+            if has_register(register) {
+                Register(register).write(word);
+            }
+        }
     }
 }
 
 impl Port for Tensix {
     #[inline(always)]
     fn risc_index(&self) -> usize {
-        tile().risc_index as usize
+        ((self.own_place() - self.control_place(0)) / 4) as usize
     }
 
     #[inline(always)]
     fn risc_count(&self) -> usize {
-        tile().risc_count as usize
+        constant(&raw const symbols::__kprof_risc_count) as usize
+    }
+
+    #[inline(always)]
+    fn own_place(&self) -> u32 {
+        constant(&raw const symbols::__kprof_own)
+    }
+
+    #[inline(always)]
+    fn own_vector(&self) -> u32 {
+        constant(&raw const symbols::__kprof_vector)
+    }
+
+    /// A call with a convention of its own: a probe must not grow by saving registers for the
+    /// rare case that nothing fits.
+    #[inline(always)]
+    fn count_loss(&mut self, kind: LossKind) {
+        macro_rules! call {
+            ($function:path) => {
+                // SAFETY: a call that changes a word of L1, to which nobody holds a reference,
+                // and the registers that are named. It uses no stack.
+                unsafe {
+                    asm!(
+                        "jal t0, {}", sym $function,
+                        out("t0") _, out("t1") _, out("t2") _,
+                        options(nostack),
+                    );
+                }
+            };
+        }
+        match kind {
+            LossKind::Zone => call!(lose_zone),
+            LossKind::Data => call!(lose_data),
+            LossKind::Event => call!(lose_event),
+        }
     }
 
     #[inline(always)]
@@ -333,21 +477,16 @@ impl Port for Tensix {
     }
 
     #[inline(always)]
-    fn default_lane_words(&self) -> u32 {
-        tile().lane_words
-    }
-
-    #[inline(always)]
     fn bank_count(&self) -> u32 {
-        tile().bank_count
+        constant(&raw const symbols::__kprof_bank_count)
     }
 
     #[inline(always)]
     fn bank_offset(&self, bank: u32) -> u32 {
-        let offset = tile().bank_offsets + 4 * bank;
+        let offsets = (&raw const symbols::bank_to_dram_offset).cast::<u32>();
         // SAFETY: the firmware provides a table of `bank_count` entries; callers ask for
         // banks below that.
-        unsafe { ptr::with_exposed_provenance::<u32>(offset as usize).read() }
+        unsafe { offsets.wrapping_add(bank as usize).read() }
     }
 
     #[inline(always)]
@@ -360,6 +499,16 @@ impl Port for Tensix {
         cfg!(feature = "trace-only")
     }
 
+    /// A store to L1 blocks its bank on a Wormhole for five cycles; a Blackhole merges those
+    /// that lie side by side.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `BabyRISCV/README.md` of both architectures.
+    #[inline(always)]
+    fn empties_both_words(&self) -> bool {
+        cfg!(feature = "blackhole")
+    }
+
     #[inline(always)]
     fn opaque(&self, value: u32) -> u32 {
         let mut value = value;
@@ -370,63 +519,61 @@ impl Port for Tensix {
 
     #[inline(always)]
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
-        Some(NocCoordinates { x: tile().noc_x, y: tile().noc_y })
+        let [x, y] = coordinates_on(0);
+        Some(NocCoordinates { x, y })
     }
 }
 
-impl Tensix {
-    /// Waits until earlier stores to a place have reached L1.
-    ///
-    /// A store to a NoC register may overtake a store to L1, but not a load that has been
-    /// consumed, and a load waits for the earlier store to its own address.
-    #[inline(always)]
-    fn settle(&mut self, place: u32) {
-        let value = self.load(place);
-        // SAFETY: an instruction that only reads a register; it makes the core wait for the
-        // load, and being opaque to the compiler it is not removed.
-        unsafe { asm!("mv zero, {}", in(reg) value, options(nostack, preserves_flags)) }
-    }
+/// Waits until the store before a load of the same place has reached L1; `loaded` is what was
+/// loaded.
+///
+/// A store to a NoC register may overtake a store to L1, but not a load that has been
+/// consumed, and a load waits for the earlier store to its own address.
+#[inline(always)]
+fn settle(loaded: u32) {
+    // SAFETY: an instruction that only reads a register; it makes the core wait for the
+    // load, and being opaque to the compiler it is not removed.
+    unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
 }
 
-/// The address of a word, which may be turned into a pointer again.
+/// The value of a constant that the linker knows.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 32 bits here")]
-fn address(word: *mut u32) -> u32 {
-    word.expose_provenance() as u32
+fn constant(symbol: *const u8) -> u32 {
+    symbol.addr() as u32
 }
 
-/// Counts up to the largest count that a RISC leaves behind.
-///
-/// A call with a convention of its own: a probe must not grow by saving registers for the
-/// rare case that nothing fits.
+/// A word of a variable that the firmware provides.
 #[inline(always)]
-pub(crate) fn increment(count: &mut u32) {
-    let count = ptr::from_mut(count);
-    // SAFETY: a call that changes `count`, which it is given exclusively, and the registers
-    // that are named. It uses no stack.
-    unsafe {
-        asm!(
-            "jal t0, {increment}",
-            increment = sym increment_at_t1,
-            inout("t1") count => _,
-            out("t0") _, out("t2") _, out("t3") _,
-            options(nostack),
-        );
-    }
+const fn variable<const N: usize>(variable: *mut [u32; N], index: usize) -> *mut u32 {
+    variable.cast::<u32>().wrapping_add(index)
 }
 
-/// Returns to `t0`; changes `t2` and `t3`.
-#[unsafe(naked)]
-extern "C" fn increment_at_t1() {
-    const _: () = assert!(loss::LEFT_COUNT_MAX == (1 << 27) - 1);
-    naked_asm!(
-        "lw t2, 0(t1)",
-        "addi t2, t2, 1",
-        "srli t3, t2, 27",
-        "bnez t3, 2f",
-        "sw t2, 0(t1)",
-        "2: jr t0",
-    )
+/// Functions that add one to this RISC's word of a block, return to `t0`, and change `t1`
+/// and `t2`.
+macro_rules! loss_counters {
+    ($($function:ident $kind:ident)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $function() {
+                naked_asm!(
+                    "lui t1, %hi({own} + {block})",
+                    "lw t2, %lo({own} + {block})(t1)",
+                    "addi t2, t2, 1",
+                    "sw t2, %lo({own} + {block})(t1)",
+                    "jr t0",
+                    own = sym symbols::__kprof_own,
+                    block = const offset(LossKind::$kind.control_word()),
+                )
+            }
+        )*
+    };
+}
+
+loss_counters! {
+    lose_zone Zone
+    lose_data Data
+    lose_event Event
 }
 
 /// A word of local RAM that the firmware provides for as long as the program runs.
@@ -444,34 +591,6 @@ impl Word {
     fn store(self, value: u32) {
         // SAFETY: as in `load`; no reference to the word exists that this could invalidate.
         unsafe { self.0.write_volatile(value) }
-    }
-
-    #[inline(always)]
-    fn increment(self) {
-        self.store(self.load().wrapping_add(1));
-    }
-}
-
-/// The address where the registers of the command buffer are saved.
-#[inline(always)]
-fn saved() -> u32 {
-    let ram = (&raw mut __kprof_state).cast::<LocalRam>();
-    // SAFETY: the firmware provides `__kprof_state` as large as `LocalRam`, so that the
-    // field is in bounds; no reference to anything is made.
-    address(unsafe { &raw mut (*ram).saved }.cast::<u32>())
-}
-
-/// Copies [`SAVED_WORDS`] words, between the command buffer's registers and local RAM.
-#[inline(always)]
-fn copy_words(mut from: u32, mut to: u32) {
-    let end = from + 4 * SAVED_WORDS;
-    loop {
-        Register(to).write(Register(from).read());
-        from += 4;
-        to += 4;
-        if from == end {
-            break;
-        }
     }
 }
 
@@ -495,78 +614,116 @@ impl Register {
     }
 }
 
-/// One of the four command buffers of this RISC's NoC interface.
-#[derive(Clone, Copy)]
-struct CommandBuffer(u32);
+/// The registers of the NoC through which this RISC pushes. Its command buffer 0 comes first, the
+/// one for large writes.
+#[inline(always)]
+fn noc() -> u32 {
+    NOC_REGISTERS + u32::from(noc_index()) * NOC_STRIDE
+}
 
-impl CommandBuffer {
-    #[inline(always)]
-    fn of_pushes() -> Self {
-        Self(tile().command_buffer)
+#[inline(always)]
+fn noc_index() -> u8 {
+    // SAFETY: the firmware provides the byte, and changes it between launches only.
+    unsafe { (&raw const symbols::noc_index).read() }
+}
+
+/// Returns true if command buffer 0 takes a command, within a bound.
+#[inline(always)]
+fn is_ready(noc: u32) -> bool {
+    is_zero_soon(noc + CMD_CTRL)
+}
+
+/// Waits until a register is 0, within a bound.
+#[inline(always)]
+fn is_zero_soon(register: u32) -> bool {
+    if Register(register).read() == 0 {
+        return true;
     }
-
-    #[inline(always)]
-    const fn register(self, offset: u32) -> Register {
-        Register(self.0 + offset)
-    }
-
-    #[inline(always)]
-    fn wait_until_ready(self) {
-        while self.register(CMD_CTRL).read() != 0 {}
-    }
-
-    /// A Wormhole keeps the coordinates above the address bits, a Blackhole by themselves.
-    /// Addresses in DRAM banks have 32 bits on both.
-    #[inline(always)]
-    fn write_return_coordinates(self, coordinates: u32) {
-        if cfg!(feature = "blackhole") {
-            self.register(RET_ADDR_MID).write(0);
-            self.register(RET_ADDR_HI).write(coordinates);
-        } else {
-            self.register(RET_ADDR_MID).write(coordinates);
+    let mut left = NOC_POLLS;
+    loop {
+        if Register(register).read() == 0 {
+            return true;
+        }
+        left -= 1;
+        if left == 0 {
+            return false;
         }
     }
 }
 
-/// What the firmware has filled in.
+/// The tile's coordinates on a NoC.
 #[inline(always)]
-fn tile() -> &'static Tile {
-    let tile = &raw const __kprof_tile;
-    // SAFETY: the firmware provides `__kprof_tile`, aligned and filled before the first
-    // probe, and never changes it afterwards.
-    unsafe { &*tile }
+fn coordinates_on(noc_index: u8) -> [u32; 2] {
+    let x = (&raw const symbols::my_x).cast::<u8>().wrapping_add(noc_index as usize);
+    let y = (&raw const symbols::my_y).cast::<u8>().wrapping_add(noc_index as usize);
+    // SAFETY: the firmware provides one byte for each of the two NoCs.
+    let x = unsafe { x.read() };
+    // SAFETY: as above.
+    let y = unsafe { y.read() };
+    [u32::from(x), u32::from(y)]
 }
 
-/// The coordinates of a DRAM bank that exists.
+/// The tile's coordinates on the NoC of its pushes, which acknowledgements go to.
+#[inline(always)]
+fn own_coordinates() -> u32 {
+    let [x, y] = coordinates_on(noc_index());
+    x | y << COORDINATE_BITS
+}
+
+/// The coordinates of a DRAM bank that exists, as a command buffer takes them.
 #[inline(always)]
 fn bank_coordinates(bank: u32) -> u32 {
-    let coordinates = tile().bank_coordinates + 2 * bank;
-    let coordinates = ptr::with_exposed_provenance::<u16>(coordinates as usize);
-    // SAFETY: the firmware provides a table of `bank_count` entries; `bank` is below that, or
-    // 0 where the core has no lanes.
+    let row = u32::from(noc_index()) * Tensix(()).bank_count();
+    let coordinates = (&raw const symbols::dram_bank_to_noc_xy).cast::<u16>();
+    let coordinates = coordinates.wrapping_add((row + bank) as usize);
+    // SAFETY: the firmware provides a table of `bank_count` entries per NoC; `bank` is below
+    // that, or 0 where the core has no lanes.
     u32::from(unsafe { coordinates.read() })
 }
 
 const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
 const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 
-const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
+const NOC_REGISTERS: u32 = 0xFFB2_0000;
+const NOC_STRIDE: u32 = 0x1_0000;
+
+/// How often a stuck NoC is asked: some milliseconds.
+const NOC_POLLS: u32 = 1 << 18;
+
+/// The transaction id of pushes, which kernels leave alone.
+const TRANSACTION_ID: u32 = 15;
+const TRANSACTION_ID_SHIFT: u32 = 10;
+/// Non-posted requests with that id that nobody has acknowledged yet.
+const STATUS_REQUESTS_OUTSTANDING: u32 = 0x200 + 4 * (0x10 + TRANSACTION_ID);
 
 const COMMAND_BUFFER_MASK: u32 = 3;
 const COMMAND_BUFFER_STRIDE: u32 = if cfg!(feature = "blackhole") { 0x800 } else { 0x400 };
 
 const TARG_ADDR_LO: u32 = 0x00;
+const TARG_ADDR_MID: u32 = 0x04;
+/// On a Blackhole alone.
+const TARG_ADDR_HI: u32 = 0x08;
 const RET_ADDR_LO: u32 = 0x0C;
 const RET_ADDR_MID: u32 = 0x10;
+/// On a Blackhole alone.
 const RET_ADDR_HI: u32 = 0x14;
 const PACKET_TAG: u32 = 0x18;
 const CTRL: u32 = 0x1C;
 const AT_LEN_BE: u32 = 0x20;
 const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
 
-/// Registers from the first one to the last one that a push changes. They lie side by side
-/// and keep what is written to them, so that one loop saves them all.
-const SAVED_WORDS: u32 = AT_LEN_BE / 4 + 1;
+/// Registers from the first one of a command buffer to the last one that a push changes.
+const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
+
+/// Returns true if the chip has a register of a command buffer.
+#[inline(always)]
+const fn has_register(register: u32) -> bool {
+    let offset = register % COMMAND_BUFFER_STRIDE;
+    cfg!(feature = "blackhole") || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)
+}
+
+const COORDINATE_BITS: u32 = 6;
+const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
 
 const CTRL_LINKED: u32 = 1 << 6;
 

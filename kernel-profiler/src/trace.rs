@@ -15,10 +15,10 @@
 //! Zones, data and events are not recorded in this mode, and not counted as lost.
 
 use crate::{
-    lane::{self, CONTROL},
+    lane::{self, CONTROL, DEVICE_END, PACKING},
     launch::{self, Scope},
     port::Port,
-    state::{State, word_count},
+    state::{State, offset, word_count},
 };
 use wire::{
     Header, PacketKind, ZoneId,
@@ -43,68 +43,83 @@ impl State {
     ///
     /// Does nothing unless the port is in trace-only mode.
     pub fn init_trace_only<P: Port + ?Sized>(&mut self, port: &mut P) {
-        if !port.is_trace_only() || !lane::is_aggregator(port) {
+        if !port.is_trace_only() || port.risc_index() != 0 {
             return;
         }
-        if self.trace_count > 0 {
-            count_if_empty(port);
+        let control = port.control_place(0);
+        if self.trace_count() > 0 {
+            push_envelope(port);
         }
-        self.lanes.read(port);
-        self.trace_count = self.trace_count.wrapping_add(1);
-        self.prepare_lanes(port);
+        let runs = port.load(control + offset(CONTROL.run_counter));
+        if runs == port.load(control + offset(ext::SEEN_RUNS)) {
+            self.take_lanes_back(port);
+        }
+        let replays = self.trace_count().wrapping_add(1);
+        self.set_trace_count(replays);
         for risc_index in 0..port.risc_count() {
-            port.set_vector(risc_index, ID_LL, self.trace_count);
+            port.store(port.vector_place(risc_index) + offset(ID_LL), replays);
         }
-        launch::clear_run(port, port.vector_place(ENVELOPE));
-        port.set_vector(ENVELOPE, 1, 0);
+        let vector = port.vector_place(ENVELOPE);
+        launch::empty_slots(port, vector);
         // The ID words of this mode have no trace count; the program id is the count.
-        let flat_id = port.control(CONTROL.flat_id);
-        port.set_vector(ENVELOPE, ID_LH, lane::PACKING.pack(0, flat_id, 0));
-        port.set_control(STATUS, FW_START);
-        port.set_vector(ENVELOPE, 0, marker::EMPTY_HEADER);
+        let flat_id = port.load(control + offset(CONTROL.flat_id));
+        let generation = port.load(control + offset(ext::GENERATION));
+        let id = PACKING.pack(0, flat_id, 0) | PACKING.generation_field(generation);
+        port.store(vector + 4, 0);
+        port.store(vector + offset(ID_LH), id);
+        port.store(control + STATUS, FW_START);
+        port.store(vector, marker::EMPTY_HEADER);
+    }
+}
+
+/// Pushes the last replay's envelope, or counts it if no kernel has completed it.
+fn push_envelope<P: Port + ?Sized>(port: &mut P) {
+    let control = port.control_place(0);
+    if port.load(port.vector_place(ENVELOPE)) != 0 {
+        lane::add(port, control + offset(ext::IDLE_LAUNCHES), 1);
+    }
+    let words = port.load(control + DEVICE_END);
+    if words != 0 {
+        // No other RISC publishes anything in this mode.
+        port.store(control + offset(ext::SCRATCH), 0);
+        State::push_published(port, control, words);
     }
 }
 
 /// Opens a fixed zone of the envelope, if it is its turn.
 pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let (turn, next) = match scope {
-        Scope::Main if lane::is_aggregator(port) => (FW_START, KERNEL_START),
+        Scope::Main if port.risc_index() == 0 => (FW_START, KERNEL_START),
         Scope::Main => return,
         Scope::MainChild => (KERNEL_START, ALL_ENDS),
     };
-    if port.control(STATUS) == turn {
+    let status = port.control_place(0) + STATUS;
+    if port.load(status) == turn {
         let place = port.vector_place(ENVELOPE) + scope.start();
         launch::mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
-        port.set_control(STATUS, next);
+        port.store(status, next);
     }
 }
 
 /// Writes an end of the envelope, in place of the one before.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
-    let is_aggregator = lane::is_aggregator(port);
-    if port.control(STATUS) == ALL_ENDS {
-        let place = port.vector_place(ENVELOPE) + scope.end();
-        launch::mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
+    let is_aggregator = port.risc_index() == 0;
+    let control = port.control_place(0);
+    if port.load(control + STATUS) == ALL_ENDS {
+        let vector = port.vector_place(ENVELOPE);
+        launch::mark(port, vector + scope.end(), Header::prefix(PacketKind::ZoneEnd, id));
         if is_aggregator {
-            port.set_vector(ENVELOPE, 0, 0);
-            port.set_control(CONTROL.device_end + ENVELOPE, word_count(vector::FIRST_OPTIONAL));
+            port.store(vector, 0);
+            port.store(control + DEVICE_END, word_count(vector::FIRST_OPTIONAL));
         }
     }
     if is_aggregator && scope == Scope::Main {
-        port.set_control(CONTROL.profiler_done, 1);
-    }
-}
-
-/// Counts an envelope that no kernel has completed.
-fn count_if_empty<P: Port + ?Sized>(port: &mut P) {
-    if port.vector(ENVELOPE, 0) != 0 {
-        let discarded = port.control(ext::DISCARDED_LAUNCHES);
-        port.set_control(ext::DISCARDED_LAUNCHES, discarded.saturating_add(1));
+        port.store(control + offset(CONTROL.profiler_done), 1);
     }
 }
 
 const ENVELOPE: usize = 0;
-const STATUS: usize = match CONTROL.trace_replay_status {
-    Some(word) => word,
+const STATUS: u32 = match CONTROL.trace_replay_status {
+    Some(word) => offset(word),
     None => panic!("the generation that is written has trace-only mode"),
 };

@@ -1,6 +1,8 @@
-//! What `include/kernel_profiler.hpp` accepts, what it refuses, and the ids that it computes.
+//! Tests of the C++ header outside of tt-metal: the source that it accepts and refuses, the ids
+//! that it computes, and the definitions that it leaves to upstream's header where there is one.
 //!
-//! What its probes do on a core is tested where they run: in `sim` and in `benches/device`.
+//! Its probes are tested where they run: in `sim`, in `benches/device`, and, inside tt-metal, in
+//! `tests/tt_metal`.
 
 #![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
 
@@ -17,7 +19,8 @@ fn compile(source: &str, flags: &[&str]) -> Option<Output> {
     let compiler = std::env::var("RISCV_CXX").unwrap_or("riscv64-unknown-elf-g++".to_owned());
     let mut command = Command::new(&compiler);
     command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-ffreestanding"]);
-    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]).args(flags);
+    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]);
+    command.arg("-DARCH_WORMHOLE").args(flags);
     command.args(["-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include"), "-x", "c++", "-"]);
     command.stdin(Stdio::piped()).stderr(Stdio::piped());
     let Ok(mut running) = command.spawn() else {
@@ -86,6 +89,7 @@ const EVERY_NAME: &str = r#"
     RecordPerfCounters();
     SYNC_WAIT("NAME", 1);
     SYNC_SIGNAL("NAME", 1);
+    SYNC_SIGNAL_NOC_ADDR("NAME", 1, 0);
 "#;
 
 #[test]
@@ -94,7 +98,6 @@ fn every_name_of_upstreams_compiles_under_every_option() {
         &[][..],
         &["-DPROFILE_KERNEL"],
         &["-DPROFILE_KERNEL=1"],
-        &["-DPROFILE_KERNEL=5"],
         &["-DPROFILE_KERNEL=9", "-Os"],
         &["-DPROFILE_KERNEL=1", "-DDISPATCH_KERNEL"],
         &["-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"],
@@ -107,15 +110,27 @@ fn every_name_of_upstreams_compiles_under_every_option() {
 
 #[test]
 fn what_nothing_would_record_is_refused() {
-    refuses("", &["-DPROFILE_KERNEL=17"], "expected no accumulate mode");
-    for option in ["-DPROFILE_PERF_COUNTERS=3", "-DPROFILE_SYNC_EVENTS", "-DDEVICE_DEBUG_DUMP"] {
+    const UPSTREAMS: &str = "expected tt-metal's own header behind this one";
+    for option in ["-DPROFILE_KERNEL=17", "-DPROFILE_KERNEL=5"] {
+        refuses("", &[option], UPSTREAMS);
+    }
+    for option in ["-DPROFILE_STREAMING", "-DDEVICE_DEBUG_DUMP"] {
+        refuses("", &["-DPROFILE_KERNEL=1", option], UPSTREAMS);
+        accepts("", &[option]);
+    }
+    for option in ["-DPROFILE_PERF_COUNTERS=3", "-DPROFILE_SYNC_EVENTS"] {
         refuses("", &["-DPROFILE_KERNEL=1", option], "nothing here records what it asks for");
         accepts("", &[option]);
     }
+    refuses(
+        "",
+        &["-DPROFILE_KERNEL=1", "-UARCH_WORMHOLE"],
+        "expected ARCH_WORMHOLE or ARCH_BLACKHOLE",
+    );
     let arguments = "DeviceZoneScopedN(\"a \\\"quoted\\\" name\");";
     refuses(arguments, &["-DPROFILE_KERNEL=1"], "without quotes and backslashes");
     let too_much = "kernel_profiler::timeStampedData<1>(1, 2);";
-    refuses(too_much, &["-DPROFILE_KERNEL=1"], "TS_DATA takes one value of 64 bits");
+    refuses(too_much, &["-DPROFILE_KERNEL=1"], "TS_DATA one, TS_DATA_16B two");
 }
 
 #[test]
@@ -163,4 +178,48 @@ fn names_are_printed_on_request() {
     let messages = String::from_utf8_lossy(&output.stderr);
     let expected = "'#pragma message: Copy,k.cpp,4,KERNEL_PROFILER'";
     assert!(output.status.success() && messages.contains(expected), "{messages}");
+}
+
+/// A tt-metal tree whose header says what it was asked for; ours stands before it on the include path.
+const UPSTREAMS_TREE: [(&str, &str); 2] = [
+    (
+        "hostdev/profiler_common.h",
+        "#pragma once\n\
+         #define PROFILER_OPT_DO_DISPATCH_CORES (1 << 1)\n\
+         #define PROFILER_OPT_DO_TRACE_ONLY (1 << 2)\n\
+         #define PROFILER_OPT_DO_SUM (1 << 3)\n\
+         #define PROFILER_OPT_DO_ACCUMULATE (1 << 4)\n",
+    ),
+    ("api/debug/kernel_profiler.hpp", "#pragma once\n#define IS_UPSTREAMS 1\n"),
+];
+
+/// Builds that ours does not serve get upstream's, under either spelling and from either place.
+#[test]
+fn what_is_not_served_is_left_to_upstreams_header() {
+    let tree = tempfile::tempdir().unwrap();
+    for (path, text) in UPSTREAMS_TREE {
+        let path = tree.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let behind = format!("-I{}", tree.path().display());
+    let ours = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/include");
+    for spelling in ["api/debug/kernel_profiler.hpp", "tools/profiler/kernel_profiler.hpp"] {
+        let source = format!("#include \"{spelling}\"\nstatic_assert(IS_UPSTREAMS, \"\");\n");
+        for options in [
+            &[][..],
+            &["-DPROFILE_KERNEL=1", "-DDISPATCH_KERNEL"],
+            &["-DPROFILE_KERNEL=5"],
+            &["-DPROFILE_KERNEL=17"],
+            &["-DPROFILE_KERNEL=1", "-DPROFILE_STREAMING"],
+            &["-DPROFILE_KERNEL=1", "-DDEVICE_DEBUG_DUMP=1"],
+            &["-DPROFILE_KERNEL=1", "-DARCH_QUASAR"],
+            &["-DPROFILE_KERNEL=1", "-DCOMPILE_FOR_DRISC"],
+        ] {
+            let flags = [options, &[ours, &behind, "-Wno-pedantic"]].concat();
+            let Some(output) = compile(&source, &flags) else { return };
+            let messages = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{spelling} {options:?}\n{messages}");
+        }
+    }
 }

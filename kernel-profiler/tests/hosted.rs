@@ -7,7 +7,7 @@ use kernel_profiler::{
     device_zone_scoped_main_child, device_zone_scoped_sum1, device_zone_scoped_sum2,
     device_zone_set_counter,
     hosted::{HostedRisc, enter, registered_zones, stray_probe_count},
-    port::{Clock, ClockWords, Memory, Noc, Port, word_at},
+    port::{Clock, ClockWords, Memory, Noc, Port, Pushes, word_at},
     src_loc_name_to_hash,
 };
 use std::{cell::RefCell, rc::Rc};
@@ -53,16 +53,21 @@ impl Noc for Lone {
         false
     }
 
-    fn begin_pushes(&mut self, _bank: u32) {}
-
-    fn push(&mut self, place: u32, word_count: u32, _address: u32) {
-        let mut core = self.0.borrow_mut();
-        let (Some(risc_index), 0) = word_at(place) else { return };
-        let words = core.vectors[risc_index][..word_count as usize].to_vec();
-        core.dram.extend(words);
+    fn begin_pushes(&mut self, bank: u32) -> Pushes {
+        Pushes(bank)
     }
 
-    fn wait_for_pushes(&mut self) {}
+    fn push(&mut self, _: Pushes, place: u32, word_count: u32, _address: u32) -> bool {
+        let mut core = self.0.borrow_mut();
+        let (Some(risc_index), 0) = word_at(place) else { return false };
+        let words = core.vectors[risc_index][..word_count as usize].to_vec();
+        core.dram.extend(words);
+        true
+    }
+
+    fn wait_for_pushes(&mut self, _: Pushes, _count: u32) -> bool {
+        true
+    }
 }
 
 impl Port for Lone {
@@ -76,10 +81,6 @@ impl Port for Lone {
 
     fn sums_enabled(&self) -> bool {
         true
-    }
-
-    fn default_lane_words(&self) -> u32 {
-        12_000
     }
 }
 
@@ -133,7 +134,7 @@ fn a_launch_leaves_its_run_in_dram() {
     let core = core();
     let (_, ()) = enter(risc(&core), || launch(1));
     let dram = core.borrow().dram.clone();
-    assert_eq!(dram[..4], [0, 0, 0, 1]);
+    assert_eq!(dram[..4], [0, 0, 1 << 29, 1]);
     let expected = [
         ZoneStart,
         ZoneStart,
@@ -159,8 +160,8 @@ fn state_survives_from_launch_to_launch() {
     let first = core.borrow().dram.len();
     let (mut risc, ()) = enter(risc, || launch(2));
     assert_eq!(risc.port_mut().control(51), 2, "two runs");
-    assert_eq!(core.borrow().dram[first..first + 4], [0, 0, 0, 2]);
-    assert!(risc.state().lost().is_zero());
+    assert_eq!(core.borrow().dram[first..first + 4], [0, 0, 1 << 29, 2]);
+    assert_eq!(core.borrow().control[29..48], [0; 19], "nothing was lost");
 }
 
 #[test]

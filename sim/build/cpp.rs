@@ -1,17 +1,11 @@
-//! Builds kernels and probes that are written in C++, with the header and the static library
-//! that C++ kernels of users have.
+//! Builds kernels and probes that are written in C++, with the header that C++ kernels of users
+//! have, outside of tt-metal.
 //!
 //! They are for tests and measurements. Without the compiler there are none, and the tests
 //! say what to install; under `CI=true` that is an error.
 
 use crate::{ARCHITECTURES, Build, PROCESSORS, Part, Result, Variant, is_gate, run};
-use std::{
-    env,
-    fmt::Write as _,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 
 /// The compiler's name, unless the environment gives another.
 const COMPILER: &str = "riscv64-unknown-elf-g++";
@@ -99,13 +93,12 @@ struct CppBuild<'a> {
 impl CppBuild<'_> {
     /// Kernels and probes that record.
     fn recording(&self, list: &mut String) -> Result<()> {
-        let library = self.library("firmware", &[])?;
         let options =
             format!("-DPROFILE_KERNEL={}", if self.variant.sums { 1 | 1 << 3 } else { 1 });
         let kernels = self.object("kernels", "kernels", &["-O2", &options])?;
         for processor in PROCESSORS {
             let part = Part { name: "cpp_kernels", script: "kernels", entry: "empty" };
-            let inputs = [kernels.clone(), library.clone()];
+            let inputs = [kernels.clone()];
             self.build.link(&self.variant, processor, &part, &inputs, list)?;
         }
         for (name, flags) in [
@@ -113,22 +106,11 @@ impl CppBuild<'_> {
             ("cpp_probes_small", &["-Os", &options]),
             ("cpp_probes_dispatch", &["-O2", "-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"]),
         ] {
-            self.probes(name, flags, &library, list)?;
+            let object = self.object("probes", name, flags)?;
+            let part = Part { name, script: "probes", entry: "nothing" };
+            self.build.link(&self.variant, "brisc", &part, &[object], list)?;
         }
-        if self.variant.sums || self.variant.arch != ARCHITECTURES[0] {
-            return Ok(());
-        }
-        // What does not differ from variant to variant.
-        self.library("release", &[])?;
-        let library = self.library("firmware", &["trace-only"])?;
-        self.probes("cpp_probes_trace", &["-O2", "-DPROFILE_KERNEL=5"], &library, list)
-    }
-
-    /// An image of the probes, compiled with these flags.
-    fn probes(&self, name: &str, flags: &[&str], library: &Path, list: &mut String) -> Result<()> {
-        let object = self.object("probes", name, flags)?;
-        let part = Part { name, script: "probes", entry: "nothing" };
-        self.build.link(&self.variant, "brisc", &part, &[object, library.to_owned()], list)
+        Ok(())
     }
 
     /// Probes without PROFILE_KERNEL, and the same source that has never heard of the header.
@@ -140,35 +122,20 @@ impl CppBuild<'_> {
         self.build.link(&self.variant, "brisc", &part, &[object], list)
     }
 
-    /// The static library in one of its profiles and with further features; returns a copy that
-    /// stays.
-    fn library(&self, profile: &str, further: &[&str]) -> Result<PathBuf> {
-        let crate_directory = self.build.repository.join("kernel-profiler/staticlib");
-        let Variant { arch, sums, .. } = self.variant;
-        let features = [(arch == "blackhole", "blackhole"), (sums, "sums")];
-        let wanted = features.into_iter().filter_map(|(is_on, name)| is_on.then_some(name));
-        let features: Vec<_> = wanted.chain(further.iter().copied()).collect();
-        let libraries = self.build.cargo(&crate_directory, profile, &features.join(","))?;
-        let kept = self
-            .variant
-            .directory(self.build)?
-            .join(format!("libcpp_{}.a", [&[profile], further].concat().join("_")));
-        fs::copy(libraries.join("libkernel_profiler_c.a"), &kept)?;
-        Ok(kept)
-    }
-
     /// Compiles a source file. Zone ids are computed from its path, so that must be the same on
     /// every machine.
     fn object(&self, source: &str, name: &str, flags: &[&str]) -> Result<PathBuf> {
         let Build { repository, objects, out, .. } = self.build;
         let object = self.variant.directory(self.build)?.join(format!("{name}.o"));
+        let is_blackhole = self.variant.arch == "blackhole";
         let mut compiler = Command::new(self.compiler);
         compiler.args(FLAGS).args(flags).args(is_gate().then_some("-Werror"));
+        compiler.arg(if is_blackhole { "-DARCH_BLACKHOLE" } else { "-DARCH_WORMHOLE" });
         compiler.arg(format!("-fmacro-prefix-map={}/=", repository.display()));
         for directory in [repository.join("kernel-profiler/include"), out.clone()] {
             compiler.arg("-I").arg(directory);
         }
-        let source: &Path = &objects.join("cpp").join(format!("{source}.cpp"));
+        let source = objects.join("cpp").join(format!("{source}.cpp"));
         run(compiler.arg("-c").arg(source).arg("-o").arg(&object), &object)?;
         Ok(object)
     }

@@ -126,7 +126,7 @@ impl WallClock {
         Self { epoch, latched_high: 0 }
     }
 
-    /// What the clock shows at the chip's cycle 0.
+    /// Returns the clock's value at the chip's cycle 0.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.epoch

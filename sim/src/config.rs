@@ -1,4 +1,4 @@
-//! What is simulated: chips, their clocks, the host, and the one seed behind it all.
+//! Configuration of a simulation: chips, their clocks, the host, and the seed of all randomness.
 
 use crate::{
     arch::{
@@ -9,7 +9,9 @@ use crate::{
     host::HostTiming,
     machine::KernelKind,
     random::Stream,
+    tt_metal::firmware::FirmwareSet,
 };
+use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 
 /// Why a mesh cannot be simulated.
@@ -24,15 +26,25 @@ pub enum ConfigError {
     Floorplan {
         /// Number of the chip.
         chip_id: usize,
-        /// What is wrong with it.
+        /// The error in its floorplan.
         source: FloorplanError,
+    },
+    /// Firmware for another architecture than a chip's.
+    #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
+    ForeignFirmware {
+        /// Number of the chip.
+        chip_id: usize,
+        /// The chip's architecture.
+        arch: Arch,
+        /// That of the firmware.
+        firmware: Arch,
     },
     /// A profiler region that no bank can hold.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// Number of the chip.
         chip_id: usize,
-        /// What is wrong with it.
+        /// The error in the region's geometry.
         source: GeometryError,
     },
     /// A profiler region larger than a bank.
@@ -183,10 +195,12 @@ pub struct MeshConfig {
     pub chips: Vec<ChipConfig>,
     /// Programs for which DRAM is kept, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
-    /// Whether kernels are built to record sum zones.
+    /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
-    /// What kernels are made of.
+    /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
+    /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
+    pub firmware: Option<Arc<FirmwareSet>>,
     /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
     pub cycle_budget: u64,
     /// How long the host's accesses take.
@@ -203,6 +217,7 @@ impl MeshConfig {
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             sums_enabled: false,
             kernels: KernelKind::Native,
+            firmware: None,
             cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
         }
@@ -246,6 +261,14 @@ impl MeshConfig {
     pub const fn with_kernels(mut self, kernels: KernelKind) -> Self {
         self.kernels = kernels;
         self
+    }
+
+    /// The same mesh with Tensix cores that run firmware of tt-metal. Kernels of their launches
+    /// are [`crate::kernel::file::KernelFile`]s.
+    #[must_use]
+    pub fn with_firmware(self, firmware: &Arc<FirmwareSet>) -> Self {
+        let kernels = KernelKind::Riscv;
+        Self { firmware: Some(Arc::clone(firmware)), kernels, ..self }
     }
 
     /// The same mesh with another limit for launches of object code.

@@ -11,7 +11,7 @@ pub struct Landing {
     pub bank: u32,
     /// First byte in the bank, a multiple of 4.
     pub address: u64,
-    /// What is written.
+    /// Words of the write.
     pub words: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Dram {
         Self { banks, bank_bytes, in_flight: BTreeMap::new(), issued_count: 0 }
     }
 
-    /// Whether there is such a bank and `word_count` words from `address` lie in it.
+    /// Returns true if the bank exists and `word_count` words from `address` lie in it.
     #[must_use]
     pub fn contains(&self, bank: u32, address: u64, word_count: usize) -> bool {
         let bytes = (word_count as u64).saturating_mul(4);
@@ -93,6 +93,24 @@ impl Dram {
             }
             None => words[range].fill(0),
         });
+        true
+    }
+
+    /// Copies out what a later cycle will see: what is there, and what will have landed.
+    #[must_use]
+    pub fn read_at(&self, bank: u32, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
+        if !self.read(bank, address, words) {
+            return false;
+        }
+        let landings = self.in_flight.range(..=(chip_cycle, u64::MAX));
+        for landing in landings.map(|(_, landing)| landing).filter(|landing| landing.bank == bank) {
+            for (at, &word) in (landing.address..).step_by(4).zip(&landing.words) {
+                let index = at.wrapping_sub(address) / 4;
+                if let Some(place) = usize::try_from(index).ok().and_then(|at| words.get_mut(at)) {
+                    *place = word;
+                }
+            }
+        }
         true
     }
 
@@ -156,6 +174,28 @@ mod tests {
         }
         assert_eq!(seen, [0, 1, 9, 3]);
         assert_eq!(dram.quiet_from(), None);
+    }
+
+    #[test]
+    fn what_will_have_landed_can_be_seen_before_it_has() {
+        let mut dram = Dram::new(2, 4096);
+        dram.write(1, 0x40, &[1, 2, 3, 4]);
+        let landing = |chip_cycle, bank, address, words: &[u32]| Landing {
+            chip_cycle,
+            bank,
+            address,
+            words: words.to_vec(),
+        };
+        dram.expect(landing(20, 1, 0x48, &[8, 9]));
+        dram.expect(landing(10, 1, 0x3C, &[5, 6]));
+        dram.expect(landing(10, 0, 0x44, &[7]));
+        let seen = |cycle| {
+            let mut words = [0; 4];
+            assert!(dram.read_at(1, 0x40, &mut words, cycle));
+            words
+        };
+        assert_eq!([seen(9), seen(10), seen(20)], [[1, 2, 3, 4], [6, 2, 3, 4], [6, 2, 8, 9]]);
+        assert!(!dram.read_at(2, 0, &mut [0], 9));
     }
 
     #[test]

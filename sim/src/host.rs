@@ -1,6 +1,6 @@
 //! The host: its clock, and how long its accesses take.
 //!
-//! What an access sees is decided by the chip; this module only says when it looks.
+//! The chip decides the result of an access; this module only decides its time.
 
 use crate::{
     clock::{PS_PER_NS, Picoseconds},
@@ -87,7 +87,7 @@ impl HostClock {
         self.state().now
     }
 
-    /// What the host's monotonic clock shows.
+    /// Returns the time of the host's monotonic clock.
     #[must_use]
     pub fn monotonic_ns(&self) -> u64 {
         let state = self.state();

@@ -14,6 +14,7 @@
 //! | What is a program, a kernel, a launch? | [`program`] |
 //! | What can a native kernel do besides the profiler's macros? | [`native`] |
 //! | What really happened? | [`truth`] |
+//! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
 //! | Where do cores and banks lie? | [`arch`] |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
@@ -25,7 +26,7 @@
 //! # Example
 //!
 //! ```
-//! use host_reader::{ProfilerOptions, init_device_profiler};
+//! use reader::{ProfilerOptions, init_device_profiler};
 //! use kernel_profiler::device_zone_scoped;
 //! use sim::{
 //!     config::MeshConfig,
@@ -81,8 +82,10 @@ pub mod noc;
 #[cfg(test)]
 mod prepared;
 pub mod program;
+pub mod pushed;
 pub mod random;
 pub mod riscv;
 pub mod tile;
 pub mod truth;
+pub mod tt_metal;
 pub mod workload;

@@ -1,7 +1,7 @@
 //! A mesh of chips behind one host.
 
 use crate::{
-    arch::floorplan::Floorplan,
+    arch::{floorplan::Floorplan, translation::Translation},
     chip::{Chip, ChipFacts},
     clock::{ChipClock, PS_PER_NS, Picoseconds},
     config::{ChipConfig, ConfigError, MeshConfig},
@@ -135,7 +135,7 @@ impl SimulatedMesh {
     }
 
     /// Texts of the zones that kernels on these chips open, `name,file,line,KERNEL_PROFILER`:
-    /// of object code all that are in its ELF section, of native kernels those that have been
+    /// of object code all that are in its ELF section, of files those that were launched, of native kernels those that have been
     /// reached so far.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
@@ -144,6 +144,9 @@ impl SimulatedMesh {
             if self.chips().any(|chip| chip.facts().kernels == kind) {
                 texts.extend(kind.zone_texts());
             }
+        }
+        for chip in self.chips() {
+            texts.extend(chip.file_zone_texts().iter().cloned());
         }
         texts
     }
@@ -154,12 +157,12 @@ impl SimulatedMesh {
         self.host.now()
     }
 
-    /// What went wrong with object code so far, in order of chip, launch and core.
+    /// Returns the failures of object code so far, in order of chip, launch and core.
     pub fn execution_failures(&self) -> impl Iterator<Item = &ExecutionFailure> {
         self.chips().flat_map(Chip::execution_failures)
     }
 
-    /// What really happened so far.
+    /// Returns the ground truth so far.
     ///
     /// Launches count as soon as they have begun.
     #[must_use]
@@ -181,6 +184,11 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     let plan: Floorplan = chip
         .floorplan(&mut random)
         .map_err(|source| ConfigError::Floorplan { chip_id: index, source })?;
+    if let Some(firmware) = config.firmware.as_ref().map(|set| set.arch())
+        && firmware != chip.arch
+    {
+        return Err(ConfigError::ForeignFirmware { chip_id: index, arch: chip.arch, firmware });
+    }
     let region = config.region(index, chip.arch)?;
     let align = chip.arch.facts().dram_align_bytes;
     let facts = ChipFacts {
@@ -190,12 +198,15 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         kernels: config.kernels,
+        firmware: config.firmware.clone(),
         cycle_budget: config.cycle_budget,
         seed: config.seed,
+        translation: Translation::new(chip.arch, plan.harvested()),
+        plan: Arc::new(plan),
     };
     let drift_ppb = chip.drift_ppb(&mut random);
     let clock = ChipClock::new(chip.arch.facts().aiclk_mhz, drift_ppb, &chip.frequency_steps);
-    Ok(Chip::new(facts, plan, clock, chip.epoch_max_cycles))
+    Ok(Chip::new(facts, clock, chip.epoch_max_cycles))
 }
 
 #[cfg(test)]
@@ -205,8 +216,8 @@ mod tests {
         prepared::{Bench, id_word},
         program::{Emission, NativeKernel, Program},
     };
-    use host_reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
     use kernel_profiler::device_zone_scoped;
+    use reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
 
     /// A program whose kernels work for so many cycles in one zone.
     fn working(cycles: u64) -> Arc<Program> {
@@ -294,7 +305,7 @@ mod tests {
         bench.mesh.enqueue(0, Launch::new(&Arc::new(Program::new("idle")), 1)).unwrap();
         bench.mesh.run_to_completion();
         let control = bench.control(&core);
-        assert_eq!((control[0], control[wire::control::ext::DISCARDED_LAUNCHES]), (0, 1));
+        assert_eq!((control[0], control[wire::control::ext::IDLE_LAUNCHES]), (0, 1));
         let truth = bench.mesh.truth();
         assert!(truth.launches.is_empty());
         assert_eq!(truth.idle_launches.len(), 64);

@@ -1,6 +1,6 @@
 //! The mesh as a host reader sees it.
 //!
-//! This is the only place that knows [`host_reader`]; it translates, and decides nothing.
+//! This is the only place that knows `host_reader`; it translates, and decides nothing.
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
@@ -9,11 +9,10 @@ use crate::{
     host::HostClock,
     mesh::SimulatedMesh,
 };
-use host_reader::mesh::{
+use reader::mesh::{
     AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
     Mesh, Noc0Coord, WordRange,
 };
-use wire::control::ControlLayout;
 
 /// A simulated chip behind the host that all chips of the mesh share.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl ChipDevice {
         &mut self.chip
     }
 
-    /// What a chip refused, in the words of a host.
+    /// Builds the error of a refused access, as a host reports it.
     fn refused(
         &self,
         reason: Unreached,
@@ -139,14 +138,14 @@ fn describe(chip: &Chip) -> DeviceDescription {
 }
 
 fn describe_core(chip: &Chip, place: &CorePlace) -> CoreDescription {
-    let control_address = chip.facts().arch.facts().control_address(place.kind);
+    let (control_address, vector_address) = chip.facts().profiler_addresses(place.kind);
     CoreDescription {
         noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
         logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
         kind: place.kind,
         flat_id: place.flat_id,
         control_address,
-        vector_address: control_address + ControlLayout::WORDS64.size_bytes() as u64,
+        vector_address,
     }
 }
 

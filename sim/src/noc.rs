@@ -1,4 +1,4 @@
-//! NoC 0: how long a write takes from a tile to DRAM, and its acknowledgement back.
+//! Both NoCs: how long a write takes from a tile to another or to DRAM, and what comes back.
 //!
 //! Links are not contended for in this model; the jitter stands for other traffic.
 
@@ -42,20 +42,25 @@ pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
     u64::from(around(from.x, to.x, columns) + around(from.y, to.y, rows))
 }
 
-/// How long a write of `word_count` words takes.
+/// How long a write of `byte_count` bytes takes on one of the two NoCs.
 pub fn write_latency(
     facts: &ArchFacts,
-    from: TileCoord,
-    to: TileCoord,
-    word_count: usize,
+    noc: usize,
+    (from, to): (TileCoord, TileCoord),
+    byte_count: u64,
     random: &mut Stream,
 ) -> WriteLatency {
-    let flits = (word_count as u64 * 4).div_ceil(facts.noc_flit_bytes);
-    let travel = |hops| 2 * INTERFACE_CYCLES + HOP_CYCLES * hops;
+    let flits = byte_count.div_ceil(facts.noc_flit_bytes);
     WriteLatency {
-        landing_cycles: travel(hop_count(facts, from, to)) + flits + random.below(JITTER_CYCLES),
-        acknowledgement_cycles: travel(hop_count(facts, to, from)),
+        landing_cycles: travel_cycles(facts, noc, from, to) + flits + random.below(JITTER_CYCLES),
+        acknowledgement_cycles: travel_cycles(facts, noc, to, from),
     }
+}
+
+/// How long a flit takes from a tile to another. NoC 1 leads only left and up.
+fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
+    let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
+    2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)
 }
 
 #[cfg(test)]
@@ -79,9 +84,12 @@ mod tests {
     fn long_writes_take_longer_by_their_flits() {
         let facts = Arch::WormholeB0.facts();
         let (a, b) = (TileCoord { x: 1, y: 1 }, TileCoord { x: 5, y: 1 });
-        let latency = |words| write_latency(facts, a, b, words, &mut Stream::new(1, &[]));
+        let latency =
+            |words: u64| write_latency(facts, 0, (a, b), 4 * words, &mut Stream::new(1, &[]));
         let (short, long) = (latency(12), latency(512));
         assert_eq!(long.landing_cycles - short.landing_cycles, 64 - 2);
         assert_eq!(short.acknowledgement_cycles, 10 + 9 * 6);
+        let other = write_latency(facts, 1, (a, b), 48, &mut Stream::new(1, &[]));
+        assert_eq!(other.acknowledgement_cycles, 10 + 9 * 4);
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     mesh::SimulatedMesh,
     workload::{Plan, Workload, WorkloadOptions},
 };
-use host_reader::{
+use reader::{
     ProfilerOptions, init_device_profiler,
     mesh::{Device, Mesh, Noc0Coord},
 };
@@ -113,13 +113,13 @@ impl Bench {
     pub(crate) fn acknowledge(&mut self) {
         for core in self.workers() {
             let control = self.control(&core);
-            self.set_control(&core, ext::SEEN_END, &control[..5]);
-            self.set_control(&core, ext::SEEN_LOST, &control[ext::LOST_LAUNCHES..][..5]);
+            self.set_control(&core, ext::SEEN_RUNS, &[control[CONTROL.run_counter]]);
         }
     }
 }
 
-/// The word of a run header that names core and RISC, without a trace counter.
+/// The word of a run header that names core and RISC, without a trace counter, in the first
+/// generation of lanes.
 pub(crate) fn id_word(core: &CorePlace, risc: u32) -> u32 {
-    core.flat_id << 5 | risc
+    1 << 29 | core.flat_id << 5 | risc
 }

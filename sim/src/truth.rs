@@ -1,4 +1,4 @@
-//! What really happened, for tests to compare with what a reader finds out.
+//! Ground truth, for tests to compare with a readout.
 //!
 //! Nothing here was decoded from memory: counts come from what kernels declare, times
 //! from the simulator's own clock.

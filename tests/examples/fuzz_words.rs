@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     if totals.lanes == lanes { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What was decoded, and what came of it.
+/// Counts of the input and of what was decoded from it.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     lanes: u64,

@@ -12,7 +12,7 @@ use host_reader::{
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::{alloc::System, cell::Cell};
 use tests::launch::{self, CONTROL_ADDRESS};
-use wire::control::ext;
+use wire::{control::ext, run::IdPacking};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -45,7 +45,7 @@ fn mesh() -> MeshImage {
     mesh
 }
 
-/// What one launch leaves on one RISC. Every hundredth zone has data.
+/// Builds the words that one launch leaves on one RISC. Every hundredth zone has data.
 fn run(flat_id: u32, risc: u32, launch: u32) -> Vec<u32> {
     let mut words = Vec::new();
     launch::push_launch(&mut words, ZONES, [flat_id, risc], launch);
@@ -57,8 +57,12 @@ fn run(flat_id: u32, risc: u32, launch: u32) -> Vec<u32> {
 fn push(mesh: &mut MeshImage, number: u32) {
     for lane in 0..CORES * 5 {
         let (flat_id, risc) = (lane / 5, lane % 5);
-        let words: Vec<u32> =
-            (0..RUNS).flat_map(|index| run(flat_id, risc, number * RUNS + index)).collect();
+        let run_of_read = |index| {
+            let mut words = run(flat_id, risc, number * RUNS + index);
+            words[2] |= IdPacking::RISC5.generation_field(number);
+            words
+        };
+        let words: Vec<u32> = (0..RUNS).flat_map(run_of_read).collect();
         let address = REGION + u64::from(lane) * 48_000;
         let device = &mut mesh.devices[0];
         device.write_dram(0, address, &words).unwrap();
@@ -66,12 +70,12 @@ fn push(mesh: &mut MeshImage, number: u32) {
             device.write_l1(place(flat_id), CONTROL_ADDRESS + index as u64 * 4, &[word]).unwrap();
         };
         control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
-        control(ext::SEEN_END + risc as usize, 0);
+        control(ext::GENERATION, number);
         control(risc as usize, u32::try_from(words.len()).unwrap());
     }
 }
 
-/// What a thousand reads did to memory.
+/// Growth of memory over a thousand reads.
 #[derive(Debug)]
 struct Growth {
     /// Bytes in use after the warm-up, and at the end.

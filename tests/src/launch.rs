@@ -1,4 +1,4 @@
-//! What launches leave on a chip, word by word, for meshes that no simulator runs.
+//! Memory of a chip after launches, word by word, for meshes that no simulator runs.
 
 use host_reader::mesh::{CoreDescription, LogicalCoord, Noc0Coord};
 use wire::CoreKind;

@@ -38,7 +38,7 @@ fn old_chip() -> ChipConfig {
     ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1 << 47)
 }
 
-/// What the host's clock shows at the simulation's time 0.
+/// Returns the time of the host's clock at the simulation's time 0.
 fn host_origin_ns(mesh: &mut SimulatedMesh) -> f64 {
     let now_ps = mesh.now_ps();
     let shown = mesh.device(0).unwrap().host_time_ns();

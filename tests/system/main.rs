@@ -6,6 +6,7 @@
 mod acceptance;
 mod accounting;
 mod clock;
+mod crate_graph;
 mod failures;
 mod fuzz;
 mod names;
@@ -13,3 +14,4 @@ mod streaming;
 mod structure;
 mod support;
 mod truth;
+mod wording;

@@ -2,19 +2,86 @@
 
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// Crates of the workspace that each crate may depend on, beyond its tests.
-const ALLOWED: [(&str, &[&str]); 7] = [
+/// Crates of the workspace that each crate may depend on, beyond its tests: a crate stands
+/// below all that may depend on it, so that there is no circle.
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("wire", &[]),
+    ("kprof-whole-file", &[]),
+    ("kprof-clock-fit", &[]),
     ("kernel-profiler", &["wire"]),
-    ("host-reader", &["wire"]),
-    ("sim", &["wire", "kernel-profiler", "host-reader"]),
-    ("cli", &["wire", "host-reader", "sim"]),
-    ("tests", &["wire", "kernel-profiler", "host-reader", "sim"]),
+    ("kprof-host-events", &["wire"]),
+    ("kprof-reader", &["wire", "kprof-clock-fit"]),
+    ("kprof-zone-names", &["wire", "kprof-reader", "kprof-whole-file"]),
+    ("kprof-device-log", &["wire", "kprof-reader", "kprof-whole-file"]),
+    ("kprof-analysis", &["wire", "kprof-reader"]),
+    (
+        "kprof-capture",
+        &["wire", "kprof-clock-fit", "kprof-host-events", "kprof-reader", "kprof-whole-file"],
+    ),
+    (
+        "kprof-recording",
+        &[
+            "wire",
+            "kprof-analysis",
+            "kprof-capture",
+            "kprof-clock-fit",
+            "kprof-device-log",
+            "kprof-host-events",
+            "kprof-reader",
+            "kprof-zone-names",
+        ],
+    ),
+    (
+        "kprof-export",
+        &[
+            "wire",
+            "kprof-analysis",
+            "kprof-capture",
+            "kprof-clock-fit",
+            "kprof-host-events",
+            "kprof-reader",
+            "kprof-recording",
+            "kprof-whole-file",
+        ],
+    ),
+    (
+        "kprof-reports",
+        &[
+            "wire",
+            "kprof-analysis",
+            "kprof-capture",
+            "kprof-clock-fit",
+            "kprof-device-log",
+            "kprof-host-events",
+            "kprof-reader",
+            "kprof-recording",
+        ],
+    ),
+    (
+        "host-reader",
+        &[
+            "kprof-analysis",
+            "kprof-capture",
+            "kprof-clock-fit",
+            "kprof-device-log",
+            "kprof-export",
+            "kprof-host-events",
+            "kprof-reader",
+            "kprof-recording",
+            "kprof-reports",
+            "kprof-zone-names",
+        ],
+    ),
+    ("sim", &["wire", "kernel-profiler", "kprof-reader"]),
+    ("ttsim", &["wire", "kprof-reader", "sim"]),
+    ("cli", &["wire", "host-reader", "sim", "ttsim"]),
+    ("kprof-captures", &["kprof-device-log", "kprof-reader"]),
+    ("tests", &["wire", "kernel-profiler", "host-reader", "sim", "ttsim"]),
     ("benches", &["wire", "kernel-profiler", "host-reader", "sim", "tests"]),
 ];
 
@@ -24,14 +91,67 @@ fn dependencies_point_only_where_the_design_lets_them() {
     for package in packages() {
         let name = text(&package["name"]);
         let allowed = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no row"));
+        for target in own_dependencies(&package) {
+            assert!(allowed.contains(&target.as_str()), "{name} must not depend on {target}");
+        }
+    }
+}
+
+/// Names of the workspace's crates that a package depends on, beyond its tests.
+pub(crate) fn own_dependencies(package: &Value) -> Vec<String> {
+    let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    let product = dependencies.filter(|dependency| dependency["kind"] != "dev");
+    let names = product.map(|dependency| text(&dependency["name"]));
+    names.filter(|name| ALLOWED.iter().any(|(ours, _)| ours == name)).collect()
+}
+
+#[test]
+fn what_the_design_allows_has_no_circle() {
+    let mut above: Vec<&str> = Vec::new();
+    for (name, below) in ALLOWED {
+        for target in below {
+            assert!(above.contains(target), "{name} may depend on {target}, which is not below it");
+        }
+        above.push(name);
+    }
+}
+
+/// Crates that a host links which does nothing but read.
+const READING_ONLY: [&[&str]; 2] =
+    [&["-p", "kprof-reader"], &["-p", "host-reader", "--no-default-features"]];
+
+#[test]
+fn a_host_that_only_reads_links_at_most_25_crates() {
+    for options in READING_ONLY {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--locked", "--edges", "normal,build"])
+            .args(["--prefix", "none", "--format", "{p}"])
+            .args(options)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let tree = String::from_utf8(output.stdout).unwrap();
+        let crates: BTreeSet<_> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+        assert!(crates.len() > 5, "{crates:?}");
+        assert!(crates.len() <= 25, "{options:?}: {} crates: {crates:#?}", crates.len());
+    }
+}
+
+/// Back ends that need foreign libraries.
+const OPTIONAL: [&str; 1] = ["ttsim"];
+
+#[test]
+fn back_ends_with_foreign_libraries_are_in_no_default_build() {
+    // The crate of the tests is part of no product.
+    for package in packages().into_iter().filter(|package| package["name"] != "tests") {
+        let defaults = package["features"]["default"].as_array().cloned().unwrap_or_default();
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let target = text(&dependency["name"]);
-            let is_ours = ALLOWED.iter().any(|(ours, _)| *ours == target);
-            let is_for_tests = dependency["kind"] == "dev";
-            assert!(
-                !is_ours || is_for_tests || allowed.contains(&target.as_str()),
-                "{name} must not depend on {target}"
-            );
+            if OPTIONAL.contains(&&*target) {
+                assert_eq!(dependency["optional"], true, "{} of {}", target, package["name"]);
+                assert!(defaults.is_empty(), "{}: {defaults:?}", package["name"]);
+            }
         }
     }
 }
@@ -46,7 +166,8 @@ fn every_crate_takes_the_shared_lints() {
 
 /// Files that may hold unsafe code, besides the device runtime's: each must allow it for
 /// single items, in a crate that denies it everywhere else.
-const UNSAFE_FILES: [(&str, &[&str]); 1] = [("host-reader", &["capture/mapping.rs"])];
+const UNSAFE_FILES: [(&str, &[&str]); 2] =
+    [("kprof-capture", &["mapping.rs"]), ("ttsim", &["library.rs"])];
 
 #[test]
 fn only_the_device_runtime_may_hold_unsafe_code() {
@@ -77,7 +198,7 @@ fn only_the_device_runtime_may_hold_unsafe_code() {
 }
 
 /// Every Rust file below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -91,7 +212,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn packages() -> Vec<Value> {
+/// The repository's folder.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Packages of the workspace, as cargo describes them.
+pub(crate) fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -102,6 +229,7 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-fn text(value: &Value) -> String {
+/// A JSON string's content.
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }

@@ -14,7 +14,7 @@ use sim::{
 };
 use std::sync::Arc;
 
-/// What was read and what really happened.
+/// Results of a run: the readout and the ground truth.
 pub(crate) struct Outcome {
     pub(crate) readout: Readout,
     pub(crate) timeline: Timeline,
@@ -80,7 +80,8 @@ pub(crate) fn outcome(mut readout: Readout, mesh: &SimulatedMesh) -> Outcome {
     Outcome { readout, timeline, truth: mesh.truth(), failures }
 }
 
-/// Whether the build has object code; says what to install if not, which is a failure in CI.
+/// Returns true if the build has object code; otherwise prints what to install, which is a failure
+/// in CI.
 pub(crate) fn has_object_code() -> bool {
     let has_object_code = machine::has_object_code();
     if !has_object_code {

@@ -97,67 +97,94 @@ impl ControlLayout {
 }
 
 /// Words of ours in the part of the 64-word vector that upstream reserves for
-/// architectures with more than five RISCs per core.
+/// architectures with more than five RISCs per core: version 3 of the protocol.
 ///
 /// They mean something only where [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An
-/// upstream host ignores them and zeroes them on reset, which the device takes as a
-/// fresh start.
+/// upstream host ignores them.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
 /// | 5 | device | signature and version |
-/// | 6 | host | DRAM words per RISC, 0 = as compiled |
-/// | 8..13 | host | `host_end` of each RISC up to which the host has read |
-/// | 13..18 | host | `lost_launches` of each RISC that the host has read |
-/// | 18 | host | `discarded_launches` that the host has read |
-/// | 19..24 | device | notes to itself while it pushes |
-/// | 29..34 | device | launches of each RISC that found its DRAM lane full |
-/// | 34..39 | device | words of each RISC's loss log ([`crate::loss`]) |
-/// | 39 | device | launches that ran no kernel here and were discarded |
-/// | 40..45 | device | events and sums that each RISC's waiting run lost ([`crate::loss`]) |
-/// | 45 | device | third ID word of the launch's runs, on RISC 0 |
-/// | 46 | device | program id of the launch |
+/// | 6 | host | DRAM words per lane, 0 = as compiled |
+/// | 7 | host, then device | generation of the core's lanes |
+/// | 8 | host | runs that the host has read |
+/// | 9..14 | device | runs of each RISC that DRAM did not take whole |
+/// | 14..19 | device | markers of those runs that were not stored |
+/// | 19, 20 | device | program of the first and of the last of them |
+/// | 21 | device | pushes that timed out |
+/// | 22 | device | launches that ran no kernel here |
+/// | 23 | device | scratch of the runtime |
+/// | 29..34 | RISC r | zones that found no room in L1 |
+/// | 34..39 | RISC r | timestamped data that found no room in L1 |
+/// | 39..44 | RISC r | events that found no room in L1 |
+/// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
 ///
-/// A lane is rewound by the device, at the start of a launch, once the host's copies
-/// equal the device's words: all of it has been read. So a push that races a read is
-/// neither lost nor read twice, and each word has one writer while it matters.
+/// Words 9..19, 21, 22 and 29..48 count since the host zeroed the vector, modulo 2^32. Nobody
+/// resets them, and each has one writer.
+///
+/// A launch that begins when [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`] hands the
+/// core's lanes back to the device, all at once: every `host_end` becomes 0 and the generation
+/// grows by one. So a push that races a read is neither lost nor read twice.
+///
+/// The device stores in this order: data in DRAM, `host_end`, words 9..23, `run_counter`.
 pub mod ext {
     use super::RISCS_PER_CORE;
 
     /// Holds [`SIGNATURE_VALUE`] where the other words have a meaning.
     pub const SIGNATURE: usize = 5;
-    /// `KP` and the version of the extension words and of the loss records.
-    pub const SIGNATURE_VALUE: u32 = 0x4B50_2000;
-    /// DRAM words per RISC as the host laid them out.
+    /// `KP` and the version of the extension words.
+    pub const SIGNATURE_VALUE: u32 = 0x4B50_3000;
+    /// DRAM words per lane as the host laid them out; used only where the device's program was
+    /// compiled without a size.
     pub const DRAM_LANE_WORDS: usize = 6;
-    /// Per RISC: the `host_end` up to which the host has read.
-    pub const SEEN_END: usize = 8;
-    /// Per RISC: the lost launches that the host has read.
-    pub const SEEN_LOST: usize = SEEN_END + RISCS_PER_CORE;
-    /// The discarded launches that the host has read.
-    pub const SEEN_DISCARDED: usize = SEEN_LOST + RISCS_PER_CORE;
-    /// Per RISC, for the device alone: where the lane ends once the pushes under way are
-    /// acknowledged.
-    pub const NEXT_END: usize = SEEN_DISCARDED + 1;
-    /// Per RISC: launches whose markers found no room in DRAM.
-    pub const LOST_LAUNCHES: usize = 29;
-    /// Per RISC: words of its loss log.
-    pub const LOSS_LOG_WORDS: usize = LOST_LAUNCHES + RISCS_PER_CORE;
-    /// Launches discarded because no kernel ran on this core.
-    pub const DISCARDED_LAUNCHES: usize = LOSS_LOG_WORDS + RISCS_PER_CORE;
-    /// Per RISC: events and sums that its run lost, until that is pushed, see
-    /// [`crate::loss::left_behind_counts`].
-    pub const LEFT_EVENTS: usize = DISCARDED_LAUNCHES + 1;
-    /// The third ID word of the runs of this launch, as RISC 0 has it.
-    pub const LAUNCH_ID_LH: usize = LEFT_EVENTS + RISCS_PER_CORE;
-    /// The fourth ID word of the runs of this launch.
-    pub const LAUNCH_ID_LL: usize = LAUNCH_ID_LH + 1;
+    /// Generation of the core's lanes. Its low bits are in the ID words of every run
+    /// ([`crate::run::IdPacking::generation`]).
+    pub const GENERATION: usize = 7;
+    /// `run_counter` up to which the host has read everything of this core.
+    pub const SEEN_RUNS: usize = 8;
+    /// Per RISC: runs of which DRAM did not take all records, because the lane was full, the core
+    /// has no lane, or the push timed out.
+    pub const REFUSED_RUNS: usize = 9;
+    /// Per RISC: markers (two words) of those runs that were not stored.
+    ///
+    /// A run refused whole counts all of its markers behind the ID words, the guaranteed slots
+    /// among them; a run of which the guaranteed part was stored counts those behind it. Padding
+    /// is not counted.
+    pub const REFUSED_MARKERS: usize = REFUSED_RUNS + RISCS_PER_CORE;
+    /// Program id of the first refused run since the lanes were handed back.
+    pub const FIRST_REFUSED_PROGRAM: usize = REFUSED_MARKERS + RISCS_PER_CORE;
+    /// Program id of the last refused run since then.
+    pub const LAST_REFUSED_PROGRAM: usize = FIRST_REFUSED_PROGRAM + 1;
+    /// Pushes that ended in a time-out. Their runs count as refused too.
+    pub const TIMED_OUT_PUSHES: usize = LAST_REFUSED_PROGRAM + 1;
+    /// Launches that were declared to run no kernel on this core.
+    pub const IDLE_LAUNCHES: usize = TIMED_OUT_PUSHES + 1;
+    /// Scratch of the runtime, without meaning for the host.
+    pub const SCRATCH: usize = IDLE_LAUNCHES + 1;
+    /// Per RISC: whole zones that found no room in L1.
+    pub const LOST_ZONES: usize = 29;
+    /// Per RISC: timestamped data of both sizes that found no room in L1.
+    pub const LOST_DATA: usize = LOST_ZONES + RISCS_PER_CORE;
+    /// Per RISC: events that found no room in L1.
+    pub const LOST_EVENTS: usize = LOST_DATA + RISCS_PER_CORE;
+    /// Runs that were not published when the aggregating RISC stopped waiting; one word for each
+    /// of RISC 1 to 4, see [`late_runs`].
+    pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
-    const _: () = assert!(NEXT_END + RISCS_PER_CORE <= 24 && LAUNCH_ID_LL < 48);
+    /// The word that counts the late runs of a RISC, `None` for the one that waits.
+    #[must_use]
+    pub const fn late_runs(risc_index: usize) -> Option<usize> {
+        match risc_index {
+            1..RISCS_PER_CORE => Some(LATE_RUNS + risc_index - 1),
+            _ => None,
+        }
+    }
+
+    const _: () = assert!(SCRATCH < 24 && LATE_RUNS + RISCS_PER_CORE - 1 <= 48);
 }
 
 const _: () = assert!(ControlLayout::WORDS64.host_end + RISCS_PER_CORE <= ext::SIGNATURE);
-const _: () = assert!(ControlLayout::WORDS64.device_end + RISCS_PER_CORE <= ext::LOST_LAUNCHES);
+const _: () = assert!(ControlLayout::WORDS64.device_end + RISCS_PER_CORE <= ext::LOST_ZONES);
 
 #[cfg(test)]
 mod tests {
@@ -170,10 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn extension_words_lie_where_the_table_says() {
-        assert_eq!((ext::SEEN_END, ext::SEEN_LOST, ext::SEEN_DISCARDED), (8, 13, 18));
-        assert_eq!((ext::LOST_LAUNCHES, ext::LOSS_LOG_WORDS), (29, 34));
-        assert_eq!((ext::NEXT_END, ext::DISCARDED_LAUNCHES, ext::LEFT_EVENTS), (19, 39, 40));
-        assert_eq!((ext::LAUNCH_ID_LH, ext::LAUNCH_ID_LL), (45, 46));
+    fn extension_words_lie_where_the_protocol_says() {
+        assert_eq!((ext::SIGNATURE, ext::DRAM_LANE_WORDS), (5, 6));
+        assert_eq!((ext::GENERATION, ext::SEEN_RUNS), (7, 8));
+        assert_eq!((ext::REFUSED_RUNS, ext::REFUSED_MARKERS), (9, 14));
+        assert_eq!((ext::FIRST_REFUSED_PROGRAM, ext::LAST_REFUSED_PROGRAM), (19, 20));
+        assert_eq!((ext::TIMED_OUT_PUSHES, ext::IDLE_LAUNCHES, ext::SCRATCH), (21, 22, 23));
+        assert_eq!((ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS), (29, 34, 39));
+        let late = [0, 1, 2, 3, 4, 5].map(ext::late_runs);
+        assert_eq!(late, [None, Some(44), Some(45), Some(46), Some(47), None]);
     }
 }

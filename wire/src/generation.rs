@@ -18,7 +18,7 @@ pub struct Generation {
     pub header: HeaderLayout,
 }
 
-/// What our runtime and upstream's main branch of 2026 write.
+/// Generation that our runtime and upstream's main branch of 2026 write.
 pub const CURRENT: Generation = Generation {
     name: "current",
     control: ControlLayout::WORDS64,
@@ -26,7 +26,7 @@ pub const CURRENT: Generation = Generation {
     header: HeaderLayout::ID16_TIME12,
 };
 
-/// What upstream wrote before the 64-word control vector.
+/// Generation that upstream wrote before the 64-word control vector.
 pub const LEGACY: Generation = Generation {
     name: "legacy",
     control: ControlLayout::WORDS32,

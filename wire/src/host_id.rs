@@ -47,7 +47,7 @@ impl RunHostId {
         self.0 & CHIP_MASK
     }
 
-    /// Whether the op ran on the host instead of a chip.
+    /// Returns true if the op ran on the host instead of a chip.
     #[must_use]
     pub const fn is_host_fallback(self) -> bool {
         self.0 >> 31 != 0

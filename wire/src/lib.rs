@@ -15,7 +15,7 @@
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
-//! | How are dropped markers counted? | [`loss`] |
+//! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |

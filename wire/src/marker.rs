@@ -24,7 +24,7 @@ pub const MARKER_WORDS: usize = 2;
 ///
 /// # Compatibility
 /// Upstream's reader ignores a pair whose header is this word, whatever its low word
-/// holds; see [`crate::loss`] for what ours puts there.
+/// holds.
 pub const EMPTY_HEADER: u32 = 0x8000_0000;
 
 /// How a header word is divided between id and time.
@@ -94,13 +94,13 @@ impl Header {
         VALID_BIT | ((kind as u32) << TYPE_SHIFT) | ((id.0 as u32) << ID_SHIFT)
     }
 
-    /// Whether bit 31 says that this word begins a marker.
+    /// Returns true if bit 31 is set: the word begins a marker.
     #[must_use]
     pub const fn is_marker(self) -> bool {
         self.0 & VALID_BIT != 0
     }
 
-    /// Whether the word is that of an unused slot or of padding.
+    /// Returns true if the word is that of an unused slot or of padding.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == EMPTY_HEADER

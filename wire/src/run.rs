@@ -3,14 +3,20 @@
 //! ```text
 //! word 0  ID_HH  0                                      31 bits clear: no marker looks so
 //! word 1  ID_HL  0
-//! word 2  ID_LH  28 .. 13 trace counter | 12 .. 5 flat core id | 4 .. 0 RISC index
+//! word 2  ID_LH  31 .. 29 generation | 28 .. 13 trace counter | 12 .. 5 flat core id | 4 .. 0 RISC
 //! word 3  ID_LL  program id as launched
 //! ```
+//!
+//! The generation is ours: that of the core's lanes ([`crate::control::ext::GENERATION`]), modulo
+//! 8. A run whose generation is not that of the lanes was left by an earlier one.
+//!
+//! # Compatibility
+//! Upstream leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
 
 /// Words of a run header.
 pub const RUN_HEADER_WORDS: usize = 4;
 
-/// Index of the word that packs RISC, core and trace counter.
+/// Index of the word that packs RISC, core, trace counter and generation.
 pub const ID_LH: usize = 2;
 /// Index of the word that holds the program id.
 pub const ID_LL: usize = 3;
@@ -23,12 +29,12 @@ pub struct IdPacking {
 }
 
 impl IdPacking {
-    /// 5 bits of RISC, 8 of core, 16 of trace counter.
+    /// 5 bits of RISC, 8 of core, 16 of trace counter, 3 of generation.
     pub const RISC5: Self = Self { risc_bits: 5 };
-    /// 3 bits of RISC, 8 of core, 16 of trace counter: before 2026.
+    /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs the three fields; what does not fit its field is cut off.
+    /// Packs the three fields of upstream; what does not fit its field is cut off.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())
@@ -60,6 +66,24 @@ impl IdPacking {
         TRACE_MASK << self.trace_shift()
     }
 
+    /// The generation in word 2; 0 where nobody writes one.
+    #[must_use]
+    pub const fn generation(self, id_lh: u32) -> u32 {
+        match self {
+            Self::RISC5 => id_lh >> GENERATION_SHIFT,
+            _ => 0,
+        }
+    }
+
+    /// A generation, modulo 8, as word 2 has it; 0 where nobody writes one.
+    #[must_use]
+    pub const fn generation_field(self, generation: u32) -> u32 {
+        match self {
+            Self::RISC5 => generation << GENERATION_SHIFT,
+            _ => 0,
+        }
+    }
+
     const fn risc_mask(self) -> u32 {
         (1 << self.risc_bits) - 1
     }
@@ -73,8 +97,9 @@ impl IdPacking {
 ///
 /// ```
 /// use wire::{RunHeader, run::IdPacking};
-/// let header = RunHeader { risc_index: 0, flat_id: 7, trace_counter: 0, program_id: 0x400 };
-/// assert_eq!(header.to_words(IdPacking::RISC5), [0, 0, 0xE0, 0x400]);
+/// let header =
+///     RunHeader { risc_index: 0, flat_id: 7, trace_counter: 0, generation: 1, program_id: 0x400 };
+/// assert_eq!(header.to_words(IdPacking::RISC5), [0, 0, 0x2000_00E0, 0x400]);
 /// assert_eq!(header.to_words(IdPacking::RISC3), [0, 0, 0x38, 0x400]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +110,8 @@ pub struct RunHeader {
     pub flat_id: u32,
     /// How many trace replays the core had seen, 0 outside of replays.
     pub trace_counter: u32,
+    /// Generation of the core's lanes modulo [`GENERATIONS`], 0 where the runtime is upstream's.
+    pub generation: u32,
     /// Program id as the launch carried it.
     pub program_id: u32,
 }
@@ -94,7 +121,7 @@ impl RunHeader {
     #[must_use]
     pub const fn to_words(self, packing: IdPacking) -> [u32; RUN_HEADER_WORDS] {
         let id_lh = packing.pack(self.risc_index, self.flat_id, self.trace_counter);
-        [0, 0, id_lh, self.program_id]
+        [0, 0, id_lh | packing.generation_field(self.generation), self.program_id]
     }
 
     /// Reads the header whose last two words are given; the first two must be zero.
@@ -104,16 +131,22 @@ impl RunHeader {
             risc_index: packing.risc_index(id_lh),
             flat_id: packing.flat_id(id_lh),
             trace_counter: packing.trace_counter(id_lh),
+            generation: packing.generation(id_lh),
             program_id: id_ll,
         }
     }
 }
 
+/// Generations that a run header can tell apart.
+pub const GENERATIONS: u32 = 1 << (u32::BITS - GENERATION_SHIFT);
+
+const GENERATION_SHIFT: u32 = 29;
 const FLAT_ID_BITS: u32 = 8;
 const FLAT_ID_MASK: u32 = (1 << FLAT_ID_BITS) - 1;
 const TRACE_MASK: u32 = 0xFFFF;
 
 const _: () = assert!(IdPacking::RISC5.trace_field() == 0x1FFF_E000);
+const _: () = assert!(IdPacking::RISC5.trace_field() >> GENERATION_SHIFT == 0 && GENERATIONS == 8);
 const _: () = assert!(IdPacking::RISC3.trace_field() == 0x07FF_F800);
 
 #[cfg(test)]
@@ -125,10 +158,12 @@ mod tests {
         #[test]
         fn headers_survive_both_packings(
             risc_index in 0_u32..8, flat_id in 0_u32..256, trace_counter in 0_u32..65536,
-            program_id in any::<u32>(),
+            generation in 0_u32..8, program_id in any::<u32>(),
         ) {
-            let header = RunHeader { risc_index, flat_id, trace_counter, program_id };
             for packing in [IdPacking::RISC5, IdPacking::RISC3] {
+                let generation = if packing == IdPacking::RISC5 { generation } else { 0 };
+                let header =
+                    RunHeader { risc_index, flat_id, trace_counter, generation, program_id };
                 let [zero, also_zero, id_lh, id_ll] = header.to_words(packing);
                 prop_assert_eq!((zero, also_zero), (0, 0));
                 prop_assert_eq!(RunHeader::from_id_words(packing, id_lh, id_ll), header);

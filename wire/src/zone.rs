@@ -44,7 +44,7 @@ impl ZoneId {
         Self((hash ^ (hash >> 16)) as u16)
     }
 
-    /// Whether the id stands for a fixed meaning and not for a hashed text.
+    /// Returns true if the id has a fixed meaning and is not the hash of a text.
     #[must_use]
     pub const fn is_reserved(self) -> bool {
         matches!(self, Self::NOC_TRACING | Self::NOC_DEBUGGING | Self::PERF_COUNTER)

@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Checks and tells; the exit code says whether anything is wrong.
+/// Checks a capture and prints its problems; the exit code shows if there are any.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let capture = open(&args.file)?;
     let check = capture.check();
@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// What a problem is called, what was expected and what was found.
+/// Returns a problem's name, and descriptions of what was expected and found.
 fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
     let bytes = |count: u64| counted(count, "byte of payload", "bytes of payload");
     match kind {

@@ -20,15 +20,15 @@ pub(crate) struct Dataset {
     recording: Recording,
 }
 
-/// What the recording is called there.
+/// Name of the recording in the dataset.
 enum Recording {
-    /// As somebody wishes.
+    /// The name given by the user.
     Named(String),
-    /// By the file, and by what tells its recordings apart.
+    /// The file's name, to which the recording's id is appended.
     OfFile(String),
 }
 
-/// What was written, to be told.
+/// Counts of what was written, for output.
 #[derive(Serialize)]
 struct Written<'a> {
     output: String,
@@ -62,7 +62,7 @@ impl Dataset {
         parts.map_err(|error| Failure::from_error(&error))
     }
 
-    /// Writes the recording, and tells what there is of it.
+    /// Writes the recording, and prints counts of what was written.
     pub(crate) fn write(
         &self,
         trace: &Trace<'_>,
@@ -96,7 +96,7 @@ fn recording_of(args: &ExportArgs) -> String {
     args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
 }
 
-/// What there is of the host, if there is anything.
+/// Returns the counts of the host's zones and events; empty if there are none.
 fn of_host(counts: &DatasetCounts) -> String {
     if counts.host_zones + counts.host_events == 0 {
         return String::new();

@@ -2,12 +2,11 @@
 
 use crate::{
     failure::Failure,
-    input::{Input, joined},
+    input::{Input, joined, retain},
     tables::{counted, grouped, table},
 };
 use clap::Args;
 use host_reader::{
-    analysis::TileOrigins,
     diff::{Certainty, Change, Diff, DiffOptions, MeasuredKind, Measurements, Side},
     export::TraceFilter,
     perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
@@ -24,16 +23,16 @@ use std::{
 /// Bytes in which an ops CSV shows its titles.
 const HEAD_BYTES: u64 = 4096;
 
-/// Compare two recordings: which ops and zones became slower or faster.
+/// Compare two recordings: ops and zones that became slower or faster.
 ///
 /// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and
-/// zones are matched by name, source and order. The ratio is that of geometric means, B
-/// over A, which the table shows; its interval is Welch's t interval of mean logarithms. Repetitions are the
-/// iterations of a model, or the launches of a program. With hundreds of ops some seem to
-/// change by chance: what is called significant is adjusted for their number
-/// (Benjamini-Hochberg). An op with a single repetition has a ratio and no interval.
+/// zones are matched by name, source and order. The ratio is B over A of the geometric means
+/// in the table; its interval is Welch's t interval of the mean logarithms. Repetitions are
+/// iterations of a model or launches of a program. Significance is adjusted for the number of
+/// ops (Benjamini-Hochberg), since some of hundreds change by chance. An op with a single
+/// repetition has a ratio without an interval.
 ///
-/// Exit code 0; 1 if --fail-above says so; 2 if A or B cannot be read.
+/// Exit code: 0; 1 if --fail-above is exceeded; 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   What changed between two builds:
@@ -48,30 +47,30 @@ const HEAD_BYTES: u64 = 4096;
     kprof diff a.kprof b.kprof --json |
       jq '[.changes[] | select(.certainty == \"significant\")] | max_by(.ratio)'")]
 pub(crate) struct DiffArgs {
-    /// The recording to compare with.
+    /// Baseline recording.
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The recording that may have changed.
+    /// Recording to compare with the baseline.
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Exit with code 1 if an op or zone is slower by more than so many percent, and that
-    /// is significant or cannot be judged.
+    /// Exit with code 1 if an op or zone is slower by more than PCT percent and the change is
+    /// significant or cannot be judged.
     #[arg(long, value_name = "PCT")]
     fail_above: Option<f64>,
-    /// How often intervals are to hold the true ratio, in percent.
+    /// Confidence level of the intervals, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
     confidence: f64,
-    /// Which launches, lanes and zones to compare, in the terms of `kprof export --help`; may
-    /// be given again to add terms.
+    /// Launches, lanes and zones to compare, in the terms of `kprof export --help`; repeat to
+    /// add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
-    /// Show also what did not change significantly.
+    /// Also show insignificant changes.
     #[arg(long)]
     all: bool,
-    /// Rows shown of each table; 0 shows all.
+    /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 40)]
     rows: usize,
-    /// Print one JSON object instead of tables; it has every op and zone.
+    /// Print one JSON object with every op and zone instead of tables.
     #[arg(long)]
     json: bool,
 }
@@ -126,7 +125,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// What was read of one side.
+/// Content of one side.
 enum Recording {
     Ops(Box<PerfReport>),
     Runs(Input),
@@ -137,7 +136,7 @@ impl Recording {
         if !is_ops_csv(path) {
             let mut input = Input::open(path)?;
             for run in &mut input.runs {
-                run.retain(filters)?;
+                retain(run, filters)?;
             }
             return Ok(Self::Runs(input));
         }
@@ -159,7 +158,7 @@ impl Recording {
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Whether the rows of an ops CSV are one iteration, so that repetitions are sought
+    /// Returns true if the rows of an ops CSV are one iteration, so that repetitions are sought
     /// among ops of one name and source.
     fn has_no_iterations(&self) -> bool {
         matches!(self, Self::Ops(report) if report.iterations.rule == RepetitionRule::SameProgram)
@@ -174,7 +173,7 @@ impl Recording {
         for run in &input.runs {
             let timeline = Timeline::of_readout(&run.readout);
             let mut measurements = Measurements::default();
-            measurements.add_ops(&run.readout, &TileOrigins::default(), &run.ops);
+            measurements.add_ops(&run.readout, &run.ops);
             measurements.add_zones(&run.readout, &timeline);
             let lost = run.readout.losses.total().record_count();
             measurements.skip("records that were lost on the device", lost);
@@ -184,7 +183,7 @@ impl Recording {
     }
 }
 
-/// Whether the first line of a file has the title of ops.
+/// Returns true if the first line of a file has the title of ops.
 fn is_ops_csv(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));

@@ -4,7 +4,7 @@ use super::dataset::Dataset;
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
-    input::Input,
+    input::{self, Input},
     progress::{Busy, Progress},
     tables::grouped,
 };
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let target = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let busy = Busy::new(format!("arranging {}", args.file.display()));
-    let mut trace = run.trace(&args.filters)?;
+    let mut trace = input::trace(&run, &args.filters)?;
     drop(busy);
     trace.title = title(&args.file);
     let cancel = cancel_on_signals()?;
@@ -49,7 +49,7 @@ fn title(file: &Path) -> String {
     names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
 }
 
-/// What is written, and where to.
+/// The output: its format and destination.
 enum Target {
     File(ExportFormat, Destination),
     Dataset(Dataset),
@@ -89,7 +89,7 @@ fn refusal(error: &WriteError) -> Failure {
     }
 }
 
-/// The format and where to, as far as one tells the other.
+/// Returns the format and destination; either may be inferred from the other.
 fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = match args.format {
         Some(ExportTarget::Parquet) => return Ok(Target::Dataset(Dataset::new(args)?)),
@@ -125,7 +125,7 @@ fn unknown_format(destination: &Destination) -> Failure {
     ))
 }
 
-/// What Tracy shows as the title: the file's name, and when it was written.
+/// Returns Tracy's options: the title is the file's name, the time that of its last change.
 pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let since_1970 = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());
@@ -137,7 +137,7 @@ pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     }
 }
 
-/// From here on, a signal calls the writing off instead of ending the program in its midst.
+/// Makes signals cancel a write in progress from here on, instead of ending the program.
 pub(super) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let of_handler = cancel.clone();
@@ -145,7 +145,7 @@ pub(super) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     Ok(cancel)
 }
 
-/// What was written, to be told.
+/// Counts of what was written, for output.
 #[derive(Serialize)]
 struct Written {
     output: String,

@@ -16,7 +16,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Looks and tells.
+/// Reads a capture and prints its summary.
 pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let capture = open(&args.file)?;
     let summary = Summary::new(&capture.info(), capture.problems().len());
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Summary {
     /// `None` if the file header is damaged, like the two below.

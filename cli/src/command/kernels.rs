@@ -1,4 +1,4 @@
-//! What a run's kernels are made of, on how many threads they run, and how they failed.
+//! Kind of a run's kernels, the number of threads they run on, and their failures.
 
 use crate::{args::Kernels, failure::Failure, tables::counted};
 use sim::{
@@ -27,7 +27,7 @@ pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, 
     }
 }
 
-/// What stands against object code, and what to do about it.
+/// Returns why kernels cannot run as object code, and the remedy; `None` if they can.
 fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
     match (has_object_code, is_in_object_code) {
         (false, _) => Some(format!(
@@ -43,7 +43,7 @@ fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
     }
 }
 
-/// Lets everything run on so many threads; on one per processor if nothing was said.
+/// Sets the number of threads; one per processor if none was given.
 pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     let Some(count) = count else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());

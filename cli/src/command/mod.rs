@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod backend;
 mod capture;
 mod check;
 mod completions;
@@ -8,11 +9,16 @@ pub(crate) mod diff;
 mod export;
 mod info;
 mod kernels;
+mod man;
 mod ops;
+mod own_kernels;
 pub(crate) mod perf;
 mod report;
 mod run;
+mod sdk;
 mod serve;
+#[cfg(feature = "ttsim")]
+mod ttsim_child;
 
 use crate::{
     args::{Cli, Command},
@@ -25,6 +31,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Sdk(args)) => sdk::run(&args),
         Some(Command::Capture(args)) => capture::run(&args),
         Some(Command::Ops(args)) => ops::run(&args),
         Some(Command::Info(args)) => info::run(&args),
@@ -33,7 +40,10 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        #[cfg(feature = "ttsim")]
+        Some(Command::TtsimChild(args)) => ttsim_child::run(&args),
     }
 }

@@ -4,15 +4,15 @@ use super::export::cancel_on_signals;
 use crate::{
     args::OpsArgs,
     failure::Failure,
-    input::{Input, is_capture, joined},
+    input::{Input, filter_for, joined},
     progress::Busy,
     tables::{counted, grouped},
 };
 use host_reader::{
-    analysis::TileOrigins,
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
-    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses, RecordedHost},
+    recording::{Recording, is_capture},
+    report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses},
     sync::write_sync_info,
     zone_names::write_zone_log,
 };
@@ -33,6 +33,9 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
     let source = Source::of(&args.file)?;
+    if args.force_perf_report {
+        source.require_perf_report()?;
+    }
     let artifacts = args.output.clone().unwrap_or_else(|| source.artifacts());
     let logs = artifacts.join(".logs");
     let busy = || Busy::new(format!("reporting on {}", args.file.display()));
@@ -93,7 +96,7 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
     })
 }
 
-/// What is reported on.
+/// Input of the report.
 enum Source {
     Logs { folder: PathBuf, artifacts: PathBuf },
     DeviceLog(PathBuf),
@@ -121,6 +124,23 @@ impl Source {
             "expected a folder of logs, a device log or a capture at {}, found nothing; \
              `kprof ops --help` tells more",
             path.display()
+        )))
+    }
+
+    /// # Errors
+    /// If there is no perf report beside the logs; a device log or capture by itself has none.
+    fn require_perf_report(&self) -> Result<(), Failure> {
+        let (Self::Logs { folder: shown, .. } | Self::DeviceLog(shown) | Self::Capture(shown)) =
+            self;
+        let is_there =
+            matches!(self, Self::Logs { folder, .. } if folder.join(PERF_REPORT).is_file());
+        if is_there {
+            return Ok(());
+        }
+        Err(Failure::Sentence(format!(
+            "expected {PERF_REPORT} in a folder of logs for --force-perf-report, found none in \
+             {}; leave the option out to take durations from {DEVICE_LOG}",
+            shown.display()
         )))
     }
 
@@ -195,13 +215,9 @@ fn report_capture(
             write_sync_info(&run.samples, out).map(|_| ())
         })?;
     }
-    run.check(&args.filters)?;
-    let host = if options.is_device_only {
-        RecordedHost::default()
-    } else {
-        RecordedHost { ops: &run.ops, recordings: &run.host, clock: run.clock.as_ref() }
-    };
-    Ok(OpsReport::of_readout(&run.readout, &TileOrigins::default(), &host, options))
+    filter_for(&run, &args.filters)?;
+    let run = if options.is_device_only { Recording::of_readout(run.readout) } else { run };
+    Ok(OpsReport::of_recording(&run, options))
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {
@@ -249,7 +265,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
     one.is_some() && one == other
 }
 
-/// What was written, to be told.
+/// Counts of what was written, for output.
 #[derive(Serialize)]
 struct Told<'report> {
     files: Vec<String>,
@@ -258,7 +274,7 @@ struct Told<'report> {
     device_ops: u64,
     problem_count: u64,
     problems: &'report [Problem],
-    /// What `--filter` left out.
+    /// Counts of what `--filter` removed.
     filtered_out: &'report HiddenLaunches,
 }
 

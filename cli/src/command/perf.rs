@@ -1,6 +1,6 @@
 //! `kprof perf`: what an ops CSV says about each op, and what can be tried.
 
-use crate::{failure::Failure, input::joined, progress::Busy};
+use crate::{failure::Failure, input::joined, progress::Busy, wrong_file::instead_of_ops_csv};
 use clap::{Args, ValueEnum};
 use host_reader::{
     export::{CancelFlag, Destination, TraceFilter, write_atomically},
@@ -18,18 +18,18 @@ use std::{
     process::ExitCode,
 };
 
-/// Show what each op of an ops CSV cost, what bounds it, and what can be tried.
+/// Show the cost of each op of an ops CSV, its bound, and advice.
 ///
-/// Reads ops_perf_results*.csv of any generation, several files as one file per host.
-/// The same op on several devices is one row: the slowest, or of collectives the mean.
-/// Matmuls and convolutions are compared with what the architecture can do at most.
+/// Reads ops_perf_results*.csv of any generation, one file per host. The same op on several
+/// devices is one row: the slowest device, or the mean for collectives. Matmuls and
+/// convolutions are compared with the peak of the architecture.
 ///
-/// The figures and options are those of tt-perf-report 1.4.1, except for its mistakes:
-/// block floats are counted with their exponents, an architecture that is not named is
-/// found by its clock, and a closing signpost does not empty the report.
+/// Figures and options are those of tt-perf-report 1.4.1 without its bugs: block floats count
+/// with their exponents, an unnamed architecture is inferred from the clock, and a closing
+/// signpost does not empty the report.
 ///
-/// What cannot be read is left out and listed with its line and column; exit code 2 is
-/// for files of which nothing can be used.
+/// Unreadable rows are skipped and listed with line and column; exit code 2 means that a file
+/// has no usable row.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   Table, advice and summary:
@@ -47,7 +47,8 @@ use std::{
   The five ops with the longest device time:
     kprof perf ops.csv --json | jq '[.rows[]] | sort_by(-.device_time_us)[:5]'")]
 pub(crate) struct PerfArgs {
-    /// Ops CSVs, one for each host; - is standard input.
+    /// Ops CSVs, one for each host, or folders with reports/ in them, of which the newest ops CSV
+    /// is taken; - is standard input.
     #[arg(value_name = "CSV", required = true)]
     csv_files: Vec<PathBuf>,
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub(crate) struct PerfArgs {
     files: FileArgs,
 }
 
-/// Which rows.
+/// Row selection.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rows")]
 struct RowArgs {
@@ -97,7 +98,7 @@ struct RowArgs {
     no_merge_devices: bool,
 }
 
-/// What ops are compared with.
+/// Peak figures of the chip.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Chip")]
 struct ChipArgs {
@@ -114,34 +115,34 @@ struct ChipArgs {
     /// attributes have no number nnz.
     #[arg(long, value_name = "N")]
     active_experts: Option<NonZeroU64>,
-    /// Make the known mistakes of tt-perf-report 1.4.1, too, for comparison with it.
+    /// Reproduce the known bugs of tt-perf-report 1.4.1, for comparison with it.
     #[arg(long)]
     upstream_exact: bool,
 }
 
-/// How it is shown.
+/// Table layout.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct LookArgs {
     /// Grey rows with a smaller share of the time.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
     min_percentage: f64,
-    /// Colours also where the output is no terminal.
+    /// Use colour even when not writing to a terminal.
     #[arg(long)]
     color: bool,
-    /// No colours; wins over --color.
+    /// Disable colour; overrides --color. NO_COLOR in the environment does the same.
     #[arg(long)]
     no_color: bool,
-    /// No advice.
+    /// Omit the advice.
     #[arg(long)]
     no_advice: bool,
-    /// No summary.
+    /// Omit the summary.
     #[arg(long, alias = "no-stacked-report")]
     no_summary: bool,
-    /// What the summary puts together.
+    /// Grouping of the summary.
     #[arg(long, value_enum, default_value = "memory")]
     group_by: GroupBy,
-    /// The same as --group-by op.
+    /// Same as --group-by op.
     #[arg(long, hide = true)]
     no_stack_by_in0: bool,
     /// Show each op over the repeated iterations of the model: replays of a trace, or the
@@ -153,7 +154,7 @@ struct LookArgs {
     json: bool,
 }
 
-/// What is written to files.
+/// Output files.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
 struct FileArgs {
@@ -172,7 +173,7 @@ struct FileArgs {
     stacked_csv: Option<PathBuf>,
 }
 
-/// What the summary puts together.
+/// Grouping of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GroupBy {
     /// Ops of one name.
@@ -186,7 +187,7 @@ enum GroupBy {
 /// Reads, analyses and shows.
 pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     let busy = Busy::new("reading ops");
-    let files = args.csv_files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = args.csv_files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let report = PerfReport::new(files, &options(args)?);
     drop(busy);
     let report = report.map_err(|error| Failure::from_error(&error))?;
@@ -204,6 +205,39 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     }
     write_summary_file(args, &report)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads an ops CSV, or the newest one of a folder.
+fn open(path: &Path) -> Result<OpsCsv, Failure> {
+    let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
+    let found = newest.as_deref().unwrap_or(path);
+    if found != path {
+        eprintln!("reading {}", found.display());
+    }
+    read(found).map_err(|failure| instead_of_ops_csv(found, failure))
+}
+
+/// The ops CSV that was written last in a folder or, as tt-metal does it, below its reports.
+fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
+    const DEPTH: usize = 3;
+    let reports = folder.join("reports");
+    let mut folders = vec![folder.to_owned(), reports];
+    let mut found = Vec::new();
+    for _ in 0..DEPTH {
+        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        let paths: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
+        found.extend(paths.iter().filter(|path| is_ops_csv(path)).cloned());
+        let is_report = |path: &&PathBuf| path.is_dir() && !path.ends_with("reports");
+        let within = |path: &&PathBuf| path.starts_with(folder.join("reports"));
+        folders = paths.iter().filter(is_report).filter(within).cloned().collect();
+    }
+    let written = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    found.into_iter().max_by_key(|path| (written(path), path.clone()))
+}
+
+fn is_ops_csv(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("ops_perf_results") && name.ends_with(".csv") && path.is_file()
 }
 
 fn read(path: &Path) -> Result<OpsCsv, Failure> {
@@ -259,6 +293,11 @@ fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
     Ok(ArchTable::built_in().overridden_by(own))
 }
 
+/// Returns true if NO_COLOR asks all programs for output without colour (<https://no-color.org>).
+fn has_no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
 const fn stack_by(args: &PerfArgs) -> StackBy {
     match args.look.group_by {
         GroupBy::Memory if args.look.no_stack_by_in0 => StackBy::Op,
@@ -272,7 +311,7 @@ fn table_options(args: &PerfArgs) -> TableOptions {
     let look = &args.look;
     let is_terminal = || std::io::stdout().is_terminal();
     TableOptions {
-        is_coloured: !look.no_color && (look.color || is_terminal()),
+        is_coloured: !look.no_color && (look.color || (is_terminal() && !has_no_color())),
         min_percentage: look.min_percentage,
         has_advice: !look.no_advice,
         summary: (!look.no_summary).then(|| stack_by(args)),

@@ -3,13 +3,13 @@
 use crate::{
     args::ReportArgs,
     failure::Failure,
-    input::{Input, InputRun, joined},
+    input::{Input, joined, retain},
     json::{HostCounts, Source},
     output::Findings,
     tables::{counted, grouped},
 };
 use host_reader::{
-    analysis::TileOrigins, export::HiddenLaunches, host::HostRecording, readout::Readout,
+    export::HiddenLaunches, host::HostRecording, readout::Readout, recording::Recording,
 };
 use std::process::ExitCode;
 
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let run_count = runs.len() as u64;
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
-        let hidden = run.retain(&args.filters)?;
-        let InputRun { readout, host, .. } = run;
+        let hidden = retain(&mut run, &args.filters)?;
+        let Recording { readout, host, .. } = run;
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -54,7 +54,7 @@ fn show(
         host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");
-    let mut findings = Findings::new(readout, &TileOrigins::default(), args.show)?;
+    let mut findings = Findings::new(readout, args.show)?;
     findings.filter(&joined(&args.filters), hidden);
     findings.show(&title, &source, args.show)
 }

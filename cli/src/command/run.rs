@@ -1,20 +1,30 @@
 //! `kprof run`: a workload on the simulator, read as a host would read a real mesh.
 
-use super::kernels::{self, use_threads};
+use super::{
+    backend::{self, Chips},
+    kernels::{self, use_threads},
+    own_kernels::{OwnKernels, read_firmware},
+};
 use crate::{
-    args::{RunArgs, ShowArgs, WorkloadArgs},
+    args::{Backend, RunArgs, ShowArgs, WorkloadArgs},
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, Source},
     output::Findings,
     progress::Progress,
     recording::{CaptureTarget, Recording},
+    simulated_files,
     tables::counted,
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions, Reader, analysis::TileOrigins, capture::OpMetadata,
-    init_device_profiler, log::write_device_log_file, mesh::Mesh, names::ZoneTable,
-    probe_cost::ProbeCosts, readout::Readout, timeline::Timeline,
+    ProfilerOptions, ReadOptions, Reader,
+    capture::OpMetadata,
+    init_device_profiler,
+    log::write_device_log_file,
+    names::ZoneTable,
+    probe_cost::{ProbeCosts, measure_probe_costs},
+    readout::Readout,
+    timeline::Timeline,
 };
 use sim::{
     arch::Arch,
@@ -30,7 +40,7 @@ use std::{
 };
 use wire::RunHostId;
 
-/// What is written besides the tables.
+/// Files to write besides the tables.
 pub(super) struct Outputs {
     pub(super) log: Option<PathBuf>,
     pub(super) capture: Option<CaptureTarget>,
@@ -49,21 +59,43 @@ pub(super) fn carry_out(
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
     use_threads(args.threads)?;
-    let workload = Workload::named(&args.workload).map_err(sentence)?;
-    let config = config(args, workload)?;
+    let arch = Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))?;
+    let work = Work::chosen(args, arch)?;
+    let config = config(args, arch, &work)?;
     let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
     let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     let options = WorkloadOptions { ops: args.ops, seed: args.seed, ..WorkloadOptions::default() };
-    let plan = workload.plan(&mesh, &options);
-    let config = config.with_kernels(kernels::choose(args.kernels, &plan)?);
-    let mut mesh = SimulatedMesh::new(&config).map_err(sentence)?;
+    let plan = work.plan(&mesh, &options);
+    let is_foreign = config.firmware.is_some();
+    let config = if is_foreign {
+        config
+    } else {
+        config.with_kernels(kernels::choose(args.kernels, &plan)?)
+    };
+    outputs.check()?;
+    let mut mesh = backend::start(args, &config, &plan)?;
     outputs.make_folders()?;
-    let is_calibrated = outputs.capture.is_some() || show.subtract_probe_cost;
-    let readout = execute(&mut mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
+    let is_timed = args.backend == Backend::Sim;
+    if is_foreign && !is_timed {
+        return Err(Failure::Sentence(
+            "--firmware is for this program's own simulator; choose --backend sim".to_owned(),
+        ));
+    }
+    if show.subtract_probe_cost && !is_timed {
+        return Err(Failure::Sentence(
+            "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
+                .to_owned(),
+        ));
+    }
+    // Kernels that measure probes belong to this project's own firmware.
+    let is_calibrated =
+        is_timed && !is_foreign && (outputs.capture.is_some() || show.subtract_probe_cost);
+    let readout = execute(&mut *mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
     if let Some(log) = &outputs.log {
         write_device_log_file(log, &readout).map_err(sentence)?;
+        simulated_files::note(log)?;
     }
-    let failures: Vec<String> = mesh.execution_failures().map(ToString::to_string).collect();
+    let failures = mesh.kernel_failures();
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
@@ -73,18 +105,66 @@ pub(super) fn carry_out(
         execution_failures: &failures,
         host: HostCounts::default(),
     };
-    let code = Findings::new(readout, &TileOrigins::default(), show)?.show(
-        &title(args, workload, &source),
-        &source,
-        show,
-    )?;
+    let title = title(args, work.name(), &source);
+    let code = Findings::new(readout, show)?.show(&title, &source, show)?;
     if !show.json {
         outputs.tell();
     }
-    Ok(if kernels::tell_failures(&failures, show.rows) { ExitCode::from(2) } else { code })
+    // One file goes wrong in the same way on every core.
+    let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
+    Ok(if kernels::tell_failures(&failures, rows) { ExitCode::from(2) } else { code })
+}
+
+/// The work of a run: a built-in workload or the user's kernels.
+enum Work {
+    Workload(&'static Workload),
+    Own(OwnKernels),
+}
+
+impl Work {
+    /// The kernels that were given as files, else the workload.
+    fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
+        if let Some(kernels) = OwnKernels::read(args, arch)? {
+            return Ok(Self::Own(kernels));
+        }
+        if args.own.firmware.is_some() {
+            return Err(Failure::Sentence(
+                "--firmware runs kernels that are linked against it; give one with --kernel or \
+                 --kernel-ncrisc and so on"
+                    .to_owned(),
+            ));
+        }
+        Workload::named(&args.workload).map(Self::Workload).map_err(sentence)
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Workload(workload) => workload.name,
+            Self::Own(kernels) => kernels.name(),
+        }
+    }
+
+    fn program_support_count(&self) -> u32 {
+        match self {
+            Self::Workload(workload) => workload.program_support_count,
+            Self::Own(_) => wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT,
+        }
+    }
+
+    fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+        match self {
+            Self::Workload(workload) => workload.plan(mesh, options),
+            Self::Own(kernels) => kernels.plan(),
+        }
+    }
 }
 
 impl Outputs {
+    /// Refuses to replace what no simulation wrote, before any work is done.
+    fn check(&self) -> Result<(), Failure> {
+        self.log.as_deref().map_or(Ok(()), simulated_files::check_replaceable)
+    }
+
     /// Makes the folders before any work is done.
     fn make_folders(&self) -> Result<(), Failure> {
         let capture = self.capture.as_ref().map(|target| &target.path);
@@ -114,18 +194,25 @@ fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
-fn config(args: &WorkloadArgs, workload: &Workload) -> Result<MeshConfig, Failure> {
-    let arch = Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))?;
+fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Failure> {
     let mut chip = ChipConfig::new(arch);
-    if let Some(count) = args.cores {
+    let whole = arch.facts().worker_core_counts.last().copied();
+    let default_count = whole.filter(|_| args.backend == Backend::Ttsim);
+    if let Some(count) = args.cores.or(default_count) {
         chip = chip.with_worker_core_count(count);
     }
-    let count = args.op_support_count.unwrap_or(workload.program_support_count);
+    let count = args.op_support_count.unwrap_or(work.program_support_count());
     let mut config = MeshConfig::new(args.seed)
         .with_program_support_count(count)
         .with_sums(args.enable_sum_profiling);
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
+    }
+    if let Some(cycle_limit) = args.own.cycle_limit {
+        config = config.with_cycle_budget(cycle_limit);
+    }
+    if let Some(firmware) = read_firmware(args)? {
+        config = config.with_firmware(&firmware);
     }
     Ok(config)
 }
@@ -144,7 +231,7 @@ pub(super) fn log_path(output: &Path) -> PathBuf {
 }
 
 fn execute(
-    mesh: &mut SimulatedMesh,
+    mesh: &mut dyn Chips,
     plan: &Plan,
     config: &MeshConfig,
     capture: Option<&CaptureTarget>,
@@ -155,9 +242,6 @@ fn execute(
         sums_enabled: config.sums_enabled,
         ..ProfilerOptions::default()
     };
-    for rule in &plan.rules {
-        mesh.add_shared_rule(rule);
-    }
     init_device_profiler(mesh, &options).map_err(sentence)?;
     let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
     let host = HostZones::new();
@@ -166,41 +250,44 @@ fn execute(
     let progress = Progress::new("launches", launch_count(plan, config));
     let mut launches_done = 0;
     for (index, phase) in plan.phases.iter().enumerate() {
-        mesh.enqueue_phase(phase);
-        host.zone(mesh, &RUN_PROGRAMS, |mesh| {
-            mesh.run_to_completion_with(&mut || {
+        let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
+            mesh.run_phase(phase, &mut || {
                 launches_done += 1;
                 progress.set(launches_done);
-            });
+            })
         });
+        ran?;
         let names = zone_names(mesh)?;
         let is_last = index + 1 == plan.phases.len();
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
+        mesh.check()?;
     }
     host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
     if is_calibrated {
-        recording.enter_probe_costs(calibrate(mesh)?)?;
+        recording.enter_probe_costs(calibrate(mesh, config)?)?;
     }
     recording.capture_host(host.recorder())?;
     Ok(recording.finish())
 }
 
 /// Measures what probes cost on a mesh, by a launch and a read of their own.
-fn calibrate(mesh: &mut SimulatedMesh) -> Result<ProbeCosts, Failure> {
+fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
     let plan = Workload::named("probe-cost").map_err(sentence)?;
-    let plan = plan.plan(mesh, &WorkloadOptions::default());
-    plan.phases.iter().for_each(|phase| mesh.enqueue_phase(phase));
-    mesh.run_to_completion();
+    let blueprint = SimulatedMesh::new(config).map_err(sentence)?;
+    let plan = plan.plan(&blueprint, &WorkloadOptions::default());
+    for phase in &plan.phases {
+        mesh.run_phase(phase, &mut || {})?;
+    }
     let zones = zone_names(mesh)?;
     let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
     let readout = reader.read(mesh).map_err(sentence)?;
-    ProbeCosts::measure(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
+    measure_probe_costs(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
 }
 
-/// What the programs are called, by chip and as reports number them.
-fn op_names(mesh: &mut SimulatedMesh, plan: &Plan) -> Vec<OpMetadata> {
+/// Returns the names of the programs, by chip and run host id.
+fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     let chips: Vec<u32> = (0..mesh.device_count())
-        .filter_map(|index| Some(Mesh::device(mesh, index)?.description().chip_id))
+        .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
     let named: BTreeSet<(u32, &str)> = launches
@@ -219,15 +306,16 @@ fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
     plan.launch_count() as u64 * config.chips.len() as u64
 }
 
-fn zone_names(mesh: &SimulatedMesh) -> Result<ZoneTable, Failure> {
+fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
     ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
 }
 
-fn title(args: &WorkloadArgs, workload: &Workload, source: &Source<'_>) -> String {
+fn title(args: &WorkloadArgs, name: &str, source: &Source<'_>) -> String {
     format!(
-        "{} on {}: {} of {}, {}, {} kernels, seed {}",
-        workload.name,
+        "{} on {}{}: {} of {}, {}, {} kernels, seed {}",
+        name,
         source.arch,
+        if args.backend == Backend::Ttsim { " of ttsim" } else { "" },
         counted(source.devices as u64, "chip", "chips"),
         counted(source.worker_cores.unwrap_or(0).into(), "worker core", "worker cores"),
         counted(source.launches, "launch", "launches"),

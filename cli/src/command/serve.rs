@@ -1,7 +1,12 @@
 //! `kprof serve`: a trace for viewers that connect.
 
 use super::export::tracy_options;
-use crate::{args::ServeArgs, failure::Failure, input::Input, tables::grouped};
+use crate::{
+    args::ServeArgs,
+    failure::Failure,
+    input::{Input, trace},
+    tables::grouped,
+};
 use host_reader::export::tracy::{ServeError, ServedViewer, TracyServer, Viewers};
 use std::{io::Write, process::ExitCode};
 
@@ -9,7 +14,7 @@ use std::{io::Write, process::ExitCode};
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-    let trace = run.trace(&args.filters)?;
+    let trace = trace(&run, &args.filters)?;
     let server = TracyServer::bind(args.listen.as_str()).map_err(|error| failure(&error))?;
     let address = server.local_address().map_err(|error| failure(&error))?;
     let mut out = std::io::stdout();

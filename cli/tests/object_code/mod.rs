@@ -1,8 +1,8 @@
-//! Whether the program can run kernels as object code.
+//! Check that the program can run kernels as object code.
 
 use sim::machine::{TARGET, has_object_code};
 
-/// Whether it can; says what to install if not, which is a failure where it must be there.
+/// Returns true if it can; otherwise prints what to install, and fails in CI.
 pub(crate) fn is_there() -> bool {
     let is_there = has_object_code();
     if !is_there {

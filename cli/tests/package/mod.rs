@@ -8,8 +8,8 @@ pub(crate) fn python() -> Command {
     Command::new(python)
 }
 
-/// Whether a package is there, by the name of its module. Where it must be, its absence is
-/// a failure.
+/// Returns true if a package is installed, by the name of its module. In CI, a missing
+/// package is a failure.
 pub(crate) fn is_installed(package: &str, module: &str) -> bool {
     let output = python().args(["-c", &format!("import {module}")]).output();
     let is_there = output.is_ok_and(|output| output.status.success());

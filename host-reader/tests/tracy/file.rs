@@ -21,7 +21,7 @@ pub(crate) fn written(recorded: &Recorded) -> (TracyFile, TracyNotes) {
     })
 }
 
-/// What everything behind the plots looks like if it is empty.
+/// Returns the encoding of all sections after the plots if they are empty.
 fn empty_rest() -> Vec<u8> {
     let allocations = [1, 0, 0, 0, 0, 0, 0, u64::MAX, 0, 0];
     let call_stacks = [0; 3];

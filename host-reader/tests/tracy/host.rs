@@ -1,5 +1,5 @@
-//! What the host recorded, beside its chips: in the file, taken by viewers of every version,
-//! and by the capture tool.
+//! Host events beside those of the chips: in the file, taken by viewers of every version, and by
+//! the capture tool.
 
 use super::{
     file::written,
@@ -16,7 +16,7 @@ use host_reader::{
     sync::{MeshClock, MeshSamples, SyncOptions},
 };
 
-/// What the host's clock shows when the chips' counters stand at 0, one nanosecond a cycle.
+/// Host time at cycle 0 of the chips' counters; one cycle is one nanosecond.
 const CHIP_START_NS: u64 = 7_000_000_000;
 /// When the first iteration begins; the first record of [`Recorded::cores`] is at cycle 5,900.
 const FIRST_NS: u64 = CHIP_START_NS + 5_000;
@@ -67,7 +67,7 @@ fn iterations(first_ns: u64) -> Vec<HostEvent> {
     (0..ITERATION_COUNT).flat_map(iteration).collect()
 }
 
-/// What [`iterations`] come to: how many zones, and how long all of them are.
+/// Returns the number of zones in [`iterations`] and their total duration.
 fn expected_iterations() -> (usize, i64) {
     let writes: i64 = (0..50).map(|number| number % 7).sum();
     (150, 50 * (1_000 + 300) + writes)

@@ -1,4 +1,4 @@
-//! What items are numbered and how many bytes they have, version by version.
+//! Numbers and sizes of items, version by version.
 //!
 //! The numbers are those that a compiler gives to the enumeration and to the sizes in
 //! `public/common/TracyQueue.hpp` and `TracyProtocol.hpp` of the release; for number 83 those

@@ -5,7 +5,7 @@
 use super::{container, cursor::Cursor};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a file holds.
+/// Contents of a file.
 #[derive(Debug, Default)]
 pub(crate) struct TracyFile {
     pub(crate) version: [u8; 3],
@@ -18,7 +18,7 @@ pub(crate) struct TracyFile {
     /// Frame sets that have a name.
     pub(crate) frames: Vec<(String, Vec<i64>)>,
     pub(crate) place_count: usize,
-    /// What comes behind the plots.
+    /// Bytes after the plots.
     pub(crate) rest: Vec<u8>,
 }
 
@@ -420,7 +420,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What was found of zones, to be held against what was announced.
+/// Zones found, for comparison with the announced counts.
 #[derive(Default)]
 struct Found {
     zone_count: u64,

@@ -2,8 +2,7 @@
 
 use super::reader::TracyFile;
 use host_reader::{
-    analysis::TileOrigins,
-    export::{Trace, TraceFilter, TraceSource},
+    export::{Recording, Trace, TraceFilter},
     host::HostRecording,
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
     ledger::{LossCause, LossKey, LossTotals},
@@ -15,17 +14,17 @@ use host_reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
-/// What one lane must show: how many zones, how many nanoseconds all of them have.
+/// Expected content of each lane: number of zones and their total nanoseconds.
 pub(crate) type Expected = BTreeMap<String, (usize, i64)>;
 
 /// The records of one launch: kind, marker ID and cycle.
 pub(crate) type Records = Vec<(PacketKind, u16, u64)>;
 
-/// A recording and what is in it.
+/// A recording and its expected content.
 pub(crate) struct Recorded {
     pub(crate) readout: Readout,
     pub(crate) expected: Expected,
-    /// What the host recorded, and the clock that makes its times those of chips.
+    /// Host events, and the clock that converts their times to those of chips.
     pub(crate) host: Vec<HostRecording>,
     pub(crate) clock: Option<MeshClock>,
 }
@@ -155,10 +154,13 @@ impl Recorded {
 
     /// Hands the trace of it to `look`.
     pub(crate) fn with_trace<T>(&self, look: impl FnOnce(&Trace<'_>) -> T) -> T {
-        let origins = TileOrigins::default();
-        let (readout, clock) = (&self.readout, self.clock.as_ref());
-        let source = TraceSource { readout, origins: &origins, clock, ops: &[] };
-        look(&Trace::with_host(&source, &self.host, &TraceFilter::default()))
+        let recording = Recording {
+            readout: self.readout.clone(),
+            clock: self.clock.clone(),
+            host: self.host.clone(),
+            ..Recording::default()
+        };
+        look(&Trace::new(&recording, &TraceFilter::default()))
     }
 
     /// Every lane shows what was recorded, and there are no others.

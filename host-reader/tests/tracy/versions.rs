@@ -15,7 +15,7 @@ use host_reader::{
 use std::thread;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// What a viewer of a version shows of a recording.
+/// Serves a recording to a viewer of a version and returns the trace that it received.
 pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, TracyNotes) {
     let server = TracyServer::bind("127.0.0.1:0").unwrap();
     let address = server.local_address().unwrap();

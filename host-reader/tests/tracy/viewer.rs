@@ -24,10 +24,10 @@ const PLOT_NAME: u8 = 4;
 const FRAME_NAME: u8 = 5;
 /// Text, frame name, symbol code, source code, data of the program.
 const OTHERS: [u8; 5] = [1, FRAME_NAME, 12, 13, 14];
-/// What they are asked of.
+/// Key of the questions, unknown to the server.
 const UNKNOWN: u64 = 99;
 
-/// Connects and takes everything; panics at the first thing that is not as it must be.
+/// Connects and receives everything; panics at the first violation of the protocol.
 pub(crate) fn capture(address: SocketAddr, version: &Version) -> TracyFile {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(b"TracyPrf").unwrap();

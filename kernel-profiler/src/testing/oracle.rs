@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-/// What a run kept, by kind. Zones count by their starts.
+/// Records that a run kept, by kind. Zones count by their starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub(crate) zones: u32,
@@ -18,13 +18,14 @@ pub(crate) struct Run {
     pub(crate) risc_index: u32,
     pub(crate) flat_id: u32,
     pub(crate) trace_count: u32,
+    pub(crate) generation: u32,
     pub(crate) program_id: u32,
     /// FW start, FW end, KERNEL start, KERNEL end; `None` if the slot is empty.
     pub(crate) fixed: [Option<u64>; 4],
     /// (type, id, time or cycles) of every optional record.
     pub(crate) records: Vec<(u32, u16, u64)>,
-    /// (tag, count) of every trailer pair that counts anything.
-    pub(crate) trailer: Vec<(u32, u32)>,
+    /// Pairs of words behind the ID words, padding aside.
+    pub(crate) slots: u32,
 }
 
 impl Run {
@@ -47,15 +48,6 @@ impl Run {
         self.records.iter().filter(|(kind, of, ..)| *kind == 0 && u32::from(*of) == id).count()
             as u32
     }
-
-    /// The trailer's counts of zones, data, events and sums, both causes together.
-    pub(crate) fn lost(&self) -> [u32; 4] {
-        let mut lost = [0; 4];
-        for (tag, count) in &self.trailer {
-            lost[(*tag as usize - 1) % 4] += count;
-        }
-        lost
-    }
 }
 
 /// Decodes a lane; panics on anything that no run looks like.
@@ -73,20 +65,20 @@ pub(crate) fn decode(words: &[u32]) -> Vec<Run> {
         let run = runs.last_mut().expect("a lane begins with a run");
         let (high, low) = (words[i], words[i + 1]);
         if high == 0x8000_0000 {
-            if low & 0x0FFF_FFFF != 0 {
-                run.trailer.push((low >> 28, low & 0x0FFF_FFFF));
-            }
+            assert_eq!(low, 0, "padding");
             i += 2;
             continue;
         }
         let kind = (high >> 28) & 7;
         run.records.push((kind, (high >> 12) as u16, time(high, low)));
-        i += match kind {
-            0 | 1 | 2 | 4 => 2,
-            3 => 4,
-            5 => 6,
+        let slots = match kind {
+            0 | 1 | 2 | 4 => 1,
+            3 => 2,
+            5 => 3,
             _ => panic!("no packet has type {kind} (word {i})"),
         };
+        run.slots += slots;
+        i += 2 * slots as usize;
     }
     runs
 }
@@ -96,7 +88,9 @@ fn header(words: &[u32]) -> Run {
     Run {
         risc_index: words[2] & 31,
         flat_id: (words[2] >> 5) & 255,
-        trace_count: words[2] >> 13,
+        trace_count: (words[2] >> 13) & 0xFFFF,
+        generation: words[2] >> 29,
+        slots: 4,
         program_id: words[3],
         fixed: [slot(4), slot(6), slot(8), slot(10)],
         ..Run::default()

@@ -1,15 +1,15 @@
-//! Whatever kernels and hosts do: nothing is written where it does not belong, no end of an
-//! open zone is lost, and what was emitted was kept or counted.
+//! Whatever kernels, hosts and a stuck NoC do: nothing is written where it does not belong, no end
+//! of an open zone is lost, and what was emitted was kept or counted.
 //!
 //! That no vector and no lane is left is asserted by the ports themselves.
 
-use super::{Rig, Run, TestRisc, rig::C};
+use super::{
+    Rig, Run, TestRisc,
+    rig::{C, Trouble},
+};
 use crate::launch::Scope;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    vec::Vec,
-};
+use std::{collections::BTreeMap, vec::Vec};
 
 /// RISCs that take part: two that push quickly, one that does not.
 const RISCS: [usize; 3] = [0, 1, 4];
@@ -25,12 +25,19 @@ enum Step {
     Event { risc: usize, times: usize },
     Flush { risc: usize },
     QuickPush { risc: usize },
-    NextLaunch { is_linked: bool, runs_on: [bool; 2] },
+    NextLaunch { trouble: Trouble, runs_on: [bool; 2] },
     HostReads,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let risc = || (0_usize..3).prop_map(|i| RISCS[i]);
+    let trouble = || {
+        prop_oneof![
+            8 => Just(Trouble::Nothing),
+            1 => Just(Trouble::Busy),
+            1 => Just(Trouble::Silent),
+        ]
+    };
     let step = prop_oneof![
         4 => (risc(), 1..60_usize).prop_map(|(risc, times)| Step::Open { risc, times }),
         4 => (risc(), 1..60_usize).prop_map(|(risc, times)| Step::Close { risc, times }),
@@ -39,24 +46,24 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (risc(), 1..10_usize).prop_map(|(risc, times)| Step::Event { risc, times }),
         1 => risc().prop_map(|risc| Step::Flush { risc }),
         2 => risc().prop_map(|risc| Step::QuickPush { risc }),
-        3 => (proptest::bool::weighted(0.2), any::<[bool; 2]>())
-            .prop_map(|(is_linked, runs_on)| Step::NextLaunch { is_linked, runs_on }),
+        3 => (trouble(), any::<[bool; 2]>())
+            .prop_map(|(trouble, runs_on)| Step::NextLaunch { trouble, runs_on }),
         1 => Just(Step::HostReads),
     ];
     proptest::collection::vec(step, 0..60)
 }
 
-/// Zones, data and events.
-type Tally = [u64; 3];
-
+/// Records that one RISC emitted, and those that the host has found.
 #[derive(Default)]
 struct Lane {
-    emitted: Tally,
-    accounted: Tally,
+    /// Zones, data and events.
+    emitted: [u64; 3],
+    /// Pairs of words that records took in the ring, fixed ones and those of push zones included.
+    recorded_slots: u64,
+    found: [u64; 3],
+    found_slots: u64,
     open: Vec<u16>,
     is_running: bool,
-    /// Launches whose FW and KERNEL zones the host has seen.
-    programs: [BTreeSet<u32>; 2],
     /// Starts and ends that the host has seen, for launches that are whole.
     balance: BTreeMap<u32, (u32, u32)>,
 }
@@ -78,6 +85,7 @@ impl Story {
     }
 
     fn begin(&mut self, runs_on: [bool; 2]) {
+        self.rig.enables = 1 | u32::from(runs_on[0]) << 1 | u32::from(runs_on[1]) << 4;
         self.rig.begin(self.program);
         for (risc, is_running) in RISCS.into_iter().zip([true, runs_on[0], runs_on[1]]) {
             self.lane(risc).is_running = is_running;
@@ -86,12 +94,12 @@ impl Story {
                     self.rig.riscs[risc].open_scope(Scope::Main);
                 }
                 self.rig.riscs[risc].open_scope(Scope::MainChild);
-                self.lane(risc).emitted[0] += 2;
+                self.lane(risc).recorded_slots += 4;
             }
         }
     }
 
-    fn end(&mut self, is_linked: bool) {
+    fn end(&mut self, trouble: Trouble) {
         for risc in [4, 1, 0] {
             if !self.lane(risc).is_running {
                 continue;
@@ -99,10 +107,10 @@ impl Story {
             while !self.lane(risc).open.is_empty() {
                 self.close(risc);
             }
-            self.rig.set_linked(is_linked);
+            self.rig.core.borrow_mut().trouble = trouble;
             self.rig.riscs[risc].close_scope(Scope::MainChild);
             self.rig.riscs[risc].close_scope(Scope::Main);
-            self.rig.set_linked(false);
+            self.rig.core.borrow_mut().trouble = Trouble::Nothing;
         }
         self.program += 1;
     }
@@ -111,14 +119,34 @@ impl Story {
         self.lanes.get_mut(&risc).unwrap()
     }
 
+    /// Runs a probe, in which the RISC may push: then a run more has fixed slots and a push's zone.
     fn probe<R>(&mut self, risc: usize, probe: impl FnOnce(&mut TestRisc) -> R) -> R {
-        probe(&mut self.rig.riscs[risc])
+        let before = self.rig.control(C.host_end + risc);
+        let result = probe(&mut self.rig.riscs[risc]);
+        if self.rig.control(C.host_end + risc) != before {
+            self.lane(risc).recorded_slots += 4 + 2;
+        }
+        result
+    }
+
+    /// Runs a probe that records so many slots or counts one loss of its kind.
+    fn record(&mut self, risc: usize, kind: usize, slots: u64, probe: impl FnOnce(&mut TestRisc)) {
+        self.lane(risc).emitted[kind] += 1;
+        let before = self.rig.lost(risc);
+        self.probe(risc, probe);
+        let mut expected = before;
+        expected[kind] += 1;
+        match self.rig.lost(risc) {
+            lost if lost == before => self.lane(risc).recorded_slots += slots,
+            lost => assert_eq!(lost, expected),
+        }
     }
 
     fn open(&mut self, risc: usize) {
         if self.lane(risc).open.len() < DEPTH_MAX {
-            self.lane(risc).emitted[0] += 1;
-            if self.probe(risc, |risc| risc.open(1)) {
+            let mut is_open = false;
+            self.record(risc, 0, 2, |risc| is_open = risc.open(1));
+            if is_open {
                 self.lane(risc).open.push(1);
             }
         }
@@ -130,29 +158,26 @@ impl Story {
         }
     }
 
-    fn data(&mut self, risc: usize, is_wide: bool) {
-        self.lane(risc).emitted[1] += 1;
-        let data = 0xFFFF_FFFF_8000_0000;
-        self.probe(risc, |risc| match is_wide {
-            true => risc.state.record_data_16b(&mut risc.port, wire::ZoneId(2), [data, 0]),
-            false => risc.data(2, data),
-        });
-    }
-
     fn take(&mut self, step: Step) {
         let on = |story: &mut Self, risc, times, probe: fn(&mut Self, usize)| {
             if story.lane(risc).is_running {
                 (0..times).for_each(|_| probe(story, risc));
             }
         };
+        const DATA: u64 = 0xFFFF_FFFF_8000_0000;
         match step {
             Step::Open { risc, times } => on(self, risc, times, Self::open),
             Step::Close { risc, times } => on(self, risc, times, Self::close),
-            Step::Data { risc, times } => on(self, risc, times, |s, risc| s.data(risc, false)),
-            Step::Data16B { risc } => on(self, risc, 1, |s, risc| s.data(risc, true)),
+            Step::Data { risc, times } => on(self, risc, times, |story, risc| {
+                story.record(risc, 1, 2, |risc| risc.data(2, DATA));
+            }),
+            Step::Data16B { risc } => on(self, risc, 1, |story, risc| {
+                story.record(risc, 1, 3, |risc| {
+                    risc.state.record_data_16b(&mut risc.port, wire::ZoneId(2), [DATA, 0]);
+                });
+            }),
             Step::Event { risc, times } => on(self, risc, times, |story, risc| {
-                story.lane(risc).emitted[2] += 1;
-                story.probe(risc, |risc| risc.event(3));
+                story.record(risc, 2, 1, |risc| risc.event(3));
             }),
             Step::Flush { risc } => on(self, risc, 1, |story, risc| {
                 story.probe(risc, |risc| risc.state.flush_to_dram_if_full(&mut risc.port, 4));
@@ -160,13 +185,13 @@ impl Story {
             Step::QuickPush { risc } => {
                 on(self, risc, 1, |story, risc| story.probe(risc, TestRisc::quick_push));
             }
-            Step::NextLaunch { is_linked, runs_on } => {
-                self.end(is_linked);
+            Step::NextLaunch { trouble, runs_on } => {
+                self.end(trouble);
                 self.begin(runs_on);
             }
             Step::HostReads => {
                 // The host of these tests reads between launches only.
-                self.end(false);
+                self.end(Trouble::Nothing);
                 self.host_reads();
                 self.begin([true; 2]);
             }
@@ -176,20 +201,12 @@ impl Story {
     fn host_reads(&mut self) {
         for risc in RISCS {
             let runs = self.rig.runs(risc);
-            let log = self.rig.loss_log(risc);
-            let has_dropped = self.rig.control(C.dropped_zones) >> risc & 1 != 0;
+            let is_whole = self.rig.refused(risc) == [0, 0];
+            let generation = self.rig.control(7);
             let lane = self.lane(risc);
             for run in &runs {
-                lane.account(run, has_dropped);
-            }
-            for extent in log {
-                let launches = if extent.is_remainder { 1 } else { extent.launches };
-                let counts = extent.counts;
-                for (sum, lost) in
-                    lane.accounted.iter_mut().zip([counts.zones, counts.data, counts.events])
-                {
-                    *sum += u64::from(lost) * u64::from(launches);
-                }
+                assert_eq!(run.generation, generation % 8);
+                lane.find(run, is_whole);
             }
         }
         self.rig.acknowledge();
@@ -197,20 +214,16 @@ impl Story {
 }
 
 impl Lane {
-    /// Enters a run. In a lane that was full, ends may be missing: a zone counts by its start.
-    fn account(&mut self, run: &Run, has_dropped: bool) {
+    /// Enters a run. Where something was refused, ends may be missing: a zone counts by its start.
+    fn find(&mut self, run: &Run, is_whole: bool) {
         let kept = run.kept();
-        let lost = run.lost();
         let zones = [kept.zones - run.push_zones(), kept.data, kept.events];
-        for (sum, (kept, lost)) in self.accounted.iter_mut().zip(zones.into_iter().zip(lost)) {
-            *sum += u64::from(kept + lost);
+        for (sum, kept) in self.found.iter_mut().zip(zones) {
+            *sum += u64::from(kept);
         }
-        for (slot, programs) in [0, 2].into_iter().zip(&mut self.programs) {
-            let is_new = run.fixed[slot].is_some() && programs.insert(run.program_id);
-            self.accounted[0] += u64::from(is_new);
-        }
+        self.found_slots += u64::from(run.slots);
         let balance = self.balance.entry(run.program_id).or_default();
-        if !has_dropped && run.fixed[1].is_some() {
+        if is_whole && run.fixed[1].is_some() {
             let (starts, ends) = (balance.0 + kept.zones, balance.1 + kept.ends);
             assert_eq!(starts, ends, "program {}", run.program_id);
         }
@@ -229,10 +242,24 @@ proptest! {
         for step in steps {
             story.take(step);
         }
-        story.end(false);
+        story.end(Trouble::Nothing);
         story.host_reads();
-        for (risc, lane) in story.lanes {
-            prop_assert_eq!(lane.accounted, lane.emitted, "RISC {}", risc);
+        let Story { rig, lanes, .. } = story;
+        for (risc, lane) in lanes {
+            let [runs, markers] = rig.refused(risc);
+            prop_assert_eq!(
+                lane.found_slots + u64::from(markers),
+                lane.recorded_slots,
+                "RISC {}", risc
+            );
+            if runs == 0 {
+                prop_assert_eq!(markers, 0);
+                for ((found, lost), emitted) in
+                    lane.found.into_iter().zip(rig.lost(risc)).zip(lane.emitted)
+                {
+                    prop_assert_eq!(found + u64::from(lost), emitted, "RISC {}", risc);
+                }
+            }
         }
     }
 }

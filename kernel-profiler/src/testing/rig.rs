@@ -2,18 +2,17 @@
 
 use super::oracle::{self, Run};
 use crate::{
-    launch::Scope,
-    port::{self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port},
+    launch::{self, Scope},
+    port::{self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
     state::State,
 };
 use std::{boxed::Box, cell::RefCell, rc::Rc, vec, vec::Vec};
-use wire::{ZoneId, control::ControlLayout, loss::LossExtent};
+use wire::{ZoneId, control::ControlLayout};
 
 pub(crate) const C: ControlLayout = ControlLayout::WORDS64;
 pub(crate) const REGION: u32 = 0x1000;
 pub(crate) const FLAT_ID: u32 = 7;
 pub(crate) const CORES_PER_BANK: u32 = 3;
-pub(crate) const LANE_WORDS: u32 = 12_000;
 
 pub(crate) const FW: ZoneId = ZoneId(0xFC0D);
 pub(crate) const KERNEL: ZoneId = ZoneId(0xE427);
@@ -26,16 +25,27 @@ pub(crate) struct Core {
     pub(crate) clock: u64,
     pub(crate) is_linked: bool,
     pub(crate) push_cycles: u64,
+    pub(crate) trouble: Trouble,
     pub(crate) pushes: Vec<Push>,
     in_flight: Vec<Push>,
     is_pushing: bool,
     is_saved: bool,
 }
 
+/// Faults of the NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    Nothing,
+    /// No command is taken.
+    Busy,
+    /// Nothing is acknowledged.
+    Silent,
+}
+
 /// A write to DRAM: from which place, how many words, to which address.
 pub(crate) type Push = (u32, u32, u32);
 
-/// What one RISC sees of the core.
+/// A RISC's view of the core.
 pub(crate) struct TestPort {
     pub(crate) core: Rc<RefCell<Core>>,
     pub(crate) risc_index: usize,
@@ -80,29 +90,40 @@ impl Noc for TestPort {
         self.core.borrow().is_linked
     }
 
-    fn begin_pushes(&mut self, bank: u32) {
+    fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let mut core = self.core.borrow_mut();
         assert!(core.in_flight.is_empty());
-        core.is_pushing = true;
+        assert!(!core::mem::replace(&mut core.is_pushing, true));
         assert!(bank == FLAT_ID / CORES_PER_BANK || bank == 0, "bank {bank}");
+        Pushes(bank)
     }
 
-    fn push(&mut self, place: u32, word_count: u32, address: u32) {
+    fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool {
         let mut core = self.core.borrow_mut();
+        assert_eq!(pushes, Pushes(FLAT_ID / CORES_PER_BANK));
         assert!(core.is_pushing && !core.is_linked, "a push now would hang the NoC");
         assert!(word_count > 0 && word_count.is_multiple_of(4), "{word_count} words");
         assert!(place.is_multiple_of(16) && address.is_multiple_of(16));
+        if core.trouble == Trouble::Busy {
+            return false;
+        }
         core.in_flight.push((place, word_count, address));
+        true
     }
 
     /// Only now do the words leave L1: whoever has changed them since, has spoilt them.
-    fn wait_for_pushes(&mut self) {
+    fn wait_for_pushes(&mut self, _: Pushes, count: u32) -> bool {
         let core = &mut *self.core.borrow_mut();
+        assert!(core::mem::replace(&mut core.is_pushing, false));
+        assert_eq!(core.in_flight.len(), count as usize);
         core.clock += core.push_cycles;
+        let is_silent = core.trouble == Trouble::Silent;
         for (place, word_count, address) in core.in_flight.drain(..) {
+            if is_silent {
+                continue;
+            }
             let words = match port::word_at(place) {
                 (Some(risc_index), 0) => &core.vectors[risc_index][..],
-                (Some(risc_index), 12) => &core.vectors[risc_index][12..],
                 other => panic!("nothing is pushed from {other:?}"),
             };
             let start = ((address - REGION) / 4) as usize;
@@ -110,18 +131,21 @@ impl Noc for TestPort {
             core.bank[start..start + count].copy_from_slice(&words[..count]);
             core.pushes.push((place, word_count, address));
         }
+        !is_silent
     }
 
-    fn save_command_buffer(&mut self) {
+    fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let mut core = self.core.borrow_mut();
         assert!(core.in_flight.is_empty(), "registers saved under a push");
         assert!(!core::mem::replace(&mut core.is_saved, true));
+        *saved = [7; 9];
     }
 
-    fn restore_command_buffer(&mut self) {
+    fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
         let mut core = self.core.borrow_mut();
         assert!(core.in_flight.is_empty(), "registers restored under a push");
         assert!(core::mem::replace(&mut core.is_saved, false));
+        assert_eq!(*saved, [7; 9]);
     }
 }
 
@@ -136,10 +160,6 @@ impl Port for TestPort {
 
     fn sums_enabled(&self) -> bool {
         self.sums
-    }
-
-    fn default_lane_words(&self) -> u32 {
-        LANE_WORDS
     }
 
     fn bank_count(&self) -> u32 {
@@ -165,13 +185,15 @@ pub(crate) struct TestRisc {
     pub(crate) port: TestPort,
 }
 
-/// What a kernel does.
+/// Body of a kernel.
 pub(crate) type Body = Box<dyn FnMut(&mut TestRisc)>;
 
 /// A core with its firmware.
 pub(crate) struct Rig {
     pub(crate) core: Rc<RefCell<Core>>,
     pub(crate) riscs: Vec<TestRisc>,
+    /// Enable bits that the firmware of the next launch sets for its RISCs.
+    pub(crate) enables: u32,
 }
 
 impl Rig {
@@ -189,6 +211,7 @@ impl Rig {
             clock: 0x1_0000_0000,
             is_linked: false,
             push_cycles: 0,
+            trouble: Trouble::Nothing,
             pushes: Vec::new(),
             in_flight: Vec::new(),
             is_pushing: false,
@@ -206,7 +229,7 @@ impl Rig {
             },
         };
         let riscs = (0..5).map(risc).collect();
-        Self { core, riscs }
+        Self { core, riscs, enables: 1 }
     }
 
     pub(crate) fn control(&self, index: usize) -> u32 {
@@ -229,13 +252,14 @@ impl Rig {
     pub(crate) fn begin(&mut self, program_id: u32) {
         let brisc = &mut self.riscs[0];
         brisc.open_scope(Scope::Main);
-        State::validate(&mut brisc.port, true);
-        brisc.state.set_counter(&mut brisc.port, program_id);
+        State::validate(&mut brisc.port, self.enables);
+        State::set_counter(&mut brisc.port, program_id);
     }
 
     /// One launch in which the given RISCs run a body each, then end in the given order,
     /// BRISC last.
     pub(crate) fn launch(&mut self, program_id: u32, bodies: &mut [(usize, Body)]) {
+        self.enables = bodies.iter().map(|(risc_index, _)| 1 << risc_index).sum();
         self.begin(program_id);
         for (risc_index, body) in bodies {
             let risc = &mut self.riscs[*risc_index];
@@ -277,36 +301,37 @@ impl Rig {
         oracle::decode(&self.lane(risc_index))
     }
 
-    /// The loss log of a RISC.
-    pub(crate) fn loss_log(&self, risc_index: usize) -> Vec<LossExtent> {
-        let words = self.control(34 + risc_index) as usize;
-        let core = self.core.borrow();
-        core.vectors[risc_index][12..12 + words]
-            .chunks_exact(8)
-            .map(|words| LossExtent::from_words(words.try_into().unwrap()))
-            .collect()
+    /// Zones, data and events of a RISC that found no room in L1.
+    pub(crate) fn lost(&self, risc_index: usize) -> [u32; 3] {
+        [29, 34, 39].map(|word| self.control(word + risc_index))
     }
 
-    /// What the host does after a read: it says how far it has read.
+    /// Runs of a RISC that DRAM did not take whole, and markers of them.
+    pub(crate) fn refused(&self, risc_index: usize) -> [u32; 2] {
+        [9, 14].map(|word| self.control(word + risc_index))
+    }
+
+    /// Acknowledges a read as the host does: it writes how far it has read.
     pub(crate) fn acknowledge(&self) {
-        let mut core = self.core.borrow_mut();
-        for risc_index in 0..5 {
-            core.control[8 + risc_index] = core.control[C.host_end + risc_index];
-            core.control[13 + risc_index] = core.control[29 + risc_index];
-        }
-        core.control[18] = core.control[39];
+        self.set_control(8, self.control(C.run_counter));
     }
 }
 
 impl TestRisc {
     pub(crate) fn open_scope(&mut self, scope: Scope) {
         let id = if scope == Scope::Main { FW } else { KERNEL };
-        self.state.open_scope(&mut self.port, scope, id);
+        if scope == Scope::Main && !self.port.is_trace_only {
+            self.state.begin(&mut self.port);
+        }
+        launch::open_scope(&mut self.port, scope, id);
     }
 
     pub(crate) fn close_scope(&mut self, scope: Scope) {
         let id = if scope == Scope::Main { FW } else { KERNEL };
-        self.state.close_scope(&mut self.port, scope, id);
+        launch::close_scope(&mut self.port, scope, id);
+        if scope == Scope::Main && !self.port.is_trace_only {
+            self.state.finish(&mut self.port);
+        }
     }
 
     pub(crate) fn open(&mut self, id: u16) -> bool {
@@ -329,6 +354,13 @@ impl TestRisc {
 
     pub(crate) fn event(&mut self, event: u16) {
         self.state.record_event(&mut self.port, event);
+    }
+
+    /// A sum zone that ends now and takes so many cycles.
+    pub(crate) fn sum(&mut self, accumulator: usize, id: u16, cycles: u32) {
+        let ends = self.port.core.borrow().clock as u32 + 1;
+        let started = ends.wrapping_sub(cycles);
+        self.state.add_to_sum(&mut self.port, accumulator, ZoneId(id), started);
     }
 
     pub(crate) fn quick_push(&mut self) {

@@ -12,18 +12,17 @@
 #define DeviceTimestampedData16B(name, first, second)
 #define DeviceRecordEvent(event)
 #define DeviceZoneScopedMainN(name)
-#define DeviceZoneScopedMainChildN(name)
 #define DeviceValidateProfiler(condition)
 #define DeviceZoneSetCounter(program_id)
 #define DeviceProfilerInit()
 #define DeviceIncrementTraceCount()
 #define SrcLocNameToHash(name)
-#define DeviceTraceOnlyProfilerInit()
 #define RECORD_NOC_EVENT(...)
 #define RECORD_NOC_EVENT_WITH_ADDR(...)
 #define RECORD_NOC_EVENT_WITH_ID(...)
 #define NOC_TRACE_QUICK_PUSH_IF_LINKED(...)
 #define RECORD_FABRIC_HEADER(...)
+#define DeviceZoneScopedMainChildN(name)
 #define KERNEL_PROFILER_FIRMWARE_STATE static_assert(true)
 namespace kernel_profiler {
 inline void init_profiler() {}
@@ -56,6 +55,7 @@ LOOPED(data, DeviceTimestampedData("DATA", 0x1122334455667788))
 LOOPED(data_16b, DeviceTimestampedData16B("DATA-16B", 0x1122334455667788, 0x99AABBCCDDEEFF00))
 LOOPED(event, DeviceRecordEvent(7))
 LOOPED(sum, DeviceZoneScopedSumN1("SUM"))
+LOOPED(kernel_zone, DeviceZoneScopedMainChildN("LONE-KERNEL"))
 LOOPED(fabric, RECORD_FABRIC_HEADER(&count))
 
 /// Interleaved pages: page 9 lies at column 9 of row 0.
@@ -75,14 +75,6 @@ LOOPED(noc_events,
     RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0, ADDRESS(17, 13), 256, -1, false, 1);
     RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_MULTICAST, 0, RECTANGLE(1, 2, 8, 9), 8161, 4, true, 0);
     NOC_TRACE_QUICK_PUSH_IF_LINKED(1, false))
-
-/// What a firmware does for a trace replay, in trace-only mode.
-PROBE(replay) {
-    DeviceTraceOnlyProfilerInit();
-    DeviceZoneScopedMainN("REPLAY-FW");
-    DeviceZoneScopedMainChildN("REPLAY-KERNEL");
-    DeviceZoneScopedN("NOT-RECORDED");
-}
 
 #define SITE(name)               \
     {                            \

@@ -10,7 +10,7 @@ pub struct CorePlace {
     pub coord: TileCoord,
     /// Place among the usable cores of its kind; Ethernet cores are (0, channel).
     pub logical: TileCoord,
-    /// What kind of core it is.
+    /// Kind of the core.
     pub kind: CoreKind,
     /// Number on the chip: cores of all kinds ordered by x, then y.
     pub flat_id: u32,
@@ -33,9 +33,9 @@ pub enum FloorplanError {
     WorkerCoreCount {
         /// The architecture.
         arch: Arch,
-        /// What was asked for.
+        /// The requested value.
         asked: u32,
-        /// What can be had.
+        /// Possible values.
         possible: &'static [u32],
     },
     /// A line was named that has no Tensix tiles, or was named twice.
@@ -53,9 +53,9 @@ pub enum FloorplanError {
     EthernetCount {
         /// The architecture.
         arch: Arch,
-        /// What was asked for.
+        /// The requested number.
         asked: usize,
-        /// What there is.
+        /// The available number.
         possible: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What is fixed for every chip of an architecture: grids, memories, clocks, addresses.
+//! Constants of each architecture: grids, memories, clocks, addresses.
 //!
 //! Which tiles a particular chip has left is the job of [`floorplan`].
 //!
@@ -7,6 +7,7 @@
 //! tt-umd, and tt-isa-documentation.
 
 pub mod floorplan;
+pub mod translation;
 
 use wire::CoreKind;
 
@@ -54,7 +55,7 @@ pub struct ArchFacts {
     pub tensix_columns: &'static [u16],
     /// Rows that hold Tensix tiles.
     pub tensix_rows: &'static [u16],
-    /// What is taken out when tiles are defective.
+    /// Row or column that is switched off as a whole if a tile is defective.
     pub harvest_axis: HarvestAxis,
     /// The line that bit i of a harvest mask means.
     pub harvest_order: &'static [u16],
@@ -92,7 +93,7 @@ impl Arch {
     /// Every architecture.
     pub const ALL: [Self; 2] = [Self::WormholeB0, Self::Blackhole];
 
-    /// What is fixed for this architecture.
+    /// Returns the constants of this architecture.
     #[must_use]
     pub const fn facts(self) -> &'static ArchFacts {
         match self {

@@ -1,10 +1,18 @@
 //! A core in the simulation: its tile, the RISCs on it, and what they did.
 
-use super::facts::ChipFacts;
+#[cfg(object_code)]
+#[cfg(test)]
+mod bare;
+#[cfg(object_code)]
+#[cfg(test)]
+mod tests;
+
+use super::{facts::ChipFacts, traffic};
 use crate::{
-    dram::Landing,
+    arch::TileCoord,
+    dram::{Dram, Landing},
     fault::{AppliedFault, RuleSet},
-    machine::{self, ExecutionFailure, KernelKind, Machine},
+    machine::{Devices, ExecutionFailure, KernelKind, Machine, Progress, TURN_CYCLES},
     native::{
         firmware::{self, Go, LaunchReport, Riscs},
         stage::{self, Stage},
@@ -23,9 +31,19 @@ pub(crate) struct Core {
     riscs: Riscs,
     /// Made when object code first runs here.
     machine: Option<Box<Machine>>,
+    /// While a launch of object code runs here; the tile is on its stage.
+    running: Option<Running>,
+    coord: TileCoord,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
     idle_launch_count: u64,
+}
+
+/// A launch of object code that is under way.
+struct Running {
+    stage: Box<Stage>,
+    go: Go,
+    progress: Progress,
 }
 
 /// A launch that is to be carried out.
@@ -40,7 +58,7 @@ pub(crate) struct Job<'a> {
     pub(crate) rules: &'a Arc<RuleSet>,
 }
 
-/// What a launch left behind on one core, besides its tile.
+/// Result of a launch on one core, besides its tile.
 pub(crate) struct Outcome {
     /// When the core told the dispatcher that it is done.
     pub(crate) done_cycle: u64,
@@ -50,14 +68,54 @@ pub(crate) struct Outcome {
 }
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
-///
-/// Cores meet only in DRAM, after the launch, so they may run side by side.
-pub(crate) fn run_on_all(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
+pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
+    if job.chip.kernels != KernelKind::Native {
+        return run_machines(cores, dram, job);
+    }
+    // Native cores meet only in DRAM, after the launch, so they may run side by side.
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
     let mut taking_part: Vec<&mut Core> = taking_part.collect();
     let cores = taking_part.par_iter_mut().with_min_len(CORES_PER_TASK);
     cores.map(|core| core.run(job)).collect()
 }
+
+/// Carries a launch of object code out.
+fn run_machines(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
+    for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {
+        core.begin(job);
+    }
+    run_windows(cores, dram, job.chip, job.launch);
+    cores.iter_mut().filter_map(|core| core.end(job)).collect()
+}
+
+/// Lets cores run by windows of time: within one they run side by side, between two they get
+/// what they have sent to each other.
+///
+/// As long as nothing is sent the windows grow. What is sent within a window may be seen by
+/// its receiver up to the window's length too late, by its sender never.
+fn run_windows(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, launch: &Launch) {
+    let mut window_cycles = FIRST_WINDOW_CYCLES;
+    loop {
+        let next = cores.iter().filter_map(Core::next_cycle).min();
+        if let Some(next) = next {
+            let mut running: Vec<&mut Core> =
+                cores.iter_mut().filter(|core| core.running.is_some()).collect();
+            let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
+            running.for_each(|core| core.advance(launch, next + window_cycles));
+        }
+        let has_traffic = traffic::deliver(cores, dram, chip);
+        if next.is_none() && !has_traffic {
+            return;
+        }
+        window_cycles =
+            if has_traffic { TURN_CYCLES } else { (2 * window_cycles).min(WINDOW_CYCLES_MAX) };
+    }
+}
+
+/// Cycles of the first window of a launch.
+const FIRST_WINDOW_CYCLES: u64 = 1024;
+/// Most cycles of a window.
+const WINDOW_CYCLES_MAX: u64 = 16_384;
 
 /// Fewer are not worth another thread.
 const CORES_PER_TASK: usize = 8;
@@ -67,8 +125,10 @@ impl Core {
         let kind = tile.place.kind;
         let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
         Self {
+            coord: tile.place.coord,
             riscs: Riscs::new(kind),
             machine: None,
+            running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
@@ -93,24 +153,73 @@ impl Core {
         launch.cores.includes(&self.tile().place)
     }
 
+    /// Runs a launch of native kernels.
     fn run(&mut self, job: &Job<'_>) -> Outcome {
         let (stage, go) = self.set_up(job);
-        match job.chip.kernels {
-            KernelKind::Native => {
-                let riscs = &mut self.riscs;
-                let run = || firmware::run_launch(riscs, job.launch, &go);
-                let (stage, report) = stage::play(stage, run);
-                self.settle(stage, report, Vec::new())
-            }
-            KernelKind::Riscv | KernelKind::Cpp => self.run_machine(stage, job, &go),
-        }
+        let riscs = &mut self.riscs;
+        let run = || firmware::run_launch(riscs, job.launch, &go);
+        let (stage, report) = stage::play(stage, run);
+        self.settle(stage, report, Vec::new())
     }
 
-    fn run_machine(&mut self, mut stage: Box<Stage>, job: &Job<'_>, go: &Go) -> Outcome {
-        let new_machine = || Box::new(Machine::new(job.chip, stage.tile.place));
-        let machine = self.machine.get_or_insert_with(new_machine);
-        let (report, failures) = machine::run_launch(machine, &mut stage, job.launch, go);
-        self.settle(stage, report, failures)
+    /// Takes a launch of object code.
+    fn begin(&mut self, job: &Job<'_>) {
+        let (stage, go) = self.set_up(job);
+        let place = stage.tile.place;
+        self.machine.get_or_insert_with(|| Box::new(Machine::new(job.chip, place)));
+        let progress = Progress::new(&stage, &go);
+        self.running = Some(Running { stage, go, progress });
+    }
+
+    /// When this core goes on with its launch.
+    fn next_cycle(&self) -> Option<u64> {
+        let running = self.running.as_ref()?;
+        running.progress.next_cycle(self.machine.as_ref()?, &running.go)
+    }
+
+    fn advance(&mut self, launch: &Launch, until: u64) {
+        let (Some(running), Some(machine)) = (&mut self.running, &mut self.machine) else { return };
+        let Running { stage, go, progress } = running;
+        progress.advance((machine, stage), (launch, go), until);
+    }
+
+    fn end(&mut self, job: &Job<'_>) -> Option<Outcome> {
+        let Running { mut stage, go, progress } = self.running.take()?;
+        let machine = self.machine.as_mut()?;
+        let (report, failures) = progress.finish((machine, &mut stage), (job.launch, &go));
+        Some(self.settle(stage, report, failures))
+    }
+
+    /// Instructions that the tile's coprocessor has taken from each TRISC.
+    pub(crate) fn tensix_instruction_counts(&self) -> Option<[u64; 3]> {
+        self.machine.as_ref().map(|machine| machine.tensix_instruction_counts())
+    }
+
+    /// Place on the NoC-0 grid.
+    pub(crate) const fn coord(&self) -> TileCoord {
+        self.coord
+    }
+
+    /// The stage on which a launch of object code runs here.
+    pub(crate) fn stage_mut(&mut self) -> Option<&mut Stage> {
+        self.running.as_mut().map(|running| &mut *running.stage)
+    }
+
+    /// Does something to this core's tile from outside.
+    pub(crate) fn with_devices<R>(
+        &mut self,
+        chip: &ChipFacts,
+        action: impl FnOnce(&mut Tile, &mut Devices) -> R,
+    ) -> R {
+        let tile = match &mut self.running {
+            Some(running) => &mut running.stage.tile,
+            None => self.tile.as_mut().expect(TILE_IS_HOME),
+        };
+        let place = tile.place;
+        let machine = self.machine.get_or_insert_with(|| Box::new(Machine::new(chip, place)));
+        let result = action(tile, machine.devices_mut());
+        machine.follow_arrivals(tile);
+        result
     }
 
     /// Takes the tile back and notes what the launch did.

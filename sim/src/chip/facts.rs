@@ -1,6 +1,16 @@
-//! What every part of one simulated chip knows about it.
+//! Facts about one simulated chip, shared by all its parts.
 
-use crate::{arch::Arch, machine::KernelKind};
+use crate::{
+    arch::{
+        Arch, TileCoord,
+        floorplan::{CorePlace, Floorplan},
+        translation::Translation,
+    },
+    machine::KernelKind,
+    tt_metal::firmware::FirmwareSet,
+};
+use std::sync::Arc;
+use wire::{CoreKind, control::ControlLayout};
 
 /// Constants of one chip of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,25 +19,81 @@ pub struct ChipFacts {
     pub chip_id: u32,
     /// Architecture.
     pub arch: Arch,
-    /// Whether kernels are built to record sum zones.
+    /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
     /// DRAM words of a RISC's lane, as kernels are built for.
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.
     pub region_bytes: u64,
-    /// What kernels are made of.
+    /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
+    /// Firmware of tt-metal that the Tensix cores run in place of this project's own.
+    pub firmware: Option<Arc<FirmwareSet>>,
     /// Most cycles that a launch of object code may take on a core.
     pub cycle_budget: u64,
     /// Seed of the simulation.
     pub seed: u64,
+    /// The chip's cores.
+    pub plan: Arc<Floorplan>,
+    /// Coordinates as its NoCs take them.
+    pub translation: Translation,
+}
+
+/// Endpoint of NoC requests at a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A core with L1 and registers.
+    Core(CorePlace),
+    /// One of the tiles in front of a DRAM.
+    Dram {
+        /// Which memory, by the order of the groups.
+        group: usize,
+    },
 }
 
 impl ChipFacts {
-    /// Whether a write of `word_count` words at `address` lies in a bank.
+    /// L1 addresses of the control vector and of BRISC's vector on a core of this kind.
+    #[must_use]
+    pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
+        match &self.firmware {
+            Some(set) if kind == CoreKind::Tensix => {
+                (set.control_address().into(), set.vector_address().into())
+            }
+            _ => {
+                let control = self.arch.facts().control_address(kind);
+                (control, control + ControlLayout::WORDS64.size_bytes() as u64)
+            }
+        }
+    }
+
+    /// Returns true if a write of `word_count` words at `address` lies in a bank.
     #[must_use]
     pub const fn bank_holds(&self, address: u64, word_count: usize) -> bool {
         let end = address.saturating_add(4 * word_count as u64);
         address.is_multiple_of(4) && end <= self.arch.facts().bank_bytes
+    }
+
+    /// Returns the endpoint of a tile; `None` if nothing there is modelled.
+    #[must_use]
+    pub fn endpoint(&self, tile: TileCoord) -> Option<Endpoint> {
+        let cores = self.plan.cores();
+        if let Ok(index) = cores.binary_search_by_key(&tile, |place| place.coord) {
+            return Some(Endpoint::Core(cores[index]));
+        }
+        let groups = self.arch.facts().dram_groups;
+        let group = groups.iter().position(|tiles| tiles.contains(&tile))?;
+        Some(Endpoint::Dram { group })
+    }
+
+    /// The bank behind an address of a DRAM tile, and the address in it.
+    #[must_use]
+    pub fn bank_at(&self, tile: TileCoord, address: u64) -> Option<(u32, u64)> {
+        let facts = self.arch.facts();
+        let Some(Endpoint::Dram { group }) = self.endpoint(tile) else { return None };
+        let banks_per_group = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
+        let index_in_group = address / facts.bank_bytes;
+        let bank = group as u64 * banks_per_group + index_in_group;
+        let is_inside = index_in_group < banks_per_group;
+        is_inside.then_some((u32::try_from(bank).ok()?, address % facts.bank_bytes))
     }
 }

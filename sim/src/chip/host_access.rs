@@ -1,4 +1,4 @@
-//! What the host can do to a chip, and what of it is seen when.
+//! Host accesses to a chip, and the time at which each takes effect.
 //!
 //! Every access first lets the launches begin that are due by its end, and then looks at
 //! each word in that word's own time.

@@ -7,6 +7,7 @@
 pub(crate) mod core;
 pub(crate) mod facts;
 mod host_access;
+pub(crate) mod traffic;
 
 use crate::{
     arch::{
@@ -25,7 +26,10 @@ use crate::{
 use core::{Core, Job};
 pub use facts::ChipFacts;
 pub use host_access::Unreached;
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 /// Cycles between the end of a launch and the GO of the next one.
 pub const DISPATCH_CYCLES: u64 = 1200;
@@ -34,13 +38,14 @@ pub const DISPATCH_CYCLES: u64 = 1200;
 #[derive(Debug)]
 pub struct Chip {
     facts: Arc<ChipFacts>,
-    plan: Floorplan,
     clock: ChipClock,
     cores: Vec<Core>,
     dram: Dram,
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
     launch_count: u64,
+    /// Texts of zones of kernels from files.
+    file_zones: BTreeSet<String>,
     free_at_cycle: u64,
     faults: Vec<AppliedFault>,
     failures: Vec<ExecutionFailure>,
@@ -57,24 +62,26 @@ struct Queued {
 
 impl Chip {
     /// A chip that has just come out of reset.
-    pub(crate) fn new(facts: ChipFacts, plan: Floorplan, clock: ChipClock, epoch_max: u64) -> Self {
+    pub(crate) fn new(facts: ChipFacts, clock: ChipClock, epoch_max: u64) -> Self {
         let arch = facts.arch.facts();
         let chip_path = u64::from(facts.chip_id);
         let mut epochs = Stream::new(facts.seed, &[chip_path, EPOCH_STREAM]);
         let mut core = |place: &CorePlace| {
             let epoch = epochs.below(epoch_max);
-            Core::new(Tile::new(arch, *place, epoch, facts.seed, facts.chip_id))
+            let tile = Tile::new(arch, *place, epoch, facts.seed, facts.chip_id);
+            let (control_address, _) = facts.profiler_addresses(place.kind);
+            Core::new(tile.with_control_address(control_address))
         };
         Self {
-            cores: plan.cores().iter().map(&mut core).collect(),
+            cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
             host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),
-            plan,
             clock,
             rules: Arc::default(),
             queue: VecDeque::new(),
             launch_count: 0,
+            file_zones: BTreeSet::new(),
             free_at_cycle: 0,
             faults: Vec::new(),
             failures: Vec::new(),
@@ -90,8 +97,8 @@ impl Chip {
 
     /// The cores of this chip.
     #[must_use]
-    pub const fn plan(&self) -> &Floorplan {
-        &self.plan
+    pub fn plan(&self) -> &Floorplan {
+        &self.facts.plan
     }
 
     /// Cycles as a function of time.
@@ -100,7 +107,7 @@ impl Chip {
         &self.clock
     }
 
-    /// What lies in DRAM, as far as it has landed.
+    /// Returns DRAM with the writes that have landed.
     #[must_use]
     pub const fn dram(&self) -> &Dram {
         &self.dram
@@ -112,7 +119,19 @@ impl Chip {
         self.core_index(coord).map(|index| self.cores[index].tile())
     }
 
-    /// What went wrong with object code so far.
+    /// Instructions that the coprocessor of a Tensix tile has taken from each TRISC; `None`
+    /// where no object code has run.
+    #[must_use]
+    pub fn tensix_instruction_counts(&self, coord: TileCoord) -> Option<[u64; 3]> {
+        self.cores[self.core_index(coord)?].tensix_instruction_counts()
+    }
+
+    /// Texts of the zones of kernels from files that were launched here.
+    pub(crate) const fn file_zone_texts(&self) -> &BTreeSet<String> {
+        &self.file_zones
+    }
+
+    /// Returns the failures of object code so far.
     #[must_use]
     pub fn execution_failures(&self) -> &[ExecutionFailure] {
         &self.failures
@@ -157,6 +176,7 @@ impl Chip {
 
     /// Hands a launch over at a time.
     pub(crate) fn enqueue(&mut self, launch: Launch, now: Picoseconds) {
+        self.file_zones.extend(launch.program.file_zone_texts());
         let queued_at_cycle = self.clock.cycles_at(now);
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
@@ -199,7 +219,7 @@ impl Chip {
         (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
     }
 
-    /// Whether the host has written as often as the kernels of a launch wait for.
+    /// Returns true if the host has written as often as the kernels of a launch wait for.
     fn has_heard_enough(&self, launch: &Launch, go_cycle: u64) -> bool {
         let awaited = launch.program.awaited_host_stores();
         let has_heard = |core: &Core| {
@@ -222,7 +242,7 @@ impl Chip {
             rules: &self.rules,
         };
         self.launch_count += 1;
-        let outcomes = core::run_on_all(&mut self.cores, &job);
+        let outcomes = core::run_on_all(&mut self.cores, &mut self.dram, &job);
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
             done_cycle = done_cycle.max(outcome.done_cycle);
@@ -233,7 +253,7 @@ impl Chip {
         self.free_at_cycle = done_cycle + DISPATCH_CYCLES;
     }
 
-    /// Whether the chip no longer answers.
+    /// Returns true if the chip no longer answers.
     #[must_use]
     pub fn is_lost_at(&self, now: Picoseconds) -> bool {
         self.lost_at.is_some_and(|lost_at| now >= lost_at)
@@ -241,7 +261,7 @@ impl Chip {
 
     /// Cores are kept in the order of their coordinates.
     fn core_index(&self, coord: TileCoord) -> Option<usize> {
-        self.plan.cores().binary_search_by_key(&coord, |core| core.coord).ok()
+        self.plan().cores().binary_search_by_key(&coord, |core| core.coord).ok()
     }
 
     pub(crate) fn add_truth(&self, truth: &mut Truth) {

@@ -5,7 +5,7 @@
 //! | the rule is added | [`Rule::place_clock`] | put a wrap of a tile's clock at a time |
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | hold the read back |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt it |
-//! | a subordinate has run its kernel | [`Rule::is_subordinate_late`] | let it close too late |
+//! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | let it close late |
 //! | the host reads L1 | [`Rule::on_host_read`] | show it something else |
 //! | the rule is added | [`Rule::chip_loss_ns`] | end a chip at a time |
 //!
@@ -49,7 +49,7 @@ pub struct PushPoint<'a> {
     pub words: &'a [u32],
 }
 
-/// What becomes of a write. Rules add to it; they cannot take back what others decided.
+/// Outcome of a write. Rules add to it; they cannot take back what others decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushFate {
     is_lost: bool,
@@ -73,7 +73,7 @@ impl PushFate {
         self.flips.push((word_index, mask));
     }
 
-    /// Whether the write never lands.
+    /// Returns true if the write never lands.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         self.is_lost
@@ -131,7 +131,7 @@ pub struct HostReadPoint<'a> {
 
 /// A cause of faults. Every method has a harmless default.
 pub trait Rule: Send + Sync {
-    /// What the log calls this rule.
+    /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
     /// Where the clock of a tile shall wrap, asked once for every tile. The tile's epoch
@@ -148,7 +148,7 @@ pub trait Rule: Send + Sync {
     /// Decides about a write to DRAM.
     fn on_push(&self, _push: &PushPoint<'_>, _fate: &mut PushFate, _random: &mut Stream) {}
 
-    /// Whether [`Rule::clock_stall_cycles`] wants to be asked at all.
+    /// Returns true if [`Rule::clock_stall_cycles`] is to be called at all.
     fn watches_clock(&self) -> bool {
         false
     }
@@ -158,9 +158,9 @@ pub trait Rule: Send + Sync {
         0
     }
 
-    /// Whether a subordinate closes its main scope only after BRISC has pushed.
-    fn is_subordinate_late(&self, _site: &Site, _random: &mut Stream) -> bool {
-        false
+    /// For how many cycles a subordinate keeps its main zone open once it has said that it is done.
+    fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
+        0
     }
 
     /// Changes what the host reads; says whether it did.
@@ -174,7 +174,7 @@ pub trait Rule: Send + Sync {
     }
 }
 
-/// What a rule did.
+/// Effect of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
     /// A write was acknowledged and never landed.
@@ -192,9 +192,9 @@ pub enum FaultEffect {
         bank: u32,
         /// Byte address in the bank.
         address: u64,
-        /// What was sent.
+        /// The word that was sent.
         before: u32,
-        /// What landed.
+        /// The word that landed.
         after: u32,
     },
     /// A write landed later.
@@ -226,11 +226,14 @@ pub enum FaultEffect {
     ClockReadStalled {
         /// For how long.
         stall_cycles: u64,
-        /// Whether low and high word do not belong together.
+        /// True if low and high word do not belong together.
         is_torn: bool,
     },
     /// A subordinate closed its main scope after BRISC had pushed.
-    SubordinateLate,
+    SubordinateLate {
+        /// After how many cycles.
+        delay_cycles: u64,
+    },
     /// The host read something else than what was there.
     HostReadChanged {
         /// First byte.
@@ -255,7 +258,7 @@ pub struct AppliedFault {
     pub site: Option<Site>,
     /// Cycle of the chip.
     pub chip_cycle: u64,
-    /// What happened.
+    /// Effect of the fault.
     pub effect: FaultEffect,
 }
 
@@ -279,13 +282,13 @@ impl RuleSet {
         self.rules.push(NamedRule { name: Arc::from(rule.name()), rule });
     }
 
-    /// Whether there are no rules.
+    /// Returns true if there are no rules.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether any rule wants to see clock reads.
+    /// Returns true if any rule is to see clock reads.
     #[must_use]
     pub const fn watches_clock(&self) -> bool {
         self.watches_clock
@@ -323,10 +326,13 @@ impl RuleSet {
 
     /// The first rule that makes a subordinate late.
     #[must_use]
-    pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<Arc<str>> {
-        let mut rules = self.rules.iter();
-        let named = rules.find(|named| named.rule.is_subordinate_late(site, random))?;
-        Some(Arc::clone(&named.name))
+    pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {
+        let delays = self
+            .rules
+            .iter()
+            .map(|named| (named.rule.subordinate_delay_cycles(site, random), &named.name));
+        let (cycles, name) = delays.into_iter().find(|&(cycles, _)| cycles > 0)?;
+        Some((cycles, Arc::clone(name)))
     }
 
     /// The first rule that changes what the host reads, after it has done so.

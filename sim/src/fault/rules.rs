@@ -70,19 +70,20 @@ impl Selection {
         self
     }
 
-    /// Whether the chip is selected.
+    /// Returns true if the chip is selected.
     #[must_use]
     pub fn takes_chip(&self, chip_id: u32) -> bool {
         self.chips.is_empty() || self.chips.contains(&chip_id)
     }
 
-    /// Whether the core is selected.
+    /// Returns true if the core is selected.
     #[must_use]
     pub fn takes_core(&self, chip_id: u32, core: TileCoord) -> bool {
         self.takes_chip(chip_id) && (self.cores.is_empty() || self.cores.contains(&core))
     }
 
-    /// Whether the RISC in its launch is selected, and this time is one of those drawn.
+    /// Returns true if the RISC and its launch are selected and the rule's random draw picks this
+    /// occasion.
     pub fn takes(&self, site: &Site, random: &mut Stream) -> bool {
         self.takes_core(site.chip_id, site.core)
             && (self.riscs.is_empty() || self.riscs.contains(&site.risc))
@@ -228,17 +229,26 @@ impl Rule for TearClock {
     }
 }
 
-/// Subordinates that close their main scope only after BRISC has pushed.
+/// Subordinates that close their main zone some time after they have said that they are done.
+///
+/// BRISC waits for them so long as
+/// [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) last, some 40,000 cycles, and
+/// then counts their run as late.
 #[derive(Clone, Debug)]
-pub struct LateSubordinate(pub Selection);
+pub struct LateSubordinate {
+    /// Which.
+    pub selection: Selection,
+    /// By how much.
+    pub cycles: u64,
+}
 
 impl Rule for LateSubordinate {
     fn name(&self) -> &'static str {
         "late-subordinate"
     }
 
-    fn is_subordinate_late(&self, site: &Site, random: &mut Stream) -> bool {
-        self.0.takes(site, random)
+    fn subordinate_delay_cycles(&self, site: &Site, random: &mut Stream) -> u64 {
+        if self.selection.takes(site, random) { self.cycles } else { 0 }
     }
 }
 

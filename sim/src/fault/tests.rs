@@ -12,7 +12,7 @@ use crate::{
     prepared::{Bench, CONTROL, id_word},
     workload::WorkloadOptions,
 };
-use host_reader::mesh::{AccessError, Mesh};
+use reader::mesh::{AccessError, Mesh};
 use wire::Risc;
 
 /// A bench on which three launches of all RISCs wait: 16 words each.
@@ -88,32 +88,41 @@ fn a_delayed_write_holds_back_the_core_and_what_follows_it() {
     assert!((150_000_000..210_000_000).contains(&(delayed - prompt)), "{}", delayed - prompt);
 }
 
-#[test]
-fn a_late_subordinate_is_pushed_with_the_next_launch_under_its_own_id() {
+/// Three launches, of which TRISC 1 of one core is late in the second.
+fn with_a_late_subordinate(cycles: u64) -> Bench {
     let mut bench = waiting();
-    let selection = only(&bench, 1).risc(Risc::Trisc1).launches(0..1);
-    bench.mesh.add_rule(LateSubordinate(selection));
+    let selection = only(&bench, 1).risc(Risc::Trisc1).launches(1..2);
+    bench.mesh.add_rule(LateSubordinate { selection, cycles });
     bench.mesh.run_to_completion();
+    let faults = faults(&bench);
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].effect, FaultEffect::SubordinateLate { delay_cycles: cycles });
+    bench
+}
+
+#[test]
+fn a_late_subordinate_is_waited_for() {
+    let mut bench = with_a_late_subordinate(5_000);
     let core = bench.worker(1);
     for (launch, id) in (0..3).zip(1..) {
         let run = bench.lane(&core, 3, launch * 16, 16);
         assert_eq!(run[..4], [0, 0, id_word(&core, 3), id]);
         assert_eq!((run[4] >> 28, run[6] >> 28), (8, 9), "the main zone is whole");
     }
-    let faults = faults(&bench);
-    assert_eq!(faults.len(), 1);
-    assert_eq!(faults[0].effect, FaultEffect::SubordinateLate);
+    let control = bench.control(&core);
+    assert_eq!((&control[..5], &control[44..48]), (&[48; 5][..], &[0; 4][..]));
 }
 
 #[test]
-fn the_last_late_subordinate_waits_in_l1() {
-    let mut bench = waiting();
-    let selection = only(&bench, 1).risc(Risc::Ncrisc).launches(2..3);
-    bench.mesh.add_rule(LateSubordinate(selection));
-    bench.mesh.run_to_completion();
-    let control = bench.control(&bench.worker(1));
-    assert_eq!(control[..5], [48, 32, 48, 48, 48]);
-    assert_eq!(control[CONTROL.device_end..][..5], [0, 16, 0, 0, 0]);
+fn a_subordinate_that_is_too_late_is_counted_and_never_pushed() {
+    let mut bench = with_a_late_subordinate(1_000_000);
+    let core = bench.worker(1);
+    let programs = [0, 16].map(|at| bench.lane(&core, 3, at, 4)[3]);
+    assert_eq!(programs, [1, 3]);
+    let control = bench.control(&core);
+    assert_eq!(control[..5], [48, 48, 48, 32, 48]);
+    assert_eq!(control[44..48], [0, 0, 1, 0]);
+    assert_eq!(control[CONTROL.device_end..][..5], [0; 5]);
 }
 
 #[test]
@@ -133,12 +142,14 @@ fn a_stale_control_vector_is_the_one_before_the_last_launch() {
 #[test]
 fn a_lost_chip_answers_until_then_and_starts_nothing_afterwards() {
     let mut bench = waiting();
-    bench.mesh.add_rule(LoseChip { chip_id: 0, at_ns: 180_000 });
+    // In the second of three launches, each of some 105 microseconds.
+    let at_ns = bench.mesh.now_ps() / 1_000 + 150_000;
+    bench.mesh.add_rule(LoseChip { chip_id: 0, at_ns });
     bench.control(&bench.worker(0));
     bench.mesh.run_to_completion();
     let core = bench.worker(0);
     let device = bench.mesh.device(0).unwrap();
-    let coord = host_reader::mesh::Noc0Coord { x: core.coord.x, y: core.coord.y };
+    let coord = reader::mesh::Noc0Coord { x: core.coord.x, y: core.coord.y };
     let error = device.read_l1(coord, 0, &mut [0]).unwrap_err();
     assert!(matches!(error, AccessError::Unreachable { chip_id: 0, .. }));
     assert!(device.read_dram(0, 0, &mut [0]).is_err() && device.read_wall_clock(coord).is_err());

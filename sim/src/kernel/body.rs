@@ -1,4 +1,4 @@
-//! What the kernels do, written once for native and for object code.
+//! Bodies of the kernels, written once for native and for object code.
 //!
 //! Compiled into the simulator and, by `sim/objects/kernels`, for riscv32im; so the two
 //! cannot drift, and a zone has the same text and id in both. A body sees its surroundings
@@ -9,7 +9,7 @@ use kernel_profiler::{
     device_zone_scoped_sum1, device_zone_scoped_sum2,
 };
 
-/// What a kernel can ask of the RISC that runs it.
+/// Services that a kernel gets from its RISC.
 pub trait Environment {
     /// Lets at least so many cycles pass.
     fn spin(&mut self, cycles: u32);

@@ -1,9 +1,10 @@
 //! Kernels that exist twice: as native functions and as object code.
 //!
-//! What they do stands in [`body`] and `script_body`; here are the native environment and what a reader may
-//! expect of each.
+//! Their bodies are in [`body`] and `script_body`; this module has the native environment and the
+//! records that a reader can expect of each kernel.
 
 pub mod body;
+pub mod file;
 pub mod script_body;
 
 use crate::{
@@ -22,7 +23,7 @@ pub struct TwinKernel {
     emission: fn(&KernelContext) -> Emission,
 }
 
-/// What a native kernel can ask of its RISC.
+/// Services that a native kernel gets from its RISC.
 #[derive(Debug)]
 pub struct Native {
     context: KernelContext,
@@ -31,7 +32,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// What a kernel with `data` of its own can ask of the RISC that runs it.
+    /// Returns the environment of a kernel with `data` of its own.
     pub(crate) fn new(context: &KernelContext, data: &Arc<[u32]>) -> Self {
         Self { context: context.clone(), random: context.random(), data: Arc::clone(data) }
     }
@@ -96,7 +97,7 @@ impl TwinKernel {
         ALL
     }
 
-    /// What it is called.
+    /// Returns the kernel's name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name

@@ -20,7 +20,7 @@ use kernel_profiler::{
     device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push,
 };
 
-/// What the low byte of a step's first word says.
+/// Opcodes: the low byte of a step's first word.
 pub mod opcode {
     /// The end of the script.
     pub const END: u32 = 0;

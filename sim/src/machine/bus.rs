@@ -1,46 +1,22 @@
-//! What a hart of a tile reaches: L1, its local RAM, and the registers that are modelled.
+//! The bus of a hart: L1, its local RAM, and the registers of its tile.
 //!
 //! An access to anything else is refused, so that the hart traps.
 
 use super::{
-    mailbox,
-    noc_interface::{NocInterfaces, Request},
+    devices::{Consequence, Devices, Fault, MailboxPlace},
+    registers::Effect,
 };
 use crate::{
+    arch::Arch,
     native::stage::Stage,
-    riscv::{Bus, Flow, Refusal, Region, Width},
+    riscv::{Bus, ControlStatus, Flow, Refusal, Region, Width},
 };
-use std::ops::Range;
 use wire::risc::RISCS_PER_CORE;
 
-/// What the harts of a tile share besides memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Devices {
-    pub(crate) noc: NocInterfaces,
-    /// One bit per RISC that is held in reset, as the register has them.
-    pub(crate) soft_reset: u32,
-    /// Where each subordinate begins after its reset.
-    pub(crate) reset_pc: [u32; RISCS_PER_CORE],
-    /// Code, which nobody may overwrite.
-    pub(crate) code: Range<u32>,
-    pub(crate) mailbox: u32,
-    pub(crate) signals: Signals,
-    /// Why the NoC refused a command.
-    pub(crate) noc_refusal: Option<String>,
-    clock_reads: [ClockRead; RISCS_PER_CORE],
-}
-
-/// What the firmware has told through the mailbox in this launch.
+/// How far each RISC's read of the wall clock is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Signals {
-    /// Whether any byte of the mailbox was written in this turn, and when last.
-    pub(crate) written_at: Option<u64>,
-    pub(crate) done_cycle: Option<u64>,
-    pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
-    pub(crate) kernel_end: [Option<u64>; RISCS_PER_CORE],
-}
+pub(crate) struct ClockReads([ClockRead; RISCS_PER_CORE]);
 
-/// How far a RISC's read of the wall clock is.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockRead {
     /// A fault holds the read of the high word back until then.
@@ -49,45 +25,10 @@ struct ClockRead {
     low_at: Option<u64>,
 }
 
-impl Devices {
-    pub(crate) fn new(noc: NocInterfaces, code: Range<u32>, mailbox: u32) -> Self {
-        Self {
-            noc,
-            soft_reset: SOFT_RESET_ALL,
-            reset_pc: [0; RISCS_PER_CORE],
-            code,
-            mailbox,
-            signals: Signals::default(),
-            noc_refusal: None,
-            clock_reads: Default::default(),
-        }
-    }
-
-    /// Whether a RISC is held in reset.
-    pub(crate) const fn is_in_reset(&self, risc_index: usize) -> bool {
-        self.soft_reset & SOFT_RESET[risc_index] != 0
-    }
-
+impl ClockReads {
     /// Until when a RISC's read of the clock is held back.
-    pub(crate) const fn clock_held_until(&self, risc_index: usize) -> Option<u64> {
-        self.clock_reads[risc_index].held_until
-    }
-
-    fn note(&mut self, address: u32, value: u32, cycle: u64) {
-        self.signals.written_at = Some(cycle);
-        let offset = address - self.mailbox;
-        let value = value & 0xFF;
-        if offset == mailbox::GO && value == u32::from(mailbox::signal::DONE) {
-            self.signals.done_cycle = Some(cycle);
-        }
-        let risc = offset.wrapping_sub(mailbox::STAGE) as usize;
-        if let Some(start) = self.signals.kernel_start.get_mut(risc) {
-            match value {
-                BEGINS => *start = Some(cycle),
-                ENDED => self.signals.kernel_end[risc] = Some(cycle),
-                _ => {}
-            }
-        }
+    pub(crate) const fn held_until(&self, risc_index: usize) -> Option<u64> {
+        self.0[risc_index].held_until
     }
 }
 
@@ -95,6 +36,7 @@ impl Devices {
 pub(crate) struct TileBus<'a> {
     pub(crate) stage: &'a mut Stage,
     pub(crate) devices: &'a mut Devices,
+    pub(crate) clock_reads: &'a mut ClockReads,
     pub(crate) local_ram: &'a mut [u8],
     pub(crate) risc_index: usize,
 }
@@ -120,6 +62,14 @@ impl Bus for TileBus<'_> {
         self.local_ram
     }
 
+    fn instruction_ram(&self) -> &[u8] {
+        if self.risc_index == 1 { &self.devices.instruction_ram } else { &[] }
+    }
+
+    fn has_bit_manipulation(&self) -> bool {
+        self.stage.chip.arch == Arch::Blackhole
+    }
+
     fn region(&self, address: u32) -> Option<Region> {
         if u64::from(address) < self.stage.tile.l1.size_bytes() {
             return Some(Region::L1);
@@ -132,16 +82,25 @@ impl Bus for TileBus<'_> {
             let word = self.stage.tile.l1.word(u64::from(address & !3));
             return Ok(word >> (8 * (address & 3)));
         }
-        if width != Width::Word {
-            return Err(Refusal::Unsupported);
+        let found = match self.devices.find(self.risc_index, address & !3, false) {
+            Ok(found) => found,
+            Err(reason) => return Err(self.refuse(reason)),
+        };
+        match found.register.effect {
+            Effect::WallClockLow if width == Width::Word => return Ok(self.read_clock_low(cycle)),
+            Effect::WallClockHigh if width == Width::Word => return self.read_clock_high(cycle),
+            Effect::WallClockLatched => return Ok(self.stage.tile.clock.latched_high()),
+            _ => {}
         }
-        match address {
-            WALL_CLOCK_LOW => Ok(self.read_clock_low(cycle)),
-            WALL_CLOCK_HIGH => self.read_clock_high(cycle),
-            WALL_CLOCK_LATCHED => Ok(self.stage.tile.clock.latched_high()),
-            SOFT_RESET_REGISTER => Ok(self.devices.soft_reset),
-            _ if NocInterfaces::covers(address) => self.devices.noc.load(address, cycle),
-            _ => Err(Refusal::Unmapped),
+        if width != Width::Word && found.register.effect != Effect::Config {
+            let bytes = width.byte_count();
+            let name = found.register.name;
+            return Err(self.refuse(format!("{name} is read as a word, not by {bytes} bytes")));
+        }
+        let place = (address & !3, self.risc_index);
+        match self.devices.load(&self.stage.chip, found, place, cycle) {
+            Ok(word) => Ok(word >> (8 * (address & 3))),
+            Err(fault) => Err(self.fail(fault, found.register.name)),
         }
     }
 
@@ -155,7 +114,8 @@ impl Bus for TileBus<'_> {
         if self.devices.code.contains(&address) {
             return Err(Refusal::Unsupported);
         }
-        if address.wrapping_sub(self.devices.mailbox) < mailbox::SIZE_BYTES {
+        let MailboxPlace { address: mailbox, size_bytes, .. } = self.devices.mailbox;
+        if address.wrapping_sub(mailbox) < size_bytes {
             self.devices.note(address, value, cycle);
         }
         let _ = width;
@@ -176,38 +136,61 @@ impl Bus for TileBus<'_> {
             self.store_beyond_kept(address, width, value, cycle);
             return Ok(Flow::Continue);
         }
+        let found = match self.devices.find(self.risc_index, address & !3, true) {
+            Ok(found) => found,
+            Err(reason) => return Err(self.refuse(reason)),
+        };
+        let name = found.register.name;
         if width != Width::Word {
-            return Err(Refusal::Unsupported);
+            let bytes = width.byte_count();
+            return Err(self.refuse(format!("{name} is written as a word, not by {bytes} bytes")));
         }
-        match address {
-            SOFT_RESET_REGISTER => {
-                self.devices.soft_reset = value;
-                return Ok(Flow::Yield);
+        let place = (address, self.risc_index);
+        match self.devices.store(&self.stage.chip, found, place, (value, cycle)) {
+            Ok(Consequence::Nothing) => Ok(Flow::Continue),
+            Ok(Consequence::Resets) => Ok(Flow::Yield),
+            Ok(Consequence::Request(request)) => {
+                let devices = &mut *self.devices;
+                self.stage.issue(devices, self.risc_index, cycle, &request);
+                Ok(Flow::Yield)
             }
-            TRISC_RESET_PC..=TRISC_RESET_PC_LAST => {
-                let index = 2 + (address - TRISC_RESET_PC) as usize / 4;
-                self.devices.reset_pc[index] = value;
-            }
-            NCRISC_RESET_PC => self.devices.reset_pc[1] = value,
-            TRISC_RESET_PC_OVERRIDE | NCRISC_RESET_PC_OVERRIDE => {}
-            _ if NocInterfaces::covers(address) => return self.store_to_noc(address, value, cycle),
-            _ => return Err(Refusal::Unmapped),
+            Ok(Consequence::Move) => self.move_data(cycle),
+            Err(fault) => Err(self.fail(fault, name)),
         }
-        Ok(Flow::Continue)
+    }
+
+    fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
+        let change = |value| access.changed(value);
+        let number = access.number;
+        let result = self.devices.control_status(self.risc_index, number, change, cycle);
+        result.map_err(|reason| self.refuse(reason))
     }
 }
 
 impl TileBus<'_> {
+    /// Notes why an access cannot be made.
+    fn refuse(&mut self, reason: String) -> Refusal {
+        self.devices.refusal = Some(reason);
+        Refusal::Unsupported
+    }
+
+    fn fail(&mut self, fault: Fault, name: &str) -> Refusal {
+        match fault {
+            Fault::Busy => Refusal::Busy,
+            Fault::Refused(reason) => self.refuse(format!("{name}: {reason}")),
+        }
+    }
+
     fn read_clock_low(&mut self, cycle: u64) -> u32 {
         let read = ClockRead { held_until: None, low_at: Some(cycle) };
-        self.devices.clock_reads[self.risc_index] = read;
+        self.clock_reads.0[self.risc_index] = read;
         self.stage.tile.clock.read_low(cycle)
     }
 
     /// A fault rule may hold the read back, so that a wrap falls between it and that of the
     /// low word before it.
     fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
-        let ClockRead { held_until, low_at } = self.devices.clock_reads[self.risc_index];
+        let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {
             let held_until = held_until.unwrap_or_else(|| {
                 match self.stage.clock_stall_at(self.risc_index, low_at) {
@@ -215,7 +198,7 @@ impl TileBus<'_> {
                     stall => low_at + stall + 1,
                 }
             });
-            let read = &mut self.devices.clock_reads[self.risc_index];
+            let read = &mut self.clock_reads.0[self.risc_index];
             if cycle < held_until {
                 read.held_until = Some(held_until);
                 return Err(Refusal::Busy);
@@ -236,37 +219,50 @@ impl TileBus<'_> {
         tile.store(word_address, word, cycle);
     }
 
-    fn store_to_noc(&mut self, address: u32, value: u32, cycle: u64) -> Result<Flow, Refusal> {
-        match self.devices.noc.store(address, value, cycle)? {
-            Request::Nothing => Ok(Flow::Continue),
-            Request::Write(noc, write) => {
-                let acknowledged_at = self.stage.push_at(self.risc_index, cycle, write);
-                self.devices.noc.expect_acknowledgement(noc, acknowledged_at);
-                Ok(Flow::Continue)
+    /// Carries a command of the mover out at once.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
+    fn move_data(&mut self, cycle: u64) -> Result<Flow, Refusal> {
+        let [to, from, byte_count, mode] = self.devices.mover_parameters();
+        let l1_bytes = self.stage.tile.l1.size_bytes();
+        let copies = matches!(mode, MOVE_L1_TO_L0 | MOVE_L1_TO_L1);
+        let mut bytes = vec![0; byte_count as usize];
+        if copies {
+            if u64::from(from) + u64::from(byte_count) > l1_bytes {
+                return Err(self.refuse(format!(
+                    "the mover was to copy {byte_count} bytes from {from:#x}, which leaves L1"
+                )));
             }
-            Request::Refused(reason) => {
-                self.devices.noc_refusal = Some(reason);
-                Err(Refusal::Unsupported)
-            }
+            bytes = super::arrival::read_bytes(&self.stage.tile, u64::from(from), byte_count);
         }
+        let start = to.wrapping_sub(INSTRUCTION_RAM_OF_MOVER);
+        let ram_end = start as usize + bytes.len();
+        if matches!(mode, MOVE_L1_TO_L0 | MOVE_L0_TO_L0) {
+            let Some(room) = self.devices.instruction_ram.get_mut(start as usize..ram_end) else {
+                return Err(self.refuse(format!(
+                    "the mover was to write {byte_count} bytes at {to:#x}, which leaves NCRISC's \
+                     instruction RAM; other targets are not modelled"
+                )));
+            };
+            room.copy_from_slice(&bytes);
+            let first = crate::riscv::INSTRUCTION_RAM_BASE + start;
+            self.devices.overwritten.push(first..first + byte_count);
+        } else {
+            if u64::from(to) + u64::from(byte_count) > l1_bytes {
+                return Err(self.refuse(format!(
+                    "the mover was to write {byte_count} bytes at {to:#x}, which leaves L1"
+                )));
+            }
+            let bytes = (u64::from(to)..).zip(bytes);
+            super::arrival::write_bytes((&mut self.stage.tile, self.devices), bytes, cycle);
+        }
+        Ok(Flow::Yield)
     }
 }
 
-const BEGINS: u32 = mailbox::stage::BEGINS as u32;
-const ENDED: u32 = mailbox::stage::ENDED as u32;
-
-const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
-const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
-const WALL_CLOCK_LATCHED: u32 = 0xFFB1_21F8;
-
-/// # Compatibility
-/// This and the reset addresses: `tensix.h`.
-const SOFT_RESET_REGISTER: u32 = 0xFFB1_21B0;
-const TRISC_RESET_PC: u32 = 0xFFB1_2228;
-const TRISC_RESET_PC_LAST: u32 = 0xFFB1_2230;
-const TRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_2234;
-const NCRISC_RESET_PC: u32 = 0xFFB1_2238;
-const NCRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_223C;
-
-const SOFT_RESET: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
-const SOFT_RESET_ALL: u32 = 0x4_7800;
+const MOVE_L1_TO_L0: u32 = 1;
+const MOVE_L0_TO_L0: u32 = 2;
+const MOVE_L1_TO_L1: u32 = 3;
+/// Where the mover sees NCRISC's instruction RAM.
+const INSTRUCTION_RAM_OF_MOVER: u32 = 0x4_0000;

@@ -1,4 +1,4 @@
-//! What went wrong while object code ran.
+//! Failures of object code.
 
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
@@ -24,7 +24,7 @@ pub struct ExecutionFailure {
     pub pc: u32,
     /// The function that it belongs to, with the offset in bytes.
     pub symbol: Option<String>,
-    /// What is wrong.
+    /// Reason for the failure.
     pub reason: FailureReason,
 }
 
@@ -47,16 +47,18 @@ pub enum FailureReason {
     /// All RISCs wait, and nobody is left who could wake this one.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
-    /// A command to the NoC that the simulator does not carry out.
-    #[error("the NoC was given a command that it cannot carry out: {reason}")]
-    Noc {
-        /// What about it.
+    /// An access to a register that the chip would not answer, or would not answer so.
+    #[error("{reason} (address {:#010x}, instruction {:#010x})", trap.address, trap.instruction)]
+    Refused {
+        /// The attempted access, and the reason for its refusal.
         reason: String,
+        /// Where.
+        trap: Trap,
     },
     /// The launch cannot be handed to the firmware.
     #[error("expected kernels that the build has object code for: {reason}")]
     NotLaunched {
-        /// What about it.
+        /// Reason, as a sentence.
         reason: String,
     },
 }

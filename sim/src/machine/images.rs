@@ -32,7 +32,7 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// What to load, and which function an address lies in.
+    /// Segments to load, and the function of each address.
     pub program: riscv::Image<'static>,
     /// A hash of the file: two builds with the same one have the same code.
     pub digest: u64,
@@ -55,9 +55,9 @@ pub struct Symbol {
 pub struct Selection {
     /// Architecture.
     pub arch: Arch,
-    /// Whether sum zones are recorded.
+    /// True if sum zones are recorded.
     pub has_sums: bool,
-    /// Whether the profiler is switched on.
+    /// True if the profiler is switched on.
     pub is_enabled: bool,
 }
 
@@ -75,8 +75,7 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
 /// An image of a build: `part` is `firmware`, `kernels` or `probes`.
 ///
 /// For one build alone there is `probes-out-of-line` too; in C++, if its compiler was there,
-/// `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os), `cpp_probes_dispatch` or
-/// `cpp_probes_trace`.
+/// `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os) or `cpp_probes_dispatch`.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
@@ -154,7 +153,7 @@ impl Image {
     }
 }
 
-fn zone_texts(file: &object::File<'_>) -> Vec<String> {
+pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
     let section = file.section_by_name(kernel_profiler::names::SECTION);
     let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
     let texts = bytes.split(|&byte| byte == 0).filter(|text| !text.is_empty());
@@ -170,7 +169,7 @@ fn low_word(value: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::ControlLayout;
+    use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 
     fn selections() -> impl Iterator<Item = Selection> {
         Arch::ALL.into_iter().flat_map(|arch| {
@@ -189,8 +188,13 @@ mod tests {
                     let at = |name| u64::from(image.symbol(name).unwrap().address);
                     let control = selection.arch.facts().control_address(kind);
                     assert_eq!(at("__kprof_control"), control);
+                    assert_eq!(at("__kprof_own"), control + 4 * index as u64);
                     let vectors = control + ControlLayout::WORDS64.size_bytes() as u64;
-                    assert_eq!(at("__kprof_vectors"), vectors);
+                    let vector = vectors + (VECTOR_BYTES * index) as u64;
+                    assert_eq!(at("__kprof_vector"), vector);
+                    assert_eq!(at("__kprof_risc_count"), kind.risc_count() as u64);
+                    let bank_count = selection.arch.facts().bank_count;
+                    assert_eq!(at("__kprof_bank_count"), u64::from(bank_count));
                     let mailbox_end =
                         at("__mailbox") + u64::from(crate::machine::mailbox::SIZE_BYTES);
                     assert!(mailbox_end <= control);

@@ -8,7 +8,6 @@
 //! | [`GO`] | byte | dispatcher: [`signal::GO`]; BRISC: [`signal::DONE`] | a launch |
 //! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's part of it |
 //! | [`STAGE`] | byte per RISC | the RISC | around its kernel's zone |
-//! | [`RELEASE`] | byte per RISC | simulator: `GO` | lets a late subordinate go on |
 //! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
 //! | [`RISC_COUNT`] to [`BANK_OFFSETS`] | words | host, before reset ends | the core |
 //!
@@ -22,9 +21,6 @@ pub const GO: u32 = 0;
 pub const SYNC: u32 = 4;
 /// One byte per RISC: how far its kernel is, see [`stage`].
 pub const STAGE: u32 = 12;
-/// One byte per RISC: what a late subordinate waits for.
-pub const RELEASE: u32 = 20;
-
 /// Program id of the launch.
 pub const PROGRAM_ID: u32 = 28;
 /// Bit r: RISC r has a kernel in this launch.
@@ -48,27 +44,17 @@ pub const ARG_COUNT_MAX: u32 = 32;
 /// One word per RISC: where its kernel's own data lies, 0 if it has none.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// RISCs of this core that have a vector. This and the eight words that follow are what the
-/// profiler's runtime asks about the core, in the order in which it wants to have them.
-pub const RISC_COUNT: u32 = DATA + 4 * 5;
-/// Address of the registers of NoC 0.
-pub const NOC: u32 = RISC_COUNT + 4;
-/// Address of the registers of that NoC's command buffer for large writes.
-pub const COMMAND_BUFFER: u32 = NOC + 4;
-/// Words of a DRAM lane unless the host says otherwise in the control vector.
-pub const LANE_WORDS: u32 = COMMAND_BUFFER + 4;
-/// NoC column of this core.
-pub const NOC_X: u32 = LANE_WORDS + 4;
-/// NoC row of this core.
-pub const NOC_Y: u32 = NOC_X + 4;
+/// One word per RISC: for how many cycles a late one keeps its main zone open.
+pub const LATE_CYCLES: u32 = DATA + 4 * 5;
+
+/// RISCs of this core that have a vector.
+pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
+/// Per NoC, two bytes: column and row of this core as the NoC's registers take them.
+pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
 /// DRAM banks.
-pub const BANK_COUNT: u32 = NOC_Y + 4;
-/// Address of [`BANK_COORDINATES`].
-pub const BANK_COORDINATES_ADDRESS: u32 = BANK_COUNT + 4;
-/// Address of [`BANK_OFFSETS`].
-pub const BANK_OFFSETS_ADDRESS: u32 = BANK_COORDINATES_ADDRESS + 4;
-/// Per NoC and bank, a half word: the bank's coordinates as command buffers take them.
-pub const BANK_COORDINATES: u32 = BANK_OFFSETS_ADDRESS + 4;
+pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
+/// Per NoC, [`BANK_COUNT_MAX`] half words: each bank's coordinates as command buffers take them.
+pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
 /// Per bank, a word: what is added to addresses in it.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
 /// Most banks of a chip.
@@ -77,7 +63,7 @@ pub const BANK_COUNT_MAX: u32 = 16;
 /// Bytes of the mailbox.
 pub const SIZE_BYTES: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
 
-/// Values of [`GO`], [`SYNC`] and [`RELEASE`].
+/// Values of [`GO`] and [`SYNC`].
 pub mod signal {
     /// Nothing to do, or all of it done.
     pub const DONE: u8 = 0;

@@ -31,38 +31,64 @@
 //!   that only waits loads the low word alone.
 //! - A store is visible to the host, and a kernel said to begin, when the hart enters the
 //!   store, not when it leaves its queue.
+//! - Registers are those of `registers`, a table per architecture: anything else stops the hart
+//!   with the address, the pc and what was attempted, since a chip would hang or do something
+//!   else. What exists but is not modelled stops it too, and is named.
+//! - A NoC request is checked before it is sent: coordinates of its own NoC, the tile that
+//!   answers there, the range, alignment, and who is told that a write has arrived. A write
+//!   that is acknowledged to another core never completes.
+//! - Tiles reach each other's L1 and registers, and DRAM both ways. Tiles run by windows of
+//!   time; what is sent within one may be seen by its receiver up to the window's length too
+//!   late. A window is as long as a turn while tiles talk to each other, else up to 16,384
+//!   cycles.
+//! - The Tensix coprocessor takes and counts instructions; it computes nothing.
 
+mod arrival;
 mod bus;
+mod coprocessor;
+pub mod core_code;
+mod devices;
 pub mod failure;
 pub mod images;
 #[cfg(object_code)]
 #[cfg(test)]
 mod link_rules;
+pub mod link_script;
 pub mod mailbox;
-mod noc_interface;
+mod niu;
+mod polling;
+mod queues;
+mod registers;
+mod request;
 mod run;
 #[cfg(object_code)]
 #[cfg(test)]
 mod tests;
+mod tt_metal;
 
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     riscv::{self, Hart, L1Front, L1Port, Timing},
-    tile::l1::L1,
+    tile::{Tile, l1::L1},
+    tt_metal::firmware::FirmwareSet,
 };
-use bus::Devices;
+pub(crate) use arrival::{Payload, carry_out, read_bytes, write_bytes};
+use bus::ClockReads;
+use core_code::{CoreCode, RiscCode};
+pub(crate) use devices::Devices;
+use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
-use images::{Image, Selection};
-pub(crate) use noc_interface::WriteCommand;
-use noc_interface::{NocInterfaces, bank_coordinates, bank_offset};
-pub(crate) use run::run_launch;
-use wire::CoreKind;
+pub(crate) use niu::{Change, counter};
+use polling::Polled;
+pub(crate) use request::{Action, Request};
+pub(crate) use run::Progress;
+use std::sync::Arc;
 
 /// Cycles that a hart runs before the others catch up.
 pub const TURN_CYCLES: u64 = 64;
 
-/// What kernels of a simulation are made of.
+/// Form of the kernels of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelKind {
     /// Rust functions of the simulator's own process; costs are estimates.
@@ -113,7 +139,7 @@ impl KernelKind {
 /// The target that object code is built for.
 pub const TARGET: &str = "riscv32im-unknown-none-elf";
 
-/// Whether this build has object code for the RISCs: [`TARGET`] was installed.
+/// Returns true if this build has object code for the RISCs: [`TARGET`] was installed.
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)
@@ -127,8 +153,12 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
 
 /// The harts of a core and what belongs to them.
 pub(crate) struct Machine {
+    code: CoreCode,
+    /// tt-metal's firmware, where it runs in place of this project's own.
+    set: Option<Arc<FirmwareSet>>,
     processors: Vec<Processor>,
     devices: Devices,
+    clock_reads: ClockReads,
     front: L1Front,
     has_booted: bool,
 }
@@ -137,12 +167,12 @@ pub(crate) struct Machine {
 struct Processor {
     hart: Hart,
     local_ram: Vec<u8>,
-    firmware: &'static Image,
-    kernels: &'static Image,
+    /// This project's own code, if it runs that.
+    code: Option<RiscCode>,
     state: HartState,
 }
 
-/// What a hart does between turns.
+/// State of a hart between turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HartState {
     InReset,
@@ -152,82 +182,139 @@ enum HartState {
         address: u32,
         value: u8,
     },
+    /// Waits until somebody changes what it looks at again and again.
+    Polling(Polled),
     Failed,
 }
 
 impl Machine {
     /// A machine in reset; without processors if the build has no object code.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        let kind = place.kind;
-        let selection =
-            Selection { arch: chip.arch, has_sums: chip.sums_enabled, is_enabled: true };
-        let processors: Vec<Processor> = (0..kind.risc_count())
-            .filter_map(|index| Processor::new(selection, chip.kernels, kind, index))
+        if let Some(set) = &chip.firmware {
+            return Self::of_tt_metal(set, chip, place);
+        }
+        let code = CoreCode::new(chip, place);
+        let processors: Vec<Processor> = (0..place.kind.risc_count())
+            .zip(code.riscs())
+            .map(|(index, &risc)| Processor::new(chip.arch, Some(risc), index))
             .collect();
-        let bounds = processors.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
-        let code = bounds
-            .map(Image::bounds)
-            .reduce(|all, (start, end)| (all.0.min(start), all.1.max(end)));
-        let (start, end) = code.unwrap_or_default();
-        let firmware = processors.first().map(|risc| risc.firmware);
-        let mailbox = firmware.and_then(|image| image.symbol("__mailbox"));
-        let mailbox = mailbox.map_or(0, |symbol| symbol.address);
-        let noc = NocInterfaces::new(chip.arch, place.coord);
         Self {
+            devices: devices(chip, place, &code),
+            code,
+            set: None,
             processors,
-            devices: Devices::new(noc, start..end, mailbox),
+            clock_reads: ClockReads::default(),
             front: L1Front::new(),
             has_booted: false,
         }
     }
 
-    /// Fills L1 with all code and with what the firmware must know about its core.
-    fn load(&mut self, l1: &mut L1, chip: &ChipFacts, place: CorePlace) {
-        l1.keep(u64::from(self.devices.code.end));
-        for risc in &self.processors {
-            for image in [risc.firmware, risc.kernels] {
-                for segment in image.program.segments() {
-                    write_bytes(l1, segment.address, segment.bytes);
-                }
+    /// Instructions that the coprocessor has taken from each TRISC.
+    pub(crate) const fn tensix_instruction_counts(&self) -> [u64; 3] {
+        self.devices.coprocessor.instruction_counts()
+    }
+
+    /// Returns the devices that the RISCs share.
+    pub(crate) const fn devices_mut(&mut self) -> &mut Devices {
+        &mut self.devices
+    }
+
+    /// Starts code that somebody has put at address 0, without firmware.
+    #[cfg(object_code)]
+    #[cfg(test)]
+    pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {
+        self.devices = Devices::new(chip, place);
+        self.devices.mailbox.address = u32::MAX - mailbox::SIZE_BYTES;
+        self.devices.soft_reset = 0x4_7000;
+        self.front.invalidate(0..u32::MAX);
+        let leader = &mut self.processors[0];
+        leader.hart.reset(0);
+        leader.state = HartState::Running;
+    }
+
+    /// Notices what something else than a hart has done to the tile: code that changed, bytes
+    /// that harts wait for.
+    pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
+        for range in self.devices.overwritten.drain(..) {
+            self.front.invalidate(range);
+        }
+        if let Some(cycle) = self.devices.signals.written_at.take() {
+            self.wake(tile, cycle);
+        }
+    }
+
+    /// Lets harts go on that have got what they wait for.
+    fn wake(&mut self, tile: &Tile, cycle: u64) {
+        for risc in &mut self.processors {
+            let is_over = match &risc.state {
+                HartState::Waiting { address, value } => byte(tile, *address) == *value,
+                HartState::Polling(polled) => polled.has_changed(tile),
+                HartState::InReset | HartState::Running | HartState::Failed => false,
+            };
+            if is_over {
+                risc.hart.advance_to(cycle);
+                risc.state = HartState::Running;
             }
         }
-        let entry = self.processors.first().map_or(0, |risc| risc.firmware.program.entry());
-        l1.replace_word(0, jump_to(entry));
-        let words = core_words(chip, place, self.devices.mailbox);
-        for (offset, word) in words {
-            l1.replace_word(u64::from(self.devices.mailbox + offset), word);
+    }
+
+    /// Fills L1 with all code and with what the firmware must know about its core.
+    fn load(&self, l1: &mut L1) {
+        l1.keep(u64::from(self.devices.code.end));
+        for (address, words) in self.code.boot_writes() {
+            for (at, word) in (u64::from(address)..).step_by(4).zip(words) {
+                l1.replace_word(at, word);
+            }
         }
     }
 }
 
+/// Devices as they are after a reset of the tile.
+fn devices(chip: &ChipFacts, place: CorePlace, code: &CoreCode) -> Devices {
+    let (start, end) = code.bounds();
+    let mut devices = Devices::new(chip, place);
+    devices.code = start..end;
+    let address = code.mailbox();
+    devices.mailbox = MailboxPlace {
+        address,
+        size_bytes: mailbox::SIZE_BYTES,
+        done_address: address + mailbox::GO,
+        done_value: mailbox::signal::DONE,
+        stages: Some(address + mailbox::STAGE),
+    };
+    devices
+}
+
+/// A byte of a tile's L1.
+fn byte(tile: &Tile, address: u32) -> u8 {
+    (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
+}
+
 impl Processor {
-    fn new(
-        selection: Selection,
-        kernels: KernelKind,
-        kind: CoreKind,
-        risc_index: usize,
-    ) -> Option<Self> {
-        let name = images::processor(kind, risc_index);
-        let timing = Timing::On(match selection.arch {
+    fn new(arch: Arch, code: Option<RiscCode>, risc_index: usize) -> Self {
+        let timing = Timing::On(match arch {
             Arch::WormholeB0 => riscv::Arch::Wormhole,
             Arch::Blackhole => riscv::Arch::Blackhole,
         });
         let port = if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 };
-        Some(Self {
+        Self {
             hart: Hart::new(timing, port),
-            local_ram: vec![0; local_ram_bytes(selection.arch, risc_index)],
-            firmware: images::find(selection, "firmware", name)?,
-            kernels: images::find(selection, kernels.image_part(), name)?,
+            local_ram: vec![0; local_ram_bytes(arch, risc_index)],
+            code,
             state: HartState::InReset,
-        })
+        }
     }
 
-    /// The function at an address, with the offset in it.
-    fn symbol_at(&self, pc: u32) -> Option<String> {
-        let images = [self.kernels, self.firmware];
-        let symbol = images.iter().find_map(|image| image.program.symbol_at(pc))?;
-        Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))
+    /// Where a name of this project's own firmware lies.
+    fn firmware_symbol(&self, name: &str) -> Option<u32> {
+        self.code?.firmware.symbol(name).map(|symbol| symbol.address)
     }
+}
+
+/// The function that an address lies in, with the offset in it.
+fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
+    let symbol = image.symbol_at(pc)?;
+    Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))
 }
 
 /// Local RAM of a RISC.
@@ -241,47 +328,4 @@ const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
         (Arch::Blackhole, _) => 8,
     };
     kib * 1024
-}
-
-/// The words of the mailbox at this address that describe the core.
-fn core_words(chip: &ChipFacts, place: CorePlace, address: u32) -> Vec<(u32, u32)> {
-    let bank_count = chip.arch.facts().bank_count;
-    let risc_count = u32::try_from(place.kind.risc_count()).unwrap_or(0);
-    let mut words = vec![
-        (mailbox::RISC_COUNT, risc_count),
-        (mailbox::NOC, noc_interface::FIRST),
-        (mailbox::COMMAND_BUFFER, noc_interface::FIRST),
-        (mailbox::LANE_WORDS, chip.lane_words),
-        (mailbox::NOC_X, u32::from(place.coord.x)),
-        (mailbox::NOC_Y, u32::from(place.coord.y)),
-        (mailbox::BANK_COUNT, bank_count),
-        (mailbox::BANK_COORDINATES_ADDRESS, address + mailbox::BANK_COORDINATES),
-        (mailbox::BANK_OFFSETS_ADDRESS, address + mailbox::BANK_OFFSETS),
-    ];
-    for bank in 0..bank_count {
-        words.push((mailbox::BANK_OFFSETS + 4 * bank, bank_offset(chip.arch, bank)));
-    }
-    for pair in 0..bank_count.div_ceil(2) {
-        let [low, high] = [2 * pair, 2 * pair + 1].map(|bank| bank_coordinates(chip.arch, bank));
-        let word = u32::from(low) | u32::from(high) << 16;
-        for noc in 0..2 {
-            let table = mailbox::BANK_COORDINATES + noc * 2 * mailbox::BANK_COUNT_MAX;
-            words.push((table + 4 * pair, word));
-        }
-    }
-    words
-}
-
-fn write_bytes(l1: &mut L1, address: u32, bytes: &[u8]) {
-    for (index, chunk) in bytes.chunks(4).enumerate() {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        l1.replace_word(u64::from(address) + 4 * index as u64, u32::from_le_bytes(word));
-    }
-}
-
-/// The instruction `jal zero, address`, to stand at address 0.
-fn jump_to(address: u32) -> u32 {
-    let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
-    bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
 }

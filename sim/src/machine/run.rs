@@ -2,8 +2,13 @@
 
 use super::{
     ExecutionFailure, FailureReason, HartState, Machine, TURN_CYCLES,
-    bus::{Devices, Signals, TileBus},
+    bus::TileBus,
+    byte,
+    core_code::{LaunchMessage, RiscCode},
+    devices,
+    devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
     mailbox::{self, signal},
+    symbol_at,
 };
 use crate::{
     native::{
@@ -11,74 +16,109 @@ use crate::{
         stage::Stage,
     },
     program::{Emission, Launch},
-    riscv::{Pause, Trap},
-    tile::{Tile, l1::L1},
+    riscv::{Image, Pause, Trap},
     truth::{KernelTimes, LaunchTruth},
 };
 use wire::Risc;
 
-/// Runs one launch on the core that is on the stage.
-pub(crate) fn run_launch(
-    machine: &mut Machine,
-    stage: &mut Stage,
-    launch: &Launch,
-    go: &Go,
-) -> (LaunchReport, Vec<ExecutionFailure>) {
-    let budget_end = go.arrival_cycle.saturating_add(stage.chip.cycle_budget);
-    let mut run = Run { machine, stage, launch, budget_end, failures: Vec::new() };
-    if run.machine.processors.is_empty() {
-        run.refuse(go.arrival_cycle);
-    } else {
-        run.boot(go.arrival_cycle);
-        run.give_message(go.arrival_cycle);
-        run.take_turns();
-        run.release_late();
-    }
-    let report = run.report(go);
-    let failures = run.failures;
-    if !failures.is_empty() {
-        // What is left of a core that failed is not a state to go on from.
-        machine.has_booted = false;
-    }
-    (report, failures)
-}
-
-struct Run<'a> {
-    machine: &'a mut Machine,
-    stage: &'a mut Stage,
-    launch: &'a Launch,
+/// How far a launch on a core is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    phase: Phase,
     budget_end: u64,
     failures: Vec<ExecutionFailure>,
 }
 
-impl Run<'_> {
-    /// Takes the core out of reset, early enough for it to wait when GO arrives.
-    fn boot(&mut self, arrival_cycle: u64) {
-        if std::mem::replace(&mut self.machine.has_booted, true) {
+/// Phases of a core's run, until no hart has anything left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Start,
+    /// Its firmware comes up.
+    Boot,
+    /// The launch runs.
+    Launch,
+    Done,
+}
+
+impl Progress {
+    /// A launch that arrives at a core.
+    pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
+        Self {
+            phase: Phase::Start,
+            budget_end: go.arrival_cycle.saturating_add(stage.chip.cycle_budget),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Code without firmware, which runs until it stops.
+    #[cfg(object_code)]
+    #[cfg(test)]
+    pub(crate) const fn bare(budget_end: u64) -> Self {
+        Self { phase: Phase::Done, budget_end, failures: Vec::new() }
+    }
+
+    /// Returns the failures so far.
+    #[cfg(object_code)]
+    #[cfg(test)]
+    pub(crate) fn failures(&self) -> &[ExecutionFailure] {
+        &self.failures
+    }
+
+    /// The cycle at which the core goes on, `None` if nothing is left to do.
+    pub(crate) fn next_cycle(&self, machine: &Machine, go: &Go) -> Option<u64> {
+        let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
+        let next = running.map(|risc| risc.hart.cycle()).min();
+        next.or_else(|| (self.phase != Phase::Done).then_some(go.arrival_cycle))
+    }
+
+    /// Goes on until a cycle.
+    pub(crate) fn advance(
+        &mut self,
+        (machine, stage): (&mut Machine, &mut Stage),
+        (launch, go): (&Launch, &Go),
+        until: u64,
+    ) {
+        if machine.processors.is_empty() {
+            if std::mem::replace(&mut self.phase, Phase::Done) == Phase::Start {
+                self.refuse(machine, stage, go.arrival_cycle);
+            }
             return;
         }
-        let place = self.stage.context().place;
-        let chip = std::sync::Arc::clone(&self.stage.chip);
-        self.machine.load(&mut self.stage.tile.l1, &chip, place);
-        self.machine.front.invalidate(0..u32::MAX);
-        self.machine.devices.soft_reset = !0;
-        self.machine.devices.signals = Signals::default();
-        for risc in &mut self.machine.processors {
-            risc.state = HartState::InReset;
+        let mut run = Run { machine, stage, launch, until, progress: self };
+        while run.take_turns() {
+            match run.progress.phase {
+                Phase::Start => run.boot(go.arrival_cycle),
+                Phase::Boot => run.give_message(go.arrival_cycle),
+                Phase::Launch => run.progress.phase = Phase::Done,
+                Phase::Done => return,
+            }
         }
-        self.write_byte(mailbox::GO, signal::DONE, 0);
-        let cycle = arrival_cycle.saturating_sub(BOOT_CYCLES);
-        let leader = &mut self.machine.processors[0];
-        leader.hart.advance_to(cycle);
-        leader.hart.reset(0);
-        leader.state = HartState::Running;
-        self.take_turns();
+    }
+
+    /// Finishes the launch and returns its report and failures.
+    pub(crate) fn finish(
+        mut self,
+        (machine, stage): (&mut Machine, &mut Stage),
+        (launch, go): (&Launch, &Go),
+    ) -> (LaunchReport, Vec<ExecutionFailure>) {
+        let run = Run { machine, stage, launch, until: u64::MAX, progress: &mut self };
+        let report = run.report(go);
+        if !self.failures.is_empty() {
+            // What is left of a core that failed is not a state to go on from.
+            machine.has_booted = false;
+        }
+        (report, self.failures)
     }
 
     /// Says that there is nothing to run.
-    fn refuse(&mut self, chip_cycle: u64) {
-        let reason = "this build has none, since its target was not installed".to_owned();
-        let context = self.stage.context();
+    fn refuse(&mut self, machine: &Machine, stage: &Stage, chip_cycle: u64) {
+        let reason = if machine.set.is_some() {
+            "the set of firmware has none for Ethernet cores"
+        } else {
+            "this build has none, since its target was not installed"
+        };
+        let reason = reason.to_owned();
+        let context = stage.context();
         self.failures.push(ExecutionFailure {
             chip_id: context.chip_id,
             core: context.place.coord,
@@ -90,77 +130,112 @@ impl Run<'_> {
             reason: FailureReason::NotLaunched { reason },
         });
     }
+}
+
+pub(super) struct Run<'a> {
+    pub(super) machine: &'a mut Machine,
+    pub(super) stage: &'a mut Stage,
+    pub(super) launch: &'a Launch,
+    /// The harts stop here, until other tiles have come as far.
+    until: u64,
+    progress: &'a mut Progress,
+}
+
+impl Run<'_> {
+    /// Takes the core out of reset, early enough for it to wait when GO arrives.
+    fn boot(&mut self, arrival_cycle: u64) {
+        self.progress.phase = Phase::Boot;
+        if std::mem::replace(&mut self.machine.has_booted, true) {
+            return;
+        }
+        self.machine.front.invalidate(0..u32::MAX);
+        for risc in &mut self.machine.processors {
+            risc.state = HartState::InReset;
+        }
+        if let Some(set) = self.machine.set.clone() {
+            self.load_tt_metal(&set);
+        } else {
+            self.machine.load(&mut self.stage.tile.l1);
+            let place = self.stage.context().place;
+            self.machine.devices = devices(&self.stage.chip, place, &self.machine.code);
+            self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+            self.write_byte(mailbox::GO, signal::DONE, 0);
+        }
+        let cycle = arrival_cycle.saturating_sub(BOOT_CYCLES);
+        let leader = &mut self.machine.processors[0];
+        leader.hart.advance_to(cycle);
+        leader.hart.reset(0);
+        leader.state = HartState::Running;
+    }
 
     /// Writes the launch message and GO.
     fn give_message(&mut self, cycle: u64) {
-        let mailbox = self.machine.devices.mailbox;
-        let message = match self.message(cycle) {
+        self.progress.phase = Phase::Launch;
+        if let Some(set) = self.machine.set.clone() {
+            return self.give_kernels(&set, cycle);
+        }
+        let message = match self.message() {
             Ok(message) => message,
             Err(reason) => return self.fail(0, FailureReason::NotLaunched { reason }),
         };
-        for (offset, word) in message {
-            self.stage.tile.store(u64::from(mailbox + offset), word, cycle);
+        for (address, words) in message.writes() {
+            self.write_words(*address, words, cycle);
         }
         self.machine.devices.signals = Signals::default();
         self.write_byte(mailbox::GO, signal::GO, cycle);
         self.wake(cycle);
     }
 
-    fn message(&mut self, cycle: u64) -> Result<Vec<(u32, u32)>, String> {
-        let mut data = KernelData::behind(&self.machine.devices, &self.stage.tile.l1);
+    /// Writes words as a host does, code among them.
+    pub(super) fn write_words(&mut self, address: u32, words: &[u32], cycle: u64) {
+        let end = u64::from(address) + 4 * words.len() as u64;
+        self.stage.tile.l1.keep(end);
+        for (at, &word) in (u64::from(address)..).step_by(4).zip(words) {
+            self.stage.tile.store(at, word, cycle);
+        }
+        self.machine.front.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
+    }
+
+    fn message(&mut self) -> Result<LaunchMessage, String> {
         let context = self.stage.context().clone();
-        let arg_count = u32::try_from(context.args.len()).unwrap_or(u32::MAX);
-        if arg_count > mailbox::ARG_COUNT_MAX {
-            let most = mailbox::ARG_COUNT_MAX;
-            return Err(format!("{arg_count} arguments, a launch message holds {most}"));
-        }
-        let seed = context.random().next_u64();
-        let mut message = vec![
-            (mailbox::PROGRAM_ID, context.program_id),
-            (mailbox::BEGINS_REPLAY, u32::from(self.launch.begins_trace_replay)),
-            (mailbox::LAUNCH_INDEX, (context.launch_index & 0xFFFF_FFFF) as u32),
-            (mailbox::SEED, (seed & 0xFFFF_FFFF) as u32),
-            (mailbox::SEED + 4, (seed >> 32) as u32),
-            (mailbox::ARG_COUNT, arg_count),
-        ];
-        message.extend((mailbox::ARGS..).step_by(4).zip(context.args.iter().copied()));
-        let (mut enables, mut late) = (0, 0);
-        for (offset, (index, risc)) in (mailbox::ENTRIES..).step_by(4).zip(self.riscs()) {
-            if let Some(kernel) = self.launch.program.kernel(risc) {
-                let name = kernel.object_name().ok_or_else(|| {
-                    format!("the kernel of {risc} in {} is native only", self.launch.program.name())
-                })?;
-                let symbol = self.machine.processors[index].kernels.symbol(name);
-                let entry = symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?;
-                message.push((offset, entry.address));
-                let data = data.bring(risc, kernel.object_data(), &mut self.stage.tile, cycle)?;
-                message.push((offset - mailbox::ENTRIES + mailbox::DATA, data));
-                enables |= 1 << index;
-                late |= u32::from(index > 0 && self.stage.is_late(index)) << index;
-            }
-        }
-        message.push((mailbox::ENABLES, enables));
-        message.push((mailbox::LATE, late));
+        let area = self.machine.code.data_area(self.stage.tile.l1.size_bytes());
+        let mut message = self.machine.code.message(self.launch, &context, area)?;
+        let with_kernel = self
+            .riscs()
+            .into_iter()
+            .filter(|(index, risc)| *index > 0 && self.launch.program.kernel(*risc).is_some());
+        let with_kernel: Vec<usize> = with_kernel.map(|(index, _)| index).collect();
+        let late = with_kernel.into_iter().map(|index| (index, self.stage.late_cycles(index)));
+        message.set_late(late.filter(|&(_, cycles)| cycles > 0).collect());
         Ok(message)
     }
 
-    fn riscs(&self) -> Vec<(usize, Risc)> {
+    pub(super) fn riscs(&self) -> Vec<(usize, Risc)> {
         let kind = self.stage.context().place.kind;
         (0..kind.risc_count()).filter_map(|index| Some((index, kind.risc(index)?))).collect()
     }
 
-    /// Lets the harts run by turns until none can.
-    fn take_turns(&mut self) {
+    /// Lets the harts run by turns; returns whether none has anything left to do.
+    fn take_turns(&mut self) -> bool {
         while let Some((index, until)) = self.next_turn() {
             self.take_turn(index, until);
         }
-        self.report_deadlock();
+        let mut states = self.machine.processors.iter().map(|risc| risc.state);
+        if states.any(|state| state == HartState::Running) {
+            return false;
+        }
+        if !matches!(self.progress.phase, Phase::Start | Phase::Done) {
+            self.report_deadlock();
+        }
+        true
     }
 
     /// The hart that is furthest behind, and until when it runs.
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
         let mut second = u64::MAX;
+        // What another tile answers must be there before a hart asks for it.
+        let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
         for (index, risc) in self.machine.processors.iter().enumerate() {
             if risc.state != HartState::Running {
                 continue;
@@ -174,17 +249,17 @@ impl Run<'_> {
                 }
             }
         }
-        let (index, first) = next?;
+        let (index, first) = next.filter(|(_, first)| *first < limit)?;
         let until =
             if second == u64::MAX { first + LONE_TURN_CYCLES } else { second + TURN_CYCLES };
-        Some((index, until.min(first + LONE_TURN_CYCLES)))
+        Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
     fn take_turn(&mut self, index: usize, until: u64) {
         let result = self.execute(index, until);
         match result {
             Ok(Pause::Cycle) => {}
-            Ok(Pause::Blocked { .. }) => self.wait_for_clock(index),
+            Ok(Pause::Blocked { .. }) => self.wait_for_device(index),
             Ok(Pause::Yielded) => self.follow_resets(index),
             Ok(Pause::Breakpoint | Pause::EnvironmentCall) => {
                 self.fail(index, FailureReason::Stopped);
@@ -195,40 +270,49 @@ impl Run<'_> {
             self.check_budget(index);
             self.park(index);
         }
-        if let Some(cycle) = self.machine.devices.signals.written_at.take() {
-            self.wake(cycle);
+        self.machine.follow_arrivals(&self.stage.tile);
+        if self.machine.set.is_some() {
+            // Harts may poll any word, not only the mailbox's.
+            self.wake(self.machine.processors[index].hart.cycle());
         }
     }
 
-    fn execute(&mut self, index: usize, until: u64) -> Result<Pause, Trap> {
-        let Machine { processors, devices, front, .. } = &mut *self.machine;
+    pub(super) fn execute(&mut self, index: usize, until: u64) -> Result<Pause, Trap> {
+        let Machine { processors, devices, clock_reads, front, .. } = &mut *self.machine;
         let risc = &mut processors[index];
         let local_ram = &mut risc.local_ram;
-        let mut bus = TileBus { stage: self.stage, devices, local_ram, risc_index: index };
+        let stage = &mut *self.stage;
+        let mut bus = TileBus { stage, devices, clock_reads, local_ram, risc_index: index };
         risc.hart.run_until(&mut bus, front, until)
     }
 
-    /// Lets a hart wait as long as a fault holds its read of the clock back.
-    fn wait_for_clock(&mut self, index: usize) {
+    /// Lets a hart wait as long as a fault holds its read of the clock back, or for a queue.
+    fn wait_for_device(&mut self, index: usize) {
         let hart = &mut self.machine.processors[index].hart;
-        let held_until = self.machine.devices.clock_held_until(index);
+        let held_until = self.machine.clock_reads.held_until(index);
         hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
     }
 
-    /// Starts the harts whose reset has just ended.
+    /// Stops the harts that are now held in reset, and starts those whose reset has ended.
     fn follow_resets(&mut self, writer: usize) {
         let cycle = self.machine.processors[writer].hart.cycle();
-        for (index, risc) in self.machine.processors.iter_mut().enumerate().skip(1) {
-            if risc.state == HartState::InReset && !self.machine.devices.is_in_reset(index) {
-                risc.hart.advance_to(cycle);
-                risc.hart.reset(self.machine.devices.reset_pc[index]);
-                risc.state = HartState::Running;
+        for (index, risc) in self.machine.processors.iter_mut().enumerate() {
+            let is_held = self.machine.devices.is_in_reset(index);
+            match risc.state {
+                HartState::InReset if !is_held => {
+                    risc.hart.advance_to(cycle);
+                    risc.hart.reset(self.machine.devices.reset_pc(index));
+                    risc.state = HartState::Running;
+                }
+                HartState::Failed => {}
+                _ if is_held => risc.state = HartState::InReset,
+                _ => {}
             }
         }
     }
 
     fn check_budget(&mut self, index: usize) {
-        if self.machine.processors[index].hart.cycle() >= self.budget_end {
+        if self.machine.processors[index].hart.cycle() >= self.progress.budget_end {
             let budget_cycles = self.stage.chip.cycle_budget;
             self.fail(index, FailureReason::CycleBudget { budget_cycles });
         }
@@ -236,97 +320,94 @@ impl Run<'_> {
 
     /// Puts a hart aside that waits for a byte.
     fn park(&mut self, index: usize) {
+        if self.machine.set.is_some() {
+            return self.park_if_polling(index);
+        }
         let risc = &mut self.machine.processors[index];
-        let Some(wait) = risc.firmware.symbol("__wait_for_byte") else { return };
-        let is_polling = risc.hart.pc().wrapping_sub(wait.address) < WAIT_LOOP_BYTES;
+        let Some(wait) = risc.firmware_symbol("__wait_for_byte") else { return };
+        let is_polling = risc.hart.pc().wrapping_sub(wait) < WAIT_LOOP_BYTES;
         if !is_polling || risc.state != HartState::Running {
             return;
         }
         let address = risc.hart.register(10);
         let value = (risc.hart.register(11) & 0xFF) as u8;
-        if byte(self.stage, address) != value {
+        if byte(&self.stage.tile, address) != value {
             risc.state = HartState::Waiting { address, value };
         }
     }
 
-    /// Lets harts go on whose byte has got its value.
-    fn wake(&mut self, cycle: u64) {
-        for risc in &mut self.machine.processors {
-            if let HartState::Waiting { address, value } = risc.state
-                && byte(self.stage, address) == value
-            {
-                risc.hart.advance_to(cycle);
-                risc.state = HartState::Running;
-            }
-        }
-    }
-
-    /// Lets late subordinates close their main zone, now that BRISC has pushed.
-    fn release_late(&mut self) {
-        let cycle = self.machine.processors[0].hart.cycle();
-        let mailbox = self.machine.devices.mailbox;
-        let states = self.machine.processors.iter().map(|risc| risc.state);
-        let offsets: Vec<u32> = states
-            .filter_map(|state| match state {
-                HartState::Waiting { address, .. } => Some(address - mailbox),
-                _ => None,
-            })
-            .filter(|offset| (mailbox::RELEASE..mailbox::PROGRAM_ID).contains(offset))
-            .collect();
-        for &offset in &offsets {
-            self.write_byte(offset, signal::GO, cycle);
-        }
-        self.wake(cycle);
-        self.take_turns();
-        for &offset in &offsets {
-            self.write_byte(offset, signal::DONE, cycle);
-        }
+    pub(super) fn wake(&mut self, cycle: u64) {
+        self.machine.wake(&self.stage.tile, cycle);
     }
 
     /// With every hart waiting, those of a launch that is over wait for the next one.
     fn report_deadlock(&mut self) {
-        let mailbox = self.machine.devices.mailbox;
-        let is_idle_wait = |address: u32| {
-            let offset = address - mailbox;
-            offset == mailbox::GO || (mailbox::RELEASE..mailbox::PROGRAM_ID).contains(&offset)
-        };
-        if !self.failures.is_empty() {
+        if self.machine.set.is_some() {
+            return self.report_unfinished();
+        }
+        let mailbox = self.machine.devices.mailbox.address;
+        let is_idle_wait = |address: u32| address - mailbox == mailbox::GO;
+        if !self.progress.failures.is_empty() {
             return;
         }
-        if let HartState::Waiting { address, .. } = self.machine.processors[0].state
-            && !is_idle_wait(address)
-        {
+        let leader = &self.machine.processors[0].state;
+        if !matches!(leader, HartState::Waiting { address, .. } if is_idle_wait(*address)) {
             self.fail(0, FailureReason::Deadlock);
         }
     }
 
     fn fail_by(&mut self, index: usize, trap: Trap) {
-        let reason = match self.machine.devices.noc_refusal.take() {
-            Some(reason) => FailureReason::Noc { reason },
+        let reason = match self.machine.devices.refusal.take() {
+            Some(reason) => FailureReason::Refused { reason, trap },
             None => FailureReason::Trap(trap),
         };
         self.fail(index, reason);
     }
 
-    fn fail(&mut self, index: usize, reason: FailureReason) {
+    pub(super) fn fail(&mut self, index: usize, reason: FailureReason) {
         let risc = &mut self.machine.processors[index];
         risc.state = HartState::Failed;
-        let pc = risc.hart.pc();
+        let (pc, chip_cycle) = (risc.hart.pc(), risc.hart.cycle());
+        let symbol = self.symbol_at(index, pc);
         let context = self.stage.context();
-        self.failures.push(ExecutionFailure {
+        self.progress.failures.push(ExecutionFailure {
             chip_id: context.chip_id,
             core: context.place.coord,
             risc: context.place.kind.risc(index).unwrap_or(context.risc),
             launch_index: context.launch_index,
-            chip_cycle: risc.hart.cycle(),
+            chip_cycle,
             pc,
-            symbol: risc.symbol_at(pc),
+            symbol,
             reason,
         });
     }
 
+    /// Returns true if this launch has failed.
+    pub(super) const fn has_failed(&self) -> bool {
+        !self.progress.failures.is_empty()
+    }
+
+    /// The function that an address lies in, of whatever a processor executes.
+    fn symbol_at(&self, index: usize, pc: u32) -> Option<String> {
+        let risc = self.stage.context().place.kind.risc(index)?;
+        let kernel = self.launch.program.kernel(risc);
+        let file = kernel.and_then(|kernel| kernel.object_file()?.image().ok());
+        let own = self.machine.processors[index].code;
+        let of_file = file.and_then(|image| symbol_at(&image, pc));
+        let of_own = || {
+            let RiscCode { firmware, kernels } = own?;
+            symbol_at(&kernels.program, pc).or_else(|| symbol_at(&firmware.program, pc))
+        };
+        let of_set = || {
+            let firmware: Image<'_> =
+                self.machine.set.as_ref()?.processors().get(index)?.image()?;
+            symbol_at(&firmware, pc)
+        };
+        of_file.or_else(of_own).or_else(of_set)
+    }
+
     fn write_byte(&mut self, offset: u32, value: u8, cycle: u64) {
-        let address = self.machine.devices.mailbox + offset;
+        let address = self.machine.devices.mailbox.address + offset;
         let shift = 8 * (address & 3);
         let word_address = u64::from(address & !3);
         let word = self.stage.tile.load(word_address);
@@ -346,18 +427,21 @@ impl Run<'_> {
         }
     }
 
-    /// What each RISC did that finished its part.
+    /// Returns the ground truth of each RISC that finished its part.
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
         let program = &self.launch.program;
-        if !program.runs_on(context.place.kind) {
+        // What other people's firmware records is not known.
+        if !program.runs_on(context.place.kind) || self.machine.set.is_some() {
             return Vec::new();
         }
-        let has_failed = |risc: Risc| self.failures.iter().any(|failure| failure.risc == risc);
+        let has_failed =
+            |risc: Risc| self.progress.failures.iter().any(|failure| failure.risc == risc);
         let mut launches = Vec::new();
         for (index, risc) in self.riscs() {
             let kernel = program.kernel(risc);
-            if has_failed(risc) || (index > 0 && kernel.is_none()) {
+            let is_foreign = kernel.is_some_and(|kernel| kernel.object_file().is_some());
+            if is_foreign || has_failed(risc) || (index > 0 && kernel.is_none()) {
                 continue;
             }
             context.risc = risc;
@@ -378,47 +462,6 @@ impl Run<'_> {
         let start = clock.value(signals.kernel_start[index]?);
         Some(KernelTimes { start, end: clock.value(signals.kernel_end[index]?) })
     }
-}
-
-/// The part of L1 where launches put what their kernels bring along.
-struct KernelData {
-    next: u32,
-    end: u32,
-}
-
-impl KernelData {
-    /// Behind all code, up to what lies there.
-    fn behind(devices: &Devices, l1: &L1) -> Self {
-        let next = devices.code.end.next_multiple_of(16);
-        let l1_end = u32::try_from(l1.size_bytes()).unwrap_or(u32::MAX);
-        let end = if devices.mailbox > next { devices.mailbox } else { l1_end };
-        Self { next, end }
-    }
-
-    /// Writes the data of one kernel; returns where it lies.
-    fn bring(
-        &mut self,
-        risc: Risc,
-        words: &[u32],
-        tile: &mut Tile,
-        cycle: u64,
-    ) -> Result<u32, String> {
-        let address = self.next;
-        let room_bytes = self.end - address;
-        let size_bytes = u32::try_from(words.len() * 4).ok().filter(|size| *size <= room_bytes);
-        let size_bytes = size_bytes.ok_or_else(|| {
-            format!("{risc} brings {} words of data, L1 has {room_bytes} bytes left", words.len())
-        })?;
-        self.next += size_bytes;
-        for (at, &word) in (u64::from(address)..).step_by(4).zip(words) {
-            tile.store(at, word, cycle);
-        }
-        Ok(if words.is_empty() { 0 } else { address })
-    }
-}
-
-fn byte(stage: &Stage, address: u32) -> u8 {
-    (stage.tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
 }
 
 /// Cycles before GO at which the core comes out of reset, if it has not yet.

@@ -8,7 +8,7 @@ use crate::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
     fault::{
-        AppliedFault, FaultEffect, Rule,
+        FaultEffect, Rule,
         rules::{LateSubordinate, Selection, TearClock},
     },
     kernel::{BrokenKernel, TwinKernel},
@@ -20,11 +20,11 @@ use crate::{
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
 };
-use host_reader::{
+use kernel_profiler::hosted::registered_zones;
+use reader::{
     ProfilerOptions, init_device_profiler,
     mesh::{Device, Mesh, Noc0Coord},
 };
-use kernel_profiler::hosted::registered_zones;
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
 
@@ -227,19 +227,34 @@ fn data_that_l1_has_no_room_for_is_refused() {
 
 #[test]
 fn late_subordinates_leave_what_native_ones_leave() {
-    let late = |risc| Selection::everywhere().risc(risc);
-    let rules: [Arc<dyn Rule>; 2] = [
-        Arc::new(LateSubordinate(late(Risc::Ncrisc))),
-        Arc::new(LateSubordinate(late(Risc::Trisc2))),
-    ];
-    compare_with(&on_all("steps"), &[], false, &rules);
-    let mut mesh = mesh(Arch::WormholeB0, KernelKind::Riscv, false);
-    rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
-    let at = cores(&mesh, CoreKind::Tensix, 2);
-    let program = Arc::new(on_all("empty"));
-    let truth = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at))]).truth();
-    let is_late = |fault: &&AppliedFault| matches!(fault.effect, FaultEffect::SubordinateLate);
-    assert_eq!(truth.faults.iter().filter(is_late).count(), 4, "two RISCs on two cores");
+    for cycles in [300, 5_000] {
+        let late = |risc| {
+            let selection = Selection::everywhere().risc(risc);
+            Arc::new(LateSubordinate { selection, cycles }) as Arc<dyn Rule>
+        };
+        let rules = [late(Risc::Ncrisc), late(Risc::Trisc2)];
+        compare_with(&on_all("steps"), &[], false, &rules);
+    }
+}
+
+#[test]
+fn runs_that_brisc_has_not_waited_for_are_counted() {
+    for kernels in [KernelKind::Native, KernelKind::Riscv] {
+        for (cycles, late_runs) in [(5_000, 0), (200_000, 1)] {
+            let mut mesh = mesh(Arch::WormholeB0, kernels, false);
+            let selection = Selection::everywhere().risc(Risc::Trisc2);
+            mesh.add_rule(LateSubordinate { selection, cycles });
+            let at = cores(&mesh, CoreKind::Tensix, 2);
+            let program = Arc::new(on_all("empty"));
+            let mesh = run(mesh, &[Launch::new(&program, 1).on(CoreSelection::At(at.clone()))]);
+            let faults = mesh.truth().faults;
+            let effect = FaultEffect::SubordinateLate { delay_cycles: cycles };
+            assert_eq!(faults.iter().filter(|fault| fault.effect == effect).count(), 2);
+            let tile = mesh.chip(0).unwrap().tile(at[0]).unwrap();
+            let control = [44, 45, 46, 47].map(|word| tile.load(tile.control_word_address(word)));
+            assert_eq!(control, [0, 0, 0, late_runs], "{kernels:?} {cycles}");
+        }
+    }
 }
 
 #[test]
@@ -415,7 +430,9 @@ fn a_store_outside_memory_is_named() {
 #[test]
 fn an_unmapped_register_is_named() {
     let (failure, _) = break_with("broken_load");
-    assert_eq!(trap_kind(&failure.reason), TrapKind::LoadOutside);
+    let kind = TrapKind::LoadUnsupported;
+    assert!(matches!(failure.reason, FailureReason::Refused { trap, .. } if trap.kind == kind));
+    assert!(failure.to_string().contains("wormhole_b0 has no register at"), "{failure}");
     assert!(failure.to_string().contains("0xffb12ffc"), "{failure}");
 }
 

@@ -18,9 +18,12 @@
 //!
 //! # Compatibility
 //! `brisc.cc`, `ncrisc.cc`, `trisc.cc`, `active_erisc.cc`, except that subordinates close
-//! their main zone before they say that they are done.
+//! their main zone before they say that they are done, unless a fault rule makes them late.
 
-use super::{port::RiscPort, stage};
+use super::{
+    port::RiscPort,
+    stage::{self, cost},
+};
 use crate::{
     arch::Arch,
     noc,
@@ -139,13 +142,13 @@ impl Pace {
     }
 }
 
-/// What the firmware did in a launch.
+/// Report of the firmware on a launch.
 pub(crate) struct LaunchReport {
     /// When the dispatcher was told that the core is done.
     pub(crate) done_cycle: u64,
     /// When every RISC of the core was idle again.
     pub(crate) free_cycle: u64,
-    /// Whether no kernel ran here.
+    /// True if no kernel ran here.
     pub(crate) is_idle: bool,
     pub(crate) launches: Vec<(Risc, LaunchTruth)>,
 }
@@ -178,7 +181,7 @@ struct Run<'a> {
     pace: Pace,
     go: Go,
     launches: Vec<(Risc, LaunchTruth)>,
-    /// Subordinates that have not closed their main zone yet.
+    /// Subordinates that close their main zone when BRISC waits no longer.
     late: Vec<(usize, OpenMain)>,
     done_cycle: u64,
 }
@@ -210,7 +213,7 @@ impl Run<'_> {
 
     fn lead_kernels(&mut self, riscs: &mut Riscs) {
         let is_enabled = self.launch.program.runs_on(riscs.kind);
-        device_validate_profiler!(is_enabled);
+        device_validate_profiler!(self.enables(riscs.kind));
         device_zone_set_counter!(self.launch.program_id);
         if !is_enabled {
             self.done_cycle = stage::with(|stage| stage.cycle_of(0));
@@ -236,14 +239,21 @@ impl Run<'_> {
                 continue;
             };
             stage::with(|stage| stage.wait_until(index, start_cycle));
-            riscs.on(index, |_| self.follow(risc));
-            all_done = all_done.max(stage::with(|stage| stage.cycle_of(index)));
+            all_done = all_done.max(riscs.on(index, |_| self.follow(risc)));
         }
         all_done
     }
 
-    /// The launch as a subordinate sees it.
-    fn follow(&mut self, risc: Risc) {
+    /// One bit per RISC that has a kernel in this launch.
+    fn enables(&self, kind: CoreKind) -> u32 {
+        let program = &self.launch.program;
+        let has_kernel =
+            |index: &usize| kind.risc(*index).is_some_and(|risc| program.kernel(risc).is_some());
+        (0..kind.risc_count()).filter(has_kernel).map(|index| 1 << index).sum()
+    }
+
+    /// The launch as a subordinate sees it; returns when it says that it is done.
+    fn follow(&mut self, risc: Risc) -> u64 {
         let zone = OpenMain::on(risc);
         let pace = self.pace;
         let (before, after) = match risc {
@@ -253,12 +263,24 @@ impl Run<'_> {
         self.go.work(before);
         self.run_kernel(risc);
         self.go.work(after);
-        if stage::with(|stage| stage.is_late(risc.index())) {
-            self.late.push((risc.index(), zone));
+        let index = risc.index();
+        match stage::with(|stage| stage.late_cycles(index)) {
+            0 => {
+                drop(zone);
+                stage::with(|stage| stage.cycle_of(index))
+            }
+            delay => {
+                let done = stage::with(|stage| stage.cycle_of(index));
+                stage::with(|stage| stage.advance(index, delay));
+                if delay > cost::PUBLICATION_PATIENCE {
+                    self.late.push((index, zone));
+                }
+                done
+            }
         }
     }
 
-    /// Lets late subordinates close their main zone, after BRISC has pushed.
+    /// Lets subordinates for which BRISC has not waited close their main zone.
     fn close_late(&mut self, riscs: &mut Riscs) {
         for (index, zone) in self.late.drain(..) {
             stage::with(|stage| stage.wait_until(index, stage.cycle_of(0)));

@@ -21,7 +21,7 @@ pub fn spin(cycles: u64) {
     stage::with(|stage| stage.spin(cycles));
 }
 
-/// What the wall clock of the tile shows now, read without cost.
+/// Returns the present value of the tile's wall clock, read without cost.
 ///
 /// # Panics
 /// Outside of a kernel.

@@ -1,22 +1,23 @@
-//! What the profiler's runtime stands on when it runs in the simulator.
+//! Port of the profiler's runtime in the simulator.
 
 use super::stage::{self, cost};
-use kernel_profiler::port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, word_at};
-use wire::CoreKind;
+use crate::arch::Arch;
+use kernel_profiler::port::{
+    Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters, word_at,
+};
+use wire::{CoreKind, control::ControlLayout};
 
 /// One RISC of whatever tile is on the stage of its thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RiscPort {
     risc_index: usize,
     kind: CoreKind,
-    /// The bank of the pushes under way.
-    bank: u32,
 }
 
 impl RiscPort {
     /// The RISC with this index on a core of a kind.
     pub(crate) const fn new(kind: CoreKind, risc_index: usize) -> Self {
-        Self { risc_index, kind, bank: 0 }
+        Self { risc_index, kind }
     }
 }
 
@@ -28,10 +29,18 @@ impl Clock for RiscPort {
 }
 
 impl Memory for RiscPort {
+    /// Subordinates run before BRISC does, so that it sees what they publish early; it then waits
+    /// until they would have.
     fn control(&mut self, index: usize) -> u32 {
         stage::with(|stage| {
             let address = stage.tile.control_word_address(index);
-            stage.load(self.risc_index, address)
+            let word = stage.load(self.risc_index, address);
+            let publisher = index.wrapping_sub(ControlLayout::WORDS64.device_end);
+            if word != 0 && self.risc_index == 0 && (1..self.kind.risc_count()).contains(&publisher)
+            {
+                stage.wait_until(0, stage.cycle_of(publisher));
+            }
+            word
         })
     }
 
@@ -63,30 +72,32 @@ impl Noc for RiscPort {
         false
     }
 
-    fn begin_pushes(&mut self, bank: u32) {
-        self.bank = bank;
+    fn begin_pushes(&mut self, bank: u32) -> Pushes {
         stage::with(|stage| stage.advance(self.risc_index, cost::BEGIN_PUSHES));
+        Pushes(bank)
     }
 
-    fn push(&mut self, place: u32, word_count: u32, address: u32) {
+    fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool {
+        let Pushes(bank) = pushes;
         stage::with(|stage| {
             let source = match word_at(place) {
                 (Some(risc_index), index) => stage.tile.vector_word_address(risc_index, index),
                 (None, index) => stage.tile.control_word_address(index),
             };
-            stage.push(self.risc_index, source, word_count, self.bank, u64::from(address));
+            stage.push(self.risc_index, source, word_count, bank, u64::from(address));
         });
+        true
     }
 
-    fn wait_for_pushes(&mut self) {
-        stage::with(|stage| stage.wait_for_pushes(self.risc_index));
+    fn wait_for_pushes(&mut self, _: Pushes, _: u32) -> bool {
+        stage::with(|stage| stage.wait_for_pushes(self.risc_index))
     }
 
-    fn save_command_buffer(&mut self) {
+    fn save_command_buffer(&mut self, _: &mut SavedRegisters) {
         stage::with(|stage| stage.advance(self.risc_index, cost::COPY_COMMAND_BUFFER));
     }
 
-    fn restore_command_buffer(&mut self) {
+    fn restore_command_buffer(&mut self, _: &SavedRegisters) {
         stage::with(|stage| stage.advance(self.risc_index, cost::COPY_COMMAND_BUFFER));
     }
 }
@@ -104,8 +115,8 @@ impl Port for RiscPort {
         stage::with(|stage| stage.chip.sums_enabled)
     }
 
-    fn default_lane_words(&self) -> u32 {
-        stage::with(|stage| stage.chip.lane_words)
+    fn empties_both_words(&self) -> bool {
+        stage::with(|stage| stage.chip.arch == Arch::Blackhole)
     }
 
     fn bank_count(&self) -> u32 {

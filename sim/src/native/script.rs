@@ -99,7 +99,7 @@ pub struct ScriptShape {
     pub step_max: u64,
     /// Most zones that are open at once.
     pub depth_max: u64,
-    /// Whether the script pushes now and then.
+    /// True if the script has pushes.
     pub has_pushes: bool,
 }
 

@@ -4,15 +4,15 @@
 //! a launch while the tile itself is handed from thread to thread.
 
 use crate::{
-    chip::facts::ChipFacts,
+    arch::TileCoord,
+    chip::{facts::ChipFacts, traffic::Message},
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
-    machine::WriteCommand,
     noc,
     program::KernelContext,
     tile::Tile,
 };
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 use wire::{Cycles, risc::RISCS_PER_CORE};
 
 thread_local! {
@@ -45,6 +45,10 @@ pub(crate) struct Stage {
     /// Writes to DRAM that this launch issued.
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
+    /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
+    pub(crate) outgoing: Vec<Message>,
+    /// When a request last reached each tile: those of one tile never overtake each other.
+    pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
     context: KernelContext,
     /// The fault that holds the clock read of each hart back.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
@@ -78,6 +82,11 @@ pub(crate) mod cost {
     pub(crate) const PUSH: u64 = 16;
     /// A load of a NoC status register.
     pub(crate) const STATUS_READ: u64 = 7;
+    /// For how long BRISC waits for the run of a RISC that is late.
+    pub(crate) const PUBLICATION_PATIENCE: u64 =
+        L1_LOAD * kernel_profiler::flush::PUBLICATION_POLLS as u64;
+    /// For how long a RISC waits for acknowledgements: 2^18 looks at them.
+    pub(crate) const PUSH_PATIENCE: u64 = STATUS_READ << 18;
 }
 
 impl Stage {
@@ -95,6 +104,8 @@ impl Stage {
             rules,
             landings: Vec::new(),
             faults: Vec::new(),
+            outgoing: Vec::new(),
+            last_arrival: BTreeMap::new(),
             context,
             held_clock: Default::default(),
             riscs: [risc; RISCS_PER_CORE],
@@ -202,16 +213,17 @@ impl Stage {
         }
     }
 
-    /// Issues a write at a cycle; returns when its acknowledgement arrives.
+    /// Issues a write to DRAM over a NoC at a cycle; returns when its acknowledgement arrives.
     pub(crate) fn push_at(
         &mut self,
         risc_index: usize,
         chip_cycle: u64,
-        write: WriteCommand,
+        noc: usize,
+        (source, word_count): (u64, u32),
+        to: (u32, u64),
     ) -> u64 {
         self.riscs[risc_index].chip_cycle = chip_cycle;
-        let WriteCommand { source, word_count, bank, address } = write;
-        self.transfer(risc_index, u64::from(source), word_count, (bank, address));
+        self.transfer(risc_index, noc, (source, word_count), to);
         self.riscs[risc_index].acknowledged_at
     }
 
@@ -225,14 +237,14 @@ impl Stage {
         address: u64,
     ) {
         self.advance(risc_index, cost::PUSH);
-        self.transfer(risc_index, source, word_count, (bank, address));
+        self.transfer(risc_index, 0, (source, word_count), (bank, address));
     }
 
     fn transfer(
         &mut self,
         risc_index: usize,
-        source: u64,
-        word_count: u32,
+        noc: usize,
+        (source, word_count): (u64, u32),
         (bank, address): (u32, u64),
     ) {
         let words: Vec<u32> =
@@ -241,7 +253,7 @@ impl Stage {
         let landing = Landing { chip_cycle: issued_at, bank, address, words };
         match self.chip.arch.facts().bank_tile(bank) {
             Some(_) if self.chip.bank_holds(address, landing.words.len()) => {
-                self.send(risc_index, landing);
+                self.send(risc_index, noc, landing);
             }
             _ => self.misdirect(risc_index, &landing),
         }
@@ -254,14 +266,14 @@ impl Stage {
         self.log(Arc::from(BY_CHANCE), risc_index, chip_cycle, effect);
     }
 
-    fn send(&mut self, risc_index: usize, mut landing: Landing) {
+    fn send(&mut self, risc_index: usize, noc: usize, mut landing: Landing) {
         let (fate, rule) = self.fate(risc_index, &landing);
         let to = self.chip.arch.facts().bank_tile(landing.bank).unwrap_or(self.context.place.coord);
         let latency = noc::write_latency(
             self.chip.arch.facts(),
-            self.context.place.coord,
-            to,
-            landing.words.len(),
+            noc,
+            (self.context.place.coord, to),
+            4 * landing.words.len() as u64,
             &mut self.tile.noc_random,
         );
         let last = &mut self.tile.last_landing[landing.bank as usize];
@@ -318,26 +330,26 @@ impl Stage {
         }
     }
 
-    /// Waits until DRAM has acknowledged every write of a RISC.
-    pub(crate) fn wait_for_pushes(&mut self, risc_index: usize) {
+    /// Waits until DRAM has acknowledged every write of a RISC; says whether it has in time.
+    pub(crate) fn wait_for_pushes(&mut self, risc_index: usize) -> bool {
         let acknowledged_at = self.riscs[risc_index].acknowledged_at;
-        self.wait_until(risc_index, acknowledged_at);
+        let given_up_at = self.cycle_of(risc_index) + cost::PUSH_PATIENCE;
+        self.wait_until(risc_index, acknowledged_at.min(given_up_at));
         self.advance(risc_index, cost::STATUS_READ);
+        acknowledged_at <= given_up_at
     }
 
-    /// Whether a rule makes this subordinate late.
-    pub(crate) fn is_late(&mut self, risc_index: usize) -> bool {
+    /// For how many cycles a rule makes this subordinate late, 0 if none does.
+    pub(crate) fn late_cycles(&mut self, risc_index: usize) -> u64 {
         if self.rules.is_empty() {
-            return false;
+            return 0;
         }
         let site = self.site(risc_index);
         let rule = self.rules.late_subordinate(&site, &mut self.tile.fault_random);
         let cycle = self.cycle_of(risc_index);
-        let is_late = rule.is_some();
-        if let Some(rule) = rule {
-            self.log(rule, risc_index, cycle, FaultEffect::SubordinateLate);
-        }
-        is_late
+        let Some((delay_cycles, rule)) = rule else { return 0 };
+        self.log(rule, risc_index, cycle, FaultEffect::SubordinateLate { delay_cycles });
+        delay_cycles
     }
 
     fn site(&self, risc_index: usize) -> Site {
@@ -359,14 +371,14 @@ impl Stage {
     }
 }
 
-/// What the log names where no rule had a hand in it.
+/// Name in the fault log of an effect that no rule caused.
 pub(crate) const BY_CHANCE: &str = "by-chance";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        arch::{Arch, floorplan::Floorplan},
+        arch::{Arch, floorplan::Floorplan, translation::Translation},
         fault::rules::{DelayWrite, Selection},
         machine::KernelKind,
     };
@@ -383,8 +395,11 @@ mod tests {
             lane_words: 12_000,
             region_bytes: 1_920_000,
             kernels: KernelKind::Native,
+            firmware: None,
             cycle_budget: 0,
             seed,
+            translation: Translation::new(arch, &[]),
+            plan: Arc::new(plan),
         };
         let context = KernelContext {
             chip_id: 0,

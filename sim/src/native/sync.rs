@@ -81,7 +81,7 @@ impl Kernel for SyncKernel {
 /// Index of the control word that the host writes its time to.
 pub(crate) const MAILBOX: usize = ControlLayout::WORDS64.fw_reset_low;
 
-/// What the host wrote to the mailbox of a tile, and when.
+/// A word that the host wrote to the mailbox of a tile, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostStore {
     /// Cycle of the chip.
@@ -151,7 +151,7 @@ mod tests {
         mesh::SimulatedMesh,
         program::{CoreSelection, Launch},
     };
-    use host_reader::{
+    use reader::{
         ProfilerOptions, init_device_profiler,
         mesh::{CoreDescription, Device, Mesh},
     };

@@ -9,12 +9,13 @@ pub use emission::Emission;
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
+    kernel::file::KernelFile,
     random::Stream,
 };
 use std::sync::Arc;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// What a kernel knows about where and as what it runs.
+/// Context of a kernel: the core, RISC and launch that it runs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelContext {
     /// Number of the chip in its mesh.
@@ -29,7 +30,7 @@ pub struct KernelContext {
     pub program_id: u32,
     /// Runtime arguments of the launch.
     pub args: Arc<[u32]>,
-    /// Whether sum zones are recorded.
+    /// True if sum zones are recorded.
     pub sums_enabled: bool,
     /// Seed of the simulation.
     pub seed: u64,
@@ -80,7 +81,13 @@ pub trait Kernel: Send + Sync {
         None
     }
 
-    /// Whether it exists as object code alone; [`Kernel::run`] must then not be called.
+    /// The file of object code that it is, if somebody else has linked it. What it records is
+    /// then in no [`crate::truth::Truth`].
+    fn object_file(&self) -> Option<&KernelFile> {
+        None
+    }
+
+    /// Returns true if it exists as object code alone; [`Kernel::run`] must then not be called.
     fn is_object_code_only(&self) -> bool {
         false
     }
@@ -168,7 +175,7 @@ impl Program {
         riscs.fold(self, |program, risc| program.with_kernel(risc, Arc::clone(kernel)))
     }
 
-    /// What the program is called.
+    /// Returns the program's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -190,21 +197,27 @@ impl Program {
         kernels.map(|kernel| kernel.awaited_host_stores()).max().unwrap_or(0)
     }
 
-    /// Whether every kernel exists as object code as well.
+    /// Returns true if every kernel exists as object code as well.
     #[must_use]
     pub fn runs_as_object_code(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.all(|kernel| kernel.object_name().is_some())
+        kernels.all(|kernel| kernel.object_name().is_some() || kernel.object_file().is_some())
     }
 
-    /// Whether every kernel exists as a native function as well.
+    /// Returns true if every kernel exists as a native function as well.
     #[must_use]
     pub fn runs_natively(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.all(|kernel| !kernel.is_object_code_only())
     }
 
-    /// Whether any processor of a core of this kind has a kernel.
+    /// Texts of the zones of its kernels that are files.
+    pub(crate) fn file_zone_texts(&self) -> Vec<String> {
+        let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
+        kernels.filter_map(|kernel| kernel.object_file()).flat_map(KernelFile::zone_texts).collect()
+    }
+
+    /// Returns true if any processor of a core of this kind has a kernel.
     #[must_use]
     pub fn runs_on(&self, kind: CoreKind) -> bool {
         let mut riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
@@ -235,7 +248,7 @@ pub enum CoreSelection {
 }
 
 impl CoreSelection {
-    /// Whether the core takes part.
+    /// Returns true if the core takes part.
     #[must_use]
     pub fn includes(&self, place: &CorePlace) -> bool {
         match self {
@@ -250,13 +263,13 @@ impl CoreSelection {
 /// One run of a program on one chip.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What runs.
+    /// The program.
     pub program: Arc<Program>,
     /// Base id of the program, as reports number it; 0 means "no program".
     pub program_id: u32,
     /// Where.
     pub cores: CoreSelection,
-    /// Whether a trace replay begins with this launch.
+    /// True if a trace replay begins with this launch.
     pub begins_trace_replay: bool,
     /// Runtime arguments.
     pub args: Arc<[u32]>,

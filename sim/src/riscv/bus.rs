@@ -1,5 +1,4 @@
-//! What a hart sees of the world: plain memory, mapped registers, and the kind of region behind an
-//! address.
+//! The bus of a hart: plain memory, mapped registers, and the kind of region behind an address.
 //!
 //! The tile model implements [`Bus`]; nothing here holds state. Plain memory is handed out as byte
 //! slices so that the interpreter reads and writes it without a call per access; everything else
@@ -97,6 +96,11 @@ pub trait Bus {
         &[]
     }
 
+    /// Returns true if this hart has the extensions Zba and Zbb.
+    fn has_bit_manipulation(&self) -> bool {
+        false
+    }
+
     /// The kind of region behind an address outside L1 and the private RAM, or `None` if no
     /// region answers there.
     fn region(&self, address: u32) -> Option<Region>;
@@ -125,9 +129,64 @@ pub trait Bus {
         value: u32,
         cycle: u64,
     ) -> Result<Flow, Refusal>;
+
+    /// Reads and, if the access says so, changes a control and status register.
+    ///
+    /// # Errors
+    /// A refusal makes the instruction illegal, which it is everywhere unless the tile says
+    /// otherwise.
+    fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
+        let _ = (access, cycle);
+        Err(Refusal::Unsupported)
+    }
 }
 
-/// What the hart does after a store that a device accepted.
+/// An access to a control and status register.
+///
+/// ```
+/// use sim::riscv::{ControlStatus, ControlStatusChange};
+/// let set = ControlStatus { number: 0x7C0, change: ControlStatusChange::Set, operand: 0x18 };
+/// assert_eq!(set.changed(0x40001), Some(0x40019));
+/// let read = ControlStatus { change: ControlStatusChange::Nothing, ..set };
+/// assert_eq!(read.changed(0x40001), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ControlStatus {
+    /// Number of the register.
+    pub number: u32,
+    /// How it changes.
+    pub change: ControlStatusChange,
+    /// Operand of the change.
+    pub operand: u32,
+}
+
+/// How an access changes a control and status register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ControlStatusChange {
+    /// Not at all.
+    Nothing,
+    /// The operand takes its place.
+    Write,
+    /// Bits of the operand are set.
+    Set,
+    /// Bits of the operand are cleared.
+    Clear,
+}
+
+impl ControlStatus {
+    /// Returns the register's new value, `None` if it does not change.
+    #[must_use]
+    pub const fn changed(self, value: u32) -> Option<u32> {
+        match self.change {
+            ControlStatusChange::Nothing => None,
+            ControlStatusChange::Write => Some(self.operand),
+            ControlStatusChange::Set => Some(value | self.operand),
+            ControlStatusChange::Clear => Some(value & !self.operand),
+        }
+    }
+}
+
+/// Continuation of a hart after a store that a device accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Goes on.
@@ -195,8 +254,7 @@ impl Region {
 
     /// The region of an address in a Tensix tile outside L1 and the private RAM.
     ///
-    /// Whether the RISC at hand may use the region, and whether a register is there, is for the
-    /// tile model to say.
+    /// The tile model decides if the RISC at hand may use the region and if a register is there.
     ///
     /// # Compatibility
     /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.

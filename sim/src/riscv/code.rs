@@ -4,7 +4,7 @@
 //! tile's [`CodeWatch`] reports that decoded code was overwritten.
 
 use super::bus::{Bus, INSTRUCTION_RAM_BASE};
-use super::decode::{Code, Op, decode};
+use super::decode::{Code, Op, decode, decode_bits};
 use super::front::CodeWatch;
 use super::trap::TrapKind;
 
@@ -85,6 +85,9 @@ impl CodeCache {
                 break;
             }
             *op = decode(word, at);
+            if op.code == Code::Illegal && bus.has_bit_manipulation() {
+                *op = decode_bits(word).unwrap_or(*op);
+            }
             watch.cover(at);
             if op.ends_run() {
                 return Ok(());

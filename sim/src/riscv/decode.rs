@@ -3,7 +3,9 @@
 //! Decoding happens once per word and place; what depends on the place (branch targets, `auipc`)
 //! is computed here. Executing and timing are not this module's job.
 
-/// What an [`Op`] does. `Undecoded` must be the all-zero value: a fresh line consists of it.
+use super::bits;
+
+/// Operation of an [`Op`]. `Undecoded` must be the all-zero value: a fresh line consists of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub(super) enum Code {
@@ -57,6 +59,12 @@ pub(super) enum Code {
     Fence,
     EnvironmentCall,
     Breakpoint,
+    /// The immediate is the instruction word.
+    ControlStatus,
+    /// The immediate is the Tensix instruction.
+    PushTensix,
+    /// An instruction of Zba or Zbb; the immediate is the instruction word.
+    Bits,
 }
 
 /// One decoded instruction, eight bytes.
@@ -77,7 +85,7 @@ pub(super) struct Op {
 const _: () = assert!(size_of::<Op>() == 8);
 
 impl Op {
-    /// Whether straight-line execution cannot pass this instruction.
+    /// Returns true if straight-line execution cannot pass this instruction.
     pub(super) fn ends_run(self) -> bool {
         matches!(
             self.code,
@@ -100,6 +108,9 @@ pub(super) const SLOT_COUNT: usize = 256;
 /// Decodes the word at `pc`; total, what RV32IM does not define is [`Code::Illegal`].
 pub(super) fn decode(word: u32, pc: u32) -> Op {
     let funct3 = word >> 12 & 7;
+    if word & 3 != 3 {
+        return push_tensix(word);
+    }
     match word & 0x7F {
         0x37 => writes(Code::Constant, word, word & 0xFFFF_F000),
         0x17 => writes(Code::Constant, word, pc.wrapping_add(word & 0xFFFF_F000)),
@@ -113,8 +124,34 @@ pub(super) fn decode(word: u32, pc: u32) -> Op {
         0x0F if funct3 == 0 => plain(Code::Fence),
         0x73 if word == 0x0000_0073 => plain(Code::EnvironmentCall),
         0x73 if word == 0x0010_0073 => plain(Code::Breakpoint),
+        0x73 if funct3 & 3 != 0 => control_status(word),
         _ => plain(Code::Illegal),
     }
+}
+
+/// Decodes a word of Zba or Zbb; `None` if it is none.
+pub(super) fn decode_bits(word: u32) -> Option<Op> {
+    bits::result(word, 0, 0)?;
+    Some(Op { rs1: field(word, 15), rs2: field(word, 20), ..writes(Code::Bits, word, word) })
+}
+
+/// `.ttinsn`: a Tensix instruction, rotated to the left by two bits. None begins with a byte 0.
+///
+/// # Compatibility
+/// tt-isa-documentation, `TensixTile/BabyRISCV/PushTensixInstruction.md`.
+fn push_tensix(word: u32) -> Op {
+    let instruction = word.rotate_right(2);
+    match instruction >> 24 {
+        0 => plain(Code::Illegal),
+        _ => Op { immediate: instruction, ..plain(Code::PushTensix) },
+    }
+}
+
+/// An access to a control and status register; the forms with an immediate read no register.
+fn control_status(word: u32) -> Op {
+    let has_register = word >> 14 & 1 == 0;
+    let rs1 = if has_register { field(word, 15) } else { 0 };
+    Op { rs1, ..writes(Code::ControlStatus, word, word) }
 }
 
 const ILL: Code = Code::Illegal;
@@ -297,11 +334,30 @@ mod tests {
     }
 
     #[test]
+    fn tensix_instructions_and_control_registers_are_told_apart() {
+        let op = decode(0x0800_0000, 0);
+        assert_eq!((op.code, op.immediate), (Code::PushTensix, 0x0200_0000));
+        // csrrs a0, 0x7c0, a1 and csrrwi zero, 0x7c0, 3
+        let op = decode(0x7C05_A573, 0);
+        assert_eq!((op.code, op.rd, op.rs1), (Code::ControlStatus, 10, 11));
+        let op = decode(0x7C01_D073, 0);
+        assert_eq!((op.code, op.rd, op.rs1), (Code::ControlStatus, SINK, 0));
+    }
+
+    #[test]
     fn what_the_base_set_and_m_do_not_define_is_illegal() {
-        // Zero, all ones, compressed, fence.i, csrrw, lr.w, sll with a wrong funct7, zba's sh1add.
-        for word in
-            [0, u32::MAX, 0x4501, 0x0000_100F, 0x3000_1073, 0x1005_22AF, 0x4000_1033, 0x2020_A033]
-        {
+        // Zero, all ones, Tensix instruction 0, fence.i, mret, lr.w, sll with a wrong funct7, zba's
+        // sh1add.
+        for word in [
+            0,
+            u32::MAX,
+            0x0000_0404,
+            0x0000_100F,
+            0x3020_0073,
+            0x1005_22AF,
+            0x4000_1033,
+            0x2020_A033,
+        ] {
             assert_eq!(decode(word, 0).code, Code::Illegal, "{word:#010x}");
         }
     }

@@ -157,7 +157,7 @@ impl Memory for Oracle {
     }
 }
 
-/// What must be equal in the end.
+/// Final state, which must be equal.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     registers: Vec<u32>,

@@ -7,7 +7,10 @@
 
 use std::hint::cold_path;
 
-use super::bus::{Bus, Flow, LOCAL_RAM_BASE, Refusal, Region, Width};
+use super::bits;
+use super::bus::{
+    Bus, ControlStatus, ControlStatusChange, Flow, LOCAL_RAM_BASE, Refusal, Region, Width,
+};
 use super::code::{CodeCache, LINE_BYTE_COUNT, Line, fetch};
 use super::decode::{Code, Op, SLOT_COUNT};
 use super::front::{L1Front, L1Port};
@@ -26,7 +29,7 @@ pub(super) struct Core {
     pub(super) counters: Counters,
 }
 
-/// What a run touches besides the hart itself.
+/// Surroundings of a hart that a run uses.
 pub(super) struct Surroundings<'a, B, T> {
     pub(super) bus: &'a mut B,
     pub(super) front: &'a mut L1Front,
@@ -254,6 +257,9 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             Code::Jump => self.jump(op, pc),
             Code::JumpRegister => self.jump_register(op, pc, a.wrapping_add(i) & !1),
             Code::Fence => self.write(op, pc, 0),
+            Code::ControlStatus => self.control_status(op, pc, a),
+            Code::PushTensix => self.push_tensix(op, pc),
+            Code::Bits => self.manipulate_bits(op, pc, (a, b)),
             Code::EnvironmentCall => self.end(pc, Reason::Pause(Pause::EnvironmentCall)),
             Code::Breakpoint => self.end(pc, Reason::Pause(Pause::Breakpoint)),
             Code::Undecoded => self.end(pc, Reason::Undecoded),
@@ -423,6 +429,45 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         }
     }
 
+    #[inline(never)]
+    fn manipulate_bits(&mut self, op: &Op, pc: u32, (a, b): (u32, u32)) -> u32 {
+        self.write(op, pc, bits::result(op.immediate, a, b).unwrap_or(0))
+    }
+
+    #[inline(never)]
+    fn control_status(&mut self, op: &Op, pc: u32, register: u32) -> u32 {
+        let word = op.immediate;
+        let field = word >> 15 & 0x1F;
+        let operand = if word >> 14 & 1 == 0 { register } else { field };
+        let change = match word >> 12 & 3 {
+            1 => ControlStatusChange::Write,
+            _ if field == 0 => ControlStatusChange::Nothing,
+            2 => ControlStatusChange::Set,
+            _ => ControlStatusChange::Clear,
+        };
+        let access = ControlStatus { number: word >> 20, change, operand };
+        let now = M::now(&self.beat);
+        match self.outside.around.bus.control_status(access, now) {
+            Ok(value) => self.write(op, pc, value),
+            Err(_) => self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc)),
+        }
+    }
+
+    #[inline(never)]
+    fn push_tensix(&mut self, op: &Op, pc: u32) -> u32 {
+        if self.outside.around.bus.region(PUSH_TENSIX).is_none() {
+            return self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc));
+        }
+        let mut beat = self.beat;
+        let request = (PUSH_TENSIX, Width::Word, op.immediate);
+        let result = self.outside.store(self.meter, &mut beat, op, request);
+        self.beat = beat;
+        match result {
+            Ok(_) => pc.wrapping_add(4),
+            Err(reason) => self.end(pc, reason),
+        }
+    }
+
     #[inline(always)]
     fn misaligned_jump(&mut self, pc: u32, target: u32) -> u32 {
         self.end(pc, Reason::Trap(TrapKind::FetchMisaligned, target))
@@ -435,7 +480,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         STOP
     }
 
-    /// Whether the instruction that ended the run, if any, was executed.
+    /// Returns true if the instruction that ended the run, if any, was executed.
     #[inline(always)]
     fn has_completed(&self) -> bool {
         matches!(self.stop, Some(Stop { reason: Reason::Line | Reason::Pause(Pause::Yielded), .. }))
@@ -448,6 +493,9 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         around.trace.record(pc, instruction, self.meter.started(&self.beat));
     }
 }
+
+/// Where a RISC pushes Tensix instructions.
+const PUSH_TENSIX: u32 = 0xFFE4_0000;
 
 #[inline(always)]
 fn local(address: u32) -> usize {

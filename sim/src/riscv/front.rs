@@ -1,4 +1,4 @@
-//! What the five RISCs of a tile share in front of L1: access ports and the watch on decoded code.
+//! Shared front of L1 of a tile's five RISCs: access ports and the watch on decoded code.
 
 use std::ops::Range;
 
@@ -75,7 +75,7 @@ impl CodeWatch {
         }
     }
 
-    /// Whether a store to L1 hit decoded code; if so, the epoch has changed.
+    /// Returns true if a store to L1 hit decoded code; if so, the epoch has changed.
     #[inline(always)]
     pub(super) fn stored(&mut self, address: u32) -> bool {
         self.l1.spans(address) && self.strike(address)

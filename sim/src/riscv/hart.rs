@@ -52,7 +52,7 @@ pub struct Hart {
     clock: Clock,
 }
 
-/// What a hart has done since it was made or its counters were last cleared.
+/// Counters of a hart since it was made or they were last cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Instructions executed; one that traps or ends a run is not.
@@ -185,7 +185,7 @@ impl Hart {
         *self = fresh;
     }
 
-    /// What the hart has done so far.
+    /// Returns the hart's counters.
     pub fn counters(&self) -> Counters {
         self.core.counters
     }

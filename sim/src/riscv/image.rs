@@ -33,7 +33,7 @@ pub struct Image<'file> {
 pub struct Segment<'file> {
     /// First address.
     pub address: u32,
-    /// What memory holds from there on.
+    /// Bytes from that address on.
     pub bytes: &'file [u8],
     /// Zero bytes that follow.
     pub zero_byte_count: u32,
@@ -57,7 +57,7 @@ pub enum ImageError {
     /// The headers do not describe a 32-bit little-endian ELF file.
     #[error("expected a 32-bit little-endian ELF file: {reason}")]
     NotElf {
-        /// What the parser found.
+        /// The parser's message.
         reason: String,
     },
     /// The file is for another processor.
@@ -73,7 +73,7 @@ pub enum ImageError {
         index: usize,
         /// Address that the file gives it.
         address: u64,
-        /// What is wrong.
+        /// The error, as a sentence.
         reason: String,
     },
     /// A segment is for memory that the bus does not have.
@@ -119,7 +119,7 @@ impl<'file> Image<'file> {
         self.entry
     }
 
-    /// What to load, in the order of the file.
+    /// Returns the segments to load, in the order of the file.
     pub fn segments(&self) -> &[Segment<'file>] {
         &self.segments
     }

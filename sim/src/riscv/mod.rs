@@ -24,11 +24,13 @@
 //! # Compatibility
 //!
 //! RV32IM as in tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
-//! `fence` does nothing, as on Wormhole; `fence.i`, CSRs, atomics, Zba, Zbb and `.ttinsn` trap as
-//! illegal.
+//! `fence` does nothing, as on Wormhole. `.ttinsn` is a store to where Tensix instructions are pushed,
+//! CSRs are the bus's matter; both are illegal where the bus has neither. Zba and
+//! Zbb are there where the bus says so. `fence.i` and atomics trap as illegal.
 
 #[cfg(test)]
-mod asm;
+pub(crate) mod asm;
+mod bits;
 mod bus;
 mod code;
 mod decode;
@@ -44,7 +46,10 @@ mod timing;
 mod trace;
 mod trap;
 
-pub use bus::{Bus, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal, Region, Width};
+pub use bus::{
+    Bus, ControlStatus, ControlStatusChange, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal,
+    Region, Width,
+};
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};

@@ -196,7 +196,7 @@ fn every_wrong_access_traps_with_its_address_and_pc() {
         (at(0xFFC0_0000, asm::lw(A0, T0, 0)), TrapKind::LoadOutside, 0xFFC0_0000),
         (at(CLOCK_LOW, asm::lbu(A0, T0, 0)), TrapKind::LoadUnsupported, CLOCK_LOW),
         (at(0x106, asm::jalr(RA, T0, 0)), TrapKind::FetchMisaligned, 0x106),
-        (at(0, 0x0000_4501), TrapKind::IllegalInstruction, 8),
+        (at(0, 0x0000_0404), TrapKind::IllegalInstruction, 8),
     ];
     for (words, kind, address) in cases {
         let expected = Trap { kind, pc: 8, address, instruction: words[2] };

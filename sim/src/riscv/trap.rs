@@ -26,7 +26,7 @@ pub enum Pause {
 /// an undefined instruction for another. A simulator that did the same would hide the bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trap {
-    /// What is wrong.
+    /// Kind of the trap.
     pub kind: TrapKind,
     /// Address of the instruction; the hart still stands there.
     pub pc: u32,
@@ -36,7 +36,7 @@ pub struct Trap {
     pub instruction: u32,
 }
 
-/// What is wrong with a trapping instruction.
+/// Kinds of traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrapKind {
     /// Not an instruction of RV32IM; this includes `.ttinsn`.

@@ -53,7 +53,7 @@ impl Journal {
         first.map(|entry| entry.before = value).is_some()
     }
 
-    /// Whether everything that was stored has been seen.
+    /// Returns true if every store has been seen.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -29,7 +29,7 @@ impl L1 {
         self.size_bytes
     }
 
-    /// Whether `word_count` words from `address` lie inside.
+    /// Returns true if `word_count` words from `address` lie inside.
     #[must_use]
     pub fn contains(&self, address: u64, word_count: usize) -> bool {
         let bytes = (word_count as u64).saturating_mul(4);

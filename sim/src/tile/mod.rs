@@ -29,9 +29,9 @@ pub struct Tile {
     pub journal: Journal,
     /// Times that the host wrote for a synchronisation kernel, until one takes them.
     pub host_stores: Vec<HostStore>,
-    /// What the NoC adds to the latency of this tile's writes.
+    /// Random stream of the latency that the NoC adds to this tile's writes.
     pub noc_random: Stream,
-    /// What fault rules draw for this tile.
+    /// Random stream of the fault rules of this tile.
     pub fault_random: Stream,
     /// When this tile's latest write reached each DRAM bank: writes of one tile to one
     /// bank never overtake each other.
@@ -61,6 +61,13 @@ impl Tile {
         }
     }
 
+    /// The same tile with a firmware that has the profiler's block elsewhere.
+    #[must_use]
+    pub const fn with_control_address(mut self, control_address: u64) -> Self {
+        self.control_address = control_address;
+        self
+    }
+
     /// L1 byte address of a word of the control vector.
     #[must_use]
     pub const fn control_word_address(&self, index: usize) -> u64 {
@@ -74,21 +81,21 @@ impl Tile {
         first + (risc_index * VECTOR_BYTES + 4 * index) as u64
     }
 
-    /// What a RISC of this tile loads.
+    /// Loads a word for a RISC of this tile.
     #[must_use]
     #[inline]
     pub fn load(&self, address: u64) -> u32 {
         self.l1.word(address)
     }
 
-    /// What a RISC of this tile stores at a cycle of its chip.
+    /// Stores a word for a RISC of this tile at a cycle of its chip.
     #[inline]
     pub fn store(&mut self, address: u64, value: u32, chip_cycle: u64) {
         let before = self.l1.replace_word(address, value);
         self.journal.record(address, before, chip_cycle);
     }
 
-    /// What the host sees at a cycle; `false` if the range leaves L1.
+    /// Reads words as the host sees them at a cycle; `false` if the range leaves L1.
     #[must_use]
     pub fn host_read(&self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         let is_inside = self.l1.read_words(address, words);
@@ -98,7 +105,7 @@ impl Tile {
         is_inside
     }
 
-    /// What the host writes at a cycle; `false` if the range leaves L1.
+    /// Writes words of the host at a cycle; `false` if the range leaves L1.
     ///
     /// A word that the device has yet to overwrite keeps the device's later value.
     pub fn host_write(&mut self, address: u64, words: &[u32], chip_cycle: u64) -> bool {

@@ -11,17 +11,21 @@ mod special_kernels;
 #[cfg(test)]
 mod tests;
 
-use crate::{fault::Rule, mesh::SimulatedMesh, program::Launch};
+use crate::{
+    fault::Rule,
+    mesh::SimulatedMesh,
+    program::{Launch, Program},
+};
 use std::sync::Arc;
 use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 
-/// What a workload can be asked for.
+/// Options of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
     /// How many launches, instead of the workload's own number; workloads of fixed shape
     /// do not have such a choice.
     pub ops: Option<u32>,
-    /// Whether Ethernet cores take part where that makes sense.
+    /// True if Ethernet cores take part where that makes sense.
     pub has_ethernet: bool,
     /// Seed of what the workload draws.
     pub seed: u64,
@@ -34,7 +38,7 @@ pub struct Phase {
     pub launches: Vec<Launch>,
 }
 
-/// What a workload does on a mesh.
+/// Plan of a workload on a mesh.
 #[derive(Clone, Default)]
 pub struct Plan {
     /// To be read one after the other: run a phase, read, run the next.
@@ -49,14 +53,21 @@ impl Plan {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
-    /// Whether every kernel of it exists as object code as well.
+    /// So many launches of one program on all worker cores, numbered from 1, all with the same
+    /// arguments.
+    #[must_use]
+    pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
+        Self::of((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
+    }
+
+    /// Returns true if every kernel of it exists as object code as well.
     #[must_use]
     pub fn runs_as_object_code(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
         launches.all(|launch| launch.program.runs_as_object_code())
     }
 
-    /// Whether every kernel of it exists as a native function as well.
+    /// Returns true if every kernel of it exists as a native function as well.
     #[must_use]
     pub fn runs_natively(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
@@ -82,7 +93,7 @@ impl std::fmt::Debug for Plan {
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub description: &'static str,
     /// Programs that DRAM is to be kept for, unless the user chooses otherwise.
     pub program_support_count: u32,
@@ -112,7 +123,7 @@ impl Workload {
         found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
     }
 
-    /// What it would do on this mesh.
+    /// Returns the workload's plan for a mesh.
     #[must_use]
     pub fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         (self.plan)(mesh, options)

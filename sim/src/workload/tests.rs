@@ -46,10 +46,10 @@ fn every_workload_runs_on_every_architecture_and_is_described() {
     assert_eq!(kernel_profiler::hosted::stray_probe_count(), 0);
 }
 
-/// A trailer that says how many zones, data, events and sums found no room in L1.
-fn trailer(counts: [u32; 4]) -> Vec<u32> {
-    let tagged = (1..).zip(counts).map(|(tag, count)| tag << 28 | count);
-    tagged.flat_map(|low| [0x8000_0000, low]).collect()
+/// Zones, data and events of a RISC that found no room in L1.
+fn lost(bench: &mut Bench, core: &CorePlace, risc: usize) -> [u32; 3] {
+    let control = bench.control(core);
+    [29, 34, 39].map(|word| control[word + risc])
 }
 
 #[test]
@@ -58,13 +58,13 @@ fn full_buffers_keep_125_zones_and_say_that_25_were_lost() {
     bench.run("full-buffer");
     let core = bench.worker(17);
     for risc in 0..5 {
-        let run = bench.lane(&core, risc, 22 * 520, 520);
+        let run = bench.lane(&core, risc, 22 * 512, 512);
         assert_eq!(run[..4], [0, 0, id_word(&core, risc), 23]);
         assert_eq!(types_at(&run, (4..512).step_by(4)), [8; 127]);
         assert_eq!(types_at(&run, (6..512).step_by(4)), [9; 127]);
-        assert_eq!(run[512..], trailer([25, 0, 0, 0]));
+        assert_eq!(lost(&mut bench, &core, risc as usize), [23 * 25, 0, 0]);
     }
-    assert_eq!(bench.control(&core)[..5], [23 * 520; 5]);
+    assert_eq!(bench.control(&core)[..5], [23 * 512; 5]);
     let truth = bench.mesh.truth().total_emitted();
     assert_eq!(truth, Emission::zones(64 * 5 * 23 * 152));
 }
@@ -82,8 +82,8 @@ fn fifty_events_of_a_launch_fit() {
     assert_eq!(run[16..18], [1, 0]);
     assert_eq!(run[26..28], [1, 1]);
     assert_eq!((run[28] >> 12) & 0xFFFF, 1);
-    assert_eq!(bench.lane(&core, 3, 512, 8), trailer([100, 100, 100, 0]));
-    assert_eq!(bench.control(&core)[..5], [2 * 520; 5]);
+    assert_eq!(lost(&mut bench, &core, 3), [200; 3]);
+    assert_eq!(bench.control(&core)[..5], [2 * 512; 5]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_lane_takes_as_many_launches_as_dram_was_kept_for() {
     assert_eq!(bench.lane(&core, 0, 999 * 12, 4), [0, 0, id_word(&core, 0), 1000]);
     let control = bench.control(&core);
     assert_eq!(control[..5], [12_000, 0, 0, 0, 0]);
-    assert_eq!(control[ext::LOST_LAUNCHES], 250);
+    assert_eq!((control[ext::REFUSED_RUNS], control[ext::REFUSED_MARKERS]), (250, 250 * 4));
     assert_eq!(control[CONTROL.dropped_zones], 1);
 }
 
@@ -103,11 +103,12 @@ fn a_lane_starts_anew_once_the_host_has_read_it() {
     let mut bench = wormhole();
     let plan = bench.plan("multi-op", WorkloadOptions { ops: Some(40), ..Default::default() });
     let core = bench.worker(5);
-    for (phase, first_id) in plan.phases.iter().zip([1, 41]) {
+    for (phase, (generation, first_id)) in plan.phases.iter().zip([(1, 1), (2, 41)]) {
         bench.mesh.enqueue_phase(phase);
         bench.mesh.run_to_completion();
         for risc in 0..5 {
-            assert_eq!(bench.lane(&core, risc, 0, 4)[2..], [id_word(&core, risc), first_id]);
+            let id = id_word(&core, risc) & !(7 << 29) | generation << 29;
+            assert_eq!(bench.lane(&core, risc, 0, 4)[2..], [id, first_id]);
         }
         assert_eq!(bench.control(&core)[..5], [40 * 12; 5]);
         bench.acknowledge();
@@ -122,7 +123,10 @@ fn compute_kernels_run_in_every_fifth_launch() {
     let core = bench.worker(0);
     let control = bench.control(&core);
     assert_eq!(control[..5], [12_000, 12_000, 280 * 12, 280 * 12, 280 * 12]);
-    assert_eq!(control[ext::LOST_LAUNCHES..][..5], [400, 400, 0, 0, 0]);
+    assert_eq!(control[ext::REFUSED_RUNS..][..5], [400, 400, 0, 0, 0]);
+    let programs =
+        [ext::FIRST_REFUSED_PROGRAM, ext::LAST_REFUSED_PROGRAM].map(|word| control[word]);
+    assert_eq!(programs, [1001, 1400]);
     assert_eq!(bench.lane(&core, 2, 12, 4), [0, 0, id_word(&core, 2), 6]);
     let truth = bench.mesh.truth();
     let key = |risc| RiscKey { chip_id: 0, core: core.coord, risc };
@@ -176,7 +180,7 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     assert!(bench.mesh.now_ps() > 110 * 60 * 1_000_000_000_000);
 }
 
-/// What a workload leaves on two chips.
+/// Runs a workload on two chips and returns its results.
 fn outcome(seed: u64, workload: &str) -> impl PartialEq + use<> {
     let config = MeshConfig::new(seed)
         .with_chip(ChipConfig::new(Arch::WormholeB0).with_active_ethernet(2))

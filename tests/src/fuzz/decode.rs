@@ -35,7 +35,7 @@ pub fn decode(data: &[u8]) {
     }
 }
 
-/// What a lane's words are taken for, chosen by the bits of a byte.
+/// Returns the context that a lane's words are decoded in, chosen by the bits of a byte.
 #[must_use]
 pub fn lane_context(choice: u8) -> LaneContext {
     let bit = |bit: u8| choice & 1 << bit != 0;
@@ -48,7 +48,7 @@ pub fn lane_context(choice: u8) -> LaneContext {
         risc_index: 0,
         flat_id: FLAT_ID,
         generation,
-        has_trailers: bit(2),
+        lane_generation: bit(2).then_some(5),
         mode: match choice >> 3 & 3 {
             0 | 1 => CaptureMode::Workers,
             2 => CaptureMode::DispatchCores,

@@ -1,4 +1,4 @@
-//! What must hold for any bytes: one function for each input that nobody vouches for.
+//! Properties that hold for any bytes: one function for each untrusted input.
 //!
 //! Each reads its bytes as the reader does and panics where a promise is broken. That the
 //! readers neither abort, nor hang, nor take memory out of proportion is for the caller to

@@ -33,7 +33,7 @@ pub fn elf_names(data: &[u8]) {
 
 /// `,,0,KERNEL_PROFILER`
 const SHORTEST_TEXT_BYTES: usize = 19;
-/// Of a 32-bit ELF.
+/// Bytes of a section header of a 32-bit ELF.
 const SECTION_HEADER_BYTES: usize = 40;
 
 fn read_log(data: &[u8]) -> (ZoneTable, usize) {

@@ -8,44 +8,44 @@ use core::{arch::naked_asm, panic::PanicInfo, ptr};
 /// The firmware's variables that the profiler's runtime asks for.
 #[cfg(feature = "enabled")]
 mod profiler {
-    use super::{read, word};
-    use crate::mailbox::{BANK_COUNT_MAX, RISC_COUNT};
-    use core::mem::offset_of;
-    use kernel_profiler::tensix::Tile;
+    use super::{half_word, read, word};
+    use crate::mailbox::{
+        BANK_COORDINATES, BANK_COUNT, BANK_COUNT_MAX, BANK_OFFSETS, OWN_COORDINATES,
+    };
 
     kernel_profiler::firmware_state!();
 
-    static mut WRITES_ISSUED: u32 = 0;
-    static mut WRITES_ACKED: u32 = 0;
-
-    /// Fills what the runtime reads, and takes over the NoC's count of acknowledgements.
+    /// Fills what the runtime reads, and takes over the NoCs' counts of acknowledgements.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
-        let tile = &raw mut __kprof_tile;
-        let words = tile.cast::<u32>();
-        for index in 0..WORDS_OF_CORE {
-            let place = words.wrapping_add(1 + index as usize);
-            // SAFETY: a word of this RISC's own variable, before the first probe reads it.
-            unsafe { place.write_volatile(word(RISC_COUNT + 4 * index)) };
+        let bank_count = word(BANK_COUNT);
+        set(&raw mut NOC_INDEX, 0, u8::from(risc_index == 1));
+        for noc in 0..2 {
+            let [x, y] = half_word(OWN_COORDINATES + 2 * noc).to_le_bytes();
+            set((&raw mut MY_X).cast(), noc, x);
+            set((&raw mut MY_Y).cast(), noc, y);
+            let row = BANK_COORDINATES + 2 * BANK_COUNT_MAX * noc;
+            let table = (&raw mut DRAM_BANK_TO_NOC_XY).cast();
+            for bank in 0..bank_count {
+                set(table, noc * bank_count + bank, half_word(row + 2 * bank));
+            }
+            let received = read(NOC_REGISTERS + noc * NOC_STRIDE + STATUS_WRITE_ACKS_RECEIVED);
+            set((&raw mut NOC_WRITES_ACKED).cast(), noc, received);
         }
-        // SAFETY: as above.
-        let tile = unsafe { &mut *tile };
-        tile.risc_index = risc_index;
-        if risc_index == 1 {
-            tile.noc += NOC_STRIDE;
-            tile.command_buffer += NOC_STRIDE;
-            tile.bank_coordinates += 2 * BANK_COUNT_MAX;
+        for bank in 0..bank_count {
+            set((&raw mut BANK_TO_DRAM_OFFSET).cast(), bank, word(BANK_OFFSETS + 4 * bank));
         }
-        tile.writes_issued = &raw mut WRITES_ISSUED;
-        tile.writes_acked = &raw mut WRITES_ACKED;
-        let received = read(tile.noc + STATUS_WRITE_ACKS_RECEIVED);
-        let acked = &raw mut WRITES_ACKED;
-        // SAFETY: this RISC's own variable.
-        unsafe { acked.write_volatile(received) };
     }
 
-    /// Words of the mailbox that a [`Tile`] has after its first one.
-    const WORDS_OF_CORE: u32 = (offset_of!(Tile, writes_issued) as u32 - 4) / 4;
+    /// Writes an entry of a variable.
+    #[inline(always)]
+    fn set<T>(variable: *mut T, index: u32, value: T) {
+        // SAFETY: a variable of this RISC's own, with more entries than callers fill, before the
+        // first probe reads it; nobody holds a reference.
+        unsafe { variable.wrapping_add(index as usize).write_volatile(value) }
+    }
+
+    const NOC_REGISTERS: u32 = 0xFFB2_0000;
     const NOC_STRIDE: u32 = 0x1_0000;
     const STATUS_WRITE_ACKS_RECEIVED: u32 = 0x200 + 4;
 }
@@ -127,13 +127,20 @@ pub(crate) fn boot(risc_index: u32) {
 
 /// Says where the subordinates of a Tensix core begin, and ends their reset.
 pub(crate) fn release_subordinates() {
-    write(TRISC_RESET_PC, (&raw const __trisc0_base).addr() as u32);
-    write(TRISC_RESET_PC + 4, (&raw const __trisc1_base).addr() as u32);
-    write(TRISC_RESET_PC + 8, (&raw const __trisc2_base).addr() as u32);
+    let triscs = [&raw const __trisc0_base, &raw const __trisc1_base, &raw const __trisc2_base];
+    for (register, base) in (TRISC_RESET_PC..).step_by(4).zip(triscs) {
+        write(register, base.addr() as u32);
+    }
     write(TRISC_RESET_PC_OVERRIDE, 0b111);
     write(NCRISC_RESET_PC, (&raw const __ncrisc_base).addr() as u32);
     write(NCRISC_RESET_PC_OVERRIDE, 1);
     write(SOFT_RESET, 0);
+}
+
+/// Lets cycles of the tile pass.
+pub(crate) fn spin(cycles: u32) {
+    let start = read(WALL_CLOCK_LOW);
+    while read(WALL_CLOCK_LOW).wrapping_sub(start) < cycles {}
 }
 
 /// Runs a RISC's kernel; it gets its part of the launch message.
@@ -155,6 +162,14 @@ pub(crate) fn word(offset: u32) -> u32 {
     unsafe { mailbox_at(offset).cast::<u32>().read_volatile() }
 }
 
+/// A half word of the mailbox.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn half_word(offset: u32) -> u16 {
+    // SAFETY: as in `word`.
+    unsafe { mailbox_at(offset).cast::<u16>().read_volatile() }
+}
+
 /// Writes a byte of the mailbox.
 #[inline(always)]
 pub(crate) fn set_byte(offset: u32, value: u8) {
@@ -173,7 +188,6 @@ fn mailbox_at(offset: u32) -> *mut u8 {
     (&raw mut __mailbox).cast::<u8>().wrapping_add(offset as usize)
 }
 
-#[cfg(feature = "enabled")]
 #[inline(always)]
 fn read(register: u32) -> u32 {
     // SAFETY: this module names only registers that exist and may be read.
@@ -196,8 +210,21 @@ fn stop(_: &PanicInfo<'_>) -> ! {
     }
 }
 
+const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
-const TRISC_RESET_PC: u32 = 0xFFB1_2228;
-const TRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_2234;
-const NCRISC_RESET_PC: u32 = 0xFFB1_2238;
-const NCRISC_RESET_PC_OVERRIDE: u32 = 0xFFB1_223C;
+
+/// Where the TRISCs begin after their reset, whether they do, and the same of NCRISC: registers of
+/// the configuration on a Wormhole, of debugging on a Blackhole.
+///
+/// # Compatibility
+/// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and what follows) and `tensix.h`.
+const TRISC_RESET_PC: u32 =
+    if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { configuration(158) };
+const TRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 12;
+const NCRISC_RESET_PC: u32 = TRISC_RESET_PC + 16;
+const NCRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 20;
+
+/// The address of a register of the configuration.
+const fn configuration(index: u32) -> u32 {
+    0xFFEF_0000 + 4 * index
+}

@@ -28,13 +28,14 @@ mod hardware;
 #[allow(dead_code, reason = "some words are for the simulator only")]
 mod mailbox;
 
-use hardware::{boot, call_kernel, release_subordinates, set_byte, wait_for_byte, word};
+use hardware::{boot, call_kernel, release_subordinates, set_byte, spin, wait_for_byte, word};
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_validate_profiler,
     device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
 };
 use mailbox::{
-    BEGINS_REPLAY, ENABLES, GO, LATE, PROGRAM_ID, RELEASE, RISC_COUNT, STAGE, SYNC, signal, stage,
+    BEGINS_REPLAY, ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, RISC_COUNT, STAGE, SYNC, signal,
+    stage,
 };
 
 /// BRISC: leads a Tensix core.
@@ -145,7 +146,7 @@ fn wait_for_launch() {
 #[inline(always)]
 fn begin_launch() -> u32 {
     let enables = word(ENABLES);
-    device_validate_profiler!(enables != 0);
+    device_validate_profiler!(enables);
     device_zone_set_counter!(word(PROGRAM_ID));
     enables
 }
@@ -171,11 +172,15 @@ fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
     }
 }
 
-/// A fault that the simulator can ask for: the main zone closes after BRISC has pushed.
+/// A fault that the simulator can ask for: the RISC says that it is done, and closes its main
+/// zone only some time later.
+///
+/// # Compatibility
+/// Upstream's subordinates do so in every launch, some cycles later.
 #[inline(always)]
 fn wait_if_late(risc: u32) {
     if word(LATE) >> risc & 1 != 0 {
         set_byte(SYNC + risc, signal::DONE);
-        wait_for_byte(RELEASE + risc, signal::GO);
+        spin(word(LATE_CYCLES + 4 * risc));
     }
 }

@@ -1,7 +1,7 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
-//! What they do stands in the simulator's `kernel::body` and `kernel::script_body`, which native kernels share. Only
-//! [`broken`] has no native twin, since no native kernel can do what it does.
+//! Their bodies are in the simulator's `kernel::body` and `kernel::script_body`, which native
+//! kernels share. Only [`broken`] has no native twin, since no native kernel can do what it does.
 
 #![no_std]
 

@@ -73,7 +73,7 @@ fn wall_clock_low() -> u32 {
 
 const WALL_CLOCK_LOW: usize = 0xFFB1_21F0;
 
-/// What the firmware calls: one function per kernel, named like its body.
+/// Exports the functions that the firmware calls: one per kernel, named like its body.
 macro_rules! exported {
     ($module:ident: $($name:ident)*) => {
         $(

@@ -7,7 +7,7 @@ use kernel_profiler::{
     device_zone_scoped_main_child, device_zone_set_counter, src_loc_name_to_hash,
 };
 
-/// What a firmware does around a launch, and a kernel with nested zones within.
+/// Runs the firmware's calls around a launch, with a kernel of nested zones inside.
 pub(crate) fn whole_launch(count: u32) {
     device_profiler_init!();
     device_zone_scoped_main!("FW");

@@ -1,4 +1,4 @@
-//! What the probes stand on without firmware.
+//! Runtime environment of the probes without firmware.
 
 #![allow(unsafe_code, reason = "exported functions, symbols that firmware has, an empty body")]
 
@@ -57,7 +57,30 @@ exported! {
 }
 
 #[cfg(feature = "enabled")]
-kernel_profiler::firmware_state!();
+mod others {
+    kernel_profiler::firmware_state!();
+
+    unsafe extern "C" {
+        fn kprof_begin_own();
+        fn kprof_finish_own();
+    }
+
+    /// Begins a launch as a RISC that does not aggregate.
+    #[unsafe(no_mangle)]
+    #[unsafe(link_section = ".text.probe.begin_own")]
+    extern "C" fn begin_own(_: u32) {
+        // SAFETY: what the linker calls in firmware of such a RISC.
+        unsafe { kprof_begin_own() };
+    }
+
+    /// Ends its launch.
+    #[unsafe(no_mangle)]
+    #[unsafe(link_section = ".text.probe.finish_own")]
+    extern "C" fn finish_own(_: u32) {
+        // SAFETY: as above.
+        unsafe { kprof_finish_own() };
+    }
+}
 
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {

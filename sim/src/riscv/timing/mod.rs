@@ -25,7 +25,7 @@ pub enum Arch {
     Blackhole,
 }
 
-/// Whether instructions cost what they cost on a chip.
+/// Timing model of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timing {
     /// Every instruction takes one cycle.
@@ -63,8 +63,8 @@ pub(super) struct Slot {
 
 /// Counts cycles of instructions given in program order.
 ///
-/// What changes with every instruction is the `Beat`, which the run loop holds in registers and
-/// puts back at the end of a stretch.
+/// State that changes with every instruction is the `Beat`, which the run loop holds in registers
+/// and writes back at the end of a stretch.
 pub(super) trait Meter {
     type Beat: Copy;
 

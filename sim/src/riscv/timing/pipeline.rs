@@ -51,7 +51,7 @@ pub(in super::super) struct Pipeline<R> {
     rules: PhantomData<R>,
 }
 
-/// What every instruction changes.
+/// State that every instruction changes.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Beat {
     next_entry: u64,

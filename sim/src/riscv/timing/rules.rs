@@ -44,9 +44,9 @@ pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
     (latency_cycles - 1) / 2
 }
 
-/// What differs between the two architectures' pipelines.
+/// Differences between the two architectures' pipelines.
 pub(in super::super) trait Rules {
-    /// Whether results can be used before all earlier instructions have left the load/store unit
+    /// True if results can be used before all earlier instructions have left the load/store unit
     /// (ISA: in-order on Wormhole, strong forwarding network on Blackhole).
     const COMPLETES_OUT_OF_ORDER: bool;
     /// Cycles for which a multiply keeps the next instruction from entering.

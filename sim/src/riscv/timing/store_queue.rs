@@ -88,7 +88,7 @@ impl StoreQueue {
             .any(|entry| entry.emission >= issue && is_overlap(access, entry.address, entry.bytes))
     }
 
-    /// Whether a load overlaps the block that is still open.
+    /// Returns true if a load overlaps the block that is still open.
     #[inline(always)]
     pub(super) fn overlaps_open(&self, access: Access) -> bool {
         self.open.until != 0 && is_overlap(access, self.open.address, self.open.bytes)
@@ -123,7 +123,7 @@ impl StoreQueue {
         }
     }
 
-    /// Whether a store that enters at `issue` would join the open block.
+    /// Returns true if a store issued at `issue` would join the open block.
     #[inline(always)]
     pub(super) fn can_merge(&self, access: Access, issue: u64) -> bool {
         issue <= self.open.until

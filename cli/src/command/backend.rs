@@ -1,0 +1,149 @@
+//! Back ends that run programs: this project's simulator, or Tenstorrent's.
+
+use crate::{
+    args::{Backend, WorkloadArgs},
+    failure::Failure,
+};
+use host_reader::mesh::Mesh;
+use sim::{
+    config::MeshConfig,
+    mesh::SimulatedMesh,
+    workload::{Phase, Plan},
+};
+
+/// Chips that programs can be run on.
+pub(super) trait Chips: Mesh {
+    /// Runs the launches of a phase to their end; calls `on_launch` after each.
+    fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure>;
+
+    /// Texts of the zones that the programs open.
+    fn zone_texts(&self) -> Vec<String>;
+
+    /// Returns the failures of kernels, one sentence each.
+    fn kernel_failures(&self) -> Vec<String>;
+
+    /// Why the chips can no longer be read, if that is so.
+    fn check(&self) -> Result<(), Failure>;
+}
+
+/// Prepares the chips that were asked for.
+pub(super) fn start(
+    args: &WorkloadArgs,
+    config: &MeshConfig,
+    plan: &Plan,
+) -> Result<Box<dyn Chips>, Failure> {
+    match args.backend {
+        Backend::Sim if args.ttsim_library.is_some() => Err(Failure::Sentence(
+            "--ttsim-library is for Tenstorrent's simulator; add --backend ttsim".to_owned(),
+        )),
+        Backend::Sim => {
+            let mesh = SimulatedMesh::new(config).map_err(|error| Failure::from_error(&error))?;
+            let mut mesh = Box::new(mesh);
+            plan.rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
+            Ok(mesh)
+        }
+        Backend::Ttsim => on_ttsim::start(args, config, plan),
+    }
+}
+
+impl Chips for SimulatedMesh {
+    fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure> {
+        self.enqueue_phase(phase);
+        self.run_to_completion_with(on_launch);
+        Ok(())
+    }
+
+    fn zone_texts(&self) -> Vec<String> {
+        Self::zone_texts(self)
+    }
+
+    fn kernel_failures(&self) -> Vec<String> {
+        self.execution_failures().map(ToString::to_string).collect()
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "ttsim")]
+mod on_ttsim {
+    use super::{Chips, Failure, MeshConfig, Phase, Plan, WorkloadArgs};
+    use sim::machine::KernelKind;
+    use std::process::Command;
+    use ttsim::{TtsimError, TtsimMesh};
+
+    /// Starts this program anew as the process that runs the library.
+    pub(super) fn start(
+        args: &WorkloadArgs,
+        config: &MeshConfig,
+        plan: &Plan,
+    ) -> Result<Box<dyn Chips>, Failure> {
+        let Some(library) = &args.ttsim_library else {
+            return Err(Failure::Sentence(
+                "--backend ttsim needs the library of Tenstorrent's simulator; name its file \
+                 with --ttsim-library"
+                    .to_owned(),
+            ));
+        };
+        if config.kernels == KernelKind::Native {
+            return Err(Failure::Sentence(
+                "native kernels run only on this project's simulator; choose --kernels riscv"
+                    .to_owned(),
+            ));
+        }
+        TtsimMesh::check(plan).map_err(sentence)?;
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::Sentence(format!("cannot find this program to start it anew: {error}"))
+        })?;
+        let mut child = Command::new(program);
+        child.arg(crate::args::TTSIM_CHILD);
+        let mesh = TtsimMesh::start(config, child, library).map_err(sentence)?;
+        eprintln!("kprof: ttsim has no timing: a cycle below is one instruction on every RISC");
+        Ok(Box::new(mesh))
+    }
+
+    impl Chips for TtsimMesh {
+        fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure> {
+            for launch in &phase.launches {
+                self.begin(launch).map_err(sentence)?;
+                on_launch();
+            }
+            self.settle().map_err(sentence)
+        }
+
+        fn zone_texts(&self) -> Vec<String> {
+            ttsim::runner::zone_texts()
+        }
+
+        fn kernel_failures(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn check(&self) -> Result<(), Failure> {
+            self.failure().cloned().map_or(Ok(()), |failure| Err(sentence(failure)))
+        }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+    fn sentence(error: TtsimError) -> Failure {
+        Failure::from_error(&error)
+    }
+}
+
+#[cfg(not(feature = "ttsim"))]
+mod on_ttsim {
+    use super::{Chips, Failure, MeshConfig, Plan, WorkloadArgs};
+
+    pub(super) fn start(
+        _: &WorkloadArgs,
+        _: &MeshConfig,
+        _: &Plan,
+    ) -> Result<Box<dyn Chips>, Failure> {
+        Err(Failure::Sentence(
+            "this kprof was built without ttsim; build it with `cargo build -p cli --features \
+             ttsim`"
+                .to_owned(),
+        ))
+    }
+}

@@ -1,0 +1,38 @@
+//! `kprof sdk`: linker scripts for kernels of the user's own.
+
+use crate::{args::SdkArgs, failure::Failure};
+use sim::{
+    arch::Arch,
+    machine::{TARGET, images, images::Selection, link_script::link_script},
+};
+use std::{fs, process::ExitCode};
+use wire::{CoreKind, risc::RISCS_PER_CORE};
+
+/// Writes a script for each processor of each architecture.
+pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
+    for arch in Arch::ALL {
+        let selection = Selection { arch, has_sums: args.enable_sum_profiling, is_enabled: true };
+        let folder = args.output.join(arch.facts().name);
+        fs::create_dir_all(&folder).map_err(|error| {
+            let folder = folder.display();
+            Failure::Sentence(format!("cannot make the folder {folder}: {error}"))
+        })?;
+        for index in 0..RISCS_PER_CORE {
+            let script = link_script(selection, index).ok_or_else(no_firmware)?;
+            let name = images::processor(CoreKind::Tensix, index);
+            let path = folder.join(format!("{name}.ld"));
+            fs::write(&path, script).map_err(|error| {
+                Failure::Sentence(format!("cannot write {}: {error}", path.display()))
+            })?;
+        }
+        println!("{}", folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn no_firmware() -> Failure {
+    Failure::Sentence(format!(
+        "this kprof was built without firmware for the RISCs; `rustup target add {TARGET}` and \
+         build it again"
+    ))
+}

@@ -1,0 +1,10 @@
+//! The process that runs ttsim's library for `kprof run --backend ttsim`.
+
+use crate::{args::TtsimChildArgs, failure::Failure};
+use std::process::ExitCode;
+
+/// Serves the process that started this one.
+pub(crate) fn run(args: &TtsimChildArgs) -> Result<ExitCode, Failure> {
+    let served = ttsim::child::serve(&args.library);
+    served.map(|()| ExitCode::SUCCESS).map_err(|error| Failure::Sentence(error.to_string()))
+}

@@ -1,0 +1,69 @@
+//! Files of simulations, which never replace a measurement.
+//!
+//! A simulation writes a file under a name that a measurement may have, such as
+//! `profile_log_device.csv`. Beside it lies a note with the file's length and checksum: only a
+//! file that matches its note is the simulator's own and may be replaced.
+
+use crate::failure::Failure;
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Ending of the note's name.
+const NOTE_ENDING: &str = ".simulated";
+
+/// Refuses a file that exists and that no simulation wrote.
+///
+/// # Errors
+/// One sentence with the file's name.
+pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let note = fs::read_to_string(note_path(path)).unwrap_or_default();
+    let fingerprint = fingerprint(path).map_err(|error| Failure::of_file(path, &error))?;
+    if note.trim_end() == fingerprint {
+        return Ok(());
+    }
+    Err(Failure::Sentence(format!(
+        "{} exists and is not of a simulation, so it is not replaced; choose another folder \
+         with -o",
+        path.display()
+    )))
+}
+
+/// Leaves the note of a file that a simulation has just written.
+///
+/// # Errors
+/// If the file cannot be read or the note not written.
+pub(crate) fn note(path: &Path) -> Result<(), Failure> {
+    let note = note_path(path);
+    let written = fingerprint(path).and_then(|text| fs::write(&note, format!("{text}\n")));
+    written.map_err(|error| Failure::of_file(&note, &error))
+}
+
+fn note_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(NOTE_ENDING);
+    path.with_file_name(name)
+}
+
+/// Length and CRC-32 of a file.
+fn fingerprint(path: &Path) -> io::Result<String> {
+    const CHUNK_BYTES: usize = 1 << 20;
+    let mut file = File::open(path)?;
+    let mut hasher = crc32fast::Hasher::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut size_bytes = 0;
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(format!("{size_bytes} bytes, CRC-32 {:08x}", hasher.finalize())),
+            count => {
+                size_bytes += count as u64;
+                hasher.update(&chunk[..count]);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Files given to the wrong command: what they are, and which command reads them.
+
+use crate::failure::Failure;
+use std::{fs::File, io::Read, path::Path};
+
+/// Bytes in which a file shows what it is.
+const HEAD_BYTES: u64 = 4096;
+
+/// Kinds of files that people have beside each other, by content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileKind {
+    /// `ops_perf_results*.csv` with op names.
+    OpsCsv,
+    /// The same of a device log alone: no column `OP CODE`.
+    DeviceOpsCsv,
+    /// A recording of Tracy.
+    TracyFile,
+    /// `profile_log_device.csv`.
+    DeviceLog,
+    Folder,
+    Absent,
+    Other,
+}
+
+impl FileKind {
+    fn of(path: &Path) -> Self {
+        if path.is_dir() {
+            return Self::Folder;
+        }
+        if !path.exists() && path != Path::new("-") {
+            return Self::Absent;
+        }
+        // Reading a pipe would take its content away from the command.
+        if !path.is_file() {
+            return Self::Other;
+        }
+        let mut head = Vec::new();
+        let is_read =
+            File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+        if is_read.is_ok() { Self::of_head(&head) } else { Self::Other }
+    }
+
+    /// # Compatibility
+    /// Tracy's file header `tlZ` or `tr`, then a packet type; the headers that
+    /// `process_ops_logs.py` and `profiler.cpp` write.
+    fn of_head(head: &[u8]) -> Self {
+        const TRACY: [&[u8]; 3] = [b"tlZ\x04", b"tr\xFDP", b"tracy\0"];
+        if TRACY.iter().any(|magic| head.starts_with(magic)) {
+            return Self::TracyFile;
+        }
+        let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\n').next().unwrap_or(&[]));
+        let has = |title: &str| line.split(',').any(|column| column.trim() == title);
+        if line.starts_with("ARCH: ") {
+            Self::DeviceLog
+        } else if has("OP CODE") {
+            Self::OpsCsv
+        } else if has("GLOBAL CALL COUNT") && has("DEVICE ARCH") {
+            Self::DeviceOpsCsv
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// Replaces a failure to read a recording by the command that reads this file, if one does.
+pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
+    let shown = path.display();
+    let expected = "expected a device log, a capture or a folder with .logs";
+    let sentence = match FileKind::of(path) {
+        FileKind::OpsCsv => {
+            format!("{expected}, found an ops CSV, {shown}; `kprof perf {shown}` reads it")
+        }
+        FileKind::DeviceOpsCsv => format!(
+            "{expected}, found the ops CSV of a device log, {shown}; give the log that it was \
+             made of"
+        ),
+        FileKind::TracyFile => format!(
+            "{expected}, found a recording of Tracy, {shown}; give the \
+             profile_log_device.csv that was written beside it"
+        ),
+        FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
+        FileKind::DeviceLog | FileKind::Folder | FileKind::Other => return failure,
+    };
+    Failure::Sentence(sentence)
+}
+
+/// Replaces a failure to read an ops CSV by the command that reads this file, if one does.
+pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
+    let shown = path.display();
+    let expected = "expected an ops CSV with op names";
+    let sentence = match FileKind::of(path) {
+        FileKind::DeviceOpsCsv => format!(
+            "{expected}, found {shown}, which was made of a device log alone and names no op; \
+             `kprof report` with that log shows its ops"
+        ),
+        FileKind::TracyFile => format!(
+            "{expected}, found a recording of Tracy, {shown}; `kprof ops FOLDER` makes the ops \
+             CSV of the folder that tt-metal left its logs in"
+        ),
+        FileKind::DeviceLog => format!(
+            "{expected}, found a device log, {shown}; `kprof report {shown}` shows it, \
+             `kprof ops` makes the ops CSV of its folder"
+        ),
+        FileKind::Folder => format!(
+            "{expected}, found the folder {shown} without one; `kprof ops {shown}` makes it"
+        ),
+        FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
+        FileKind::OpsCsv | FileKind::Other => return failure,
+    };
+    Failure::Sentence(sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileKind;
+
+    #[test]
+    fn files_are_told_apart_by_their_first_bytes() {
+        for (head, kind) in [
+            (&b"tlZ\x04\x13^"[..], FileKind::TracyFile),
+            (b"tr\xFDP\0", FileKind::TracyFile),
+            (b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nx", FileKind::DeviceLog),
+            (b"OP CODE,OP TYPE,GLOBAL CALL COUNT\n", FileKind::OpsCsv),
+            (b"GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT\n1", FileKind::DeviceOpsCsv),
+            (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", FileKind::Other),
+            (b"", FileKind::Other),
+        ] {
+            assert_eq!(FileKind::of_head(head), kind, "{}", String::from_utf8_lossy(head));
+        }
+    }
+}

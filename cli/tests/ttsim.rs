@@ -1,0 +1,99 @@
+//! `kprof run --backend ttsim`: what it says where something is missing, and that it runs.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::process::{Command, Output};
+
+fn kprof(args: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .arg("run")
+        .args(args)
+        .current_dir(folder.path())
+        .output()
+        .expect("kprof starts")
+}
+
+/// The one sentence of a command that failed with exit code 2.
+#[track_caller]
+fn refusal(args: &[&str]) -> String {
+    let output = kprof(args);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    errors
+}
+
+#[test]
+fn a_library_without_its_backend_is_refused() {
+    let sentence = refusal(&["--ttsim-library", "x.so"]);
+    assert!(sentence.contains("add --backend ttsim"), "{sentence}");
+}
+
+#[cfg(not(feature = "ttsim"))]
+#[test]
+fn a_build_without_ttsim_says_how_to_get_one() {
+    let sentence = refusal(&["--backend", "ttsim", "--ttsim-library", "x.so"]);
+    assert!(sentence.contains("`cargo build -p cli --features ttsim`"), "{sentence}");
+}
+
+#[cfg(feature = "ttsim")]
+mod with_ttsim {
+    use super::{kprof, refusal};
+    use std::{env, process::Command};
+
+    #[test]
+    fn what_stands_against_a_run_is_one_sentence() {
+        let sentence = refusal(&["--backend", "ttsim"]);
+        assert!(sentence.contains("name its file with --ttsim-library"), "{sentence}");
+        let ttsim = |more: &[&str]| {
+            refusal(&[&["--backend", "ttsim", "--ttsim-library", "/no/such.so"], more].concat())
+        };
+        assert!(ttsim(&[]).starts_with("kprof: cannot use /no/such.so as libttsim: "));
+        assert!(ttsim(&["--cores", "64"]).contains("choose --cores 80"));
+        assert!(ttsim(&["--devices", "2"]).contains("choose --devices 1"));
+        assert!(ttsim(&["--kernels", "native"]).contains("choose --kernels riscv"));
+        assert!(ttsim(&["--workload", "two-hour"]).contains("only our simulator"));
+    }
+
+    #[test]
+    fn the_child_alone_says_what_it_is_missing() {
+        let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
+            .args(["ttsim-child", "/no/such.so"])
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+    }
+
+    #[test]
+    fn a_workload_runs_and_loses_exactly_what_does_not_fit() {
+        for (arch, variable) in [("wormhole_b0", "KPROF_TTSIM_WH"), ("blackhole", "KPROF_TTSIM_BH")]
+        {
+            let Ok(library) = env::var(variable) else {
+                eprintln!("skipped on ttsim's {arch}: {variable} names no libttsim");
+                continue;
+            };
+            let output = kprof(&[
+                "--arch",
+                arch,
+                "--backend",
+                "ttsim",
+                "--ttsim-library",
+                &library,
+                "--json",
+                "--workload",
+                "full-buffer",
+                "--ops",
+                "1",
+            ]);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{errors}");
+            let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let lanes = 5 * document["worker_cores"].as_u64().unwrap();
+            // 150 zones in each lane, 125 of which fit, between those of firmware and kernel.
+            assert_eq!(document["kept"]["zones"], lanes * 127, "{arch}");
+            assert_eq!(document["lost"]["l1_full"], lanes * 25, "{arch}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Exact statistics of a set of durations.
+
+use super::{
+    ranks::{Cycles, extremes, values_at},
+    span::cycles_to_ns,
+};
+
+/// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
+///
+/// Percentiles are exact. The median of an even number is the mean of the two in the
+/// middle, rounded down; the 99th percentile is the smallest duration that at least 99 %
+/// do not exceed. Nanoseconds are `None` if the clock's frequency is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CycleStatistics {
+    /// How many durations there are.
+    pub count: u64,
+    /// All together.
+    pub total_cycles: u64,
+    /// The shortest.
+    pub min_cycles: u64,
+    /// The one in the middle.
+    pub median_cycles: u64,
+    /// The 99th percentile.
+    pub p99_cycles: u64,
+    /// The longest.
+    pub max_cycles: u64,
+    /// All together.
+    pub total_ns: Option<u64>,
+    /// The shortest.
+    pub min_ns: Option<u64>,
+    /// The one in the middle.
+    pub median_ns: Option<u64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
+}
+
+impl CycleStatistics {
+    /// Statistics of `durations`; all zero if there are none.
+    ///
+    /// # Cost
+    /// Linear: nothing is sorted.
+    ///
+    /// ```
+    /// use analysis::CycleStatistics;
+    /// let cycles = CycleStatistics::of(&[40, 10, 30, 21], 1000);
+    /// assert_eq!((cycles.median_cycles, cycles.p99_cycles, cycles.total_ns), (25, 40, Some(101)));
+    /// ```
+    #[must_use]
+    pub fn of(durations: &[u64], aiclk_mhz: u32) -> Self {
+        Self::of_pieces(&[durations], aiclk_mhz)
+    }
+
+    /// As [`Self::of`], of durations that lie in several places, in any number of bits.
+    pub(super) fn of_pieces<T: Cycles>(pieces: &[&[T]], aiclk_mhz: u32) -> Self {
+        let count: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let total = pieces.iter().fold(0_u64, |total, piece| total.saturating_add(T::total(piece)));
+        let (min, max) = extremes(pieces);
+        let last = count.saturating_sub(1);
+        let ranks = [last / 2, count / 2, last - count / 100];
+        let [lower, upper, p99] = values_at(pieces, (min, max), ranks);
+        let median = u64::midpoint(lower, upper);
+        let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
+        Self {
+            count: count as u64,
+            total_cycles: total,
+            min_cycles: min,
+            median_cycles: median,
+            p99_cycles: p99,
+            max_cycles: max,
+            total_ns: ns(total),
+            min_ns: ns(min),
+            median_ns: ns(median),
+            p99_ns: ns(p99),
+            max_ns: ns(max),
+        }
+    }
+
+    /// The mean in cycles; 0 if there are no durations.
+    #[must_use]
+    pub fn mean_cycles(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.total_cycles as f64 / self.count as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
+
+    #[test]
+    fn nothing_has_statistics_of_zero() {
+        assert_eq!(CycleStatistics::of(&[], 1000).count, 0);
+        assert_eq!(CycleStatistics::of(&[7], 0).max_ns, None);
+    }
+
+    #[test]
+    fn totals_beyond_64_bits_saturate() {
+        let cycles = CycleStatistics::of(&[u64::MAX, u64::MAX], 1000);
+        assert_eq!((cycles.total_cycles, cycles.median_cycles), (u64::MAX, u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_equal_those_of_a_full_sort(
+            mut durations in prop::collection::vec(any::<u32>().prop_map(u64::from), 1..300),
+        ) {
+            let cycles = CycleStatistics::of(&durations, 1000);
+            durations.sort_unstable();
+            let n = durations.len();
+            let middle = (durations[(n - 1) / 2] + durations[n / 2]) / 2;
+            prop_assert_eq!(cycles.median_cycles, middle);
+            let at_most = durations.iter().filter(|&&d| d <= cycles.p99_cycles).count();
+            prop_assert!(at_most * 100 >= n * 99);
+            let below = durations.iter().filter(|&&d| d < cycles.p99_cycles).count();
+            prop_assert!(below * 100 < n * 99);
+        }
+    }
+}

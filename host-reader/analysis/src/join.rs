@@ -1,0 +1,125 @@
+//! Which runs of which lanes are one launch.
+//!
+//! Runs are joined by program, replay and ordinal: the n-th launch of a program on one
+//! core is the n-th on every other. Where a lane or a core has fewer runs than its
+//! fellows (a RISC without a kernel in some launches, a core whose records were lost),
+//! its runs go where their times say.
+
+use super::{
+    figures::{Extents, LaneRun},
+    op::LaunchRun,
+};
+use reader::mesh::Noc0Coord;
+
+/// All lanes of one core in one launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CoreLaunch {
+    pub(super) core: Noc0Coord,
+    pub(super) bounds: (u64, u64),
+    pub(super) extents: Extents,
+    /// Which launch of its program this is, from 0.
+    pub(super) ordinal: usize,
+    /// True if the ordinal was found by time.
+    pub(super) is_matched_by_time: bool,
+    /// The runs that were joined.
+    pub(super) runs: Vec<LaunchRun>,
+}
+
+/// Joins the runs of one program and replay on one chip, ordered by core, lane and index.
+/// The result is ordered by ordinal, then core.
+pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
+    let of_cores = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
+    let mut cores: Vec<Vec<CoreLaunch>> = of_cores.map(join_lanes).collect();
+    let Some(reference) = cores.iter().max_by_key(|core| core.len()).cloned() else {
+        return Vec::new();
+    };
+    for core in cores.iter_mut().filter(|core| core.len() < reference.len()) {
+        fit_by_time(core, &reference);
+    }
+    let mut launches: Vec<_> = cores.into_iter().flatten().collect();
+    launches.sort_by_key(|launch| (launch.ordinal, launch.core));
+    launches
+}
+
+/// Joins the lanes of one core. All RISCs of a tile share its clock.
+fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
+    let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
+    // The first of the longest: BRISC, where it has all launches.
+    let Some(reference) = lanes.iter().rev().max_by_key(|lane| lane.len()) else {
+        return Vec::new();
+    };
+    let mut launches: Vec<_> = (0..).zip(*reference).map(|(n, run)| core_launch(n, run)).collect();
+    let windows: Vec<_> = reference.iter().map(|run| run.bounds).collect();
+    for lane in lanes.iter().filter(|lane| lane[0].lane != reference[0].lane) {
+        let is_complete = lane.len() == reference.len();
+        for (ordinal, run) in lane.iter().enumerate() {
+            let ordinal = if is_complete { ordinal } else { nearest_window(&windows, run.bounds) };
+            enter(&mut launches[ordinal], run);
+        }
+    }
+    launches
+}
+
+fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
+    CoreLaunch {
+        core: run.lane.core,
+        bounds: run.bounds,
+        extents: run.extents,
+        ordinal,
+        is_matched_by_time: false,
+        runs: vec![run.place()],
+    }
+}
+
+fn enter(launch: &mut CoreLaunch, run: &LaneRun) {
+    launch.bounds.0 = launch.bounds.0.min(run.bounds.0);
+    launch.bounds.1 = launch.bounds.1.max(run.bounds.1);
+    launch.extents.join(&run.extents);
+    launch.runs.push(run.place());
+}
+
+/// The window that the middle of `bounds` lies in, or lies nearest to.
+fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
+    let middle = u64::midpoint(bounds.0, bounds.1);
+    let after = windows.partition_point(|window| window.0 <= middle);
+    let Some(before) = after.checked_sub(1) else { return 0 };
+    let is_next_nearer = windows.get(after).is_some_and(|next| {
+        let since_end = middle.saturating_sub(windows[before].1);
+        next.0.abs_diff(middle) < since_end
+    });
+    if is_next_nearer { after } else { before }
+}
+
+/// Finds for each launch of a core the launch of the reference that began nearest, in
+/// order and without using one twice. Clocks that do not fit together are left alone.
+fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
+    if !is_same_epoch(core, reference) {
+        return;
+    }
+    let count = core.len();
+    let mut lowest = 0;
+    for (index, launch) in core.iter_mut().enumerate() {
+        let highest = reference.len() - (count - index);
+        let candidates = &reference[lowest..=highest];
+        launch.ordinal = lowest + nearest_start(candidates, launch.bounds.0);
+        launch.is_matched_by_time = true;
+        lowest = launch.ordinal + 1;
+    }
+}
+
+fn is_same_epoch(core: &[CoreLaunch], reference: &[CoreLaunch]) -> bool {
+    let (Some(first), Some(last)) = (reference.first(), reference.last()) else { return false };
+    let slack = last.bounds.1.saturating_sub(first.bounds.0);
+    let from = first.bounds.0.saturating_sub(slack);
+    let until = last.bounds.1.saturating_add(slack);
+    core.iter().all(|launch| (from..=until).contains(&launch.bounds.0))
+}
+
+fn nearest_start(candidates: &[CoreLaunch], start: u64) -> usize {
+    let after = candidates.partition_point(|candidate| candidate.bounds.0 <= start);
+    let Some(before) = after.checked_sub(1) else { return 0 };
+    let is_next_nearer = candidates.get(after).is_some_and(|next| {
+        next.bounds.0.abs_diff(start) < start.abs_diff(candidates[before].bounds.0)
+    });
+    if is_next_nearer { after } else { before }
+}

@@ -1,0 +1,136 @@
+//! Analysis of recorded cycles: durations per op, statistics per zone, and a summary.
+//!
+//! | question | open |
+//! |---|---|
+//! | how long did each launch of each program take? | [`ops_of`] |
+//! | which runs of which lanes make up a launch? | [`launches_of`] |
+//! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
+//! | what was kept, lost, odd and repaired? | [`Summary`] |
+//! | all of it at once | [`Report`] |
+//!
+//! All figures are plain structs with their units in the names of their fields. Times of
+//! one core are compared as they are; times of different cores only once a readout is aligned
+//! by its [`TileOrigins`](reader::origins::TileOrigins). Printing is not done here.
+
+#![forbid(unsafe_code)]
+
+mod distribution;
+mod durations;
+mod figures;
+mod join;
+mod latency;
+mod op;
+pub mod probe_cost;
+mod ranks;
+mod span;
+mod summary;
+mod sums;
+mod tally;
+mod zones;
+
+pub use distribution::CycleStatistics;
+pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
+pub use span::{Span, cycles_to_ns};
+pub use summary::{KeptCounts, KindCount, LossRow, Summary};
+pub use sums::{SumStatistics, sum_statistics};
+pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_statistics};
+
+use reader::{
+    anomaly::AnomalyLog,
+    probe_cost::{ProbeCostRow, ProbeCosts, risc_label},
+    readout::Readout,
+    timeline::Timeline,
+};
+
+/// Every figure of a readout.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// Counts of kept and lost records, anomalies and repairs.
+    pub summary: Summary,
+    /// Launches, by chip and time.
+    pub ops: Vec<Op>,
+    /// Zones, by chip and RISC, those with the most cycles first.
+    pub zones: Vec<ZoneStatistics>,
+    /// Sum zones, ordered in the same way.
+    pub sums: Vec<SumStatistics>,
+    /// Probe costs subtracted from the zones, if any; ops and sums are as recorded.
+    pub probe_cost: Option<SubtractedProbeCost>,
+    /// Open zones and orphan ends; anomalies of reading are in the readout.
+    #[serde(skip)]
+    pub pairing: AnomalyLog,
+}
+
+/// Probe costs subtracted from zones, see
+/// [`subtract_probe_costs`](probe_cost::subtract_probe_costs).
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SubtractedProbeCost {
+    /// The figures, by chip and RISC.
+    pub costs: Vec<ProbeCostRow>,
+    /// Zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    pub shorter_than_cost_count: u64,
+    /// Zones of RISCs without figures, which are as they were.
+    pub uncalibrated_zone_count: u64,
+}
+
+impl Report {
+    /// Computes every figure. Lanes are paired one by one, and no timeline is kept.
+    ///
+    /// ```
+    /// use analysis::Report;
+    /// use device_log::read_device_log;
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+    /// 0,1,2,BRISC,8,110,0,1024,BRISC-KERNEL,ZONE_START
+    /// 0,1,2,BRISC,8,150,0,1024,BRISC-KERNEL,ZONE_END
+    /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+    /// ";
+    /// let readout = read_device_log(log.as_bytes(), "my log")?;
+    /// let report = Report::new(&readout);
+    /// assert_eq!(report.ops[0].kernel.unwrap().duration_cycles, 40);
+    /// assert_eq!(report.zones[0].cycles.max_ns, Some(60));
+    /// assert_eq!(report.summary.kept.zones, 2);
+    /// # Ok::<(), device_log::LogError>(())
+    /// ```
+    #[must_use]
+    pub fn new(readout: &Readout) -> Self {
+        let (zones, pairing) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
+        Self {
+            summary: Summary::new(readout, &zones, &pairing),
+            ops: ops_of(readout),
+            zones,
+            sums: sum_statistics(readout),
+            probe_cost: None,
+            pairing,
+        }
+    }
+
+    /// Computes every figure, of zones without what their probes cost.
+    #[must_use]
+    pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {
+        let timeline = Timeline::of_readout(readout);
+        let shortened = probe_cost::subtract_probe_costs(costs, readout, &timeline);
+        let report = Self::new(readout);
+        Self {
+            zones: zone_statistics(readout, &shortened.timeline, ZoneGrouping::ByRisc),
+            probe_cost: Some(SubtractedProbeCost {
+                costs: shortened.costs,
+                shorter_than_cost_count: shortened.shorter_than_cost_count,
+                uncalibrated_zone_count: shortened.uncalibrated_zone_count,
+            }),
+            ..report
+        }
+    }
+}
+
+/// As [`risc_label`], for figures over several RISCs.
+#[expect(clippy::ref_option, reason = "the signature that serde calls")]
+fn optional_risc_label<S: serde::Serializer>(
+    risc: &Option<wire::Risc>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    match risc {
+        Some(risc) => risc_label(risc, out),
+        None => out.serialize_none(),
+    }
+}

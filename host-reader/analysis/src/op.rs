@@ -1,0 +1,251 @@
+//! Ops: what each launch of a program took, over all cores of its chip.
+
+use super::{
+    distribution::CycleStatistics,
+    figures::{Extent, Extents, LaneRun, OpKey, RunPlace, lane_runs, run_places},
+    join::{CoreLaunch, join_runs},
+    latency::{Latency, latencies},
+    span::{Span, cycles_to_ns},
+};
+use rayon::prelude::*;
+use reader::{
+    lane::{Lane, LaneId},
+    readout::{DeviceReadout, Readout},
+    role::RoleTable,
+};
+
+/// Kernel spans of each RISC, over all cores: first start to last end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct RiscKernels {
+    /// BRISC.
+    pub brisc: Option<Span>,
+    /// NCRISC.
+    pub ncrisc: Option<Span>,
+    /// TRISC 0, unpack.
+    pub trisc0: Option<Span>,
+    /// TRISC 1, math.
+    pub trisc1: Option<Span>,
+    /// TRISC 2, pack.
+    pub trisc2: Option<Span>,
+    /// ERISC.
+    pub erisc: Option<Span>,
+}
+
+/// One launch of one program on one chip.
+///
+/// # Compatibility
+/// `cpp_device_analyses.json` and `cpp_device_perf_report.csv`: spans go from the first
+/// start to the last end of zones whose name contains `-FW` or `-KERNEL`, over all cores
+/// and RISCs. Upstream puts all launches of one run host id into one row; here each has
+/// its own.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Op {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// The program, encoded with its chip.
+    pub run_host_id: u32,
+    /// The trace that was replayed, if any.
+    pub trace_id: Option<u64>,
+    /// Which replay of it, from 1.
+    pub trace_replay: Option<u64>,
+    /// Which launch of this program and replay, from 1.
+    pub launch: u64,
+    /// Cores with a firmware zone.
+    pub core_count: u64,
+    /// Cores with any record.
+    pub recorded_core_count: u64,
+    /// Cores whose firmware zone began and did not end; spans may be too short then.
+    pub unfinished_core_count: u64,
+    /// Cores that have fewer launches of this program than others and were assigned by time.
+    pub time_matched_core_count: u64,
+    /// First firmware start to last firmware end.
+    pub firmware: Option<Span>,
+    /// First kernel start to last kernel end.
+    pub kernel: Option<Span>,
+    /// First start of a BRISC, NCRISC or ERISC kernel to the last end of any kernel.
+    pub data_movement_kernel: Option<Span>,
+    /// Firmware of aggregate lanes, which traces are recorded with.
+    pub trace_firmware: Option<Span>,
+    /// Kernels of aggregate lanes.
+    pub trace_kernel: Option<Span>,
+    /// Kernels of each RISC.
+    pub risc_kernels: RiscKernels,
+    /// First to last kernel start.
+    pub kernel_first_to_last_start_cycles: Option<u64>,
+    /// The same in nanoseconds.
+    pub kernel_first_to_last_start_ns: Option<u64>,
+    /// Kernel durations of single cores, first start to last end on each.
+    pub core_kernel: CycleStatistics,
+    /// From the end of the previous op's kernel to the start of this one's.
+    pub op_to_op_latency_cycles: Option<u64>,
+    /// The same in nanoseconds.
+    pub op_to_op_latency_ns: Option<u64>,
+    /// From the end of the previous op's kernel to this one's first data-movement start.
+    pub data_movement_op_to_op_latency_cycles: Option<u64>,
+    /// The same in nanoseconds.
+    pub data_movement_op_to_op_latency_ns: Option<u64>,
+    /// True if the cores began so far apart that their clocks cannot share an epoch:
+    /// every figure over several cores is then wrong until the readout is aligned by its
+    /// [`TileOrigins`](reader::origins::TileOrigins).
+    pub is_spread_implausible: bool,
+}
+
+/// Cycles between the starts of two cores of one launch beyond which, if neither runs as
+/// long, they cannot share an epoch.
+///
+/// A launch goes to all cores within microseconds; epochs
+/// that differ do so by 10^9 cycles and more.
+pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
+
+/// One run of one lane, as part of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaunchRun {
+    /// Whose run.
+    pub lane: LaneId,
+    /// Index of the run in [`reader::lane::Lane::runs`].
+    pub run: usize,
+}
+
+/// An op together with what it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The figures.
+    pub op: Op,
+    /// Time of the earliest record, on the clock of the chip's reference.
+    pub first_cycle: u64,
+    /// Time of the latest record.
+    pub last_cycle: u64,
+    /// The runs, by core; those of one core in no particular order.
+    pub runs: Vec<LaunchRun>,
+}
+
+/// The ops of all chips, by chip and time.
+///
+/// Times of different cores are compared as they are: a readout whose tiles have epochs of
+/// their own is to be aligned by its [`TileOrigins`](reader::origins::TileOrigins) first. A
+/// core that is missing from a launch just does not count.
+#[must_use]
+pub fn ops_of(readout: &Readout) -> Vec<Op> {
+    launches_of(readout).into_iter().map(|launch| launch.op).collect()
+}
+
+/// The ops of all chips, by chip and time, each with its runs.
+///
+/// Every run that holds records belongs to exactly one launch.
+#[must_use]
+pub fn launches_of(readout: &Readout) -> Vec<Launch> {
+    let roles = RoleTable::of_readout(readout);
+    let devices = readout.devices.iter();
+    devices.flat_map(|device| device_launches(device, &roles)).collect()
+}
+
+fn device_launches(device: &DeviceReadout, roles: &RoleTable) -> Vec<Launch> {
+    let mut lanes: Vec<&Lane> = device.lanes.iter().collect();
+    lanes.sort_by_key(|lane| (lane.id.core, lane.id.risc));
+    let in_order = lanes.par_iter().enumerate();
+    let mut places: Vec<_> = in_order.flat_map_iter(|(at, lane)| run_places(at, lane)).collect();
+    places.par_sort_unstable();
+    let of_programs: Vec<_> = places.chunk_by(|one, other| one.key == other.key).collect();
+    let clock = device.chip.aiclk_mhz;
+    let launches = |places: &[RunPlace]| program_launches(&lane_runs(places, &lanes, roles), clock);
+    let mut launches: Vec<_> = of_programs.into_par_iter().flat_map_iter(launches).collect();
+    launches.sort_by_key(|launch| launch.first_cycle);
+    enter_latencies(&mut launches);
+    launches
+}
+
+/// The launches of one program and replay.
+fn program_launches(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<Launch> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let launches = join_runs(runs);
+    let of_launches = launches.chunk_by(|one, other| one.ordinal == other.ordinal);
+    let launch = |cores: &[CoreLaunch]| Launch {
+        op: op_of(first.lane.chip_id, first.key, cores, aiclk_mhz),
+        first_cycle: cores.iter().map(|core| core.bounds.0).min().unwrap_or(0),
+        last_cycle: cores.iter().map(|core| core.bounds.1).max().unwrap_or(0),
+        runs: cores.iter().flat_map(|core| core.runs.iter().copied()).collect(),
+    };
+    of_launches.map(launch).collect()
+}
+
+fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
+    let mut extents = Extents::default();
+    for core in cores {
+        extents.join(&core.extents);
+    }
+    let span =
+        |extent: &Extent| extent.bounds().and_then(|(start, end)| Span::new(start, end, aiclk_mhz));
+    let count = |is: fn(&CoreLaunch) -> bool| cores.iter().filter(|core| is(core)).count() as u64;
+    let skew = first_to_last_start(&extents.kernel);
+    Op {
+        chip_id,
+        run_host_id: key.program,
+        trace_id: key.trace.map(|trace| trace.trace_id),
+        trace_replay: key.trace.map(|trace| trace.counter),
+        launch: cores.first().map_or(0, |core| core.ordinal as u64 + 1),
+        core_count: count(has_firmware),
+        recorded_core_count: cores.len() as u64,
+        unfinished_core_count: count(|core| core.extents.firmware.is_open()),
+        time_matched_core_count: count(|core| core.is_matched_by_time),
+        firmware: span(&extents.firmware),
+        kernel: span(&extents.kernel),
+        data_movement_kernel: data_movement_span(&extents, aiclk_mhz),
+        trace_firmware: span(&extents.trace_firmware),
+        trace_kernel: span(&extents.trace_kernel),
+        risc_kernels: risc_kernels(extents.risc_kernels.map(|extent| span(&extent))),
+        kernel_first_to_last_start_cycles: skew,
+        kernel_first_to_last_start_ns: skew.and_then(|skew| cycles_to_ns(skew, aiclk_mhz)),
+        core_kernel: core_kernel(cores, aiclk_mhz),
+        op_to_op_latency_cycles: None,
+        op_to_op_latency_ns: None,
+        data_movement_op_to_op_latency_cycles: None,
+        data_movement_op_to_op_latency_ns: None,
+        is_spread_implausible: is_spread_implausible(cores),
+    }
+}
+
+fn has_firmware(core: &CoreLaunch) -> bool {
+    core.extents.firmware != Extent::default()
+}
+
+fn first_to_last_start(kernel: &Extent) -> Option<u64> {
+    Some(kernel.last_start? - kernel.first_start?)
+}
+
+fn data_movement_span(extents: &Extents, aiclk_mhz: u32) -> Option<Span> {
+    Span::new(extents.data_movement.first_start?, extents.kernel.last_end?, aiclk_mhz)
+}
+
+fn risc_kernels(spans: [Option<Span>; 6]) -> RiscKernels {
+    let [brisc, ncrisc, trisc0, trisc1, trisc2, erisc] = spans;
+    RiscKernels { brisc, ncrisc, trisc0, trisc1, trisc2, erisc }
+}
+
+fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {
+    let bounds = cores.iter().filter_map(|core| core.extents.kernel.bounds());
+    let durations: Vec<_> = bounds.map(|(start, end)| end - start).collect();
+    CycleStatistics::of(&durations, aiclk_mhz)
+}
+
+fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
+    let starts = || cores.iter().map(|core| core.bounds.0);
+    let lengths = cores.iter().map(|core| core.bounds.1.saturating_sub(core.bounds.0));
+    let skew = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
+    skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
+}
+
+fn enter_latencies(launches: &mut [Launch]) {
+    let ops: Vec<&Op> = launches.iter().map(|launch| &launch.op).collect();
+    let kernel_end = |op: &Op| op.kernel.map(|kernel| kernel.end_cycle);
+    let whole = latencies(&ops, |op| op.kernel, kernel_end);
+    let data_movement = latencies(&ops, |op| op.data_movement_kernel, kernel_end);
+    let parts = |latency: Option<Latency>| {
+        (latency.map(|latency| latency.cycles), latency.and_then(|latency| latency.ns))
+    };
+    let ops = launches.iter_mut().map(|launch| &mut launch.op);
+    for ((op, whole), data_movement) in ops.zip(whole).zip(data_movement) {
+        (op.op_to_op_latency_cycles, op.op_to_op_latency_ns) = parts(whole);
+        (op.data_movement_op_to_op_latency_cycles, op.data_movement_op_to_op_latency_ns) =
+            parts(data_movement);
+    }
+}

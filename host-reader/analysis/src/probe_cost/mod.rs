@@ -1,0 +1,112 @@
+//! Cost of the probes themselves on a chip: measured with a calibration kernel, subtracted
+//! from the durations of zones on request.
+//!
+//! A calibration kernel records, several times each and with nothing else in them:
+//!
+//! | zone | holds | measures |
+//! |---|---|---|
+//! | [`EMPTY`] | nothing | duration of an empty zone |
+//! | [`NESTED`] | one empty zone | cycles that a zone adds to the zone around it |
+//! | [`DATA`], [`WIDE_DATA`], [`EVENT`] | one record | cycles that it adds to the zone around it |
+//!
+//! Figures are medians, by chip and RISC, in cycles. This module does not launch the kernel;
+//! it reads its records. For the use of a run's figures see [`subtract_probe_costs`].
+
+mod subtract;
+
+pub use reader::probe_cost::{ProbeCost, ProbeCostRow, ProbeCosts};
+pub use subtract::{Subtraction, subtract_probe_costs};
+
+use reader::{
+    readout::Readout,
+    timeline::{LaneTimeline, Timeline},
+};
+use std::collections::BTreeMap;
+use wire::Risc;
+
+/// The calibration kernel's zone with nothing in it.
+pub const EMPTY: &str = "PROBE-COST-EMPTY";
+/// Its zone with one empty zone in it.
+pub const NESTED: &str = "PROBE-COST-NESTED";
+/// Its zone with 8 bytes of data in it.
+pub const DATA: &str = "PROBE-COST-DATA";
+/// Its zone with 16 bytes of data in it.
+pub const WIDE_DATA: &str = "PROBE-COST-WIDE-DATA";
+/// Its zone with an event in it.
+pub const EVENT: &str = "PROBE-COST-EVENT";
+
+/// No figure can be taken from a readout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected whole zones {EMPTY}, {NESTED}, {DATA}, {WIDE_DATA} and {EVENT} of a calibration \
+     kernel on some RISC, found none in {lane_count} lanes; run the kernel and read the mesh"
+)]
+pub struct NotCalibrated {
+    /// Number of lanes in the readout.
+    pub lane_count: usize,
+}
+
+/// Takes the figures from what a calibration kernel recorded; RISCs on which one of its
+/// zones is missing are left out.
+///
+/// # Errors
+/// If no RISC has them all.
+pub fn measure_probe_costs(
+    readout: &Readout,
+    timeline: &Timeline,
+) -> Result<ProbeCosts, NotCalibrated> {
+    let mut durations = BTreeMap::<(u32, Risc), Durations>::new();
+    for lane in timeline.lanes() {
+        let of_risc = durations.entry((lane.id.chip_id, lane.id.risc)).or_default();
+        of_risc.enter(lane, readout);
+    }
+    let measured = durations.into_iter();
+    let mut costs = ProbeCosts::default();
+    for ((chip_id, risc), durations) in measured {
+        if let Some(cost) = durations.cost() {
+            costs.insert(chip_id, risc, cost);
+        }
+    }
+    let lane_count = timeline.lanes().count();
+    if costs.is_empty() { Err(NotCalibrated { lane_count }) } else { Ok(costs) }
+}
+
+/// Durations of the calibration kernel's zones, in the order of [`NAMES`].
+#[derive(Default)]
+struct Durations([Vec<u64>; NAMES.len()]);
+
+const NAMES: [&str; 5] = [EMPTY, NESTED, DATA, WIDE_DATA, EVENT];
+
+impl Durations {
+    fn enter(&mut self, lane: &LaneTimeline, readout: &Readout) {
+        for zone in lane.zones.iter().filter(|zone| !zone.flags.is_open()) {
+            let name = readout.zones.name(zone.zone);
+            if let Some(index) = NAMES.iter().position(|known| *known == name) {
+                self.0[index].push(zone.duration_cycles());
+            }
+        }
+    }
+
+    /// The figures, if every zone is there.
+    fn cost(self) -> Option<ProbeCost> {
+        let medians: Option<Vec<u64>> = self.0.into_iter().map(median).collect();
+        let [empty, nested, data, wide_data, event] =
+            <[u64; NAMES.len()]>::try_from(medians?).ok()?;
+        Some(ProbeCost {
+            empty_zone_cycles: empty,
+            nested_zone_cycles: nested.saturating_sub(empty),
+            data_cycles: data.saturating_sub(empty),
+            wide_data_cycles: wide_data.saturating_sub(empty),
+            event_cycles: event.saturating_sub(empty),
+        })
+    }
+}
+
+/// The upper of the two in the middle.
+fn median(mut durations: Vec<u64>) -> Option<u64> {
+    durations.sort_unstable();
+    durations.get(durations.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests;

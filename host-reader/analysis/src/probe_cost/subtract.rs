@@ -1,0 +1,142 @@
+//! Taking the cost of probes out of a timeline.
+
+use super::{ProbeCost, ProbeCostRow, ProbeCosts};
+use reader::{
+    lane::Lane,
+    readout::Readout,
+    timeline::{LaneTimeline, NO_RUN, Timeline, Zones},
+};
+use wire::PacketKind;
+
+/// A timeline without the cost of its probes, and what that was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subtraction {
+    /// The timeline: zones begin when they did and last as long as they would have. Zones
+    /// inside may thus seem to end after those around them.
+    pub timeline: Timeline,
+    /// The figures that were used.
+    pub costs: Vec<ProbeCostRow>,
+    /// Zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    pub shorter_than_cost_count: u64,
+    /// Zones of RISCs without figures, which are as they were.
+    pub uncalibrated_zone_count: u64,
+}
+
+/// Shortens every whole zone by the cost of its own probes and of those within it: once
+/// [`ProbeCost::empty_zone_cycles`], and for each zone, at any depth, and each record in
+/// it what that adds.
+///
+/// Probes that found no room left no record and stay in the durations, as do sum zones,
+/// which do not say how often they ran. Ends that are missing stay made up.
+///
+/// # Cost
+/// Linear in the zones, and in the logarithm of a run's data and events.
+#[must_use]
+pub fn subtract_probe_costs(
+    costs: &ProbeCosts,
+    readout: &Readout,
+    timeline: &Timeline,
+) -> Subtraction {
+    let mut result = Subtraction {
+        timeline: timeline.clone(),
+        costs: costs.rows().collect(),
+        ..Subtraction::default()
+    };
+    let lanes = result.timeline.devices.iter_mut().flat_map(|device| &mut device.lanes);
+    for (paired, lane) in lanes.zip(readout.lanes()) {
+        match costs.of(lane.id.chip_id, lane.id.risc) {
+            Some(cost) => result.shorter_than_cost_count += shorten(paired, lane, cost),
+            None => result.uncalibrated_zone_count += paired.whole_zone_count(),
+        }
+    }
+    result
+}
+
+/// Shortens the zones of one lane; returns how many are now empty that cost more.
+fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
+    let inside = zones_inside(&paired.zones);
+    let records = RecordCosts::new(lane, cost);
+    let mut shorter_count = 0;
+    for (index, inside) in inside.into_iter().enumerate() {
+        let zones = &mut paired.zones;
+        if zones.flags[index].is_open() {
+            continue;
+        }
+        let (start, end) = (zones.starts[index], zones.ends[index]);
+        let own = cost.empty_zone_cycles;
+        let of_zones = inside.saturating_mul(cost.nested_zone_cycles);
+        let of_records = records.between(zones.runs[index], start, end);
+        let total = own.saturating_add(of_zones).saturating_add(of_records);
+        let duration = end.saturating_sub(start);
+        shorter_count += u64::from(duration < total);
+        zones.ends[index] = start + duration.saturating_sub(total);
+    }
+    shorter_count
+}
+
+/// For each zone, how many zones lie in it, at any depth.
+fn zones_inside(zones: &Zones) -> Vec<u64> {
+    let mut inside = vec![0; zones.len()];
+    let mut around: Vec<usize> = Vec::new();
+    let close = |around: &mut Vec<usize>, inside: &mut Vec<u64>, depth: usize| {
+        while around.len() > depth {
+            if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {
+                inside[parent] += inside[child] + 1;
+            }
+        }
+    };
+    for (index, &depth) in zones.depths.iter().enumerate() {
+        close(&mut around, &mut inside, usize::from(depth));
+        around.push(index);
+    }
+    close(&mut around, &mut inside, 0);
+    inside
+}
+
+/// Costs of a lane's data and events, which can be summed over a time range.
+struct RecordCosts {
+    /// Per run, first that of records before any: times in order, each with the cost of the
+    /// records up to it.
+    runs: Vec<Vec<(u64, u64)>>,
+}
+
+impl RecordCosts {
+    fn new(lane: &Lane, cost: ProbeCost) -> Self {
+        let first = lane.runs.first().map_or(lane.record_count(), |run| run.first_record);
+        let ranges = (0..lane.runs.len()).map(|run| lane.run_records(run));
+        let runs = std::iter::once(0..first).chain(ranges).map(|records| {
+            let costs = records.filter_map(|record| {
+                let cycles = match lane.heads.get(record)?.kind() {
+                    PacketKind::TimestampedData => cost.data_cycles,
+                    PacketKind::TimestampedData16B => cost.wide_data_cycles,
+                    PacketKind::TimestampedEvent => cost.event_cycles,
+                    PacketKind::ZoneStart | PacketKind::ZoneEnd | PacketKind::ZoneTotal => {
+                        return None;
+                    }
+                };
+                Some((*lane.times.get(record)?, cycles))
+            });
+            summed(costs.collect())
+        });
+        Self { runs: runs.collect() }
+    }
+
+    /// Returns the cost of a run's records from `start` to `end`.
+    fn between(&self, run: u32, start: u64, end: u64) -> u64 {
+        let index = if run == NO_RUN { 0 } else { run as usize + 1 };
+        let records = self.runs.get(index).map_or(&[][..], Vec::as_slice);
+        let before = |count: usize| count.checked_sub(1).map_or(0, |last| records[last].1);
+        let until = before(records.partition_point(|&(time, _)| time <= end));
+        until - before(records.partition_point(|&(time, _)| time < start))
+    }
+}
+
+fn summed(mut costs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    costs.sort_unstable_by_key(|&(time, _)| time);
+    let mut total: u64 = 0;
+    for (_, cycles) in &mut costs {
+        total = total.saturating_add(*cycles);
+        *cycles = total;
+    }
+    costs
+}

@@ -1,0 +1,179 @@
+//! The honesty of a report: what was kept, lost, odd and repaired.
+
+use super::ZoneStatistics;
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    ledger::{LossCause, LossTotals},
+    readout::Readout,
+};
+use std::collections::BTreeMap;
+use wire::PacketKind;
+
+/// Records that are in the report, zones counted whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct KeptCounts {
+    /// Zones with a start and an end of their own.
+    pub zones: u64,
+    /// Zones whose end was made up.
+    pub open_zones: u64,
+    /// Ends that belong to no zone and are not shown.
+    pub orphan_ends: u64,
+    /// Timestamped data of either size.
+    pub data: u64,
+    /// Events.
+    pub events: u64,
+    /// Totals of sum zones.
+    pub sums: u64,
+}
+
+/// Records that are missing for one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct LossRow {
+    /// Short name of the cause.
+    pub cause: &'static str,
+    /// Whole zones.
+    pub zones: u64,
+    /// Timestamped data.
+    pub data: u64,
+    /// Events.
+    pub events: u64,
+    /// Sum totals.
+    pub sums: u64,
+    /// Marker slots whose kind cannot be known.
+    pub unknown_markers: u64,
+    /// True if more may be missing.
+    pub is_lower_bound: bool,
+    /// True if the device was configured to leave them out.
+    pub is_intended: bool,
+}
+
+/// How often one kind of anomaly or repair occurred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct KindCount {
+    /// Short name of the kind.
+    pub kind: &'static str,
+    /// Number of occurrences.
+    pub count: u64,
+}
+
+/// Counts of read, kept and lost records, anomalies and repairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Chips with records.
+    pub chip_count: u64,
+    /// Cores with records.
+    pub core_count: u64,
+    /// Lanes with records.
+    pub lane_count: u64,
+    /// Launches, counted on each lane.
+    pub run_count: u64,
+    /// Records of every kind.
+    pub record_count: u64,
+    /// The records by kind.
+    pub kept: KeptCounts,
+    /// Missing records by cause; empty if none are known to be missing.
+    pub lost: Vec<LossRow>,
+    /// Records that are missing, of every kind and cause.
+    pub lost_record_count: u64,
+    /// Anomalies that left data lost or doubtful.
+    pub anomalies: Vec<KindCount>,
+    /// Their total.
+    pub anomaly_count: u64,
+    /// Anomalies that were repaired.
+    pub repairs: Vec<KindCount>,
+    /// Their total.
+    pub repair_count: u64,
+    /// Runs that cores have finished and not yet pushed.
+    pub pending_run_count: u64,
+    /// Launches that ran no kernel and that the firmware discarded.
+    pub discarded_launch_count: u64,
+    /// Words read from the device; 0 for logs.
+    pub words_read: u64,
+}
+
+impl Summary {
+    /// Adds up a readout, the statistics of its zones, and what was odd in pairing them.
+    #[must_use]
+    pub fn new(readout: &Readout, zones: &[ZoneStatistics], pairing: &AnomalyLog) -> Self {
+        let (anomalies, repairs) = kind_counts(readout, pairing);
+        let total = |counts: &[KindCount]| counts.iter().map(|kind| kind.count).sum();
+        Self {
+            chip_count: readout.devices.len() as u64,
+            core_count: core_count(readout),
+            lane_count: readout.lanes().count() as u64,
+            run_count: readout.lanes().map(|lane| lane.runs.len() as u64).sum(),
+            record_count: readout.record_count() as u64,
+            kept: kept_counts(readout, zones, pairing),
+            lost: LossCause::ALL.into_iter().filter_map(|cause| loss_row(readout, cause)).collect(),
+            lost_record_count: readout.losses.total().record_count(),
+            anomaly_count: total(&anomalies),
+            anomalies,
+            repair_count: total(&repairs),
+            repairs,
+            pending_run_count: readout.devices.iter().map(|device| device.pending_runs).sum(),
+            discarded_launch_count: readout.devices.iter().map(|d| d.discarded_launches).sum(),
+            words_read: readout.words_read,
+        }
+    }
+
+    /// Returns true if there are no unintended losses and no anomalies but repairs.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.lost.iter().all(|row| row.is_intended) && self.anomaly_count == 0
+    }
+}
+
+fn core_count(readout: &Readout) -> u64 {
+    let cores = |device: &reader::readout::DeviceReadout| {
+        let mut cores: Vec<_> = device.lanes.iter().map(|lane| lane.id.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores.len() as u64
+    };
+    readout.devices.iter().map(cores).sum()
+}
+
+fn kept_counts(readout: &Readout, zones: &[ZoneStatistics], pairing: &AnomalyLog) -> KeptCounts {
+    let mut kept = KeptCounts {
+        zones: zones.iter().map(|zone| zone.cycles.count).sum(),
+        open_zones: zones.iter().map(|zone| zone.open_zone_count).sum(),
+        orphan_ends: pairing.count(AnomalyKind::OrphanEnd),
+        ..KeptCounts::default()
+    };
+    for head in readout.lanes().flat_map(|lane| &lane.heads) {
+        match head.kind() {
+            PacketKind::ZoneStart | PacketKind::ZoneEnd => {}
+            PacketKind::ZoneTotal => kept.sums += 1,
+            PacketKind::TimestampedData | PacketKind::TimestampedData16B => kept.data += 1,
+            PacketKind::TimestampedEvent => kept.events += 1,
+        }
+    }
+    kept
+}
+
+fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
+    let totals = readout.losses.by_cause(cause);
+    (totals != LossTotals::default()).then_some(LossRow {
+        cause: cause.label(),
+        zones: totals.zones,
+        data: totals.data,
+        events: totals.events,
+        sums: totals.sums,
+        unknown_markers: totals.unknown_markers,
+        is_lower_bound: totals.is_lower_bound,
+        is_intended: cause.is_intended(),
+    })
+}
+
+/// Anomalies, then repairs, of reading and of pairing.
+fn kind_counts(readout: &Readout, pairing: &AnomalyLog) -> (Vec<KindCount>, Vec<KindCount>) {
+    let mut counts: BTreeMap<AnomalyKind, u64> = BTreeMap::new();
+    for (kind, count) in readout.anomalies.counts().chain(pairing.counts()) {
+        *counts.entry(kind).or_default() += count;
+    }
+    let rows = |is_repair| {
+        let of_kind = counts.iter().filter(|(kind, _)| kind.is_repair() == is_repair);
+        of_kind.map(|(kind, &count)| KindCount { kind: kind.label(), count }).collect()
+    };
+    (rows(false), rows(true))
+}

@@ -1,0 +1,256 @@
+//! Durations of zones, gathered by chip, RISC and zone until statistics are made of them.
+
+use super::{ZoneGrouping, ZoneStatistics, durations::Durations};
+use rayon::prelude::*;
+use reader::{
+    lane::{LaneId, ZoneIndex},
+    names::ZoneTable,
+    readout::ChipSummary,
+    timeline::{WholeZone, Zones},
+};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+use wire::Risc;
+
+/// Whose zones become one row: the chip, by its place among others, and the RISC, unless all
+/// of them are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GroupKey {
+    chip: usize,
+    risc: Option<Risc>,
+}
+
+impl GroupKey {
+    pub(super) fn new(chip: usize, lane: LaneId, grouping: ZoneGrouping) -> Self {
+        Self { chip, risc: (grouping == ZoneGrouping::ByRisc).then_some(lane.risc) }
+    }
+}
+
+/// Chip data that statistics contain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chip {
+    pub(super) chip_id: u32,
+    pub(super) aiclk_mhz: u32,
+}
+
+impl Chip {
+    pub(super) const fn of(chip: &ChipSummary) -> Self {
+        Self { chip_id: chip.chip_id, aiclk_mhz: chip.aiclk_mhz }
+    }
+}
+
+/// Does all jobs on `threads` threads, with one worker on each; existing workers are reused.
+///
+/// Each takes the next job when it is done with one, so that all end at about the same time.
+pub(super) fn work_through<Job, Worker: Default + Send>(
+    jobs: impl Iterator<Item = Job> + Send,
+    (workers, threads): (&mut Vec<Worker>, usize),
+    work: impl Fn(&mut Worker, Job) + Sync,
+) {
+    workers.resize_with(threads.max(workers.len()), Worker::default);
+    if let [worker] = &mut workers[..threads] {
+        return jobs.for_each(|job| work(worker, job));
+    }
+    let jobs = Mutex::new(jobs);
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    workers[..threads].par_iter_mut().with_max_len(1).for_each(|worker| {
+        while let Some(job) = next() {
+            work(worker, job);
+        }
+    });
+}
+
+/// Durations by group and zone.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    zones: ZoneNumbers,
+    /// Durations of each group, by number of the zone.
+    groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
+    /// The latest zone and those around it, outermost first.
+    around: Vec<Frame>,
+}
+
+/// Small numbers for the zones that occur.
+#[derive(Debug, Default)]
+struct ZoneNumbers {
+    zones: Vec<ZoneIndex>,
+    /// By zone index.
+    numbers: Vec<u32>,
+}
+
+/// The part of a [`Tally`] that belongs to one group.
+pub(super) struct Group<'tally> {
+    zones: &'tally mut ZoneNumbers,
+    durations: &'tally mut Vec<ZoneDurations>,
+    around: &'tally mut Vec<Frame>,
+}
+
+/// A zone whose inside is being gone over.
+#[derive(Debug)]
+struct Frame {
+    number: usize,
+    duration_cycles: u64,
+    /// Cycles that its direct children cover.
+    covered_cycles: u64,
+    is_open: bool,
+}
+
+/// All zones of one group and name.
+#[derive(Debug, Default)]
+struct ZoneDurations {
+    durations: Durations,
+    self_total_cycles: u64,
+    open_zone_count: u64,
+}
+
+impl Tally {
+    pub(super) fn group(&mut self, key: GroupKey) -> Group<'_> {
+        let Self { zones, groups, around } = self;
+        Group { zones, durations: groups.entry(key).or_default(), around }
+    }
+}
+
+impl Group<'_> {
+    /// Enters the zones of whole runs, in the order of a timeline.
+    pub(super) fn enter(&mut self, zones: &Zones) {
+        let spans = zones.starts.iter().zip(&zones.ends);
+        let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
+        for ((start, end), ((&zone, &depth), flags)) in spans.zip(places) {
+            self.leave(usize::from(depth));
+            let duration_cycles = end.saturating_sub(*start);
+            if let Some(parent) = self.around.last_mut() {
+                parent.covered_cycles = parent.covered_cycles.saturating_add(duration_cycles);
+            }
+            let (number, is_open) = (self.number(zone), flags.is_open());
+            self.around.push(Frame { number, duration_cycles, covered_cycles: 0, is_open });
+        }
+        self.leave(0);
+    }
+
+    /// Enters zones in any order.
+    pub(super) fn enter_whole(&mut self, zones: &[WholeZone]) {
+        for zone in zones {
+            let number = self.number(zone.zone);
+            let entry = &mut self.durations[number];
+            entry.durations.push(zone.duration_cycles);
+            entry.add_self(zone.self_cycles.into());
+        }
+    }
+
+    /// Adds the zones whose inside has ended, until `depth` zones are left.
+    #[inline]
+    fn leave(&mut self, depth: usize) {
+        while self.around.len() > depth
+            && let Some(frame) = self.around.pop()
+        {
+            self.durations[frame.number].add(&frame);
+        }
+    }
+
+    /// The zone's number, for which there is an entry.
+    #[inline]
+    fn number(&mut self, zone: ZoneIndex) -> usize {
+        let number = match self.zones.numbers.get(zone.0 as usize) {
+            Some(&number) if number != NO_NUMBER => number as usize,
+            _ => self.zones.add(zone),
+        };
+        if self.durations.len() <= number {
+            self.durations.resize_with(self.zones.zones.len(), ZoneDurations::default);
+        }
+        number
+    }
+}
+
+const NO_NUMBER: u32 = u32::MAX;
+
+impl ZoneNumbers {
+    #[cold]
+    fn add(&mut self, zone: ZoneIndex) -> usize {
+        let (index, number) = (zone.0 as usize, self.zones.len());
+        self.numbers.resize(self.numbers.len().max(index + 1), NO_NUMBER);
+        self.numbers[index] = u32::try_from(number).unwrap_or(NO_NUMBER);
+        self.zones.push(zone);
+        number
+    }
+}
+
+impl ZoneDurations {
+    #[inline]
+    fn add(&mut self, zone: &Frame) {
+        if zone.is_open {
+            self.open_zone_count += 1;
+            return;
+        }
+        self.durations.push_any(zone.duration_cycles);
+        self.add_self(zone.duration_cycles.saturating_sub(zone.covered_cycles));
+    }
+
+    #[inline]
+    const fn add_self(&mut self, cycles: u64) {
+        self.self_total_cycles = self.self_total_cycles.saturating_add(cycles);
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.durations.is_empty() && self.open_zone_count == 0
+    }
+}
+
+/// Durations of one zone in several tallies.
+type Parts<'tally> = Vec<&'tally ZoneDurations>;
+
+/// The statistics of what is in all tallies: by chip and RISC, those with the most cycles first.
+pub(super) fn statistics_of(
+    tallies: &[&Tally],
+    chips: &[Chip],
+    names: &ZoneTable,
+) -> Vec<ZoneStatistics> {
+    let rows: Vec<_> = rows_of(tallies).into_iter().collect();
+    let row = |((key, zone), parts): ((GroupKey, ZoneIndex), Parts<'_>)| {
+        (key, statistics_of_zone((chips[key.chip], key.risc), (zone, names), &parts))
+    };
+    let mut rows: Vec<_> = rows.into_par_iter().map(row).collect();
+    rows.sort_by(|(one_key, one), (other_key, other)| {
+        let order = |zone: &ZoneStatistics| (Reverse(zone.cycles.total_cycles), zone.marker_id);
+        let keys = one_key.cmp(other_key).then_with(|| order(one).cmp(&order(other)));
+        keys.then_with(|| one.name.cmp(&other.name))
+    });
+    rows.into_iter().map(|(_, statistics)| statistics).collect()
+}
+
+fn rows_of<'tally>(tallies: &[&'tally Tally]) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
+    let mut rows: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
+    for tally in tallies {
+        for (&key, entries) in &tally.groups {
+            let entries = tally.zones.zones.iter().zip(entries);
+            for (&zone, durations) in entries.filter(|(_, durations)| !durations.is_empty()) {
+                rows.entry((key, zone)).or_default().push(durations);
+            }
+        }
+    }
+    rows
+}
+
+fn statistics_of_zone(
+    (chip, risc): (Chip, Option<Risc>),
+    (zone, names): (ZoneIndex, &ZoneTable),
+    parts: &[&ZoneDurations],
+) -> ZoneStatistics {
+    let source = names.sources(zone).first();
+    let durations: Vec<_> = parts.iter().map(|part| &part.durations).collect();
+    ZoneStatistics {
+        chip_id: chip.chip_id,
+        risc,
+        marker_id: names.id(zone),
+        name: names.label(zone).into_owned(),
+        source_file: source.map_or_else(String::new, |source| source.file.clone()),
+        source_line: source.map_or(0, |source| source.line),
+        cycles: Durations::statistics(&durations, chip.aiclk_mhz),
+        self_total_cycles: parts
+            .iter()
+            .fold(0, |total: u64, part| total.saturating_add(part.self_total_cycles)),
+        open_zone_count: parts.iter().map(|part| part.open_zone_count).sum(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Statistics per zone: how often, how long, and how much of it in zones inside.
+
+use super::{
+    distribution::CycleStatistics,
+    optional_risc_label,
+    tally::{Chip, GroupKey, Tally, statistics_of, work_through},
+};
+use reader::{
+    anomaly::AnomalyLog,
+    names::ZoneTable,
+    readout::Readout,
+    timeline::{DeviceTimeline, LaneLengths, LanePart, RunLengths, Timeline},
+};
+use wire::Risc;
+
+/// Over which RISCs durations of one zone are put together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZoneGrouping {
+    /// Each RISC apart.
+    #[default]
+    ByRisc,
+    /// All RISCs of a chip together.
+    AllRiscs,
+}
+
+/// Durations of one zone over all cores of a chip.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ZoneStatistics {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// The RISC; `None` if all are put together.
+    #[serde(serialize_with = "optional_risc_label")]
+    pub risc: Option<Risc>,
+    /// The zone's marker id.
+    pub marker_id: u32,
+    /// Its name for people: the id if unknown, all names if ambiguous.
+    pub name: String,
+    /// Source file; empty if unknown.
+    pub source_file: String,
+    /// Source line; 0 if unknown.
+    pub source_line: u32,
+    /// Durations of whole zones.
+    #[serde(flatten)]
+    pub cycles: CycleStatistics,
+    /// Cycles of whole zones that no zone inside of them covers.
+    pub self_total_cycles: u64,
+    /// Zones whose end is missing; they have no part in the durations.
+    pub open_zone_count: u64,
+}
+
+/// Statistics of all zones, by chip and RISC, those with the most cycles first.
+///
+/// # Cost
+/// Linear. Memory: 2 bytes for each zone, for exact percentiles, 4 for zones of 2^16 cycles and
+/// more and 8 for those of 2^32 and more; of a name whose zones are of several sizes, another
+/// 4 or 8 while its statistics are made.
+#[must_use]
+pub fn zone_statistics(
+    readout: &Readout,
+    timeline: &Timeline,
+    grouping: ZoneGrouping,
+) -> Vec<ZoneStatistics> {
+    let mut lanes = Vec::new();
+    for (chip, device) in timeline.devices.iter().enumerate() {
+        lanes
+            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
+    }
+    let mut tallies: Vec<Tally> = Vec::new();
+    let threads = rayon::current_num_threads();
+    work_through(lanes.into_iter(), (&mut tallies, threads), |tally, (group, lane)| {
+        tally.group(group).enter(&lane.zones);
+    });
+    let chip_of = |device: &DeviceTimeline| {
+        let mut chips = readout.devices.iter().map(|device| &device.chip);
+        let found = chips.find(|chip| chip.chip_id == device.chip_id);
+        Chip { chip_id: device.chip_id, aiclk_mhz: found.map_or(0, |chip| chip.aiclk_mhz) }
+    };
+    let chips: Vec<_> = timeline.devices.iter().map(chip_of).collect();
+    statistics_of(&tallies.iter().collect::<Vec<_>>(), &chips, &readout.zones)
+}
+
+/// Computes the same as [`zone_statistics`], without a timeline.
+///
+/// Each lane is paired, summed up and dropped. With the statistics come the open zones and
+/// orphan ends that [`Timeline::of_readout`] would have found.
+///
+/// ```
+/// use analysis::{paired_zone_statistics, ZoneGrouping};
+/// use device_log::read_device_log;
+/// use reader::anomaly::AnomalyKind;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,LoadData,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,LoadData,ZONE_END
+/// 0,1,2,BRISC,8,170,0,1024,WaitResult,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let (zones, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+/// assert_eq!((zones[0].name.as_str(), zones[0].cycles.total_cycles), ("LoadData", 60));
+/// assert_eq!(anomalies.count(AnomalyKind::OrphanEnd), 1);
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+///
+/// # Cost
+/// Memory as that of [`zone_statistics`], and one lane's timeline for each thread.
+#[must_use]
+pub fn paired_zone_statistics(
+    readout: &Readout,
+    grouping: ZoneGrouping,
+) -> (Vec<ZoneStatistics>, AnomalyLog) {
+    let mut lanes = Vec::new();
+    for (chip, device) in readout.devices.iter().enumerate() {
+        lanes
+            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
+    }
+    let mut workers: Vec<(Pairer, Vec<(usize, AnomalyLog)>)> = Vec::new();
+    let threads = rayon::current_num_threads();
+    let lanes = lanes.into_iter().enumerate();
+    work_through(lanes, (&mut workers, threads), |(pairer, met), (number, (group, lane))| {
+        let mut anomalies = AnomalyLog::default();
+        pairer.enter(group, &LanePart::whole(lane), &readout.zones, &mut anomalies);
+        met.push((number, anomalies));
+    });
+    let (pairers, met): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+    let chips: Vec<_> = readout.devices.iter().map(|device| Chip::of(&device.chip)).collect();
+    let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
+    let statistics = statistics_of(&tallies, &chips, &readout.zones);
+    (statistics, in_order(met.into_iter().flatten().collect()))
+}
+
+/// Merges the anomalies of lanes in the order of the lanes' numbers.
+fn in_order(mut met: Vec<(usize, AnomalyLog)>) -> AnomalyLog {
+    met.sort_by_key(|&(number, _)| number);
+    let mut anomalies = AnomalyLog::default();
+    met.into_iter().for_each(|(_, of_lane)| anomalies.merge(of_lane));
+    anomalies
+}
+
+/// Pairs lanes and gathers their zones' durations, one lane after the other.
+#[derive(Debug, Default)]
+struct Pairer {
+    tally: Tally,
+    lengths: LaneLengths,
+}
+
+impl Pairer {
+    fn enter(
+        &mut self,
+        group: GroupKey,
+        part: &LanePart<'_>,
+        names: &ZoneTable,
+        anomalies: &mut AnomalyLog,
+    ) {
+        let mut group = self.tally.group(group);
+        self.lengths.of_lane(part, names, anomalies, |run| match run {
+            RunLengths::Nested(zones) => group.enter_whole(zones),
+            RunLengths::Paired(zones) => group.enter(zones),
+        });
+    }
+}

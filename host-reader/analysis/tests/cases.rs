@@ -1,0 +1,296 @@
+//! Figures of real chips, worked out with other programs, and of small made-up logs,
+//! worked out by hand.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use analysis::{Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics};
+use captures::{log_of_json, read_capture};
+use device_log::read_device_log;
+use reader::origins::TileOrigins;
+use reader::{mesh::Noc0Coord, readout::Readout, timeline::Timeline};
+
+fn report_of(readout: &Readout) -> Report {
+    Report::new(readout)
+}
+
+/// Start, end, cycles and nanoseconds.
+fn parts(span: Option<Span>) -> Option<(u64, u64, u64, u64)> {
+    let span = span?;
+    Some((span.start_cycle, span.end_cycle, span.duration_cycles, span.duration_ns?))
+}
+
+fn cycles(span: Option<Span>) -> Option<u64> {
+    span.map(|span| span.duration_cycles)
+}
+
+#[test]
+fn a_wormhole_kernel_with_counters_has_the_figures_of_its_log() {
+    let report = report_of(&read_capture("wormhole-counters-elw"));
+    let [op] = report.ops.as_slice() else { panic!("{:?}", report.ops) };
+    assert_eq!((op.chip_id, op.run_host_id, op.trace_id, op.launch), (0, 0, None, 1));
+    assert_eq!((op.core_count, op.recorded_core_count, op.unfinished_core_count), (1, 1, 0));
+    assert_eq!(parts(op.firmware), Some((10_927_296_811, 10_927_308_028, 11_217, 11_217)));
+    assert_eq!(parts(op.kernel), Some((10_927_297_403, 10_927_303_609, 6_206, 6_206)));
+    assert_eq!(cycles(op.data_movement_kernel), Some(5_983));
+    assert_eq!(op.kernel_first_to_last_start_cycles, Some(255));
+    let riscs = op.risc_kernels;
+    let of_riscs = [riscs.brisc, riscs.ncrisc, riscs.trisc0, riscs.trisc1, riscs.trisc2];
+    assert_eq!(of_riscs.map(cycles), [5_951, 5_233, 5_429, 4_262, 4_894].map(Some));
+    assert_eq!((riscs.erisc, op.trace_firmware), (None, None));
+    assert_eq!((op.op_to_op_latency_cycles, op.op_to_op_latency_ns), (Some(0), Some(0)));
+    assert_eq!((op.core_kernel.count, op.core_kernel.max_cycles), (1, 6_206));
+    assert!(!op.is_spread_implausible);
+}
+
+#[test]
+fn a_wormhole_kernel_with_counters_keeps_everything() {
+    let report = report_of(&read_capture("wormhole-counters-elw"));
+    let kept = report.summary.kept;
+    assert_eq!((kept.zones, kept.data, kept.events, kept.sums), (10, 59, 0, 0));
+    assert_eq!((kept.open_zones, kept.orphan_ends), (0, 0));
+    assert!(report.summary.is_clean());
+    assert_eq!((report.summary.lane_count, report.summary.record_count), (5, 79));
+    let zones: Vec<_> = report
+        .zones
+        .iter()
+        .map(|zone| (zone.risc.unwrap().label(), zone.name.as_str(), zone.cycles.total_cycles))
+        .collect();
+    let expected = [
+        ("BRISC", "BRISC-FW", 11_217),
+        ("BRISC", "BRISC-KERNEL", 5_951),
+        ("NCRISC", "NCRISC-FW", 6_014),
+        ("NCRISC", "NCRISC-KERNEL", 5_233),
+        ("TRISC_0", "TRISC-FW", 5_899),
+        ("TRISC_0", "TRISC-KERNEL", 5_429),
+        ("TRISC_1", "TRISC-FW", 5_899),
+        ("TRISC_1", "TRISC-KERNEL", 4_262),
+        ("TRISC_2", "TRISC-FW", 6_024),
+        ("TRISC_2", "TRISC-KERNEL", 4_894),
+    ];
+    assert_eq!(zones, expected);
+    assert_eq!(report.zones[0].self_total_cycles, 5_266);
+    assert_eq!(report.zones[1].self_total_cycles, 5_951);
+}
+
+#[test]
+fn all_riscs_together_are_one_row_per_zone() {
+    let readout = read_capture("wormhole-counters-elw");
+    let timeline = Timeline::of_readout(&readout);
+    let zones = zone_statistics(&readout, &timeline, ZoneGrouping::AllRiscs);
+    let trisc = zones.iter().find(|zone| zone.name == "TRISC-KERNEL").unwrap();
+    assert_eq!((trisc.risc, trisc.marker_id, trisc.source_line), (None, 33_120, 86));
+    let cycles = trisc.cycles;
+    assert_eq!((cycles.count, cycles.min_cycles, cycles.max_cycles), (3, 4_262, 5_429));
+    assert_eq!((cycles.median_cycles, cycles.p99_cycles), (4_894, 5_429));
+    assert_eq!(cycles.total_cycles, 14_585);
+}
+
+#[test]
+fn statistics_without_a_timeline_are_those_of_the_timeline() {
+    let damaged = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,BRISC,7,100,0,1024,A,ZONE_START
+0,1,2,BRISC,8,170,0,1024,B,ZONE_END
+0,1,3,BRISC,7,100,0,1024,A,ZONE_START
+0,1,3,BRISC,7,5000000000,0,1024,A,ZONE_END
+1,1,3,NCRISC,8,100,0,1024,B,ZONE_START
+1,1,3,NCRISC,7,120,0,1024,A,ZONE_START
+1,1,3,NCRISC,7,140,0,1024,A,ZONE_END
+1,1,3,NCRISC,8,150,0,1024,B,ZONE_END
+";
+    let damaged = read_device_log(damaged.as_bytes(), "damaged").unwrap();
+    for readout in [read_capture("wormhole-counters-elw"), damaged] {
+        let timeline = Timeline::of_readout(&readout);
+        for grouping in [ZoneGrouping::ByRisc, ZoneGrouping::AllRiscs] {
+            let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
+            assert_eq!(zones, zone_statistics(&readout, &timeline, grouping));
+            assert!(anomalies.counts().eq(timeline.anomalies.counts()));
+        }
+    }
+}
+
+#[test]
+fn noc_event_captures_have_the_figures_of_their_logs() {
+    // Firmware, kernel, first to last start, BRISC and NCRISC kernels, in nanoseconds.
+    for (capture, expected) in [
+        ("blackhole-noc-256", [6_599, 6_136, 87, 6_048, 3_466]),
+        ("blackhole-noc-4096", [7_552, 7_089, 87, 7_001, 3_995]),
+        ("wormhole-noc-256", [8_710, 7_766, 29, 7_737, 3_832]),
+        ("wormhole-noc-4096", [11_384, 10_422, 16, 10_406, 5_155]),
+    ] {
+        let report = report_of(&read_capture(capture));
+        let op = &report.ops[0];
+        let ns = |span: Option<Span>| span.and_then(|span| span.duration_ns).unwrap();
+        let skew = op.kernel_first_to_last_start_ns.unwrap();
+        let riscs = op.risc_kernels;
+        let found = [ns(op.firmware), ns(op.kernel), skew, ns(riscs.brisc), ns(riscs.ncrisc)];
+        assert_eq!(found, expected, "{capture}");
+        assert_eq!((report.ops.len(), op.core_count), (1, 1), "{capture}");
+        let kept = report.summary.kept;
+        assert_eq!((kept.zones, kept.data), (4, 50), "{capture}");
+        assert!(report.summary.is_clean(), "{capture}");
+    }
+}
+
+#[test]
+fn a_log_of_three_programs_has_three_ops() {
+    let readout = read_device_log(log_of_json().as_bytes(), "log").unwrap();
+    let ops = ops_of(&readout);
+    let figures: Vec<_> =
+        ops.iter().map(|op| (op.run_host_id, cycles(op.firmware), cycles(op.kernel))).collect();
+    let expected =
+        [(781, Some(40_767), Some(4_840)), (782, Some(7_661), None), (783, Some(49_137), None)];
+    assert_eq!(figures, expected);
+    assert_eq!((ops[0].op_to_op_latency_ns, ops[1].op_to_op_latency_ns), (Some(0), None));
+}
+
+/// One launch on one lane: its program, firmware and kernel as start and end.
+struct Launch(&'static str, u32, (u64, u64), (u64, u64));
+
+fn log_of(launches: &[Launch]) -> Readout {
+    let mut log = String::from(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+         run host ID,zone name,type\n",
+    );
+    for Launch(lane, program, firmware, kernel) in launches {
+        let risc = lane.rsplit(',').next().unwrap().split('_').next().unwrap();
+        for (id, zone, time, kind) in [
+            (1, "FW", firmware.0, "START"),
+            (2, "KERNEL", kernel.0, "START"),
+            (2, "KERNEL", kernel.1, "END"),
+            (1, "FW", firmware.1, "END"),
+        ] {
+            let line = format!("0,{lane},{id},{time},0,{program},{risc}-{zone},ZONE_{kind}\n");
+            log.push_str(&line);
+        }
+    }
+    read_device_log(log.as_bytes(), "log").unwrap()
+}
+
+fn ops(launches: &[Launch]) -> Vec<Op> {
+    ops_of(&log_of(launches))
+}
+
+#[test]
+fn ops_span_all_their_cores_and_wait_for_each_other() {
+    let ops = ops(&[
+        Launch("1,1,BRISC", 1024, (100, 500), (120, 480)),
+        Launch("1,1,BRISC", 2048, (900, 1500), (930, 1400)),
+        Launch("2,1,BRISC", 1024, (105, 600), (130, 580)),
+        Launch("2,1,BRISC", 2048, (890, 1300), (920, 1290)),
+    ]);
+    let [first, second] = ops.as_slice() else { panic!("{ops:?}") };
+    assert_eq!((first.run_host_id, first.core_count), (1024, 2));
+    assert_eq!((cycles(first.firmware), cycles(first.kernel)), (Some(500), Some(460)));
+    assert_eq!(first.kernel_first_to_last_start_cycles, Some(10));
+    assert_eq!((first.core_kernel.min_cycles, first.core_kernel.max_cycles), (360, 450));
+    assert_eq!((cycles(second.firmware), cycles(second.kernel)), (Some(610), Some(480)));
+    assert_eq!(second.op_to_op_latency_cycles, Some(340));
+    assert_eq!(second.data_movement_op_to_op_latency_ns, Some(340));
+}
+
+#[test]
+fn each_launch_of_one_program_is_an_op_of_its_own() {
+    let ops = ops(&[
+        Launch("1,1,BRISC", 1024, (100, 500), (120, 480)),
+        Launch("1,1,BRISC", 1024, (900, 1500), (930, 1400)),
+        Launch("2,1,BRISC", 1024, (105, 600), (130, 580)),
+        Launch("2,1,BRISC", 1024, (890, 1300), (920, 1290)),
+    ]);
+    let figures: Vec<_> =
+        ops.iter().map(|op| (op.launch, op.core_count, cycles(op.kernel))).collect();
+    assert_eq!(figures, [(1, 2, Some(460)), (2, 2, Some(480))]);
+}
+
+#[test]
+fn overlapping_ops_have_no_latency() {
+    let ops = ops(&[
+        Launch("1,1,BRISC", 1024, (100, 500), (120, 480)),
+        Launch("2,1,BRISC", 2048, (200, 600), (220, 580)),
+    ]);
+    assert_eq!(ops[1].op_to_op_latency_cycles, None);
+}
+
+#[test]
+fn a_risc_that_runs_in_some_launches_joins_the_right_ones() {
+    let mut launches = Vec::new();
+    for n in 0..10 {
+        let at = 1000 * n;
+        launches.push(Launch("1,1,BRISC", 1024, (at + 10, at + 900), (at + 20, at + 800)));
+    }
+    for n in [4, 9] {
+        let at = 1000 * n;
+        launches.push(Launch("1,1,TRISC_1", 1024, (at + 15, at + 850), (at + 25, at + 820)));
+    }
+    let ops = ops(&launches);
+    let with_math: Vec<_> =
+        ops.iter().filter(|op| op.risc_kernels.trisc1.is_some()).map(|op| op.launch).collect();
+    assert_eq!((ops.len(), with_math), (10, vec![5, 10]));
+    assert_eq!((cycles(ops[4].kernel), cycles(ops[3].kernel)), (Some(800), Some(780)));
+}
+
+#[test]
+fn a_core_that_lost_launches_is_joined_by_time() {
+    let mut launches = Vec::new();
+    for n in 0..5 {
+        let at = 10_000 * n;
+        launches.push(Launch("1,1,BRISC", 1024, (at + 10, at + 900), (at + 20, at + 800)));
+        if n != 1 {
+            launches.push(Launch("2,1,BRISC", 1024, (at + 12, at + 950), (at + 22, at + 820)));
+        }
+    }
+    let ops = ops(&launches);
+    let cores: Vec<_> = ops.iter().map(|op| (op.core_count, op.time_matched_core_count)).collect();
+    assert_eq!(cores, [(2, 1), (1, 0), (2, 1), (2, 1), (2, 1)]);
+    assert!(ops.iter().all(|op| cycles(op.kernel).unwrap() <= 800));
+}
+
+#[test]
+fn tiles_with_epochs_of_their_own_are_told_and_can_be_aligned() {
+    const EPOCH: u64 = 15_000_000_000_000;
+    let launch = |core, at| Launch(core, 1024, (at, at + 500), (at + 20, at + 480));
+    let readout = log_of(&[launch("1,1,BRISC", 100), launch("11,1,BRISC", EPOCH + 107)]);
+    let raw = ops_of(&readout);
+    assert!(raw[0].is_spread_implausible);
+    assert_eq!(cycles(raw[0].kernel), Some(EPOCH + 467));
+    let mut origins = TileOrigins::default();
+    origins.set(0, Noc0Coord { x: 11, y: 1 }, 15_000_000_000_000);
+    let mut readout = readout;
+    origins.align(&mut readout);
+    let aligned = ops_of(&readout);
+    assert!(!aligned[0].is_spread_implausible);
+    assert_eq!(cycles(aligned[0].kernel), Some(467));
+    assert_eq!(aligned[0].core_kernel.max_cycles, 460);
+}
+
+#[test]
+fn a_firmware_that_never_ends_is_counted() {
+    let readout = read_device_log(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type\n\
+         0,1,1,BRISC,1,100,0,1024,BRISC-FW,ZONE_START\n\
+         0,1,1,BRISC,3,150,0,1024,SUM,ZONE_TOTAL\n\
+         0,1,1,BRISC,4,160,0,1024,,TS_EVENT\n"
+            .as_bytes(),
+        "log",
+    )
+    .unwrap();
+    let report = report_of(&readout);
+    assert_eq!((report.ops[0].core_count, report.ops[0].unfinished_core_count), (1, 1));
+    assert_eq!(report.ops[0].firmware, None);
+    let summary = &report.summary;
+    assert_eq!((summary.kept.open_zones, summary.kept.sums, summary.kept.events), (1, 1, 1));
+    assert_eq!(summary.anomaly_count, 1);
+    assert_eq!((report.sums[0].name.as_str(), report.sums[0].cycles.count), ("SUM", 1));
+    assert_eq!((report.zones[0].cycles.count, report.zones[0].open_zone_count), (0, 1));
+}
+
+#[test]
+fn the_report_is_json_with_units_in_its_names() {
+    let json = serde_json::to_value(report_of(&read_capture("blackhole-noc-256"))).unwrap();
+    assert_eq!(json["ops"][0]["kernel"]["duration_ns"], 6_136);
+    assert_eq!(json["zones"][0]["risc"], "BRISC");
+    assert_eq!(json["zones"][0]["median_cycles"], 8_908);
+    assert_eq!(json["summary"]["kept"]["data"], 50);
+}

@@ -1,0 +1,92 @@
+//! Why a capture cannot be opened or written at all.
+//!
+//! Damage inside a capture is no error: it is a [`Problem`](super::Problem), and the rest
+//! of the capture is used.
+
+use super::header::FormatVersion;
+use std::{io, path::PathBuf};
+
+/// Why a capture cannot be opened or written at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The file system refused.
+    #[error("cannot {action} the capture {path}: {source}", path = .path.display())]
+    Io {
+        /// Name of the operation, such as `open`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Error of the file system.
+        source: io::Error,
+    },
+    /// The file is too short to hold a file header.
+    #[error(
+        "the file ends after {found_bytes} of the {expected_bytes} bytes of a capture's header; \
+         its writer was stopped before anything was captured, so it can be deleted"
+    )]
+    TooShort {
+        /// Bytes of the file.
+        found_bytes: u64,
+        /// Bytes of a file header.
+        expected_bytes: u64,
+    },
+    /// The file is something else.
+    #[error(
+        "not a capture: expected it to begin with {expected:02x?}, found {found:02x?}{advice}",
+        advice = advice(.found)
+    )]
+    NotACapture {
+        /// First bytes of every capture.
+        expected: [u8; 8],
+        /// First bytes of the file.
+        found: [u8; 8],
+    },
+    /// The container is of a version that this library cannot read.
+    #[error(
+        "the capture has format version {found}, this library reads {major}.x; update it",
+        major = .known.major
+    )]
+    UnknownVersion {
+        /// The capture's version.
+        found: FormatVersion,
+        /// The version that this library writes.
+        known: FormatVersion,
+    },
+    /// Another process is writing to the capture.
+    #[error(
+        "the capture {path} is being written by another process; wait for it or choose another \
+         file",
+        path = .path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A section would be larger than its fields can say.
+    #[error("a section of {size_bytes} bytes cannot be written: {limit}")]
+    SectionTooLarge {
+        /// Bytes of the payload.
+        size_bytes: u64,
+        /// Which limit it exceeds.
+        limit: &'static str,
+    },
+}
+
+impl CaptureError {
+    pub(super) fn io(action: &'static str, path: &std::path::Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+/// Returns a hint for a capture damaged by a text transfer, and for a device log; else an empty
+/// text.
+fn advice(found: &[u8; 8]) -> &'static str {
+    if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
+        "; a transfer as text has changed it, transfer it as binary"
+    } else if found.starts_with(b"ARCH: ") {
+        "; this is a device log, read it as such"
+    } else {
+        ""
+    }
+}

@@ -1,0 +1,250 @@
+//! Frames: what stands around a section's payload, so that damage is noticed and stays
+//! inside one section.
+//!
+//! The payload's meaning is not known here; see the [module](super) for the byte layout.
+
+use std::ops::Range;
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U32, U64},
+};
+
+/// The version of one kind of section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SectionVersion {
+    /// Grows when older readers would misread the payload; they skip the section.
+    pub major: u8,
+    /// Grows when fields are added behind those that older readers know.
+    pub minor: u8,
+}
+
+impl SectionVersion {
+    const fn to_word(self) -> u16 {
+        (self.major as u16) << 8 | self.minor as u16
+    }
+
+    const fn from_word(word: u16) -> Self {
+        let [minor, major] = word.to_le_bytes();
+        Self { major, minor }
+    }
+}
+
+impl std::fmt::Display for SectionVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Header fields that describe the payload of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHead {
+    pub(super) kind: u16,
+    pub(super) version: SectionVersion,
+    pub(super) flags: u32,
+    pub(super) number: u32,
+}
+
+/// A frame whose header is whole and whose extent lies within its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) head: FrameHead,
+    /// Where the frame begins in its file.
+    pub(super) start: usize,
+    /// Bytes of the payload, without padding.
+    pub(super) payload_bytes: usize,
+}
+
+/// Why no frame begins at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrameFault {
+    /// There is no frame header.
+    Header,
+    /// The header is whole, but the frame's end lies behind the end of the bytes.
+    Torn { head: FrameHead, payload_bytes: u64 },
+}
+
+pub(super) const FRAME_HEADER_BYTES: usize = 32;
+pub(super) const FRAME_TRAILER_BYTES: usize = 8;
+pub(super) const FRAME_ALIGN_BYTES: usize = 8;
+
+/// The first bytes of a frame; not valid UTF-8, so that no text holds them.
+pub(super) const FRAME_MAGIC: [u8; 8] = *b"\xABSECTION";
+
+/// Flags in this part change the payload's meaning: who does not know one must skip the
+/// section. The others may be ignored.
+pub(super) const MANDATORY_FLAGS: u32 = 0xFFFF_0000;
+
+impl Frame {
+    /// Reads the frame that begins at `start`, not trusting its length.
+    pub(super) fn read(bytes: &[u8], start: usize) -> Result<Self, FrameFault> {
+        let rest = bytes.get(start..).ok_or(FrameFault::Header)?;
+        let Ok((raw, _)) = RawFrameHeader::ref_from_prefix(rest) else {
+            return Err(FrameFault::Header);
+        };
+        if raw.magic != FRAME_MAGIC || raw.checksum.get() != raw.actual_checksum() {
+            return Err(FrameFault::Header);
+        }
+        let head = FrameHead {
+            kind: raw.kind.get(),
+            version: SectionVersion::from_word(raw.version.get()),
+            flags: raw.flags.get(),
+            number: raw.number.get(),
+        };
+        let payload_bytes = raw.payload_bytes.get();
+        match usize::try_from(payload_bytes).ok().filter(|&size| fits(size, rest.len())) {
+            Some(payload_bytes) => Ok(Self { head, start, payload_bytes }),
+            None => Err(FrameFault::Torn { head, payload_bytes }),
+        }
+    }
+
+    /// Where the payload lies, without padding.
+    pub(super) const fn payload(&self) -> Range<usize> {
+        let start = self.start + FRAME_HEADER_BYTES;
+        start..start + self.payload_bytes
+    }
+
+    /// Where the frame ends, padding and trailer included.
+    pub(super) const fn end(&self) -> usize {
+        self.trailer() + FRAME_TRAILER_BYTES
+    }
+
+    /// Compares the payload with its checksum. The error tells what was expected and found.
+    pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
+        let covered = bytes.get(self.start + FRAME_HEADER_BYTES..self.trailer()).unwrap_or(&[]);
+        let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);
+        let Ok((trailer, _)) = RawFrameTrailer::ref_from_prefix(trailer) else {
+            return Err(PayloadFault { expected: 0, found: crc32fast::hash(covered) });
+        };
+        let (expected, found) = (trailer.checksum.get(), crc32fast::hash(covered));
+        if expected != found || trailer.number.get() != self.head.number {
+            return Err(PayloadFault { expected, found });
+        }
+        Ok(())
+    }
+
+    const fn trailer(&self) -> usize {
+        self.start + FRAME_HEADER_BYTES + self.payload_bytes.next_multiple_of(FRAME_ALIGN_BYTES)
+    }
+}
+
+/// A payload whose checksum, or the number behind it, is not that of its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PayloadFault {
+    pub(super) expected: u32,
+    pub(super) found: u32,
+}
+
+/// Begins a frame in an empty buffer; the payload is to be appended.
+pub(super) fn begin_frame(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.resize(FRAME_HEADER_BYTES, 0);
+}
+
+/// Completes the frame that [`begin_frame`] began.
+pub(super) fn finish_frame(buffer: &mut Vec<u8>, head: FrameHead) {
+    let payload_bytes = buffer.len().saturating_sub(FRAME_HEADER_BYTES);
+    let mut raw = RawFrameHeader {
+        magic: FRAME_MAGIC,
+        kind: U16::new(head.kind),
+        version: U16::new(head.version.to_word()),
+        flags: U32::new(head.flags),
+        payload_bytes: U64::new(payload_bytes as u64),
+        number: U32::new(head.number),
+        checksum: U32::ZERO,
+    };
+    raw.checksum = U32::new(raw.actual_checksum());
+    buffer.resize(buffer.len().next_multiple_of(FRAME_ALIGN_BYTES), 0);
+    let (header, covered) = buffer.split_at_mut(FRAME_HEADER_BYTES);
+    header.copy_from_slice(raw.as_bytes());
+    let checksum = U32::new(crc32fast::hash(covered));
+    let trailer = RawFrameTrailer { checksum, number: U32::new(head.number) };
+    buffer.extend_from_slice(trailer.as_bytes());
+}
+
+/// Returns true if a frame with this payload fits into `available` bytes.
+fn fits(payload_bytes: usize, available: usize) -> bool {
+    payload_bytes
+        .checked_next_multiple_of(FRAME_ALIGN_BYTES)
+        .and_then(|padded| padded.checked_add(FRAME_HEADER_BYTES + FRAME_TRAILER_BYTES))
+        .is_some_and(|total| total <= available)
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawFrameHeader {
+    magic: [u8; 8],
+    kind: U16,
+    version: U16,
+    flags: U32,
+    payload_bytes: U64,
+    number: U32,
+    checksum: U32,
+}
+
+impl RawFrameHeader {
+    fn actual_checksum(&self) -> u32 {
+        crc32fast::hash(&self.as_bytes()[..FRAME_HEADER_BYTES - 4])
+    }
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawFrameTrailer {
+    checksum: U32,
+    number: U32,
+}
+
+const _: () = assert!(size_of::<RawFrameHeader>() == FRAME_HEADER_BYTES);
+const _: () = assert!(size_of::<RawFrameTrailer>() == FRAME_TRAILER_BYTES);
+const _: () = assert!(FRAME_HEADER_BYTES.is_multiple_of(FRAME_ALIGN_BYTES));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: FrameHead =
+        FrameHead { kind: 5, version: SectionVersion { major: 1, minor: 2 }, flags: 0, number: 77 };
+
+    fn frame(payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        begin_frame(&mut bytes);
+        bytes.extend_from_slice(payload);
+        finish_frame(&mut bytes, HEAD);
+        bytes
+    }
+
+    #[test]
+    fn a_frame_gives_back_its_head_and_payload() {
+        for length in 0..17 {
+            let payload: Vec<u8> = (0..length).collect();
+            let bytes = frame(&payload);
+            let read = Frame::read(&bytes, 0).unwrap();
+            assert_eq!((read.head, &bytes[read.payload()]), (HEAD, payload.as_slice()));
+            assert_eq!(read.end(), bytes.len());
+            assert_eq!(read.verify(&bytes), Ok(()));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let whole = frame(b"thirteen bytes");
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let is_sound = Frame::read(&bytes, 0).is_ok_and(|frame| frame.verify(&bytes).is_ok());
+            assert!(!is_sound, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_no_file_has_are_torn_and_not_believed() {
+        for payload_bytes in [15_u64, 1 << 40, u64::MAX - 7, u64::MAX] {
+            let mut bytes = frame(b"x");
+            let (raw, _) = RawFrameHeader::mut_from_prefix(&mut bytes).unwrap();
+            raw.payload_bytes = U64::new(payload_bytes);
+            raw.checksum = U32::new(raw.actual_checksum());
+            let fault = Frame::read(&bytes, 0).unwrap_err();
+            assert_eq!(fault, FrameFault::Torn { head: HEAD, payload_bytes });
+        }
+    }
+}

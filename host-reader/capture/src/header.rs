@@ -1,0 +1,181 @@
+//! The file header: that this is a capture, which version, and which one of all captures.
+//!
+//! Nothing about a device stands here; see the [module](super) for the byte layout.
+
+use super::error::CaptureError;
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    time::{SystemTime, UNIX_EPOCH},
+};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U32, U64},
+};
+
+/// The version of the container: file header and section frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormatVersion {
+    /// Grows when older readers cannot find sections any more.
+    pub major: u16,
+    /// Grows when something is added that older readers may ignore.
+    pub minor: u16,
+}
+
+impl FormatVersion {
+    /// Version that this library writes.
+    pub const CURRENT: Self = Self { major: 1, minor: 0 };
+}
+
+impl std::fmt::Display for FormatVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Identity of a capture, different for every capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CaptureIdentity {
+    /// Random; equal in copies of a capture and in nothing else.
+    pub id: u128,
+    /// When the capture was created, nanoseconds since the Unix epoch.
+    pub created_unix_ns: u64,
+}
+
+impl CaptureIdentity {
+    /// An identity that no other capture has.
+    #[must_use]
+    pub(super) fn fresh() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let created_unix_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        // Each state has keys of its own that come from the operating system's randomness.
+        let random = || {
+            let mut hasher = RandomState::new().build_hasher();
+            hasher.write_u64(created_unix_ns);
+            hasher.write_u32(std::process::id());
+            hasher.finish()
+        };
+        let id = u128::from(random()) << 64 | u128::from(random());
+        Self { id, created_unix_ns }
+    }
+}
+
+/// Decoded file header of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileHeader {
+    /// Version of the container.
+    pub version: FormatVersion,
+    /// Which capture this is.
+    pub identity: CaptureIdentity,
+}
+
+/// Bytes of the file header; the first section begins behind it.
+pub const FILE_HEADER_BYTES: usize = 64;
+
+/// The first eight bytes of a capture. A byte above 0x7F and a line end of each kind, so
+/// that a transfer as text is noticed.
+pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
+
+/// How a file header failed its check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderFault {
+    Magic,
+    Checksum,
+}
+
+impl FileHeader {
+    pub(super) fn to_bytes(self) -> [u8; FILE_HEADER_BYTES] {
+        let mut raw = RawFileHeader {
+            magic: FILE_MAGIC,
+            major: U16::new(self.version.major),
+            minor: U16::new(self.version.minor),
+            header_bytes: U32::new(FILE_HEADER_BYTES_U32),
+            id: self.identity.id.to_le_bytes(),
+            created_unix_ns: U64::new(self.identity.created_unix_ns),
+            reserved: [0; 20],
+            checksum: U32::ZERO,
+        };
+        raw.checksum = U32::new(raw.actual_checksum());
+        let mut bytes = [0; FILE_HEADER_BYTES];
+        bytes.copy_from_slice(raw.as_bytes());
+        bytes
+    }
+
+    /// Reads the header of a file that holds at least [`FILE_HEADER_BYTES`].
+    pub(super) fn read(bytes: &[u8; FILE_HEADER_BYTES]) -> Result<Self, HeaderFault> {
+        let raw: RawFileHeader = zerocopy::transmute!(*bytes);
+        if raw.magic != FILE_MAGIC {
+            return Err(HeaderFault::Magic);
+        }
+        if raw.checksum.get() != raw.actual_checksum() {
+            return Err(HeaderFault::Checksum);
+        }
+        Ok(Self {
+            version: FormatVersion { major: raw.major.get(), minor: raw.minor.get() },
+            identity: CaptureIdentity {
+                id: u128::from_le_bytes(raw.id),
+                created_unix_ns: raw.created_unix_ns.get(),
+            },
+        })
+    }
+
+    /// Refuses containers in which sections cannot be found by this library.
+    pub(super) fn check_version(&self) -> Result<(), CaptureError> {
+        let known = FormatVersion::CURRENT;
+        if self.version.major == known.major {
+            return Ok(());
+        }
+        Err(CaptureError::UnknownVersion { found: self.version, known })
+    }
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawFileHeader {
+    magic: [u8; 8],
+    major: U16,
+    minor: U16,
+    header_bytes: U32,
+    id: [u8; 16],
+    created_unix_ns: U64,
+    reserved: [u8; 20],
+    checksum: U32,
+}
+
+impl RawFileHeader {
+    fn actual_checksum(&self) -> u32 {
+        crc32fast::hash(&self.as_bytes()[..FILE_HEADER_BYTES - 4])
+    }
+}
+
+const FILE_HEADER_BYTES_U32: u32 = 64;
+const _: () = assert!(FILE_HEADER_BYTES == 64 && size_of::<RawFileHeader>() == 64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: FileHeader = FileHeader {
+        version: FormatVersion { major: 1, minor: 3 },
+        identity: CaptureIdentity { id: 7 << 100 | 9, created_unix_ns: 1_700_000_000 },
+    };
+
+    #[test]
+    fn a_header_gives_back_what_was_written() {
+        assert_eq!(FileHeader::read(&HEADER.to_bytes()), Ok(HEADER));
+        assert!(HEADER.check_version().is_ok(), "a newer minor version is readable");
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        for bit in 0..FILE_HEADER_BYTES * 8 {
+            let mut bytes = HEADER.to_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(FileHeader::read(&bytes).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn identities_are_distinct() {
+        assert_ne!(CaptureIdentity::fresh().id, CaptureIdentity::fresh().id);
+    }
+}

@@ -1,0 +1,125 @@
+//! Problems: which bytes of a capture could not be used, and why.
+
+use super::{frame::SectionVersion, section::SectionKind};
+
+/// Bytes of a capture that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// First of the bytes, counted from the start of the file.
+    pub offset: u64,
+    /// How many bytes; 0 where something is missing between two bytes.
+    pub size_bytes: u64,
+    /// Kind of the problem.
+    pub kind: ProblemKind,
+    /// The section that they belonged to, if its header is whole.
+    pub section: Option<ProblemSection>,
+}
+
+/// The section lost to a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemSection {
+    /// Kind of the section.
+    pub kind: SectionKind,
+    /// Its number in the file, from 0.
+    pub number: u32,
+}
+
+/// Kind of a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The file header's magic or checksum is wrong; version and identity are unknown.
+    DamagedFileHeader,
+    /// The bytes hold no section: a section's header is damaged or cut off.
+    NoSection,
+    /// A section ends where the file or the next section does, before its payload is whole:
+    /// its writer was stopped.
+    TornSection {
+        /// Bytes of payload that its header promises.
+        expected_bytes: u64,
+        /// Bytes behind its header.
+        found_bytes: u64,
+    },
+    /// The payload is not what was written.
+    DamagedPayload {
+        /// The checksum behind the payload.
+        expected: u32,
+        /// The checksum of the payload.
+        found: u32,
+    },
+    /// Sections are missing altogether: the numbers of their neighbours leave a gap.
+    MissingSections {
+        /// How many.
+        count: u32,
+    },
+    /// The payload is as written, but this library does not know this version of its kind.
+    UnknownSectionVersion {
+        /// The section's version.
+        found: SectionVersion,
+        /// The version that this library writes.
+        known: SectionVersion,
+    },
+    /// A flag changes the payload's meaning in a way that this library does not know.
+    UnknownFlags {
+        /// All flags of the section.
+        flags: u32,
+    },
+    /// The payload is as written, but a field has an impossible value.
+    Malformed(MalformedPayload),
+    /// A read began and has no end: its writer was stopped, or its end is lost. What the
+    /// read left is used.
+    OpenRead {
+        /// Number of the read.
+        read_number: u32,
+    },
+}
+
+/// Impossible value in a field of an undamaged section.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} at byte {offset} of the payload: expected {expected}, found {found}")]
+pub struct MalformedPayload {
+    /// Name of the field.
+    pub field: &'static str,
+    /// Byte offset of the field in the payload.
+    pub offset: u64,
+    /// Expected values.
+    pub expected: String,
+    /// Value found.
+    pub found: String,
+}
+
+impl std::fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::DamagedFileHeader => f.write_str("the file header is damaged"),
+            Self::NoSection => f.write_str("no section, or one whose header is damaged"),
+            Self::TornSection { expected_bytes, found_bytes } => {
+                write!(f, "torn: {expected_bytes} bytes of payload expected, {found_bytes} found")
+            }
+            Self::DamagedPayload { expected, found } => {
+                write!(f, "damaged: checksum {expected:#010x} expected, {found:#010x} found")
+            }
+            Self::MissingSections { count } => write!(f, "{count} sections are missing"),
+            Self::UnknownSectionVersion { found, known } => {
+                write!(f, "version {found}; this library reads {}.x, update it", known.major)
+            }
+            Self::UnknownFlags { flags } => {
+                write!(f, "flags {flags:#010x} are not known; update this library")
+            }
+            Self::Malformed(fault) => write!(f, "malformed: {fault}"),
+            Self::OpenRead { read_number } => {
+                write!(f, "read {read_number} has no end; what it left is used")
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "byte {}, {} bytes", self.offset, self.size_bytes)?;
+        if let Some(section) = self.section {
+            write!(f, ", section {} ({})", section.number, section.kind)?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}

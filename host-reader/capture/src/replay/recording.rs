@@ -1,0 +1,189 @@
+//! Recordings: what one memory answered during one read.
+
+use reader::mesh::{AccessError, WordRange};
+use std::{borrow::Cow, collections::BTreeMap};
+
+/// The answers of one memory, by address and in order.
+#[derive(Debug, Default)]
+pub(super) struct Recording<'file> {
+    by_address: BTreeMap<u64, Answers<'file>>,
+}
+
+/// Recorded answers of one address, in order of time.
+#[derive(Debug, Default)]
+struct Answers<'file> {
+    answers: Vec<Answer<'file>>,
+    given: usize,
+}
+
+#[derive(Debug)]
+enum Answer<'file> {
+    Words(Cow<'file, [u32]>),
+    Refusal { word_count: u64, error: AccessError },
+}
+
+impl<'file> Recording<'file> {
+    /// Adds words that were read.
+    pub(super) fn add_words(&mut self, address: u64, words: Cow<'file, [u32]>) {
+        self.by_address.entry(address).or_default().answers.push(Answer::Words(words));
+    }
+
+    /// Adds a refusal.
+    pub(super) fn add_refusal(&mut self, address: u64, word_count: u64, error: AccessError) {
+        let answers = &mut self.by_address.entry(address).or_default().answers;
+        answers.push(Answer::Refusal { word_count, error });
+    }
+
+    /// Returns true if these words were read at this address, in one or several accesses.
+    pub(super) fn holds(&self, address: u64, words: &[u32]) -> bool {
+        let mut at = address;
+        let mut rest = words;
+        while !rest.is_empty() {
+            let Some((&start, answers)) = self.by_address.range(..=at).next_back() else {
+                return false;
+            };
+            let found = answers.answers.iter().filter_map(|answer| answer.from(at - start));
+            let matching = found.filter(|found| {
+                let count = found.len().min(rest.len());
+                count > 0 && found[..count] == rest[..count]
+            });
+            let Some(count) = matching.map(|found| found.len().min(rest.len())).max() else {
+                return false;
+            };
+            (at, rest) = (at + count as u64 * 4, &rest[count..]);
+        }
+        true
+    }
+
+    /// Answers as the memory answered: the next answer of this address, and where it has not
+    /// enough words, those behind them.
+    pub(super) fn read(
+        &mut self,
+        address: u64,
+        words: &mut [u32],
+        not_held: impl FnOnce() -> AccessError,
+    ) -> Result<(), AccessError> {
+        if let Some(error) = self.refusal(address, words.len()) {
+            return Err(error);
+        }
+        let mut done = 0;
+        while done < words.len() {
+            let rest = &mut words[done..];
+            let Some(found) = self.next_words(address + done as u64 * 4) else {
+                return Err(not_held());
+            };
+            let count = found.len().min(rest.len());
+            rest[..count].copy_from_slice(&found[..count]);
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// The refusal that comes next at this address, if an access of this size met one.
+    pub(super) fn refusal(&mut self, address: u64, word_count: usize) -> Option<AccessError> {
+        let answers = self.by_address.get_mut(&address)?;
+        let next = answers.answers.get(answers.given)?;
+        let Answer::Refusal { word_count: refused, error } = next else { return None };
+        if *refused != word_count as u64 {
+            return None;
+        }
+        answers.given += 1;
+        Some(error.clone())
+    }
+
+    /// Words from an address on: its next answer, else the answer last given at the nearest
+    /// address before it.
+    fn next_words(&mut self, address: u64) -> Option<&[u32]> {
+        let (&start, answers) = self.by_address.range_mut(..=address).next_back()?;
+        if start == address {
+            answers.advance();
+        }
+        let last = answers.given.max(1) - 1;
+        let words = answers.answers.get(last)?.from(address - start)?;
+        (!words.is_empty()).then_some(words)
+    }
+}
+
+impl Answers<'_> {
+    /// Gives the next words; the last ones again when there are no more.
+    fn advance(&mut self) {
+        let rest = self.answers.get(self.given..).unwrap_or(&[]);
+        let next = rest.iter().position(|answer| matches!(answer, Answer::Words(_)));
+        if let Some(next) = next {
+            self.given += next + 1;
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// The words from a byte offset on.
+    fn from(&self, offset_bytes: u64) -> Option<&[u32]> {
+        let Self::Words(words) = self else { return None };
+        let first = offset_bytes.is_multiple_of(4).then_some(offset_bytes / 4)?;
+        words.get(usize::try_from(first).ok()?..)
+    }
+}
+
+/// Returns the error for words that the capture does not hold.
+pub(super) fn not_held(range: &WordRange) -> AccessError {
+    let WordRange { chip_id, memory, address, word_count } = *range;
+    let reason =
+        format!("the capture does not hold {word_count} words at {address:#x} of {memory}");
+    AccessError::Unreachable { chip_id, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::mesh::Memory;
+
+    fn fail() -> AccessError {
+        not_held(&WordRange { chip_id: 1, memory: Memory::Dram(2), address: 3, word_count: 4 })
+    }
+
+    fn read(recording: &mut Recording<'_>, address: u64, count: usize) -> Option<Vec<u32>> {
+        let mut words = vec![0; count];
+        recording.read(address, &mut words, fail).ok().map(|()| words)
+    }
+
+    #[test]
+    fn an_address_that_was_read_twice_answers_as_it_did_each_time() {
+        let mut recording = Recording::default();
+        recording.add_words(8, vec![1, 2].into());
+        recording.add_words(8, vec![3, 4].into());
+        let answers: Vec<_> = (0..3).map(|_| read(&mut recording, 8, 2).unwrap()).collect();
+        assert_eq!(answers, [[1, 2], [3, 4], [3, 4]]);
+    }
+
+    #[test]
+    fn a_piece_is_put_together_from_the_parts_it_was_cut_into() {
+        let mut recording = Recording::default();
+        recording.add_words(0, vec![1, 2].into());
+        recording.add_words(8, vec![3].into());
+        recording.add_words(12, vec![4, 5].into());
+        assert_eq!(read(&mut recording, 0, 5), Some(vec![1, 2, 3, 4, 5]));
+        assert_eq!(read(&mut recording, 4, 3), Some(vec![2, 3, 4]));
+        assert_eq!(read(&mut recording, 0, 6), None);
+        assert_eq!(read(&mut recording, 100, 1), None);
+        assert_eq!(read(&mut recording, 0, 2), Some(vec![1, 2]), "a failure spoils nothing");
+    }
+
+    #[test]
+    fn a_refusal_is_met_again_by_the_same_access_only() {
+        let mut recording = Recording::default();
+        recording.add_refusal(0, 5, fail());
+        recording.add_words(0, vec![1, 2].into());
+        assert_eq!(read(&mut recording, 0, 5), None);
+        assert_eq!(read(&mut recording, 0, 2), Some(vec![1, 2]));
+    }
+
+    #[test]
+    fn words_that_were_read_again_are_known() {
+        let mut recording = Recording::default();
+        recording.add_words(0, vec![1, 2].into());
+        recording.add_words(8, vec![3, 4].into());
+        assert!(recording.holds(0, &[1, 2, 3]) && recording.holds(4, &[2]));
+        assert!(!recording.holds(0, &[1, 2, 4]) && !recording.holds(8, &[3, 4, 5]));
+        assert!(!recording.holds(64, &[1]));
+    }
+}

@@ -1,0 +1,200 @@
+//! Scanning: which parts of a file are sound sections, and what became of the rest.
+//!
+//! ```text
+//! walk from header to header; where there is none, search for the next
+//! check all payloads, on all processors
+//! where a payload is wrong, its length may be that of a torn section that another
+//!   writer has appended to: walk again inside of it
+//! what lies between the sound sections is lost, and is named
+//! ```
+//!
+//! Payloads are not decoded here.
+
+use super::{
+    frame::{FRAME_HEADER_BYTES, FRAME_MAGIC, Frame, FrameFault, FrameHead, PayloadFault},
+    problem::{Problem, ProblemKind, ProblemSection},
+    section::SectionKind,
+};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Sections and problems of a file, from its first section on.
+pub(super) struct Scan {
+    /// Sound sections, in the order of the file.
+    pub(super) frames: Vec<Frame>,
+    /// Unusable bytes between them, in the order of the file.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Finds every sound section behind `start`. Linear in the size of the file.
+pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
+    let mut search = Search { bytes, frames: Vec::new(), unsound: Vec::new() };
+    search.region(start.min(bytes.len())..bytes.len(), 0);
+    search.frames.sort_unstable_by_key(|frame| frame.start);
+    // A torn section behind a damaged one is met by both of their passes.
+    search.unsound.sort_unstable_by_key(|unsound| unsound.start);
+    search.unsound.dedup_by_key(|unsound| unsound.start);
+    let problems = search.problems(start);
+    Scan { frames: search.frames, problems }
+}
+
+/// How often a torn section may lie within the claimed extent of another one before the
+/// inner ones are given up. Each level is a pass over the same bytes, so the number bounds
+/// the time that a malicious file can take.
+const NESTING_MAX: u32 = 16;
+
+/// Below this, waking other threads takes longer than the work.
+const PARALLEL_BYTES_MIN: usize = 1 << 20;
+
+/// A section whose header is whole but not its payload.
+struct Unsound {
+    start: usize,
+    head: FrameHead,
+    cause: Cause,
+}
+
+enum Cause {
+    Torn { expected_bytes: u64 },
+    Payload(PayloadFault),
+}
+
+struct Search<'file> {
+    bytes: &'file [u8],
+    frames: Vec<Frame>,
+    unsound: Vec<Unsound>,
+}
+
+impl Search<'_> {
+    fn region(&mut self, region: Range<usize>, nesting: u32) {
+        let candidates = self.walk(region.clone());
+        let verdicts = verify(self.bytes, &candidates);
+        let nexts = candidates.iter().skip(1).map(|frame| frame.start).chain([region.end]);
+        for ((&frame, verdict), next) in candidates.iter().zip(verdicts).zip(nexts) {
+            let Err(fault) = verdict else {
+                self.frames.push(frame);
+                continue;
+            };
+            let cause = Cause::Payload(fault);
+            self.unsound.push(Unsound { start: frame.start, head: frame.head, cause });
+            if nesting < NESTING_MAX {
+                self.region(frame.start + FRAME_HEADER_BYTES..next, nesting + 1);
+            }
+        }
+    }
+
+    /// Goes from header to header, trusting lengths that stay within the region.
+    fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
+        let bytes = &self.bytes[..region.end];
+        let mut frames = Vec::new();
+        let mut at = region.start;
+        while at < region.end {
+            let search_from = match Frame::read(bytes, at) {
+                Ok(frame) => {
+                    frames.push(frame);
+                    at = frame.end();
+                    continue;
+                }
+                Err(FrameFault::Torn { head, payload_bytes }) => {
+                    let cause = Cause::Torn { expected_bytes: payload_bytes };
+                    self.unsound.push(Unsound { start: at, head, cause });
+                    at + FRAME_HEADER_BYTES
+                }
+                Err(FrameFault::Header) => at + 1,
+            };
+            at = next_header(bytes, search_from).unwrap_or(region.end);
+        }
+        frames
+    }
+
+    /// One problem for each piece between sound sections.
+    fn problems(&self, start: usize) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut unsound = self.unsound.as_slice();
+        let mut end = start;
+        let mut next_number = 0;
+        for frame in &self.frames {
+            let inside = unsound.partition_point(|unsound| unsound.start < frame.start);
+            let (lost, rest) = unsound.split_at(inside);
+            let gap = Gap { range: end..frame.start, lost };
+            let missing = frame.head.number.saturating_sub(next_number);
+            gap.describe(Some(missing), &mut problems);
+            (unsound, end) = (rest, frame.end());
+            next_number = frame.head.number.saturating_add(1);
+        }
+        Gap { range: end..self.bytes.len(), lost: unsound }.describe(None, &mut problems);
+        problems
+    }
+}
+
+/// The bytes between two sound sections.
+struct Gap<'search> {
+    range: Range<usize>,
+    lost: &'search [Unsound],
+}
+
+impl Gap<'_> {
+    /// Names the pieces. `missing` sections should lie here by their neighbours' numbers.
+    fn describe(&self, missing: Option<u32>, problems: &mut Vec<Problem>) {
+        let before = problems.len();
+        let first = self.lost.first().map_or(self.range.end, |unsound| unsound.start);
+        if first > self.range.start {
+            let size_bytes = (first - self.range.start) as u64;
+            let offset = self.range.start as u64;
+            let kind = ProblemKind::NoSection;
+            problems.push(Problem { offset, size_bytes, kind, section: None });
+        }
+        let ends = self.lost.iter().skip(1).map(|unsound| unsound.start).chain([self.range.end]);
+        problems.extend(self.lost.iter().zip(ends).map(|(lost, end)| lost.problem(end)));
+        let named = u32::try_from(problems.len() - before).unwrap_or(u32::MAX);
+        if let Some(count @ 1..) = missing.map(|missing| missing.saturating_sub(named)) {
+            let offset = self.range.end as u64;
+            let kind = ProblemKind::MissingSections { count };
+            problems.push(Problem { offset, size_bytes: 0, kind, section: None });
+        }
+    }
+}
+
+impl Unsound {
+    fn problem(&self, end: usize) -> Problem {
+        let behind_header = end.saturating_sub(self.start + FRAME_HEADER_BYTES) as u64;
+        let kind = match self.cause {
+            Cause::Torn { expected_bytes } => {
+                ProblemKind::TornSection { expected_bytes, found_bytes: behind_header }
+            }
+            Cause::Payload(PayloadFault { expected, found }) => {
+                ProblemKind::DamagedPayload { expected, found }
+            }
+        };
+        let FrameHead { kind: section_kind, number, .. } = self.head;
+        Problem {
+            offset: self.start as u64,
+            size_bytes: end.saturating_sub(self.start) as u64,
+            kind,
+            section: Some(ProblemSection { kind: SectionKind(section_kind), number }),
+        }
+    }
+}
+
+fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
+    let total_bytes: usize = frames.iter().map(|frame| frame.payload_bytes).sum();
+    if total_bytes < PARALLEL_BYTES_MIN {
+        return frames.iter().map(|frame| frame.verify(bytes)).collect();
+    }
+    frames.par_iter().map(|frame| frame.verify(bytes)).collect()
+}
+
+/// The next place, on any byte, where a frame header with a right checksum stands. On any
+/// byte, since a damaged file may have lost some.
+fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(rest) = bytes.get(at..) {
+        at += rest.iter().position(|&byte| byte == FRAME_MAGIC[0])?;
+        let is_header = bytes[at..].starts_with(&FRAME_MAGIC)
+            && Frame::read(bytes, at) != Err(FrameFault::Header);
+        if is_header {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}

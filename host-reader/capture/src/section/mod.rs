@@ -1,0 +1,242 @@
+//! Sections: the kinds of payload, and how each becomes bytes and comes back.
+//!
+//! One file per kind; each opens with its bytes as a table. All numbers are little-endian.
+//! Texts are UTF-8 without an end mark; where texts and other things alternate, each is
+//! padded with zeros to a multiple of eight bytes. A newer minor version may put fields
+//! behind the known ones of a payload, and behind the known ones of a record whose size
+//! the payload states; readers skip both.
+
+mod clock;
+mod device;
+mod failed_access;
+mod fields;
+mod host_events;
+mod host_recording;
+mod ledger;
+mod memory;
+mod ops;
+mod probe_cost;
+mod read_begin;
+mod read_end;
+mod zones;
+
+pub use ::host_events::OpMetadata;
+pub use clock::ClockSamples;
+pub use failed_access::FailedAccess;
+pub use host_events::HostEvents;
+pub use memory::{MemoryWords, WordsContent};
+pub use read_begin::ReadBegin;
+pub use read_end::ReadEnd;
+
+use super::{
+    error::CaptureError,
+    frame::SectionVersion,
+    problem::{MalformedPayload, ProblemKind},
+};
+use ::host_events::HostRecording;
+use reader::{
+    ledger::LossLedger, mesh::DeviceDescription, names::ZoneTable, probe_cost::ProbeCosts,
+};
+
+/// Kind of a section's payload. Kinds unknown to this library are kept as numbers, skipped and
+/// counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectionKind(pub u16);
+
+impl SectionKind {
+    /// A chip's [`DeviceDescription`].
+    pub const DEVICE: Self = Self(1);
+    /// A [`ReadBegin`].
+    pub const READ_BEGIN: Self = Self(2);
+    /// [`MemoryWords`].
+    pub const MEMORY: Self = Self(3);
+    /// A [`FailedAccess`].
+    pub const FAILED_ACCESS: Self = Self(4);
+    /// A [`ReadEnd`].
+    pub const READ_END: Self = Self(5);
+    /// Zone names, as a [`ZoneTable`].
+    pub const ZONE_NAMES: Self = Self(6);
+    /// [`ClockSamples`].
+    pub const CLOCK: Self = Self(7);
+    /// [`OpMetadata`].
+    pub const OP_METADATA: Self = Self(8);
+    /// [`HostEvents`]; reserved.
+    pub const HOST_EVENTS: Self = Self(9);
+    /// A [`LossLedger`].
+    pub const LEDGER: Self = Self(10);
+    /// [`ProbeCosts`].
+    pub const PROBE_COST: Self = Self(11);
+    /// A [`HostRecording`].
+    pub const HOST_RECORDING: Self = Self(12);
+
+    /// Every kind that this library knows.
+    pub const ALL: [Self; 12] = [
+        Self::DEVICE,
+        Self::READ_BEGIN,
+        Self::MEMORY,
+        Self::FAILED_ACCESS,
+        Self::READ_END,
+        Self::ZONE_NAMES,
+        Self::CLOCK,
+        Self::OP_METADATA,
+        Self::HOST_EVENTS,
+        Self::LEDGER,
+        Self::PROBE_COST,
+        Self::HOST_RECORDING,
+    ];
+
+    /// A few words for tables; `None` for kinds that this library does not know.
+    #[must_use]
+    pub const fn label(self) -> Option<&'static str> {
+        Some(match self {
+            Self::DEVICE => "device",
+            Self::READ_BEGIN => "read begin",
+            Self::MEMORY => "memory words",
+            Self::FAILED_ACCESS => "failed access",
+            Self::READ_END => "read end",
+            Self::ZONE_NAMES => "zone names",
+            Self::CLOCK => "clock samples",
+            Self::OP_METADATA => "op metadata",
+            Self::HOST_EVENTS => "host events",
+            Self::LEDGER => "loss ledger",
+            Self::PROBE_COST => "probe cost",
+            Self::HOST_RECORDING => "host recording",
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for SectionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.label() {
+            Some(label) => f.pad(label),
+            None => f.pad(&format!("kind {}", self.0)),
+        }
+    }
+}
+
+/// Something that is captured as one section.
+///
+/// Implemented by everything that [`CaptureWriter::append`](super::CaptureWriter::append)
+/// takes, and by nothing outside of this library.
+pub trait Payload<'file>: Sized + sealed::Sealed {
+    /// The kind under which it is captured.
+    const KIND: SectionKind;
+    /// The version that is written.
+    const VERSION: SectionVersion;
+
+    /// Appends the payload's bytes to a buffer whose length is a multiple of eight.
+    ///
+    /// # Errors
+    /// If a count or a text does not fit its field.
+    fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError>;
+
+    /// Reads a payload of the same major version.
+    ///
+    /// # Errors
+    /// If a field says what cannot be.
+    fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload>;
+}
+
+mod sealed {
+    /// Keeps other crates from inventing kinds whose numbers would clash.
+    pub trait Sealed {}
+}
+
+/// Decoded payload of a section.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content<'file> {
+    /// A chip.
+    Device(DeviceDescription),
+    /// The beginning of a read.
+    ReadBegin(ReadBegin),
+    /// Words, as read.
+    Memory(MemoryWords<'file>),
+    /// An access that a chip refused.
+    FailedAccess(FailedAccess),
+    /// The end of a read.
+    ReadEnd(ReadEnd),
+    /// Names of zones.
+    ZoneNames(ZoneTable),
+    /// Raw measurements of a clock fit.
+    Clock(ClockSamples),
+    /// Metadata of ops.
+    OpMetadata(Vec<OpMetadata>),
+    /// Events of the host, not yet interpreted.
+    HostEvents(HostEvents<'file>),
+    /// Losses of a source that has no raw words.
+    Ledger(LossLedger),
+    /// Costs of probes.
+    ProbeCosts(ProbeCosts),
+    /// Events of the host's threads.
+    HostRecording(HostRecording),
+    /// A kind that this library does not know.
+    Unknown(&'file [u8]),
+}
+
+impl<'file> Content<'file> {
+    /// Reads the payload of a section.
+    pub(super) fn decode(
+        kind: SectionKind,
+        version: SectionVersion,
+        payload: &'file [u8],
+    ) -> Result<Self, ProblemKind> {
+        match kind {
+            SectionKind::DEVICE => read(version, payload, Self::Device),
+            SectionKind::READ_BEGIN => read(version, payload, Self::ReadBegin),
+            SectionKind::MEMORY => read(version, payload, Self::Memory),
+            SectionKind::FAILED_ACCESS => read(version, payload, Self::FailedAccess),
+            SectionKind::READ_END => read(version, payload, Self::ReadEnd),
+            SectionKind::ZONE_NAMES => read(version, payload, Self::ZoneNames),
+            SectionKind::CLOCK => read(version, payload, Self::Clock),
+            SectionKind::OP_METADATA => read(version, payload, Self::OpMetadata),
+            SectionKind::HOST_EVENTS => read(version, payload, Self::HostEvents),
+            SectionKind::LEDGER => read(version, payload, Self::Ledger),
+            SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
+            SectionKind::HOST_RECORDING => read(version, payload, Self::HostRecording),
+            _ => Ok(Self::Unknown(payload)),
+        }
+    }
+}
+
+fn read<'file, P: Payload<'file>>(
+    found: SectionVersion,
+    payload: &'file [u8],
+    content: impl FnOnce(P) -> Content<'file>,
+) -> Result<Content<'file>, ProblemKind> {
+    if found.major != P::VERSION.major {
+        return Err(ProblemKind::UnknownSectionVersion { found, known: P::VERSION });
+    }
+    P::decode(payload).map(content).map_err(ProblemKind::Malformed)
+}
+
+const VERSION_1_0: SectionVersion = SectionVersion { major: 1, minor: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_distinct_numbers_and_labels() {
+        let numbers: std::collections::BTreeSet<_> = SectionKind::ALL.into_iter().collect();
+        let labels: std::collections::BTreeSet<_> =
+            SectionKind::ALL.into_iter().map(|kind| kind.label().unwrap()).collect();
+        assert_eq!((numbers.len(), labels.len()), (SectionKind::ALL.len(), SectionKind::ALL.len()));
+        assert_eq!(SectionKind(999).to_string(), "kind 999");
+    }
+
+    #[test]
+    fn a_newer_major_version_is_refused_and_a_newer_minor_one_read() {
+        let mut payload = Vec::new();
+        ReadEnd::default().encode(&mut payload).unwrap();
+        payload.extend_from_slice(&[1; 24]);
+        let newer_minor = SectionVersion { major: 1, minor: 9 };
+        let content = Content::decode(SectionKind::READ_END, newer_minor, &payload);
+        assert_eq!(content, Ok(Content::ReadEnd(ReadEnd::default())));
+        let newer_major = SectionVersion { major: 2, minor: 0 };
+        let content = Content::decode(SectionKind::READ_END, newer_major, &payload);
+        let known = VERSION_1_0;
+        assert_eq!(content, Err(ProblemKind::UnknownSectionVersion { found: newer_major, known }));
+    }
+}

@@ -1,0 +1,173 @@
+//! Summaries of a capture: what is in it, and whether all of it can be used.
+
+use super::{
+    Capture, Section,
+    header::{CaptureIdentity, FormatVersion},
+    problem::{Problem, ProblemKind},
+    section::{Content, MemoryWords, ReadEnd, SectionKind, WordsContent},
+};
+use reader::{lane::LaneId, mesh::DeviceDescription};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Result of checking a capture; see [`Capture::check`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureCheck {
+    /// All problems, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// Sections that can be used.
+    pub usable_count: u64,
+    /// Sections of kinds that this library does not know; they are sound but not used.
+    pub unknown_count: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes that belong to a problem.
+    pub lost_bytes: u64,
+}
+
+impl CaptureCheck {
+    /// Returns true if there are no problems.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Summary of a capture's contents; see [`Capture::info`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureInfo {
+    /// Version of the container; `None` if the file header is damaged.
+    pub version: Option<FormatVersion>,
+    /// Which capture it is; `None` if the file header is damaged.
+    pub identity: Option<CaptureIdentity>,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Sound sections by kind.
+    pub kinds: BTreeMap<SectionKind, KindTotals>,
+    /// The latest description of each chip, by chip id.
+    pub chips: BTreeMap<u32, DeviceDescription>,
+    /// Lanes that words were read of, and how many.
+    pub lane_words: BTreeMap<LaneId, u64>,
+    /// Complete reads, in the order of the file.
+    pub reads: Vec<ReadEnd>,
+    /// Reads without an end, ascending.
+    pub open_reads: BTreeSet<u32>,
+    /// Named places of zones.
+    pub zone_count: u64,
+    /// Ops that something is known of.
+    pub op_count: u64,
+    /// Zones, messages and other events of the host.
+    pub host_event_count: u64,
+    /// Events, ops and texts of the host that there was no room for.
+    pub host_dropped_count: u64,
+}
+
+/// How much of a capture is of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindTotals {
+    /// How many sections.
+    pub section_count: u64,
+    /// Bytes of their payloads.
+    pub payload_bytes: u64,
+}
+
+impl CaptureInfo {
+    /// Cores that the chips have together.
+    #[must_use]
+    pub fn core_count(&self) -> usize {
+        self.chips.values().map(|chip| chip.cores.len()).sum()
+    }
+
+    /// Words of markers that were read, of all lanes.
+    #[must_use]
+    pub fn marker_words(&self) -> u64 {
+        self.lane_words.values().sum()
+    }
+
+    /// Nanoseconds between the ends of the first and the last read, as the host's monotonic
+    /// clock counts them. `None` with fewer than two reads, or where the clock started
+    /// anew in between.
+    #[must_use]
+    pub fn time_span_ns(&self) -> Option<u64> {
+        let [first, .., last] = self.reads.as_slice() else { return None };
+        last.host_time_ns.checked_sub(first.host_time_ns)
+    }
+}
+
+impl Capture {
+    /// Looks at every byte and says what is wrong.
+    #[must_use]
+    pub fn check(&self) -> CaptureCheck {
+        let mut check = CaptureCheck {
+            problems: self.problems().to_vec(),
+            file_bytes: self.size_bytes(),
+            ..CaptureCheck::default()
+        };
+        for section in self.sections() {
+            match section.content() {
+                Ok(Content::Unknown(_)) => check.unknown_count += 1,
+                Ok(_) => check.usable_count += 1,
+                Err(problem) => check.problems.push(problem),
+            }
+        }
+        check.lost_bytes = check.problems.iter().map(|problem| problem.size_bytes).sum();
+        let open = self.info().open_reads.into_iter();
+        check.problems.extend(open.map(|read_number| self.open_read(read_number)));
+        check.problems.sort_by_key(|problem| problem.offset);
+        check
+    }
+
+    /// Says what is in the capture.
+    #[must_use]
+    pub fn info(&self) -> CaptureInfo {
+        let mut info = CaptureInfo {
+            version: self.version(),
+            identity: self.identity(),
+            file_bytes: self.size_bytes(),
+            ..CaptureInfo::default()
+        };
+        for section in self.sections() {
+            info.add_section(&section);
+        }
+        for read in &info.reads {
+            info.open_reads.remove(&read.read_number);
+        }
+        info
+    }
+
+    fn open_read(&self, read_number: u32) -> Problem {
+        let last = self.sections().rfind(|section| section.read_number() == Some(read_number));
+        let offset = last.map_or(0, |section| section.end_offset());
+        let kind = ProblemKind::OpenRead { read_number };
+        Problem { offset, size_bytes: 0, kind, section: None }
+    }
+}
+
+impl CaptureInfo {
+    fn add_section(&mut self, section: &Section<'_>) {
+        let totals = self.kinds.entry(section.kind).or_default();
+        totals.section_count += 1;
+        totals.payload_bytes += section.payload.len() as u64;
+        let content = section.content();
+        if content.is_ok() {
+            self.open_reads.extend(section.read_number());
+        }
+        match content {
+            Ok(Content::Device(chip)) => {
+                self.chips.insert(chip.chip_id, chip);
+            }
+            Ok(Content::Memory(MemoryWords { lane: Some(lane), content, words, .. }))
+                if content != WordsContent::LossLog =>
+            {
+                *self.lane_words.entry(lane).or_default() += words.len() as u64;
+            }
+            Ok(Content::ReadEnd(end)) => self.reads.push(end),
+            Ok(Content::ZoneNames(zones)) => self.zone_count += zones.places().count() as u64,
+            Ok(Content::OpMetadata(ops)) => self.op_count += ops.len() as u64,
+            Ok(Content::HostRecording(recording)) => {
+                self.host_event_count += recording.event_count();
+                self.host_dropped_count += recording.dropped_count();
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Why a fit or a conversion is not possible.
+
+use std::fmt;
+
+/// Why a fit or a conversion is not possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum ClockError {
+    /// There are not enough samples for a line.
+    TooFewSamples {
+        /// The fewest that would do.
+        needed: usize,
+        /// How many there were.
+        found: usize,
+    },
+    /// All samples have the same counter value, or the same host time.
+    NoBaseline,
+    /// A sample is further than 2^60 units or cycles from the first one.
+    SpanTooWide {
+        /// Index of the sample.
+        index: usize,
+    },
+    /// The host time after the reading is earlier than the one before it.
+    InvertedSample {
+        /// Index of the sample.
+        index: usize,
+    },
+    /// No line passes all brackets: the frequency changed or a sample is wrong.
+    Infeasible {
+        /// By how much the brackets would have to be wider in all, units.
+        deficit_units: f64,
+        /// The slope that comes closest, units per cycle.
+        slope: f64,
+    },
+    /// The best line does not rise like a clock: the window is too short.
+    NotIncreasing {
+        /// The slope of the best line, units per cycle.
+        slope: f64,
+    },
+    /// Input and output slices differ in length.
+    LengthMismatch {
+        /// Items in the input slice.
+        input: usize,
+        /// Items in the output slice.
+        output: usize,
+    },
+    /// The number of nanoseconds per host tick is not positive and finite.
+    TickPeriod {
+        /// The given number of nanoseconds per tick.
+        ns_per_tick: f64,
+    },
+}
+
+impl fmt::Display for ClockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewSamples { needed, found } => {
+                write!(f, "expected at least {needed} clock samples, found {found}; take more")
+            }
+            Self::NoBaseline => f.write_str(
+                "expected clock samples at different times, found all at one; spread them",
+            ),
+            Self::SpanTooWide { index } => write!(
+                f,
+                "expected clock samples within 2^60 of each other, found sample {index} further \
+                 away; fit it apart"
+            ),
+            Self::InvertedSample { index } => write!(
+                f,
+                "expected the host time after a reading not to precede the one before it, found \
+                 the opposite in sample {index}; drop it"
+            ),
+            Self::Infeasible { deficit_units, slope } => write!(
+                f,
+                "expected a line through all brackets, found none (short by {deficit_units:.1} at \
+                 slope {slope:.9}); the frequency changed or a sample is wrong, fit with steps"
+            ),
+            Self::NotIncreasing { slope } => write!(
+                f,
+                "expected a rising clock, found slope {slope:e}; spread the samples further apart"
+            ),
+            Self::LengthMismatch { input, output } => write!(
+                f,
+                "expected as many output as input items, found {output} for {input}; resize one"
+            ),
+            Self::TickPeriod { ns_per_tick } => write!(
+                f,
+                "expected a positive number of nanoseconds per host tick, found {ns_per_tick}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ClockError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_to_do() {
+        let error = ClockError::TooFewSamples { needed: 2, found: 1 };
+        assert_eq!(error.to_string(), "expected at least 2 clock samples, found 1; take more");
+    }
+}

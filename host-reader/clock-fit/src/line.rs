@@ -1,0 +1,469 @@
+//! Anchored lines from cycles to another clock, and how far off they can be.
+//!
+//! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The
+//! difference is an integer, the slope is a binary fraction, so the product is
+//! exact in 128 bits: a counter at 10^13 or 2^60 cycles keeps the same
+//! sub-cycle accuracy as one that starts at zero.
+//!
+//! An [`ErrorBound`] says how far the true line can be from a given one. All
+//! true lines that samples allow form a convex polygon in (offset, slope), and
+//! at a fixed cycle the deviation is linear in (offset, slope), so its largest
+//! value is taken at a corner: the bound is the largest deviation over the
+//! corners. It is convex in the cycle, hence over an interval of cycles it is
+//! largest at one end.
+//!
+//! Fitting lines to samples is not done here.
+
+/// Relative room left for rounding in a bound: 16 units in the last place.
+const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// Slopes outside are no clock: 2^11 units per cycle, or cycles per unit.
+///
+/// The 53 bits of a slope above the lower limit end at bit 64 behind the
+/// point, so every slope inside is an exact binary fraction of 64 bits.
+const SLOPE_LIMIT: f64 = (1u64 << 11) as f64;
+
+/// 2^64, the scale of fractions.
+const FRACTION_SCALE: f64 = (1u128 << 64) as f64;
+
+/// A rising line from device cycles to units of another clock.
+///
+/// The units are nanoseconds when the other clock is the host's, and cycles
+/// when it is another chip's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    anchor_cycles: u64,
+    anchor_units: i64,
+    slope: f64,
+    /// The slope as a whole number and 64 bits behind the point.
+    whole_slope: i64,
+    fractional_slope: u64,
+    /// Fraction of the anchor beyond its whole units, 64 bits behind the point.
+    anchor_fraction: u64,
+}
+
+impl Line {
+    /// The line through `anchor_units + anchor_fraction` at `anchor_cycles`.
+    ///
+    /// `slope` is in units per cycle. Returns `None` if a number is not finite,
+    /// if the slope is not between 2^-11 and 2^11, or if the fraction is not
+    /// small against 2^52.
+    pub fn through(
+        anchor_cycles: u64,
+        anchor_units: i64,
+        anchor_fraction: f64,
+        slope: f64,
+    ) -> Option<Self> {
+        let is_clock = (SLOPE_LIMIT.recip()..=SLOPE_LIMIT).contains(&slope);
+        let is_small = anchor_fraction.abs() < (1u64 << 52) as f64;
+        if !(is_clock && is_small) {
+            return None;
+        }
+        let (whole, anchor_fraction) = split(anchor_fraction);
+        let (whole_slope, fractional_slope) = split(slope);
+        Some(Self {
+            anchor_cycles,
+            anchor_units: anchor_units.checked_add(whole)?,
+            slope,
+            whole_slope,
+            fractional_slope,
+            anchor_fraction,
+        })
+    }
+
+    /// Units per cycle.
+    pub fn slope(&self) -> f64 {
+        self.slope
+    }
+
+    /// The cycle at which the line is anchored.
+    pub fn anchor_cycles(&self) -> u64 {
+        self.anchor_cycles
+    }
+
+    /// The value at a cycle: whole units rounded down, and the rest in `0..1`.
+    ///
+    /// Saturates at the ends of `i64`.
+    pub fn at(&self, cycles: u64) -> (i64, f64) {
+        let (whole, fraction) = self.at_wide(cycles);
+        (saturate(whole), fraction)
+    }
+
+    /// The value at a cycle, rounded to the nearest whole unit.
+    pub fn nearest(&self, cycles: u64) -> i64 {
+        let (whole, rest) = self.exact_at(cycles);
+        saturate(whole + i128::from(rest >> 63))
+    }
+
+    /// Returns true if a cycle is so near that its value cannot leave `i64`.
+    pub(super) fn reaches(&self, cycles: u64) -> bool {
+        self.cycles_from_anchor(cycles).unsigned_abs() < 1 << 50
+            && self.anchor_units.unsigned_abs() < 1 << 62
+    }
+
+    /// [`Self::nearest`] for a cycle that the line [reaches](Self::reaches).
+    pub(super) fn nearest_within_reach(&self, cycles: u64) -> i64 {
+        let distance = self.cycles_from_anchor(cycles);
+        let product = i128::from(distance) * i128::from(self.fractional_slope)
+            + i128::from(self.anchor_fraction)
+            + (1 << 63);
+        let whole = distance.wrapping_mul(self.whole_slope).wrapping_add(high_word(product));
+        whole.wrapping_add(self.anchor_units)
+    }
+
+    /// The line that undoes this one: from its units back to cycles.
+    ///
+    /// Returns `None` if the value at the anchor is out of range there.
+    pub fn inverse(&self) -> Option<Self> {
+        Self::through(
+            self.anchor_units.cast_unsigned(),
+            self.anchor_cycles.cast_signed(),
+            -self.anchor_fraction() / self.slope,
+            self.slope.recip(),
+        )
+    }
+
+    /// This line followed by `outer`, which reads this one's units as cycles.
+    pub fn then(&self, outer: &Self) -> Option<Self> {
+        let (whole, fraction) = outer.at(self.anchor_units.cast_unsigned());
+        let fraction = fraction + outer.slope * self.anchor_fraction();
+        Self::through(self.anchor_cycles, whole, fraction, self.slope * outer.slope)
+    }
+
+    /// The same line in coordinates in which the counter reads `offset` more.
+    pub fn with_counter_shifted(&self, offset_cycles: i64) -> Self {
+        Self { anchor_cycles: self.anchor_cycles.wrapping_add_signed(offset_cycles), ..*self }
+    }
+
+    /// How much this line lies above `other` at a cycle, in units.
+    pub fn minus(&self, other: &Self, cycles: u64) -> f64 {
+        let (mine, my_fraction) = self.at_wide(cycles);
+        let (its, its_fraction) = other.at_wide(cycles);
+        (mine - its) as f64 + (my_fraction - its_fraction)
+    }
+
+    /// Signed cycles from the anchor, the only place where counters subtract.
+    pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
+        cycles.wrapping_sub(self.anchor_cycles).cast_signed()
+    }
+
+    fn anchor_fraction(&self) -> f64 {
+        self.anchor_fraction as f64 / FRACTION_SCALE
+    }
+
+    fn at_wide(&self, cycles: u64) -> (i128, f64) {
+        let (whole, rest) = self.exact_at(cycles);
+        // The last 2^-54 would round up to one.
+        (whole, (rest as f64 / FRACTION_SCALE).min(1.0 - f64::EPSILON))
+    }
+
+    /// Whole units, and 64 bits behind the point; no rounding at all.
+    fn exact_at(&self, cycles: u64) -> (i128, u64) {
+        let distance = i128::from(self.cycles_from_anchor(cycles));
+        // 63 bits times 64 bits and one fraction: below 2^127.
+        let product =
+            distance * i128::from(self.fractional_slope) + i128::from(self.anchor_fraction);
+        let whole = distance * i128::from(self.whole_slope) + (product >> 64);
+        (whole + i128::from(self.anchor_units), low_word(product))
+    }
+}
+
+/// How far one admissible line lies above the fitted one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deviation {
+    /// At the anchor of the fitted line, units.
+    pub at_anchor: f64,
+    /// Change per cycle, units per cycle.
+    pub per_cycle: f64,
+}
+
+impl Deviation {
+    fn at(&self, cycles_from_anchor: f64) -> f64 {
+        self.at_anchor + self.per_cycle * cycles_from_anchor
+    }
+}
+
+/// How far the true clock can be from a line, at any cycle.
+///
+/// A sum of independent parts, one per fit that the line was composed of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ErrorBound {
+    constant: f64,
+    parts: Vec<Vec<Deviation>>,
+}
+
+impl ErrorBound {
+    /// The same bound everywhere, units.
+    pub fn constant(units: f64) -> Self {
+        Self { constant: units, parts: Vec::new() }
+    }
+
+    /// No promise at all: the bound is infinite.
+    pub fn unknown() -> Self {
+        Self::constant(f64::INFINITY)
+    }
+
+    /// The largest deviation over the corners of a polygon of lines.
+    pub fn from_corners(corners: Vec<Deviation>) -> Self {
+        Self { constant: 0.0, parts: vec![corners] }
+    }
+
+    /// The bound at a distance from the line's anchor, units.
+    fn at(&self, cycles_from_anchor: f64) -> f64 {
+        let largest = |corners: &Vec<Deviation>| {
+            corners.iter().map(|corner| corner.at(cycles_from_anchor).abs()).fold(0.0, f64::max)
+        };
+        self.constant + self.parts.iter().map(largest).sum::<f64>()
+    }
+
+    /// The most by which the true slope can differ, units per cycle.
+    fn slope_bound(&self) -> f64 {
+        let largest = |corners: &Vec<Deviation>| {
+            corners.iter().map(|corner| corner.per_cycle.abs()).fold(0.0, f64::max)
+        };
+        self.parts.iter().map(largest).sum()
+    }
+
+    /// Each deviation moved to a new anchor and rescaled.
+    fn mapped(&self, factor: f64, change: impl Fn(&Deviation) -> Deviation) -> Self {
+        let scale = |corner: &Deviation| {
+            let Deviation { at_anchor, per_cycle } = change(corner);
+            Deviation { at_anchor: at_anchor * factor, per_cycle: per_cycle * factor }
+        };
+        Self {
+            constant: self.constant * factor,
+            parts: self.parts.iter().map(|part| part.iter().map(scale).collect()).collect(),
+        }
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        self.constant += other.constant;
+        self.parts.extend(other.parts);
+        self
+    }
+}
+
+/// A line together with the promise how far the truth can be from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundedLine {
+    line: Line,
+    bound: ErrorBound,
+}
+
+impl BoundedLine {
+    /// Joins a line and its bound, which is relative to the line's anchor.
+    pub fn new(line: Line, bound: ErrorBound) -> Self {
+        Self { line, bound }
+    }
+
+    /// The map `units = scale * cycles + shift`, off by at most `bound_units`.
+    ///
+    /// The inverse of such a map has shift `-shift / scale`. Returns `None`
+    /// if the numbers are no clock map.
+    ///
+    /// # Compatibility
+    ///
+    /// The form of upstream's device-to-device pairs (`profiler.cpp`,
+    /// `setShift`); upstream stores `-shift` for the reverse direction, which
+    /// is right only for equal frequencies.
+    pub fn from_scale_and_shift(scale: f64, shift: f64, bound_units: f64) -> Option<Self> {
+        let line = Line::through(0, 0, shift, scale)?;
+        Some(Self::new(line, ErrorBound::constant(bound_units)))
+    }
+
+    /// The line without its bound.
+    pub fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// How far the truth can be from the line at this cycle, units.
+    pub fn bound_at(&self, cycles: u64) -> f64 {
+        let distance = self.line.cycles_from_anchor(cycles) as f64;
+        self.bound.at(distance) + ROUNDING * (1.0 + (self.line.slope * distance).abs())
+    }
+
+    /// Value at cycle zero as one number, units; upstream's `shift`.
+    ///
+    /// Loses the digits that anchoring keeps; for display and CSV only.
+    pub fn shift(&self) -> f64 {
+        let (whole, fraction) = self.line.at_wide(0);
+        whole as f64 + fraction
+    }
+
+    /// The map in the other direction, with its bound in cycles.
+    pub fn inverse(&self) -> Option<Self> {
+        let line = self.line.inverse()?;
+        let slope = self.line.slope;
+        // The truth is at most bound(x) away in units at the true x, and x is
+        // off itself by what is asked for: hence the slope's own error below.
+        let steepest = slope - self.bound.slope_bound();
+        if steepest <= 0.0 {
+            return Some(Self::new(line, ErrorBound::unknown()));
+        }
+        let to_new_anchor = -self.line.anchor_fraction() / slope;
+        let bound = self.bound.mapped(steepest.recip(), |corner| Deviation {
+            at_anchor: corner.at(to_new_anchor),
+            per_cycle: corner.per_cycle / slope,
+        });
+        Some(Self::new(line, bound))
+    }
+
+    /// This map followed by `outer`: the bounds add up, scaled to its units.
+    pub fn then(&self, outer: &Self) -> Option<Self> {
+        let line = self.line.then(&outer.line)?;
+        let inner = self.bound.mapped(outer.line.slope + outer.bound.slope_bound(), |c| *c);
+        let from_outer_anchor =
+            outer.line.cycles_from_anchor(self.line.anchor_units.cast_unsigned()) as f64
+                + self.line.anchor_fraction();
+        let moved = outer.bound.mapped(1.0, |corner| Deviation {
+            at_anchor: corner.at(from_outer_anchor),
+            per_cycle: corner.per_cycle * self.line.slope,
+        });
+        Some(Self::new(line, inner.plus(moved)))
+    }
+
+    /// The same map for a counter that reads `offset_cycles` more.
+    ///
+    /// `bound_cycles` is how far the offset itself may be off.
+    pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Self {
+        let steepest = self.line.slope + self.bound.slope_bound();
+        let mut bound = self.bound.clone();
+        bound.constant += bound_cycles * steepest;
+        Self::new(self.line.with_counter_shifted(offset_cycles), bound)
+    }
+}
+
+/// A number as what is below it and 64 bits behind the point.
+#[expect(clippy::cast_possible_truncation, reason = "callers keep it below 2^52")]
+fn split(value: f64) -> (i64, u64) {
+    let whole = value.floor();
+    (whole as i64, low_word(((value - whole) * FRACTION_SCALE) as i128))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low word is what is asked for")]
+fn low_word(value: i128) -> u64 {
+    value as u64
+}
+
+fn high_word(value: i128) -> i64 {
+    (value >> 64) as i64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "clamped just before")]
+fn saturate(value: i128) -> i64 {
+    value.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line(anchor_cycles: u64, anchor_units: i64, fraction: f64, slope: f64) -> Line {
+        Line::through(anchor_cycles, anchor_units, fraction, slope).unwrap()
+    }
+
+    /// A line with two corners that mirror each other.
+    fn bounded(line: Line, at_anchor: f64, per_cycle: f64) -> BoundedLine {
+        let corners = [1.0, -1.0]
+            .map(|s| Deviation { at_anchor: s * at_anchor, per_cycle: s * per_cycle })
+            .to_vec();
+        BoundedLine::new(line, ErrorBound::from_corners(corners))
+    }
+
+    #[test]
+    fn product_is_exact_however_far_from_the_anchor() {
+        let clock = line(1 << 60, -5, 0.25, 0.75);
+        assert_eq!(clock.at((1 << 60) + (1 << 55) + 1), ((3 << 53) - 4, 0.0));
+        assert_eq!(clock.at((1 << 60) - 1), (-6, 0.5));
+        assert_eq!(clock.nearest((1 << 60) - 1), -5);
+    }
+
+    #[test]
+    fn nonsense_is_no_line() {
+        for slope in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-4, 1e4] {
+            assert_eq!(Line::through(0, 0, 0.0, slope), None, "{slope}");
+        }
+        for fraction in [f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(Line::through(0, 0, fraction, 1.0), None, "{fraction}");
+        }
+        assert_eq!(Line::through(0, i64::MAX, 2.0, 1.0), None);
+    }
+
+    #[test]
+    fn values_saturate_at_the_ends() {
+        let clock = line(0, i64::MAX - 1, 0.0, 2.0);
+        assert_eq!(clock.at(1 << 40).0, i64::MAX);
+        assert_eq!(clock.nearest(1 << 40), i64::MAX);
+    }
+
+    #[test]
+    fn reverse_of_scale_and_shift_divides_the_shift_too() {
+        let there = BoundedLine::from_scale_and_shift(1.25, 1000.0, 5.0).unwrap();
+        let back = there.inverse().unwrap();
+        assert_eq!(back.line().slope(), 0.8);
+        assert!((back.shift() - -800.0).abs() < 1e-9);
+        assert!((back.bound_at(0) - 4.0).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_returns_to_the_cycle(
+            anchor in any::<u64>(), units in -(1i64 << 62)..(1 << 62), fraction in 0.0..1.0f64,
+            slope in 0.2..40.0f64, distance in -(1i64 << 44)..(1 << 44),
+        ) {
+            let there = line(anchor, units, fraction, slope);
+            let cycles = anchor.wrapping_add_signed(distance);
+            let (whole, rest) = there.at(cycles);
+            let (back, back_rest) = there.inverse().unwrap().at(whole.cast_unsigned());
+            let error = back.wrapping_sub(cycles.cast_signed()) as f64 + back_rest + rest / slope;
+            prop_assert!(error.abs() < 0.02, "{error}");
+            prop_assert!(!there.reaches(cycles)
+                || there.nearest(cycles) == there.nearest_within_reach(cycles));
+        }
+
+        #[test]
+        fn composition_equals_one_after_the_other(
+            anchor in any::<u64>(), middle in 0i64..(1 << 61), outer_at in 0i64..1 << 40,
+            inner_slope in 0.5..2.0f64, outer_slope in 0.5..2.0f64, distance in 0u64..1 << 40,
+        ) {
+            let inner = line(anchor, middle, 0.375, inner_slope);
+            let outer = line(middle.cast_unsigned() + 12_345, outer_at, 0.5, outer_slope);
+            let cycles = anchor.wrapping_add(distance);
+            let (between, rest) = inner.at(cycles);
+            let (whole, fraction) = outer.at(between.cast_unsigned());
+            let (direct, direct_fraction) = inner.then(&outer).unwrap().at(cycles);
+            let expected = fraction + outer_slope * rest;
+            let error = (direct - whole) as f64 + direct_fraction - expected;
+            prop_assert!(error.abs() < 0.005, "{error}");
+        }
+
+        #[test]
+        fn bounds_survive_inversion_and_composition(
+            at_anchor in 0.0..500.0f64, per_cycle in 0.0..1e-6f64, share in -1.0..1.0f64,
+            outer_share in -1.0..1.0f64, distance in -2_000_000_000i64..2_000_000_000,
+        ) {
+            let cycles = 10_000_000_000u64.wrapping_add_signed(distance);
+            let inner = bounded(line(10_000_000_000, 7_000_000, 0.5, 0.74), at_anchor, per_cycle);
+            let outer = bounded(line(0, -9_000, 0.25, 1.35), at_anchor / 3.0, per_cycle);
+            // The truths: lines between the corners, in doubles.
+            let inner_error = share * (at_anchor + per_cycle * distance as f64);
+            let (whole, fraction) = inner.line().at(cycles);
+            let true_whole = whole as f64 + fraction + inner_error;
+            let outer_error = outer_share * (at_anchor / 3.0 + per_cycle * true_whole);
+            let true_value = -8_999.75 + 1.35 * true_whole + outer_error;
+            let both = inner.then(&outer).unwrap();
+            let (value, rest) = both.line().at(cycles);
+            let error = value as f64 + rest - true_value;
+            prop_assert!(error.abs() <= both.bound_at(cycles) + 1e-4, "{error}");
+
+            // Where the true inner clock shows `shown`, the counter is `cycles`.
+            let shown = true_whole.floor();
+            let whole_units = split(shown).0.cast_unsigned();
+            let back = inner.inverse().unwrap();
+            let (found, found_rest) = back.line().at(whole_units);
+            let error = found as f64 + found_rest + (true_whole - shown) / 0.74 - cycles as f64;
+            prop_assert!(error.abs() <= back.bound_at(whole_units) + 1e-4, "{error}");
+        }
+    }
+}

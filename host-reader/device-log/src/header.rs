@@ -1,0 +1,208 @@
+//! The first two lines of a device log: the chip, and which column is which.
+//!
+//! # Compatibility
+//! Titles of every generation that upstream's `profiler.cpp` has written since September
+//! 2024, and of the older sample in its documentation. Titles are matched after trimming,
+//! so the doubled blank before `zone name` in older logs does not matter.
+
+use super::text::{parse_number, trimmed};
+
+/// Chip data from line 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ChipLine {
+    pub(super) arch: String,
+    pub(super) aiclk_mhz: u32,
+    pub(super) max_compute_cores: Option<u32>,
+}
+
+impl ChipLine {
+    /// Reads `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]`, or the older
+    /// `Chip clock is at n MHz`, which only Grayskull logs have.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        if let Some((_, clock)) = line.split_once("Chip clock is at ") {
+            let digits = clock.split(|c: char| !c.is_ascii_digit()).next()?;
+            let aiclk_mhz = digits.parse().unwrap_or(GRAYSKULL_MHZ);
+            return Some(Self { arch: "grayskull".into(), aiclk_mhz, max_compute_cores: None });
+        }
+        let mut parts = line.split(',').map(value_after_title);
+        let arch = parts.next()??.1.to_owned();
+        let clock = parts.next()??;
+        let cores = parts.next().flatten().and_then(|(_, cores)| cores.parse().ok());
+        let is_chip_line = line.trim_start().starts_with("ARCH") && clock.0.contains("FREQ");
+        let aiclk_mhz = clock.1.parse().ok()?;
+        // The streaming producer writes 0 where it does not know.
+        let max_compute_cores = cores.filter(|&cores| cores > 0);
+        is_chip_line.then_some(Self { arch, aiclk_mhz, max_compute_cores })
+    }
+}
+
+const GRAYSKULL_MHZ: u32 = 1200;
+
+fn value_after_title(part: &str) -> Option<(&str, &str)> {
+    part.rsplit_once(':').map(|(title, value)| (title.trim(), value.trim()))
+}
+
+/// A column that this reader uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Chip,
+    CoreX,
+    CoreY,
+    Risc,
+    MarkerId,
+    Time,
+    Data,
+    Kind,
+    RunId,
+    RunHostId,
+    TraceId,
+    TraceCounter,
+    ZoneName,
+    SourceLine,
+    SourceFile,
+    Metadata,
+}
+
+impl Column {
+    const COUNT: usize = 16;
+
+    /// Every title that a column has had; the current one first.
+    const TITLES: [(Self, &'static str); 18] = [
+        (Self::Chip, "PCIe slot"),
+        (Self::CoreX, "core_x"),
+        (Self::CoreY, "core_y"),
+        (Self::Risc, "RISC processor type"),
+        (Self::MarkerId, "timer_id"),
+        (Self::Time, "time[cycles since reset]"),
+        (Self::Data, "data"),
+        (Self::Data, "stat value"),
+        (Self::Kind, "type"),
+        (Self::Kind, "zone phase"),
+        (Self::RunId, "run ID"),
+        (Self::RunHostId, "run host ID"),
+        (Self::TraceId, "trace id"),
+        (Self::TraceCounter, "trace id counter"),
+        (Self::ZoneName, "zone name"),
+        (Self::SourceLine, "source line"),
+        (Self::SourceFile, "source file"),
+        (Self::Metadata, "meta data"),
+    ];
+
+    /// Columns without which a line says nothing.
+    const NEEDED: [Self; 8] = [
+        Self::Chip,
+        Self::CoreX,
+        Self::CoreY,
+        Self::Risc,
+        Self::MarkerId,
+        Self::Time,
+        Self::Data,
+        Self::Kind,
+    ];
+
+    /// The title that current logs give the column.
+    pub(super) fn title(self) -> &'static str {
+        Self::TITLES.iter().find(|(column, _)| *column == self).map_or("", |(_, title)| title)
+    }
+
+    fn of_title(title: &[u8]) -> Option<Self> {
+        let matches = |(_, known): &&(Self, &str)| known.as_bytes().eq_ignore_ascii_case(title);
+        Self::TITLES.iter().find(matches).map(|&(column, _)| column)
+    }
+}
+
+/// Most columns that a line of titles may have.
+pub(super) const MAX_COLUMNS: usize = 32;
+
+/// Which field of a line holds which column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    positions: [Option<usize>; Column::COUNT],
+    column_count: usize,
+}
+
+impl Layout {
+    /// Finds the columns in a line of titles; the error is a title that is missing.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, &'static str> {
+        let mut positions = [None; Column::COUNT];
+        let mut column_count = 0;
+        for (position, title) in line.split(|&byte| byte == b',').enumerate() {
+            column_count = position + 1;
+            let title = trimmed(title);
+            let title = title.strip_prefix(b"\"").unwrap_or(title);
+            let title = title.strip_suffix(b"\"").unwrap_or(title);
+            if let Some(column) = Column::of_title(title) {
+                positions[column as usize].get_or_insert(position);
+            }
+        }
+        let layout = Self { positions, column_count };
+        let missing = Column::NEEDED.into_iter().find(|&column| layout.position(column).is_none());
+        match missing {
+            Some(column) => Err(column.title()),
+            None if column_count > MAX_COLUMNS => Err("at most 32 columns"),
+            None => Ok(layout),
+        }
+    }
+
+    /// The field that holds the column, if the log has it.
+    #[inline]
+    pub(super) fn position(&self, column: Column) -> Option<usize> {
+        self.positions[column as usize]
+    }
+
+    /// How many fields every line must have.
+    pub(super) fn column_count(&self) -> usize {
+        self.column_count
+    }
+}
+
+/// Returns true if a line looks like one of the first two lines, which joined logs repeat.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    line.starts_with(b"ARCH:")
+        || (line.starts_with(b"PCIe slot") && parse_number(line).is_none())
+        || line.starts_with(b"Chip clock is at ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_the_first_line_is_read() {
+        let parse = |line| {
+            let chip = ChipLine::parse(line).unwrap();
+            (chip.arch, chip.aiclk_mhz, chip.max_compute_cores)
+        };
+        let current = "ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 120";
+        assert_eq!(parse(current), ("blackhole".into(), 1350, Some(120)));
+        assert_eq!(parse("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000").2, None);
+        assert_eq!(parse("Chip clock is at 1202 MHz"), ("grayskull".into(), 1202, None));
+        assert_eq!(parse("Chip clock is at full speed").1, 1200);
+    }
+
+    #[test]
+    fn other_texts_are_no_first_line() {
+        for line in ["", "ARCH", "ARCH: x", "ARCH: x, CHIP_FREQ[MHz]: fast", "a,b,c", "a:1,b:2"] {
+            assert_eq!(ChipLine::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn titles_are_found_whatever_the_blanks_around_them() {
+        let line = "PCIe slot, core_x,core_y ,RISC processor type, timer_id, \
+                    time[cycles since reset], stat value, run ID, run host ID,  zone name, \
+                    zone phase, source line, source file";
+        let layout = Layout::parse(line.as_bytes()).unwrap();
+        assert_eq!(layout.column_count(), 13);
+        assert_eq!(layout.position(Column::ZoneName), Some(9));
+        assert_eq!(layout.position(Column::Kind), Some(10));
+        assert_eq!(layout.position(Column::Data), Some(6));
+        assert_eq!(layout.position(Column::Metadata), None);
+    }
+
+    #[test]
+    fn the_first_missing_title_is_named() {
+        assert_eq!(Layout::parse(b"PCIe slot, core_x, core_y"), Err("RISC processor type"));
+        assert_eq!(Layout::parse(b""), Err("PCIe slot"));
+    }
+}

@@ -1,0 +1,36 @@
+//! Device logs: upstream's `profile_log_device.csv`, read into a readout and written from one.
+//!
+//! | question | open |
+//! |---|---|
+//! | which files can be read? | [`read_device_log`] |
+//! | what is written, byte by byte? | [`write_device_log`] |
+//!
+//! A log is text that others write too, so a line that cannot be read is counted, kept
+//! with its place and skipped; only a file that is no device log at all is an error.
+//! Pairing and statistics are not made here.
+
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod blocks;
+mod chunk;
+mod error;
+mod fields;
+mod header;
+mod places;
+#[cfg(test)]
+mod properties;
+mod quoted;
+mod read;
+mod row;
+mod rows;
+mod runs;
+mod text;
+#[cfg(test)]
+mod variants;
+mod write;
+
+pub use error::LogError;
+pub use read::{read_device_log, read_device_log_file};
+pub use rows::{LogChip, LogLine, walk_device_log};
+pub use write::{LogWriteReport, write_device_log, write_device_log_file};

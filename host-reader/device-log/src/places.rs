@@ -1,0 +1,150 @@
+//! Interning of zone places: one number for each marker id with its name, line and file.
+
+use super::row::Place;
+use reader::lane::ZoneIndex;
+use std::collections::HashMap;
+
+/// A place as a table keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KeptPlace {
+    pub(super) marker_id: u16,
+    pub(super) name: Box<[u8]>,
+    pub(super) line: u32,
+    pub(super) file: Box<[u8]>,
+}
+
+impl KeptPlace {
+    #[inline]
+    fn is(&self, marker_id: u16, place: &Place<'_>) -> bool {
+        self.line == place.line
+            && self.marker_id == marker_id
+            && *self.name == *place.name
+            && *self.file == *place.file
+    }
+
+    /// Returns true if nothing but the id is known.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.name.is_empty() && self.line == 0 && self.file.is_empty()
+    }
+
+    fn as_place(&self) -> Place<'_> {
+        Place { name: &self.name, line: self.line, file: &self.file }
+    }
+}
+
+/// Places that a table keeps: what a record's head can number, less one per marker id
+/// for markers whose name no longer fits.
+const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
+
+/// Numbers places in the order in which they first appear.
+///
+/// A line most often repeats the place that its id had last, so that one is compared
+/// first; a map is asked only when it differs.
+pub(super) struct Places {
+    kept: Vec<KeptPlace>,
+    last_of_id: Vec<u32>,
+    numbers: HashMap<Box<[u8]>, u32>,
+    scratch: Vec<u8>,
+    /// Places whose name was left out because the table is full.
+    pub(super) nameless_count: u64,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Places {
+    pub(super) fn new() -> Self {
+        Self {
+            kept: Vec::new(),
+            last_of_id: vec![NONE; 1 << 16],
+            numbers: HashMap::new(),
+            scratch: Vec::new(),
+            nameless_count: 0,
+        }
+    }
+
+    /// Every place, by number.
+    pub(super) fn kept(&self) -> &[KeptPlace] {
+        &self.kept
+    }
+
+    /// The number of a place.
+    #[inline]
+    pub(super) fn number(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
+        let last = self.last_of_id[usize::from(marker_id)];
+        match self.kept.get(last as usize) {
+            Some(kept) if kept.is(marker_id, place) => last,
+            _ => self.look_up(marker_id, place),
+        }
+    }
+
+    /// The number that a place of another table has in this one.
+    pub(super) fn number_of_kept(&mut self, other: &KeptPlace) -> u32 {
+        self.number(other.marker_id, &other.as_place())
+    }
+
+    #[cold]
+    fn look_up(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
+        self.write_key(marker_id, place);
+        let number = match self.numbers.get(self.scratch.as_slice()) {
+            Some(&number) => number,
+            None => self.add(marker_id, place),
+        };
+        self.last_of_id[usize::from(marker_id)] = number;
+        number
+    }
+
+    fn write_key(&mut self, marker_id: u16, place: &Place<'_>) {
+        self.scratch.clear();
+        self.scratch.extend(marker_id.to_le_bytes());
+        self.scratch.extend(place.line.to_le_bytes());
+        self.scratch.extend(place.name.len().to_le_bytes());
+        self.scratch.extend(place.name);
+        self.scratch.extend(place.file);
+    }
+
+    fn add(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
+        let nameless = Place { name: &[], line: 0, file: &[] };
+        if self.kept.len() >= PLACES_MAX && *place != nameless {
+            self.nameless_count += 1;
+            return self.look_up(marker_id, &nameless);
+        }
+        let number = u32::try_from(self.kept.len()).unwrap_or(NONE);
+        self.kept.push(KeptPlace {
+            marker_id,
+            name: place.name.into(),
+            line: place.line,
+            file: place.file.into(),
+        });
+        self.numbers.insert(self.scratch.as_slice().into(), number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place<'a>(name: &'a str, line: u32, file: &'a str) -> Place<'a> {
+        Place { name: name.as_bytes(), line, file: file.as_bytes() }
+    }
+
+    #[test]
+    fn a_place_has_one_number_however_often_it_changes() {
+        let mut places = Places::new();
+        for _ in 0..3 {
+            assert_eq!(places.number(9, &place("A", 1, "/k")), 0);
+            assert_eq!(places.number(9, &place("A", 2, "/k")), 1);
+            assert_eq!(places.number(8, &place("A", 1, "/k")), 2);
+            assert_eq!(places.number(9, &place("", 0, "")), 3);
+        }
+        assert_eq!(places.kept().len(), 4);
+        assert!(places.kept()[3].is_unnamed());
+    }
+
+    #[test]
+    fn names_and_files_that_join_to_one_text_stay_apart() {
+        let mut places = Places::new();
+        let first = places.number(1, &place("ab", 1, "c"));
+        assert_ne!(places.number(1, &place("a", 1, "bc")), first);
+    }
+}

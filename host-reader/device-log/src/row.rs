@@ -1,0 +1,285 @@
+//! One line of a device log as a record.
+
+use super::{
+    fields::Fields,
+    header::{Column, Layout},
+    text::{parse_number, shown, trimmed},
+};
+use reader::{
+    lane::{LaneId, TraceReplay},
+    mesh::Noc0Coord,
+};
+use wire::{PacketKind, Risc};
+
+/// Key that distinguishes one launch's lines from another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LaunchKey {
+    pub(super) program: u32,
+    pub(super) trace: Option<TraceReplay>,
+    /// The run counter of logs before July 2025; 0 where there is none.
+    pub(super) run_id: u64,
+}
+
+/// The name and source location that a line gives its marker id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place<'text> {
+    pub(super) name: &'text [u8],
+    pub(super) line: u32,
+    pub(super) file: &'text [u8],
+}
+
+/// A parsed line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row<'text> {
+    pub(super) lane: LaneId,
+    pub(super) marker_id: u16,
+    pub(super) kind: PacketKind,
+    pub(super) time: u64,
+    pub(super) value: u64,
+    pub(super) key: LaunchKey,
+    pub(super) place: Place<'text>,
+    pub(super) metadata: &'text [u8],
+}
+
+/// Why a line cannot be a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowFault<'text> {
+    ColumnCount { expected: usize, found: usize },
+    Field { column: Column, expected: &'static str, found: &'text [u8] },
+    OpenQuote,
+    NotUtf8,
+    RepeatedHeader,
+    UnknownRisc { chip_id: u32, core: Noc0Coord, label: &'text [u8] },
+}
+
+impl RowFault<'_> {
+    /// Returns the text for a message.
+    pub(super) fn detail(&self) -> String {
+        match *self {
+            Self::ColumnCount { expected, found } => {
+                format!("expected {expected} columns, found {found}")
+            }
+            Self::Field { column, expected, found } => {
+                format!(
+                    "column `{}`: expected {expected}, found `{}`",
+                    column.title(),
+                    shown(found)
+                )
+            }
+            Self::OpenQuote => "expected fields with closed quotes".into(),
+            Self::NotUtf8 => "expected UTF-8 text".into(),
+            Self::RepeatedHeader => "a header that differs from the log's first one".into(),
+            Self::UnknownRisc { chip_id, core, label } => {
+                format!("chip {chip_id} core {core} RISC `{}` is not known", shown(label))
+            }
+        }
+    }
+}
+
+/// The largest timer id that a log may show: 16 bits of id and 3 of packet type.
+const TYPED_ID_MAX: u64 = (1 << 19) - 1;
+/// How upstream stores "no trace"; it is meant to be printed as an empty field.
+const NO_TRACE: u64 = 1 << 63;
+
+impl<'text> Row<'text> {
+    /// Reads the fields of one line.
+    pub(super) fn parse(fields: &Fields<'text>, layout: &Layout) -> Result<Self, RowFault<'text>> {
+        let expected = layout.column_count();
+        if fields.count() != expected {
+            return Err(RowFault::ColumnCount { expected, found: fields.count() });
+        }
+        let cells = Cells { fields, layout };
+        let kind = cells.kind()?;
+        Ok(Self {
+            lane: cells.lane()?,
+            marker_id: cells.marker_id(kind)?,
+            kind,
+            time: cells.number(Column::Time)?,
+            value: cells.optional_number(Column::Data)?.unwrap_or(0),
+            key: cells.launch_key()?,
+            place: cells.place()?,
+            metadata: cells.text(Column::Metadata),
+        })
+    }
+}
+
+/// The fields of a line, by column.
+struct Cells<'line, 'text> {
+    fields: &'line Fields<'text>,
+    layout: &'line Layout,
+}
+
+impl<'text> Cells<'_, 'text> {
+    #[inline]
+    fn text(&self, column: Column) -> &'text [u8] {
+        self.layout.position(column).map_or(&[], |position| trimmed(self.fields.at(position)))
+    }
+
+    fn fault(&self, column: Column, expected: &'static str) -> RowFault<'text> {
+        RowFault::Field { column, expected, found: self.text(column) }
+    }
+
+    #[inline]
+    fn number(&self, column: Column) -> Result<u64, RowFault<'text>> {
+        parse_number(self.text(column)).ok_or_else(|| self.fault(column, "a whole number"))
+    }
+
+    #[inline]
+    fn number_of<T: TryFrom<u64>>(&self, column: Column) -> Result<T, RowFault<'text>> {
+        let number = self.number(column)?;
+        T::try_from(number).map_err(|_| self.fault(column, "a smaller number"))
+    }
+
+    #[inline]
+    fn optional_number(&self, column: Column) -> Result<Option<u64>, RowFault<'text>> {
+        if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
+    }
+
+    fn kind(&self) -> Result<PacketKind, RowFault<'text>> {
+        match self.text(Column::Kind) {
+            b"ZONE_START" | b"begin" => Ok(PacketKind::ZoneStart),
+            b"ZONE_END" | b"end" => Ok(PacketKind::ZoneEnd),
+            b"ZONE_TOTAL" | b"sum" => Ok(PacketKind::ZoneTotal),
+            // A line has room for one value, also of data with two.
+            b"TS_DATA" | b"TS_DATA_16B" => Ok(PacketKind::TimestampedData),
+            b"TS_EVENT" => Ok(PacketKind::TimestampedEvent),
+            _ => {
+                Err(self
+                    .fault(Column::Kind, "ZONE_START, ZONE_END, ZONE_TOTAL, TS_DATA or TS_EVENT"))
+            }
+        }
+    }
+
+    fn lane(&self) -> Result<LaneId, RowFault<'text>> {
+        let chip_id = self.number_of(Column::Chip)?;
+        let core =
+            Noc0Coord { x: self.number_of(Column::CoreX)?, y: self.number_of(Column::CoreY)? };
+        let label = self.text(Column::Risc);
+        let risc = std::str::from_utf8(label).ok().and_then(Risc::from_label);
+        let risc = risc.ok_or(RowFault::UnknownRisc { chip_id, core, label })?;
+        Ok(LaneId { chip_id, core, risc })
+    }
+
+    /// Returns the 16-bit id. Until 2024 the bits above it held the packet type.
+    fn marker_id(&self, kind: PacketKind) -> Result<u16, RowFault<'text>> {
+        let number = self.number(Column::MarkerId)?;
+        if let Ok(id) = u16::try_from(number) {
+            return Ok(id);
+        }
+        let [low, high, packet_type, ..] = number.to_le_bytes();
+        let is_typed = number <= TYPED_ID_MAX && packet_type == kind.packet_type().0;
+        if is_typed {
+            Ok(u16::from_le_bytes([low, high]))
+        } else {
+            Err(self.fault(Column::MarkerId, "at most 65535"))
+        }
+    }
+
+    fn launch_key(&self) -> Result<LaunchKey, RowFault<'text>> {
+        let run_id = self.optional_number(Column::RunId)?.unwrap_or(0);
+        let has_program = self.layout.position(Column::RunHostId).is_some();
+        let column = if has_program { Column::RunHostId } else { Column::RunId };
+        let program = self.optional_number(column)?.unwrap_or(0);
+        let program = u32::try_from(program).map_err(|_| self.fault(column, "at most 32 bits"))?;
+        Ok(LaunchKey { program, trace: self.trace()?, run_id })
+    }
+
+    fn trace(&self) -> Result<Option<TraceReplay>, RowFault<'text>> {
+        let trace_id = self.optional_number(Column::TraceId)?.filter(|&id| id != NO_TRACE);
+        let counter = self.optional_number(Column::TraceCounter)?.filter(|&id| id != NO_TRACE);
+        match (trace_id, counter) {
+            (Some(trace_id), Some(counter)) => Ok(Some(TraceReplay { trace_id, counter })),
+            (None, None) => Ok(None),
+            (Some(_), None) => {
+                Err(self.fault(Column::TraceCounter, "a number beside the trace id"))
+            }
+            (None, Some(_)) => Err(self.fault(Column::TraceId, "a number beside its counter")),
+        }
+    }
+
+    fn place(&self) -> Result<Place<'text>, RowFault<'text>> {
+        let line = self.optional_number(Column::SourceLine)?.unwrap_or(0);
+        let line = u32::try_from(line).map_err(|_| self.fault(Column::SourceLine, "a line"))?;
+        Ok(Place { name: self.text(Column::ZoneName), line, file: self.text(Column::SourceFile) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, \
+        time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
+        source line, source file, meta data";
+
+    /// Reads a line and hands what came of it to `check`.
+    fn with_row<T>(line: &str, check: impl FnOnce(Result<Row<'_>, RowFault<'_>>) -> T) -> T {
+        let layout = Layout::parse(TITLES.as_bytes()).unwrap();
+        let mut fields = Fields::new();
+        fields.split(line.as_bytes());
+        check(Row::parse(&fields, &layout))
+    }
+
+    #[test]
+    fn a_current_line_gives_every_field() {
+        with_row(
+            "1,18,2,TRISC_2,77,1737,9,3073,5,2,A,ZONE_TOTAL,12,/k.cpp,{\"a\":1;\"b\":2}",
+            |row| {
+                let row = row.unwrap();
+                assert_eq!(row.lane.to_string(), "chip 1 core (18,2) TRISC_2");
+                assert_eq!((row.marker_id, row.time, row.value), (77, 1737, 9));
+                assert_eq!(row.key.program, 3073);
+                assert_eq!(row.key.trace, Some(TraceReplay { trace_id: 5, counter: 2 }));
+                assert_eq!((row.place.name, row.place.line), (&b"A"[..], 12));
+                assert_eq!(row.metadata, br#"{"a":1;"b":2}"#);
+            },
+        );
+    }
+
+    #[test]
+    fn blanks_around_fields_do_not_matter() {
+        let line = "0, 1, 2, BRISC, 7, 8, 0, 0, , , A b , ZONE_START, 1, /k.cpp, ";
+        with_row(line, |row| assert_eq!(row.unwrap().place.name, b"A b"));
+    }
+
+    #[test]
+    fn packet_type_bits_are_taken_off_the_id_if_they_fit_the_type() {
+        let line = |id: u32, kind: &str| format!("0,1,2,BRISC,{id},8,0,0,,,A,{kind},1,/k,");
+        with_row(&line(65_536 + 7, "end"), |row| assert_eq!(row.unwrap().marker_id, 7));
+        with_row(&line(65_536 + 7, "begin"), |row| {
+            assert_eq!(
+                row.unwrap_err().detail(),
+                "column `timer_id`: expected at most 65535, found `65543`"
+            );
+        });
+    }
+
+    #[test]
+    fn each_fault_names_its_column_and_text() {
+        for (line, expected) in [
+            ("0,1,2,BRISC", "expected 15 columns, found 4"),
+            (
+                "0,x,2,BRISC,7,8,0,0,,,A,TS_EVENT,1,/k,",
+                "column `core_x`: expected a whole number, found `x`",
+            ),
+            (
+                "0,99999,2,BRISC,7,8,0,0,,,A,TS_EVENT,1,/k,",
+                "column `core_x`: expected a smaller number, found `99999`",
+            ),
+            (
+                "0,1,2,BRISC,7,,0,0,,,A,TS_EVENT,1,/k,",
+                "column `time[cycles since reset]`: expected a whole number, found ``",
+            ),
+            (
+                "0,1,2,BRISC,7,8,0,0,3,,A,TS_EVENT,1,/k,",
+                "column `trace id counter`: expected a number beside the trace id, found ``",
+            ),
+            (
+                "0,1,2,QUASAR_DM0,7,8,0,0,,,A,TS_EVENT,1,/k,",
+                "chip 0 core (1,2) RISC `QUASAR_DM0` is not known",
+            ),
+        ] {
+            with_row(line, |row| assert_eq!(row.unwrap_err().detail(), expected));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The lines of a device log one by one, with data that lanes leave out.
+
+use super::{
+    error::LogError,
+    fields::Fields,
+    quoted::{Unquoted, has_quoted_field},
+    read::Header,
+    row::{Row, RowFault},
+};
+
+/// A line of a log, with values and texts as in the log.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLine<'text> {
+    /// The lane that it belongs to.
+    pub lane: reader::lane::LaneId,
+    /// The id of its marker.
+    pub marker_id: u16,
+    /// The kind of the record.
+    pub kind: wire::PacketKind,
+    /// The time stamp.
+    pub time: u64,
+    /// The value, 0 without one.
+    pub value: u64,
+    /// The run host id.
+    pub program: u32,
+    /// The replay, where the log names it.
+    pub trace: Option<reader::lane::TraceReplay>,
+    /// The zone's name.
+    pub name: &'text [u8],
+    /// The meta data, empty without any.
+    pub metadata: &'text [u8],
+}
+
+/// A line that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineFault {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The fault, as a sentence.
+    pub detail: String,
+}
+
+/// Chip data from the first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogChip {
+    /// Lower-case name of the architecture.
+    pub arch: String,
+    /// Clock of the tiles in MHz.
+    pub aiclk_mhz: u32,
+    /// Size of the worker grid, if known.
+    pub max_compute_cores: Option<u32>,
+}
+
+/// Walks the lines in the order of the file.
+///
+/// # Errors
+/// As [`super::read_device_log`].
+pub fn walk_device_log(
+    text: &[u8],
+    file: &str,
+    mut visit: impl FnMut(&LogLine<'_>),
+    mut fault: impl FnMut(LineFault),
+) -> Result<LogChip, LogError> {
+    let mut rest = text;
+    let header = Header::take(&mut rest, file)?;
+    let mut fields = Fields::new();
+    for (line_number, line) in (header.line_count + 1..).zip(rest.split(|&byte| byte == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() || header.shape.repeats(line) {
+            continue;
+        }
+        let mut unquoted = Unquoted::new();
+        let row = if has_quoted_field(line) {
+            let cut = unquoted.split(line).ok_or(RowFault::OpenQuote);
+            cut.and_then(|fields| Row::parse(&fields, &header.shape.layout))
+        } else {
+            fields.split(line);
+            Row::parse(&fields, &header.shape.layout)
+        };
+        match row {
+            Ok(row) => visit(&LogLine::of_row(&row)),
+            Err(found) => fault(LineFault { line: line_number, detail: found.detail() }),
+        }
+    }
+    let chip = header.chip;
+    Ok(LogChip {
+        arch: chip.arch,
+        aiclk_mhz: chip.aiclk_mhz,
+        max_compute_cores: chip.max_compute_cores,
+    })
+}
+
+impl<'text> LogLine<'text> {
+    fn of_row(row: &Row<'text>) -> Self {
+        Self {
+            lane: row.lane,
+            marker_id: row.marker_id,
+            kind: row.kind,
+            time: row.time,
+            value: row.value,
+            program: row.key.program,
+            trace: row.key.trace,
+            name: row.place.name,
+            metadata: row.metadata,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Chrome's JSON trace: complete events, one thread per lane and per row of ops.
+//!
+//! Times are microseconds with three digits behind the point, exact to the nanosecond.
+//! Thread numbers are integers and places stand in `loc`, as `tracy-import-chrome` wants.
+
+use super::{
+    PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,
+    TraceZone, ZoneEdge,
+    flow::flow_id,
+    json_event::JsonEvent,
+    lane_writer::{PlacedLane, write_lanes},
+    words,
+};
+use host_events::HostSource;
+use std::io::{self, Write};
+
+/// Process of the host, beyond the numbers of chips.
+const HOST_PID: u64 = 1_000_000;
+
+/// Thread of the first lane; rows of ops are below.
+const FIRST_LANE_THREAD: u64 = 1000;
+
+/// Writes ops, then every lane.
+pub(super) fn write(
+    trace: &Trace<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+    serde_json::to_writer(&mut *out, &other_data(trace))?;
+    out.write_all(b",\"traceEvents\":[\n")?;
+    let names = EncodedNames::new(trace);
+    for (device_index, device) in trace.devices.iter().enumerate() {
+        out.write_all(&device_events(device_index, device))?;
+    }
+    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names))?;
+    out.write_all(&host_events(&trace.host))?;
+    // Every event ends with a comma; this one closes the list.
+    out.write_all(
+        b"{\"ph\":\"M\",\"name\":\"kprof\",\"pid\":0,\"tid\":0,\"args\":{\"end\":true}}\n]}\n",
+    )
+}
+
+/// Returns the trace-wide metadata: warnings with their counts, and the clock of each chip.
+fn other_data(trace: &Trace<'_>) -> serde_json::Value {
+    let doubts: serde_json::Map<_, _> =
+        trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
+    let clock = |device: &TraceDevice<'_>| {
+        serde_json::json!({
+            "device": device.chip.chip_id,
+            "arch": device.chip.arch,
+            "frequency_ghz": device.clock.frequency_ghz(),
+            "is_host_time": device.clock.is_host_time(),
+            "bound_ns": device.clock.bound_ns(),
+            "first_cycle": device.clock.first_cycle(),
+        })
+    };
+    serde_json::json!({
+        "exporter": concat!("kprof ", env!("CARGO_PKG_VERSION")),
+        "origin_host_ns": trace.origin_host_ns,
+        "clocks": trace.devices.iter().map(clock).collect::<Vec<_>>(),
+        "doubts": doubts,
+    })
+}
+
+/// Escaped JSON fragments shared by all events of a name.
+struct EncodedNames {
+    zones: Vec<String>,
+    /// Labels alone, in quotes.
+    labels: Vec<String>,
+}
+
+impl EncodedNames {
+    fn new(trace: &Trace<'_>) -> Self {
+        let names = trace.names.as_slice();
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let zone = |name: &TraceName<'_>| {
+            let mut text = format!("\"name\":{},\"cat\":\"zone\"", quoted(&name.label));
+            if !name.file.is_empty() {
+                let place = format!("{}:{}", name.file, name.line);
+                text.push_str(&format!(",\"loc\":{}", quoted(&place)));
+            }
+            text
+        };
+        Self {
+            zones: names.iter().map(zone).collect(),
+            labels: names.iter().map(|name| quoted(&name.label)).collect(),
+        }
+    }
+}
+
+fn device_events(device_index: usize, device: &TraceDevice<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let pid = device.chip.chip_id.into();
+    JsonEvent::metadata(&mut text, "process_name", pid, 0).name(&words::device_label(device));
+    let rows = device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0);
+    for row in 0..rows {
+        let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
+        name_thread(&mut text, pid, row.into(), &name);
+    }
+    for op in &device.ops {
+        op_event(&mut text, pid, op);
+        for run in &op.runs {
+            let id = flow_id(device_index, run.lane, run.run);
+            JsonEvent::flow(&mut text, 's', id, pid, op.row.into(), op.start_ns);
+        }
+    }
+    text
+}
+
+fn name_thread(text: &mut Vec<u8>, pid: u64, tid: u64, name: &str) {
+    JsonEvent::metadata(text, "thread_name", pid, tid).name(name);
+    JsonEvent::metadata(text, "thread_sort_index", pid, tid).sort_index(tid);
+}
+
+fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
+    let figures = &op.figures;
+    let mut event = JsonEvent::complete(text, pid, op.row.into(), op.start_ns, op.end_ns);
+    event.name_and_category(&op.label(), "op");
+    event.number("run_host_id", figures.run_host_id.into());
+    event.number("start_cycle", op.start_cycle);
+    event.number("duration_cycles", op.end_cycle.saturating_sub(op.start_cycle));
+    event.number("launch", figures.launch);
+    event.number("cores", figures.core_count);
+    if let Some(kernel) = figures.kernel {
+        event.number("kernel_cycles", kernel.duration_cycles);
+    }
+    if figures.is_spread_implausible {
+        event.flag("clocks_of_cores_disagree");
+    }
+    for (key, value) in op.metadata.iter().flat_map(|metadata| &metadata.fields) {
+        event.text(key, value);
+    }
+    event.end();
+}
+
+fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames) -> Vec<u8> {
+    let lane = placed.lane;
+    let (pid, tid) =
+        (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.lane_index as u64);
+    let mut text = Vec::with_capacity(lane.zones.len() * 170 + lane.points.len() * 120 + 300);
+    name_thread(&mut text, pid, tid, &words::lane_label(lane));
+    let begins = lane.zones.edges().filter_map(|edge| match edge {
+        ZoneEdge::Begin(index) => lane.zones.get(index),
+        ZoneEdge::End(_) => None,
+    });
+    for zone in begins {
+        zone_event(&mut text, (pid, tid), placed, &zone, &names.zones[zone.name.index()]);
+    }
+    for (run, kernel) in lane.run_kernels.iter().enumerate() {
+        let kernel = kernel.and_then(|kernel| lane.zones.get(kernel as usize));
+        if let (Some(kernel), Some(Some(_))) = (kernel, lane.run_ops.get(run)) {
+            let id = flow_id(placed.device_index, placed.lane_index, run);
+            JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
+        }
+    }
+    for point in lane.points.iter() {
+        point_event(&mut text, (pid, tid), &point, &names.labels[point.name.index()]);
+    }
+    for loss in &lane.losses {
+        let mut event = JsonEvent::instant(&mut text, pid, tid, loss.time_ns);
+        event.name_and_category(&words::loss_label(loss), "loss");
+        words::counts(&loss.totals).iter().for_each(|&(kind, count)| event.number(kind, count));
+        words::launches(&loss.totals).for_each(|(name, number)| event.number(name, number));
+        if loss.totals.is_lower_bound {
+            event.flag("is_lower_bound");
+        }
+        if let Some(program) = loss.program {
+            event.number("run_host_id", program.0.into());
+        }
+        event.end();
+    }
+    text
+}
+
+fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    if host.is_empty() {
+        return text;
+    }
+    JsonEvent::metadata(&mut text, "process_name", HOST_PID, 0).name("host");
+    for (tid, thread) in (1..).zip(&host.threads) {
+        name_thread(&mut text, HOST_PID, tid, &words::thread_label(thread));
+        for (index, zone) in thread.zones.iter().enumerate() {
+            let Some((event, source)) = thread.zone_event(index) else { continue };
+            let slice = JsonEvent::complete(&mut text, HOST_PID, tid, zone.start_ns, zone.end_ns);
+            host_event(slice, &source.name, "host", source, event.text.as_deref());
+        }
+        for TraceHostMark { event, source, time_ns } in &thread.marks {
+            let (category, name) = words::mark_label(event, source);
+            let instant = JsonEvent::instant(&mut text, HOST_PID, tid, *time_ns);
+            host_event(instant, name, category, source, event.text.as_deref());
+        }
+    }
+    for plot in &host.plots {
+        for &(time_ns, value) in &plot.points {
+            JsonEvent::counter(&mut text, HOST_PID, time_ns, plot.name, value);
+        }
+    }
+    text
+}
+
+fn host_event(
+    mut event: JsonEvent<'_>,
+    name: &str,
+    category: &'static str,
+    source: &HostSource,
+    text: Option<&str>,
+) {
+    event.name_and_category(name, category);
+    if !source.file.is_empty() {
+        event.text("source", &format!("{}:{}", source.file, source.line));
+    }
+    if let Some(text) = text {
+        event.text("text", text);
+    }
+    event.end();
+}
+
+fn zone_event(
+    text: &mut Vec<u8>,
+    (pid, tid): (u64, u64),
+    placed: &PlacedLane<'_, '_>,
+    zone: &TraceZone,
+    encoded_name: &str,
+) {
+    let mut event = JsonEvent::complete(text, pid, tid, zone.start_ns, zone.end_ns);
+    event.encoded(encoded_name);
+    event.number("start_cycle", zone.start_cycle);
+    event.number("duration_cycles", zone.duration_cycles);
+    if let Some(run) = zone.run.and_then(|run| placed.lane.runs.get(run as usize)) {
+        event.number("run_host_id", run.program.0.into());
+    }
+    if zone.has_synthetic_end {
+        event.flag("synthetic_end");
+    }
+    if zone.is_clipped {
+        event.flag("clipped");
+    }
+    event.end();
+}
+
+fn point_event(
+    text: &mut Vec<u8>,
+    (pid, tid): (u64, u64),
+    point: &TracePoint<'_>,
+    encoded_label: &str,
+) {
+    let mut event = JsonEvent::instant(text, pid, tid, point.time_ns);
+    event.encoded("\"name\":");
+    event.encoded(encoded_label);
+    let category = point.category();
+    event.category(category.label());
+    event.number("cycle", point.cycle);
+    let keys = match category {
+        PointCategory::Sum => ["duration_cycles", ""],
+        _ => ["value", "second_value"],
+    };
+    for (key, &value) in keys.iter().zip(point.values) {
+        event.number(key, value);
+    }
+    if let Some(text) = point.text {
+        event.text("text", text);
+    }
+    event.end();
+}

@@ -1,0 +1,306 @@
+//! Where an export goes, and how it gets there whole or not at all.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use whole_file::{WholeFile, prepare_whole_file};
+
+/// Where an export goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output, as the name `-` says.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+}
+
+impl From<&Path> for Destination {
+    fn from(path: &Path) -> Self {
+        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("standard output"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Why an export did not come about. Nothing half-written bears its name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The system refused.
+    #[error("cannot write {destination}: {source}")]
+    Io {
+        /// File or output stream.
+        destination: Destination,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A folder has the name.
+    #[error("cannot write {}: expected the name of a file, found a folder", path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The writing was called off.
+    #[error("interrupted: {destination} is not written")]
+    Cancelled {
+        /// File or output stream.
+        destination: Destination,
+    },
+}
+
+/// Calls off a writing that is under way, from a signal handler or another thread.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Calls off every writing that looks at this flag.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if the export has been cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Lets `write` write an export, which gets its name only once it is whole and on disk.
+///
+/// The bytes first go to a file of another name in the same folder. If anything fails, or
+/// `cancel` says so, that file is removed and what stood under the name before is
+/// untouched. A link is followed. What is no plain file, such as a pipe or a device, is
+/// written to as it is, and so is standard output.
+///
+/// # Errors
+/// If the folder or file cannot be written to, the disk is full, `write` fails, or the
+/// writing is called off.
+///
+/// ```
+/// use export::{write_atomically, CancelFlag, Destination};
+/// use std::io::Write;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("trace.txt");
+/// let to = Destination::from(path.as_path());
+/// write_atomically(&to, &CancelFlag::default(), |out| out.write_all(b"whole"))?;
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_atomically<T>(
+    destination: &Destination,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> Result<T, WriteError> {
+    let written = match destination {
+        Destination::Stdout => write_directly(io::stdout().lock(), cancel, write),
+        Destination::File(path) => write_file(path, cancel, write)?,
+    };
+    written.map_err(|source| write_error(destination.clone(), source))
+}
+
+fn write_error(destination: Destination, source: io::Error) -> WriteError {
+    let inner = source.get_ref();
+    match inner.is_some_and(|inner| inner.is::<Cancelled>()) {
+        true => WriteError::Cancelled { destination },
+        false => WriteError::Io { destination, source },
+    }
+}
+
+/// One of several files that belong together: whole, and still without its name.
+#[cfg(feature = "parquet")]
+#[derive(Debug)]
+pub(super) struct PreparedFile {
+    file: WholeFile,
+    destination: Destination,
+}
+
+#[cfg(feature = "parquet")]
+impl PreparedFile {
+    /// Gives it its name.
+    pub(super) fn publish(self) -> Result<(), WriteError> {
+        let Self { file, destination } = self;
+        file.publish().map_err(|source| write_error(destination, source))
+    }
+}
+
+/// Lets `write` write one of several files, which go away again unless they are published.
+#[cfg(feature = "parquet")]
+pub(super) fn prepare_file<T>(
+    path: &Path,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<T>,
+) -> Result<(PreparedFile, T), WriteError> {
+    if path.is_dir() {
+        return Err(WriteError::IsFolder { path: path.to_owned() });
+    }
+    let destination = Destination::File(path.to_owned());
+    match prepare_cancellable(path, cancel, |out| write(out)) {
+        Ok((file, written)) => Ok((PreparedFile { file, destination }, written)),
+        Err(source) => Err(write_error(destination, source)),
+    }
+}
+
+fn prepare_cancellable<T>(
+    path: &Path,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut Cancellable<'_, BufWriter<&File>>) -> io::Result<T>,
+) -> io::Result<(WholeFile, T)> {
+    prepare_whole_file(path, |out| {
+        let written = write(&mut Cancellable { out, cancel })?;
+        // The last chance: behind this the file gets its name.
+        if cancel.is_cancelled() { Err(cancelled()) } else { Ok(written) }
+    })
+}
+
+fn write_file<T>(
+    path: &Path,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> Result<io::Result<T>, WriteError> {
+    let existing = std::fs::metadata(path).ok();
+    Ok(match existing {
+        Some(found) if found.is_dir() => {
+            return Err(WriteError::IsFolder { path: path.to_owned() });
+        }
+        Some(found) if !found.is_file() => {
+            let opened = std::fs::OpenOptions::new().write(true).open(path);
+            opened.and_then(|file| write_directly(file, cancel, write))
+        }
+        _ => {
+            // A link that leads nowhere yet is replaced.
+            let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            prepare_cancellable(&path, cancel, |out| write(out))
+                .and_then(|(file, written)| file.publish().map(|()| written))
+        }
+    })
+}
+
+fn write_directly<T>(
+    out: impl Write,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let written = write(&mut Cancellable { out: &mut out, cancel })?;
+    out.flush()?;
+    Ok(written)
+}
+
+/// Fails as soon as the writing is called off.
+struct Cancellable<'a, W> {
+    out: &'a mut W,
+    cancel: &'a CancelFlag,
+}
+
+fn cancelled() -> io::Error {
+    // `Interrupted` alone would make `write_all` try again.
+    io::Error::other(Cancelled)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("called off")]
+struct Cancelled;
+
+impl<W: Write> Write for Cancellable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(folder: &Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_writing_that_is_called_off_leaves_nothing_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        let to = Destination::File(path);
+        let cancel = CancelFlag::default();
+        let result = write_atomically(&to, &cancel, |out| {
+            out.write_all(&[1; 1 << 20])?;
+            cancel.cancel();
+            out.write_all(&[2; 1 << 20])
+        });
+        assert!(matches!(result, Err(WriteError::Cancelled { .. })), "{result:?}");
+        assert_eq!(entries(folder.path()), 0);
+    }
+
+    #[test]
+    fn calling_off_after_the_last_byte_still_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = Destination::File(folder.path().join("trace"));
+        let cancel = CancelFlag::default();
+        let result = write_atomically(&to, &cancel, |out| {
+            out.write_all(b"all")?;
+            cancel.cancel();
+            Ok(())
+        });
+        assert!(matches!(result, Err(WriteError::Cancelled { .. })), "{result:?}");
+        assert_eq!(entries(folder.path()), 0);
+    }
+
+    #[test]
+    fn a_folder_is_no_file_and_a_missing_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &Path| {
+            write_atomically(&path.into(), &CancelFlag::default(), |out| out.write_all(b"x"))
+        };
+        let error = write(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("expected the name of a file, found a folder"), "{error}");
+        let error = write(&folder.path().join("no/trace")).unwrap_err().to_string();
+        assert!(error.contains("no/trace") && error.contains("No such file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_full_disk_is_an_error_and_a_device_stays_a_device() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            return;
+        }
+        let result =
+            write_atomically(&full.into(), &CancelFlag::default(), |out| out.write_all(b"x"));
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("/dev/full") && error.contains("No space left"), "{error}");
+        assert!(!std::fs::metadata(full).unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let to = Destination::File(link.clone());
+        write_atomically(&to, &CancelFlag::default(), |out| out.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+}

@@ -1,0 +1,126 @@
+//! The formats that one file holds, and how each is chosen.
+
+use super::{Trace, chrome, folded, html, perfetto, speedscope, tracy};
+use std::{fmt, io, io::Write, path::Path, str::FromStr};
+
+/// A format of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ExportFormat {
+    /// Perfetto's protobuf, for <https://ui.perfetto.dev> and its trace processor.
+    Perfetto,
+    /// Chrome's JSON, for `chrome://tracing` and many others.
+    Chrome,
+    /// JSON of speedscope, for <https://www.speedscope.app>.
+    Speedscope,
+    /// Folded stacks with the cycles of their innermost zone, for flame graphs.
+    Folded,
+    /// The file of Tracy, for its viewers of all versions and Tenstorrent's fork.
+    Tracy,
+    /// A page to look at in any browser, without a network: tables, core grid, timeline.
+    Html,
+}
+
+impl ExportFormat {
+    /// Every format.
+    pub const ALL: [Self; 6] =
+        [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded, Self::Tracy, Self::Html];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Speedscope => "speedscope",
+            Self::Folded => "folded",
+            Self::Tracy => "tracy",
+            Self::Html => "html",
+        }
+    }
+
+    /// How names of its files end, the usual one first.
+    #[must_use]
+    pub const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Perfetto => &[".pftrace", ".perfetto-trace", ".perfetto"],
+            Self::Chrome => &[".trace.json", ".chrome.json", ".json"],
+            Self::Speedscope => &[".speedscope.json", ".speedscope"],
+            Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
+            Self::Tracy => &[".tracy"],
+            Self::Html => &[".html", ".htm"],
+        }
+    }
+
+    /// The format that a file's name asks for.
+    ///
+    /// ```
+    /// use export::ExportFormat;
+    /// use std::path::Path;
+    /// let format = |name| ExportFormat::from_path(Path::new(name));
+    /// assert_eq!(format("out/matmul.pftrace"), Some(ExportFormat::Perfetto));
+    /// assert_eq!(format("matmul.speedscope.json"), Some(ExportFormat::Speedscope));
+    /// assert_eq!(format("matmul.json"), Some(ExportFormat::Chrome));
+    /// assert_eq!(format("matmul.csv"), None);
+    /// ```
+    #[must_use]
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let with_endings = Self::ALL
+            .into_iter()
+            .flat_map(|format| format.endings().iter().map(move |end| (end, format)));
+        let fitting = with_endings.filter(|(end, _)| name.ends_with(**end));
+        fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
+    }
+
+    /// Writes a trace; `on_lanes` learns how many lanes are done.
+    ///
+    /// Lanes are encoded many at a time and written in order, so that the same trace gives
+    /// the same bytes.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write(
+        self,
+        trace: &Trace<'_>,
+        out: &mut dyn Write,
+        on_lanes: &mut dyn FnMut(usize),
+    ) -> io::Result<()> {
+        match self {
+            Self::Perfetto => perfetto::write(trace, out, on_lanes),
+            Self::Chrome => chrome::write(trace, out, on_lanes),
+            Self::Speedscope => speedscope::write(trace, out, on_lanes),
+            Self::Folded => folded::write(trace, out, on_lanes),
+            Self::Tracy => {
+                tracy::write_tracy_file(trace, &tracy::TracyOptions::default(), out)?;
+                on_lanes(trace.lane_count());
+                Ok(())
+            }
+            Self::Html => html::write(trace, out, on_lanes),
+        }
+    }
+}
+
+impl fmt::Display for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.label())
+    }
+}
+
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, tracy, html"
+)]
+pub struct UnknownFormat {
+    found: String,
+}
+
+impl FromStr for ExportFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let named = Self::ALL.into_iter().find(|format| format.label() == text);
+        named.ok_or_else(|| UnknownFormat { found: text.to_owned() })
+    }
+}

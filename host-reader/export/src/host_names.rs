@@ -1,0 +1,26 @@
+//! Numbers for the names of the host's zones and marks, behind those of the chips' names.
+
+use super::{NameId, Trace};
+use host_events::HostSource;
+use std::collections::HashMap;
+
+/// The names of the host, for formats whose names are one table.
+pub(super) struct HostNames<'a> {
+    /// In the order of their numbers.
+    pub(super) sources: Vec<&'a HostSource>,
+    numbers: HashMap<&'a HostSource, NameId>,
+}
+
+impl<'a> HostNames<'a> {
+    pub(super) fn new(trace: &Trace<'a>) -> Self {
+        let sources: Vec<_> = trace.host.sources().into_iter().collect();
+        let first = u32::try_from(trace.names.len()).unwrap_or(u32::MAX);
+        let numbers = sources.iter().copied().zip((first..).map(NameId)).collect();
+        Self { sources, numbers }
+    }
+
+    /// The number of a name in the table.
+    pub(super) fn number(&self, source: &HostSource) -> NameId {
+        self.numbers.get(source).copied().unwrap_or(NameId(0))
+    }
+}

@@ -1,0 +1,258 @@
+// The tables: ops, zones, programs, gaps, losses, clocks.
+
+const openButton = (text, title) => h('button.open.link', { type: 'button', title, tabIndex: -1 }, text);
+const withBar = (text, share, className) => h('span.with-bar', {}, bar(share, className), h('span', {}, text));
+const maximum = (values) => values.reduce((most, value) => Math.max(most, value ?? 0), 0) || 1;
+const upTo = (count) => Array.from({ length: count }, (_, i) => i);
+
+let opTable;
+
+/** Kernels of an op's RISCs side by side, as shares of the whole. */
+function riscBars(op) {
+  const whole = ops.kernel_cycles[op] || 1;
+  const words = [];
+  const bars = ops.risc_kernel_cycles[op].map((cycles, risc) => {
+    if (cycles === null) return null;
+    words.push(`${facts.riscs[risc]} ${percentText(cycles / whole)}`);
+    const fill = h('i');
+    fill.style.width = `${Math.min(1, cycles / whole) * 100}%`;
+    fill.style.backgroundColor = markOf(RISC_HUES[risc]);
+    return h('b', {}, fill);
+  });
+  return h('span.riscs', { title: words.join(', '), role: 'img', 'aria-label': words.join(', ') }, bars);
+}
+
+const imbalanceOf = (op) => ops.core_kernel_cycles[op][1] ? ops.core_kernel_cycles[op][2] / ops.core_kernel_cycles[op][1] : null;
+
+function buildOps() {
+  const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.gap_cycles);
+  const columns = [
+    { label: 'Op', isText: true, width: '30%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
+    devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
+    { label: 'Start', width: '14%', title: 'Since the start of the trace', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? timeText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
+    { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
+    { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op: BRISC, NCRISC, TRISC 0, 1, 2', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
+    { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: (op) => withBar(ops.gap_cycles[op] === null ? '–' : cyclesText(ops.gap_cycles[op], opDevice(op)), (ops.gap_cycles[op] ?? 0) / longestGap, 'quiet') },
+    { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
+    { label: 'Imbalance', width: '82px', title: 'The slowest core against the one in the middle', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
+  ].filter(Boolean);
+  opTable = new Table({
+    label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
+    search: (op) => `${opLabel(op)} ${opDevice(op).label}`, height: 438,
+    onOpen: openOp, onPick: (op) => { pickOp(opTable.picked === op ? -1 : op); },
+  });
+  headOf('ops').append(opTable.count, h('span.tools', {}, opTable.filter));
+  byId('ops').append(opTable.scroller);
+}
+
+/** Marks an op in the table and shows it on the grid; -1 shows all. */
+function pickOp(op) {
+  opTable.pick(op);
+  showOnGrid(op);
+}
+
+const distribution = (bars, title) => {
+  const most = Math.max(...bars, 1);
+  return h('span.distribution', { title, role: 'img', 'aria-label': title }, bars.map((count) => {
+    const fill = h('i');
+    fill.style.height = count ? `${Math.max(8, Math.sqrt(count / most) * 100)}%` : '0';
+    return fill;
+  }));
+};
+
+function swatch(name) {
+  const mark = h('span.swatch', { 'aria-hidden': 'true' });
+  mark.style.backgroundColor = names.is_frame[name] ? colour('line') : markOf(hueOfName.get(name) ?? 250);
+  return mark;
+}
+
+function buildZones() {
+  const { zones } = facts;
+  const mostSelf = maximum(zones.self_cycles);
+  const nameOf = (row) => zones.name[row];
+  const cycles = (key, width, label, title) => ({ label, title, width, value: (row) => zones[key][row], show: (row) => cyclesText(zones[key][row]) });
+  const riscs = (row) => RISC_SHORT.filter((_, risc) => zones.risc_bits[row] & (1 << risc)).join(' ');
+  const table = new Table({
+    label: 'Zones by name', minWidth: 980, noun: ['name'], placeholder: 'Filter zones by name, file or RISC', rows: upTo(zones.name.length), sort: { column: 4, isDown: true },
+    search: (row) => `${names.label[nameOf(row)]} ${names.file[nameOf(row)]}:${names.line[nameOf(row)]} ${riscs(row)}`,
+    columns: [
+      { label: 'Zone', isText: true, width: '20%', value: (row) => names.label[nameOf(row)], show: (row) => [swatch(nameOf(row)), openButton(names.label[nameOf(row)], 'Show the longest in the timeline')] },
+      { label: 'Source', isText: true, width: '17%', value: (row) => `${names.file[nameOf(row)]}:${names.line[nameOf(row)]}`, show: (row) => h('span.place', { title: sourceText(nameOf(row)) }, names.file[nameOf(row)] ? `${shortPath(names.file[nameOf(row)])}:${names.line[nameOf(row)]}` : '–') },
+      { label: 'RISCs', isText: true, width: '9%', value: riscs, show: riscs },
+      { label: 'Count', width: '7.5%', value: (row) => zones.count[row], show: (row) => grouped(zones.count[row]) },
+      { label: 'Self', width: '14%', title: 'Cycles that no zone inside covers, added up over all lanes', value: (row) => zones.self_cycles[row], show: (row) => withBar(cyclesText(zones.self_cycles[row]), zones.self_cycles[row] / mostSelf, names.is_frame[nameOf(row)] ? 'quiet' : '') },
+      cycles('total_cycles', '10%', 'Total', 'Cycles with those of zones inside, added up over all lanes'),
+      cycles('min_cycles', '6.5%', 'Min', 'The shortest'), cycles('median_cycles', '6.5%', 'Median', 'The one in the middle'),
+      cycles('p99_cycles', '6.5%', '99 %', '99 of 100 are no longer'), cycles('max_cycles', '6.5%', 'Max', 'The longest'),
+      { label: 'Spread', isText: true, width: '104px', title: 'How durations are spread from the shortest to the 99th percentile', value: (row) => zones.median_cycles[row] ? zones.p99_cycles[row] / zones.median_cycles[row] : 0, show: (row) => distribution(zones.bars[row], `from ${cyclesText(zones.min_cycles[row])} to ${cyclesText(zones.p99_cycles[row])}, most often in bar ${zones.bars[row].indexOf(Math.max(...zones.bars[row])) + 1} of ${zones.bars[row].length}`) },
+    ],
+    onOpen: (row) => showZone(zones.longest[row]),
+    onPick: (row) => {
+      const isPicked = table.picked === row;
+      table.pick(isPicked ? -1 : row);
+      scene.highlight = isPicked ? null : new Set([nameOf(row)]);
+      redraw();
+    },
+  });
+  headOf('zones').append(table.count, h('span.muted.hint', {}, 'A row highlights its zones in the timeline; its name goes to the longest.'), h('span.tools', {}, table.filter));
+  byId('zones').append(table.scroller, pointList());
+}
+
+function pointList() {
+  const { points } = facts;
+  if (!points.name.length) return '';
+  const rows = upTo(points.name.length).map((row) => h('tr', {}, h('td', {}, names.label[points.name[row]]), h('td', {}, points.kind[row]),
+    h('td.number', {}, grouped(points.count[row])), h('td.number', {}, points.total_cycles[row] === null ? '' : `${grouped(points.total_cycles[row])} cycles`)));
+  return h('details', {}, h('summary', {}, `${counted(facts.point_count, 'event, value or sum', 'events, values and sums')} by name`), h('div.scroller', {}, h('table.plain', {},
+    h('thead', {}, h('tr', {}, h('th', {}, 'Name'), h('th', {}, 'Kind'), h('th.number', {}, 'Count'), h('th.number', {}, 'Sum'))), h('tbody', {}, rows))));
+}
+
+/** Ops of one name, or of one program where the host gave no names. */
+function buildKernels() {
+  const groups = new Map();
+  for (let op = 0; op < opCount; op++) {
+    const key = ops.name[op] || `program ${ops.program[op]}`;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(op);
+  }
+  const section = byId('kernels');
+  if (groups.size === opCount || !opCount) { section.hidden = true; return; }
+  const inTime = (op) => (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
+  const rows = [...groups].map(([key, members]) => {
+    const cycles = members.map((op) => ops.kernel_cycles[op] ?? 0).sort((a, b) => a - b);
+    const total = cycles.reduce((sum, c) => sum + c, 0);
+    return { key, members, total, ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0], median: cycles[cycles.length >> 1], max: cycles.at(-1),
+      gap: members.reduce((sum, op) => sum + (ops.gap_cycles[op] ?? 0), 0), slowest: members.reduce((a, b) => inTime(b) > inTime(a) ? b : a) };
+  });
+  const all = rows.reduce((sum, row) => sum + row.ns, 0) || 1;
+  const most = maximum(rows.map((row) => row.ns));
+  const cycles = (key, label, title) => ({ label, title, width: '10%', value: (row) => rows[row][key], show: (row) => cyclesText(rows[row][key]) });
+  const table = new Table({
+    label: 'Programs', noun: ['program'], placeholder: 'Filter programs', rows: upTo(rows.length), sort: { column: 2, isDown: true }, height: 300,
+    search: (row) => rows[row].key, onOpen: (row) => openOp(rows[row].slowest),
+    columns: [
+      { label: 'Program', isText: true, width: '26%', value: (row) => rows[row].key, show: (row) => openButton(rows[row].key, 'Show the slowest launch in the timeline') },
+      { label: 'Launches', width: '9%', value: (row) => rows[row].members.length, show: (row) => grouped(rows[row].members.length) },
+      { label: 'Kernel, all', width: '17%', value: (row) => rows[row].ns, show: (row) => withBar(cyclesText(rows[row].total), rows[row].ns / most) },
+      { label: 'Share', width: '8%', value: (row) => rows[row].ns, show: (row) => percentText(rows[row].ns / all) },
+      cycles('min', 'Fastest'), cycles('median', 'Median'), cycles('max', 'Slowest'), cycles('gap', 'Gaps before', 'Gaps before its launches, added up'),
+    ],
+  });
+  headOf('kernels').append(table.count, h('span.tools', {}, table.filter));
+  section.append(table.scroller);
+}
+
+function buildGaps() {
+  const section = byId('gaps');
+  const known = upTo(opCount).filter((op) => ops.gap_cycles[op] !== null);
+  if (!known.length) { section.hidden = true; return; }
+  const ns = (op) => ops.gap_cycles[op] / opDevice(op).ghz;
+  const sorted = [...known].sort((a, b) => ns(b) - ns(a));
+  const fill = () => {
+    const total = known.reduce((sum, op) => sum + ns(op), 0);
+    const half = upTo(sorted.length).find((i) => sorted.slice(0, i + 1).reduce((sum, op) => sum + ns(op), 0) >= total / 2) + 1;
+    const middle = ns(sorted[sorted.length >> 1]);
+    const words = [`${counted(known.length, 'gap')}, ${timeText(total)} together, ${timeText(middle)} in the middle. `,
+      known.length > 4 ? (half === 1 ? 'The longest alone makes up half of it.' : `The longest ${grouped(half)} make up half of it.`) : ''];
+    return [h('p', {}, words), h('div.gaps', {}, gapHistogram(known.map(ns)), longestGaps(sorted.slice(0, 8), ns))];
+  };
+  const body = h('div', {}, fill());
+  unit.listeners.push(() => body.replaceChildren(...fill()));
+  section.append(body);
+}
+
+/** Gaps by their length, in bins that end at 1, 2, 5, 10, 20, 50 and so on. */
+function gapHistogram(gaps) {
+  const edge = (i) => [1, 2, 5][((i % 3) + 3) % 3] * 10 ** Math.floor(i / 3);
+  const bin = (ns) => { let i = 0; while (edge(i + 1) <= ns) i++; return i; };
+  const bins = gaps.map(bin);
+  const first = bins.reduce((a, b) => Math.min(a, b)), last = bins.reduce((a, b) => Math.max(a, b));
+  const counts = Array(last - first + 1).fill(0);
+  for (const place of bins) counts[place - first]++;
+  const most = Math.max(...counts);
+  const edgeText = (i) => { const [scale, unit] = TIME_UNITS.find(([scale]) => edge(i) >= scale); return `${edge(i) / scale} ${unit}`; };
+  const rows = counts.map((count, i) => h('tr', {}, h('th.number', { scope: 'row' }, `${edgeText(first + i)} – ${edgeText(first + i + 1)}`),
+    h('td', {}, bar(count / most, 'quiet')), h('td.number', {}, grouped(count))));
+  return h('table.plain.histogram', {}, h('caption', {}, 'How long gaps are'), h('tbody', {}, rows));
+}
+
+function longestGaps(gaps, ns) {
+  const rows = gaps.map((op) => {
+    const before = opDevice(op).opIndices.filter((other) => ops.end_ns[other] <= ops.start_ns[op] + 1 && other !== op).at(-1);
+    return h('tr', {}, h('td', {}, before === undefined ? '–' : opLink(before), ' → ', opLink(op)), h('td.number', {}, unit.isTime ? timeText(ns(op)) : grouped(ops.gap_cycles[op])));
+  });
+  return h('table.plain', {}, h('caption', {}, 'The longest'), h('tbody', {}, rows));
+}
+
+function buildLosses() {
+  const section = byId('losses');
+  const { losses, anomalies } = facts;
+  const count = (i) => losses.zones[i] + losses.data[i] + losses.events[i] + losses.sums[i] + losses.unknown_markers[i];
+  section.append(verdict(false));
+  if (losses.cause.length) {
+    const lane = (i) => `${losses.core[i].join('-')} ${facts.riscs[losses.risc[i]]}`;
+    const lostProgram = (i) => losses.program[i] !== null ? String(losses.program[i]) : losses.programs[i] ? `among ${losses.programs[i].join(' to ')}` : 'unknown';
+    const number = (key, label, title) => ({ label, title, width: '9%', value: (i) => losses[key][i], show: (i) => losses[key][i] ? grouped(losses[key][i]) : '·' });
+    const table = new Table({
+      label: 'Losses', noun: ['loss', 'losses'], placeholder: 'Filter losses', rows: upTo(losses.cause.length), sort: { column: 4, isDown: true }, height: 300,
+      search: (i) => `device ${losses.chip_id[i]} ${lane(i)} program ${losses.program[i]} ${losses.cause[i]}`,
+      onOpen: (i) => showLoss(i),
+      columns: [
+        { label: 'Lane', isText: true, width: '17%', value: lane, show: (i) => losses.lane[i] ? openButton(lane(i), 'Show in the timeline') : lane(i) },
+        { label: 'Device', width: '8%', value: (i) => losses.chip_id[i], show: (i) => String(losses.chip_id[i]) },
+        { label: 'Program', width: '10%', value: (i) => losses.program[i], show: lostProgram },
+        { label: 'Why', isText: true, width: '16%', value: (i) => losses.cause[i], show: (i) => losses.cause[i] },
+        { label: 'Records', width: '11%', value: count, show: (i) => `${losses.is_lower_bound[i] ? '≥ ' : ''}${grouped(count(i))}` },
+        number('zones', 'Zones'), number('data', 'Values'), number('events', 'Events'), number('sums', 'Sums'), number('unknown_markers', 'Unknown', 'Markers whose kind cannot be known'),
+      ],
+    });
+    headOf('losses').append(table.count, h('span.tools', {}, table.filter));
+    section.append(table.scroller);
+  }
+  const rest = facts.doubts.filter(([key]) => !/^(lost_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
+  if (rest.length) section.append(h('p', {}, `Also: ${rest.join(', ')}.`));
+  if (anomalies.kinds.length) section.append(anomalyList(anomalies));
+}
+
+function anomalyList({ kinds, kept, unnamed_count: unnamed }) {
+  const rows = kinds.map(([kind, count, isRepair]) => h('tr', {}, h('td', {}, kind), h('td', {}, isRepair ? 'repaired' : 'in doubt'), h('td.number', {}, grouped(count))));
+  const places = kept.map(({ kind, lane, position, detail }) => h('li', {}, `${kind}${lane ? `, ${lane}` : ''}, at ${grouped(position)}${detail ? `: ${detail}` : ''}`));
+  return h('div.gaps', {}, h('table.plain', {}, h('caption', {}, 'What was odd'), h('tbody', {}, rows)),
+    places.length ? h('details', {}, h('summary', {}, `Where: the first ${grouped(places.length)}`), h('ul', {}, places), unnamed ? h('p.muted', {}, `${grouped(unnamed)} more are known with their place.`) : '') : '');
+}
+
+async function showLoss(index) {
+  const place = facts.losses.lane[index];
+  if (!place) return;
+  const device = devices[place[0]], core = device.lanes.core[place[1]];
+  const lanes = await device.coreLanesSoon(core);
+  showCore(place[0], core);
+  select({ lane: lanes.find((lane) => lane.index === place[1]), loss: index });
+  const at = facts.losses.time_ns[index], span = Math.min(scene.view.span, spanNs / 4);
+  showView(at - span / 2, span);
+}
+
+function buildClocks() {
+  const section = byId('clocks');
+  const rows = devices.map((device) => {
+    const { clock } = device;
+    const measured = clock.is_host_time ? `${(clock.frequency_ghz * 1000).toFixed(4)} MHz` : 'not measured';
+    const nominal = device.nominal_mhz ? `${device.nominal_mhz} MHz` : 'unknown';
+    const off = clock.is_host_time && device.nominal_mhz ? `${((clock.frequency_ghz * 1000 / device.nominal_mhz - 1) * 1e6).toFixed(1)} ppm` : '–';
+    const { fit } = clock;
+    return [`${device.label} ${device.arch}`, nominal, measured, off, clock.bound_ns === null ? '–' : `± ${timeText(clock.bound_ns)}`,
+      fit ? `${grouped(fit.ping_count)}${fit.rejected_ping_count + fit.unexplained_ping_count ? ` and ${grouped(fit.rejected_ping_count + fit.unexplained_ping_count)} left out` : ''}` : '–',
+      fit && fit.frequency_range_ppm !== null ? `${fit.frequency_range_ppm.toFixed(3)} ppm` : '–', fit ? grouped(fit.step_count) : '–',
+      fit ? `${grouped(fit.tile_count)} within ± ${fit.tile_bound_cycles?.toFixed(0)} cycles` : '–'];
+  });
+  const heads = [['Chip'], ['Nominal'], ['Measured', 'Frequency on the host’s clock'], ['Off', 'Measured against nominal'], ['Bound', 'How far a time may be off the host’s clock'], ['Pings', 'Readings of the clock that the fit rests on'],
+    ['Frequency known to', 'What the slowest and the fastest clock that explain all pings differ by'], ['Steps', 'Changes of the frequency'], ['Tiles', 'Tiles whose offset from the chip’s reference was measured']];
+  const table = h('table.plain', {}, h('thead', {}, h('tr', {}, heads.map(([text, title], i) => h(i ? 'th.number' : 'th', { scope: 'col', title: title ?? '' }, text)))),
+    h('tbody', {}, rows.map((cells) => h('tr', {}, cells.map((cell, i) => h(i ? 'td.number' : 'td', {}, cell))))));
+  const isMeasured = devices.some((device) => device.clock.is_host_time);
+  section.append(h('p', {}, isMeasured
+    ? 'Times are those of the host’s clock. Every one is right to within the bound, whatever the delays of the readings were.'
+    : 'The host’s clock was not sampled: times count from each chip’s first record, at its nominal frequency.', !isMeasured && devices.length > 1 && ' Times of different chips have nothing to do with each other.'),
+  h('div.scroller', {}, table));
+  if (facts.clock_problems.length) section.append(h('ul', {}, facts.clock_problems.map((problem) => h('li', {}, problem))));
+}

@@ -1,0 +1,93 @@
+//! The figures of single ops, as packed columns: the times of each core and RISC, and the host's
+//! metadata.
+//!
+//! For each op: the number of cores; for each core the step of its index, a bit for each RISC that
+//! ran a kernel, its first kernel's start in cycles from the op's start, and for each of those
+//! RISCs the start from there and the cycles. Then the number of metadata fields, and the key and
+//! value of each.
+
+use super::{facts::risc_number, packed::PackedColumns};
+use crate::{TraceDevice, TraceOp};
+use std::collections::BTreeMap;
+
+/// Ops in one block of the page.
+pub(super) const OPS_PER_BLOCK: usize = 256;
+
+/// Start and duration of a kernel on one RISC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kernel {
+    pub(super) start_cycle: u64,
+    pub(super) duration_cycles: u64,
+}
+
+/// Kernels of a core, by RISC number.
+pub(super) type CoreKernels = BTreeMap<usize, Kernel>;
+
+/// The cells of some ops of a chip, given the index of each lane's core.
+pub(super) fn pack_ops(
+    device: &TraceDevice<'_>,
+    ops: &[TraceOp<'_>],
+    core_of_lane: &[usize],
+) -> PackedColumns {
+    let mut columns = PackedColumns::default();
+    for op in ops {
+        let cores = cores_of(device, op, core_of_lane);
+        columns.count(cores.len());
+        let mut latest_core = 0;
+        for (core, kernels) in cores {
+            columns.count(core - latest_core);
+            latest_core = core;
+            enter_core(&mut columns, &kernels, op.start_cycle);
+        }
+        enter_fields(&mut columns, op);
+    }
+    columns
+}
+
+fn enter_core(columns: &mut PackedColumns, kernels: &CoreKernels, op_start: u64) {
+    let mask = kernels.keys().fold(0, |mask, &risc| mask | (1_u64 << risc));
+    let first = first_start(kernels).unwrap_or(op_start);
+    columns.number(mask);
+    columns.signed(first.cast_signed().wrapping_sub(op_start.cast_signed()));
+    for kernel in kernels.values() {
+        columns.number(kernel.start_cycle - first);
+        columns.number(kernel.duration_cycles);
+    }
+}
+
+fn enter_fields(columns: &mut PackedColumns, op: &TraceOp<'_>) {
+    let fields = op.metadata.map_or(&[][..], |metadata| &metadata.fields);
+    columns.count(fields.len());
+    for (key, value) in fields {
+        columns.text(key);
+        columns.text(value);
+    }
+}
+
+/// When the first of a core's kernels begins.
+pub(super) fn first_start(kernels: &CoreKernels) -> Option<u64> {
+    kernels.values().map(|kernel| kernel.start_cycle).min()
+}
+
+/// The kernels of an op, by the core's index.
+pub(super) fn cores_of(
+    device: &TraceDevice<'_>,
+    op: &TraceOp<'_>,
+    core_of_lane: &[usize],
+) -> BTreeMap<usize, CoreKernels> {
+    let mut cores: BTreeMap<usize, CoreKernels> = BTreeMap::new();
+    for run in &op.runs {
+        let (Some(lane), Some(&core)) = (device.lanes.get(run.lane), core_of_lane.get(run.lane))
+        else {
+            continue;
+        };
+        let kernel = lane.run_kernels.get(run.run).copied().flatten();
+        let Some(zone) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) else {
+            continue;
+        };
+        let (start_cycle, duration_cycles) = (zone.start_cycle, zone.duration_cycles);
+        let of_core = cores.entry(core).or_default();
+        of_core.insert(risc_number(lane.id.risc), Kernel { start_cycle, duration_cycles });
+    }
+    cores
+}

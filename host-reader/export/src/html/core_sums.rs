@@ -1,0 +1,94 @@
+//! Time of each core over all ops, for the core grid.
+
+use super::cells::{self, CoreKernels};
+use crate::{Trace, TraceDevice};
+use rayon::prelude::*;
+use serde::Serialize;
+use wire::Risc;
+
+/// The cores of each chip.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct CoreSums(Vec<DeviceSums>);
+
+/// The cores of a chip, column by column.
+#[derive(Clone, Debug, Default, Serialize)]
+struct DeviceSums {
+    /// Ops that ran a kernel there.
+    ops: Vec<u64>,
+    /// First kernel start to last kernel end, added up over the ops.
+    kernel_cycles: Vec<u64>,
+    /// Kernels of each RISC, by its number.
+    risc_cycles: Vec<[u64; Risc::ALL.len()]>,
+    /// Start after the op's first core, added up.
+    late_cycles: Vec<u64>,
+    lost_records: Vec<u64>,
+}
+
+impl CoreSums {
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        Self(trace.devices.iter().map(DeviceSums::new).collect())
+    }
+}
+
+impl DeviceSums {
+    fn new(device: &TraceDevice<'_>) -> Self {
+        let core_of_lane = device.core_of_lane();
+        let core_count = core_of_lane.last().map_or(0, |last| last + 1);
+        let of_ops = device.ops.par_iter().fold(
+            || Self::zeros(core_count),
+            |mut sums, op| {
+                let cores = cells::cores_of(device, op, &core_of_lane);
+                let first = cores.values().filter_map(cells::first_start).min();
+                for (&core, kernels) in &cores {
+                    sums.enter(core, kernels, first.unwrap_or(0));
+                }
+                sums
+            },
+        );
+        let mut sums = of_ops.reduce(|| Self::zeros(core_count), Self::plus);
+        for (lane, &core) in device.lanes.iter().zip(&core_of_lane) {
+            let lost = lane.losses.iter().map(|loss| loss.totals.record_count());
+            sums.lost_records[core] = lost.fold(sums.lost_records[core], u64::saturating_add);
+        }
+        sums
+    }
+
+    fn zeros(core_count: usize) -> Self {
+        Self {
+            ops: vec![0; core_count],
+            kernel_cycles: vec![0; core_count],
+            risc_cycles: vec![[0; Risc::ALL.len()]; core_count],
+            late_cycles: vec![0; core_count],
+            lost_records: vec![0; core_count],
+        }
+    }
+
+    fn enter(&mut self, core: usize, kernels: &CoreKernels, first_start: u64) {
+        let start = cells::first_start(kernels).unwrap_or(first_start);
+        let ends = kernels
+            .values()
+            .map(|kernel| kernel.start_cycle.saturating_add(kernel.duration_cycles));
+        add(&mut self.ops[core], 1);
+        add(&mut self.kernel_cycles[core], ends.max().unwrap_or(start) - start);
+        add(&mut self.late_cycles[core], start - first_start);
+        for (&risc, kernel) in kernels {
+            add(&mut self.risc_cycles[core][risc], kernel.duration_cycles);
+        }
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        let each = |ours: &mut [u64], theirs: &[u64]| {
+            ours.iter_mut().zip(theirs).for_each(|(ours, &theirs)| add(ours, theirs));
+        };
+        each(&mut self.ops, &other.ops);
+        each(&mut self.kernel_cycles, &other.kernel_cycles);
+        each(&mut self.late_cycles, &other.late_cycles);
+        each(self.risc_cycles.as_flattened_mut(), other.risc_cycles.as_flattened());
+        self
+    }
+}
+
+const fn add(sum: &mut u64, cycles: u64) {
+    *sum = sum.saturating_add(cycles);
+}

@@ -1,0 +1,138 @@
+//! Page data of each chip: its cores, its lanes, and the quality of its clock.
+
+use super::{
+    clock_knots::{Knot, knots},
+    facts::risc_number,
+};
+use crate::{Trace, TraceDevice};
+use capture::sync::ChipFit;
+use clock_fit::CorridorFit;
+use serde::Serialize;
+
+/// One chip.
+#[derive(Serialize)]
+pub(super) struct DeviceFacts<'a> {
+    chip_id: u32,
+    arch: &'a str,
+    nominal_mhz: Option<u32>,
+    /// Text, since JavaScript numbers cannot hold it exactly.
+    first_cycle: String,
+    span_cycles: u64,
+    knots: Vec<Knot>,
+    clock: ClockFacts,
+    pending_run_count: u64,
+    discarded_launch_count: u64,
+    /// The x and y coordinates of each core.
+    cores: Vec<(u16, u16)>,
+    lanes: LaneFacts,
+}
+
+/// The lanes of a chip, column by column, core by core.
+#[derive(Default, Serialize)]
+struct LaneFacts {
+    /// Index of the core.
+    core: Vec<usize>,
+    /// Number of the RISC.
+    risc: Vec<usize>,
+    zones: Vec<usize>,
+    points: Vec<usize>,
+    /// Zones inside of one another at most.
+    levels: Vec<u16>,
+}
+
+/// How a chip's clock was found, and how far it may be off.
+#[derive(Serialize)]
+struct ClockFacts {
+    frequency_ghz: f64,
+    is_host_time: bool,
+    bound_ns: Option<f64>,
+    fit: Option<FitFacts>,
+}
+
+#[derive(Serialize)]
+struct FitFacts {
+    /// Pings that the fit rests on.
+    ping_count: usize,
+    rejected_ping_count: usize,
+    unexplained_ping_count: usize,
+    /// Changes of the frequency.
+    step_count: usize,
+    /// Difference between the slowest and the fastest clock that explain all pings.
+    frequency_range_ppm: f64,
+    is_assured: bool,
+    /// Tiles whose offset from the reference was measured, and the largest bound of it.
+    tile_count: usize,
+    tile_bound_cycles: f64,
+}
+
+impl<'a> DeviceFacts<'a> {
+    pub(super) fn new(device: &TraceDevice<'a>, trace: &Trace<'a>) -> Self {
+        let clock = &device.clock;
+        let chip_id = device.chip.chip_id;
+        let fit = trace.mesh_clock.and_then(|mesh| mesh.chips().find(|chip| chip.0 == chip_id));
+        Self {
+            chip_id,
+            arch: &device.chip.arch,
+            nominal_mhz: clock.nominal_mhz(),
+            first_cycle: clock.first_cycle().to_string(),
+            span_cycles: clock.last_cycle() - clock.first_cycle(),
+            knots: knots(clock),
+            clock: ClockFacts {
+                frequency_ghz: clock.frequency_ghz(),
+                is_host_time: clock.is_host_time(),
+                bound_ns: clock.bound_ns(),
+                fit: fit.map(|(_, fit)| FitFacts::new(fit)),
+            },
+            pending_run_count: device.pending_run_count,
+            discarded_launch_count: device.discarded_launch_count,
+            cores: device.cores().filter_map(|lanes| lanes.first()).map(place).collect(),
+            lanes: LaneFacts::new(device),
+        }
+    }
+}
+
+fn place(lane: &crate::TraceLane<'_>) -> (u16, u16) {
+    (lane.id.core.x, lane.id.core.y)
+}
+
+impl LaneFacts {
+    fn new(device: &TraceDevice<'_>) -> Self {
+        let mut facts = Self { core: device.core_of_lane(), ..Self::default() };
+        for lane in &device.lanes {
+            facts.risc.push(risc_number(lane.id.risc));
+            facts.zones.push(lane.zones.len());
+            facts.points.push(lane.points.len());
+            let deepest = lane.zones.depths().iter().max();
+            facts.levels.push(deepest.map_or(0, |deepest| deepest.saturating_add(1)));
+        }
+        facts
+    }
+}
+
+impl FitFacts {
+    fn new(chip: &ChipFit) -> Self {
+        let fits = chip.fit.fits();
+        let bounds = chip.offsets.values().map(|offset| offset.bound_cycles);
+        Self {
+            ping_count: fits.iter().map(CorridorFit::sample_count).sum(),
+            rejected_ping_count: chip.fit.rejected().len(),
+            unexplained_ping_count: chip.fit.unfitted_count(),
+            step_count: chip.fit.steps().len(),
+            frequency_range_ppm: fits.iter().map(range_ppm).fold(0.0, f64::max),
+            is_assured: chip.fit.is_assured(),
+            tile_count: chip.offsets.len(),
+            tile_bound_cycles: bounds.fold(0.0, f64::max),
+        }
+    }
+}
+
+fn range_ppm(fit: &CorridorFit) -> f64 {
+    let (lowest, highest) = fit.slope_interval();
+    (highest / lowest - 1.0) * 1e6
+}
+
+/// Returns the problems of the clock measurement as texts.
+pub(super) fn clock_problems(trace: &Trace<'_>) -> Vec<String> {
+    let problems = trace.mesh_clock.iter().flat_map(|mesh| mesh.problems());
+    problems.map(ToString::to_string).collect()
+}

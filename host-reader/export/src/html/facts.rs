@@ -1,0 +1,70 @@
+//! Initial data of the page: all but single zones, points and cores of ops, as JSON.
+
+use super::{
+    core_sums::CoreSums,
+    device_facts::{DeviceFacts, clock_problems},
+    host_facts::HostFacts,
+    loss_facts::{AnomalyFacts, LossFacts},
+    op_facts::OpFacts,
+    zone_facts::{NameFacts, PointFacts, ZoneFacts},
+};
+use crate::{Trace, host_names::HostNames};
+use serde::Serialize;
+use std::io::{self, Write};
+use wire::Risc;
+
+/// Everything, column by column where there may be many rows.
+#[derive(Serialize)]
+struct Facts<'a> {
+    exporter: &'static str,
+    title: &'a str,
+    span_ns: u64,
+    origin_host_ns: Option<i64>,
+    zone_count: usize,
+    point_count: usize,
+    doubts: Vec<(String, u64)>,
+    riscs: [&'static str; Risc::ALL.len()],
+    names: NameFacts<'a>,
+    devices: Vec<DeviceFacts<'a>>,
+    host: Option<HostFacts<'a>>,
+    clock_problems: Vec<String>,
+    ops: OpFacts<'a>,
+    cores: CoreSums,
+    zones: ZoneFacts,
+    points: PointFacts,
+    losses: LossFacts,
+    anomalies: AnomalyFacts<'a>,
+}
+
+/// Writes the facts as JSON that the page's parser takes for nothing but text.
+pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let host_names = HostNames::new(trace);
+    let facts = Facts {
+        exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
+        title: &trace.title,
+        span_ns: trace.end_ns(),
+        origin_host_ns: trace.origin_host_ns,
+        zone_count: trace.zone_count(),
+        point_count: trace.point_count(),
+        doubts: trace.doubts(),
+        riscs: Risc::ALL.map(Risc::label),
+        names: NameFacts::new(trace, &host_names),
+        devices: trace.devices.iter().map(|device| DeviceFacts::new(device, trace)).collect(),
+        host: HostFacts::new(trace, &host_names),
+        clock_problems: clock_problems(trace),
+        ops: OpFacts::new(trace),
+        cores: CoreSums::new(trace),
+        zones: ZoneFacts::new(trace),
+        points: PointFacts::new(trace),
+        losses: LossFacts::new(trace),
+        anomalies: AnomalyFacts::new(trace),
+    };
+    let json = serde_json::to_string(&facts)?;
+    // Within JSON, a `<` stands in strings only, and a string may spell it so.
+    out.write_all(json.replace('<', "\\u003c").as_bytes())
+}
+
+/// The number of a RISC in the page.
+pub(super) fn risc_number(risc: Risc) -> usize {
+    Risc::ALL.iter().position(|&other| other == risc).unwrap_or(0)
+}

@@ -1,0 +1,64 @@
+//! The timeline's data of the host: threads as lanes of nanoseconds, and plots.
+//!
+//! A thread is entered as a lane without runs, see [`super::lanes`]; its points are of the
+//! kinds that [`point_kind`] tells, without values. Then come the texts of zones: their
+//! count, then step of the zone's index and the text. A plot is its times as steps and the
+//! bits of its values as two halves.
+
+use super::{lanes::enter_zones, packed::PackedColumns};
+use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
+use host_events::HostEventKind;
+
+/// The lane of a thread; `origin_ns` is the trace's origin on the host's clock.
+pub(super) fn pack_thread(
+    thread: &TraceHostThread<'_>,
+    names: &HostNames<'_>,
+    origin_ns: u64,
+) -> PackedColumns {
+    let mut columns = PackedColumns::default();
+    columns.count(thread.zones.len());
+    columns.count(thread.marks.len());
+    columns.count(0);
+    let events = || (0..thread.zones.len()).map(|index| thread.zone_event(index));
+    let name = |event: Option<(_, _)>| event.map_or(NameId(0), |(_, source)| names.number(source));
+    enter_zones(&mut columns, events().map(name), &thread.zones, origin_ns);
+    enter_marks(&mut columns, thread, names);
+    let texts = events().map(|event| event?.0.text.as_deref());
+    enter_texts(&mut columns, texts.collect());
+    columns
+}
+
+fn enter_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &HostNames<'_>) {
+    let marks = &thread.marks;
+    marks.iter().for_each(|mark| columns.number(point_kind(mark.event.kind)));
+    marks.iter().for_each(|mark| columns.number(names.number(mark.source).0.into()));
+    columns.rising(0, marks.iter().map(|mark| mark.time_ns));
+    marks.iter().for_each(|_| columns.count(0));
+    enter_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()).collect());
+}
+
+/// Texts of those entries that have one.
+fn enter_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
+    let texts = || (0_u64..).zip(&texts).filter_map(|(index, text)| Some((index, (*text)?)));
+    columns.count(texts().count());
+    columns.rising(0, texts().map(|(index, _)| index));
+    texts().for_each(|(_, text)| columns.text(text));
+}
+
+/// The points of a plot.
+pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
+    let mut columns = PackedColumns::default();
+    columns.rising(0, plot.points.iter().map(|&(time_ns, _)| time_ns));
+    plot.points.iter().for_each(|&(_, value)| columns.exact(value.to_bits()));
+    columns
+}
+
+/// The page's number of a kind of mark, behind those of the kinds of points.
+const fn point_kind(kind: HostEventKind) -> u64 {
+    match kind {
+        HostEventKind::Message => 3,
+        HostEventKind::Signpost => 4,
+        // Zones and plots are no marks.
+        HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
+    }
+}

@@ -1,0 +1,99 @@
+//! The timeline's data: every zone and point of a core's lanes, as packed columns.
+//!
+//! Columns of each lane:
+//!
+//! | column | what is entered |
+//! |---|---|
+//! | counts | zones, points, runs |
+//! | zones: names | number of the name |
+//! | zones: starts | steps, from the chip's first cycle |
+//! | zones: durations | cycles, as drawn |
+//! | zones: depths | zones around it |
+//! | zones: runs | step of the run's number, plus one; 0 is outside of runs |
+//! | synthetic ends | count, then steps of the index |
+//! | clipped zones | count, then step of the index and cycles as recorded |
+//! | runs | op plus one, kernel's zone plus one; 0 is none |
+//! | points: kinds | see [`point_kind`] |
+//! | points: names | number of the name |
+//! | points: times | steps, from the chip's first cycle |
+//! | points: values | their count, then each as two halves |
+//! | texts | count, then step of the point's index and the text |
+
+use super::packed::PackedColumns;
+use crate::{NameId, PointCategory, TraceLane, TracePoints, TraceZones};
+
+/// The lanes of one core of a chip whose records begin at `first_cycle`.
+pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColumns {
+    let mut columns = PackedColumns::default();
+    for lane in lanes {
+        columns.count(lane.zones.len());
+        columns.count(lane.points.len());
+        columns.count(lane.runs.len());
+        enter_zones(&mut columns, lane.zones.names().iter().copied(), &lane.zones, first_cycle);
+        for (op, kernel) in lane.run_ops.iter().zip(&lane.run_kernels) {
+            columns.number(plus_one(*op));
+            columns.number(plus_one(*kernel));
+        }
+        enter_points(&mut columns, &lane.points, first_cycle);
+    }
+    columns
+}
+
+fn plus_one(index: Option<u32>) -> u64 {
+    index.map_or(0, |index| u64::from(index) + 1)
+}
+
+/// The zones of a lane, with the numbers of their names.
+pub(super) fn enter_zones(
+    columns: &mut PackedColumns,
+    names: impl Iterator<Item = NameId>,
+    zones: &TraceZones,
+    first_cycle: u64,
+) {
+    names.for_each(|name| columns.number(name.0.into()));
+    columns.rising(first_cycle, zones.start_cycles().iter().copied());
+    for (start, end) in zones.start_cycles().iter().zip(zones.end_cycles()) {
+        columns.number(end.saturating_sub(*start));
+    }
+    zones.depths().iter().for_each(|&depth| columns.number(depth.into()));
+    let (mut latest_run, mut synthetic, mut clipped) = (0, Vec::new(), Vec::new());
+    for (index, zone) in zones.iter().enumerate() {
+        let run = plus_one(zone.run).cast_signed();
+        columns.signed(run - latest_run);
+        latest_run = run;
+        if zone.has_synthetic_end {
+            synthetic.push(index as u64);
+        }
+        if zone.is_clipped {
+            clipped.push((index as u64, zone.duration_cycles));
+        }
+    }
+    columns.count(synthetic.len());
+    columns.rising(0, synthetic);
+    columns.count(clipped.len());
+    columns.rising(0, clipped.iter().map(|&(index, _)| index));
+    clipped.iter().for_each(|&(_, cycles)| columns.number(cycles));
+}
+
+fn enter_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle: u64) {
+    points.iter().for_each(|point| columns.number(point_kind(point.category())));
+    points.iter().for_each(|point| columns.number(point.name.0.into()));
+    columns.rising(first_cycle, points.iter().map(|point| point.cycle));
+    for point in points.iter() {
+        columns.count(point.values.len());
+        point.values.iter().for_each(|&value| columns.exact(value));
+    }
+    let texts = || (0_u64..).zip(points.iter()).filter_map(|(index, p)| Some((index, p.text?)));
+    columns.count(texts().count());
+    columns.rising(0, texts().map(|(index, _)| index));
+    texts().for_each(|(_, text)| columns.text(text));
+}
+
+/// The page's number of a kind of point.
+const fn point_kind(category: PointCategory) -> u64 {
+    match category {
+        PointCategory::Event => 0,
+        PointCategory::Data => 1,
+        PointCategory::Sum => 2,
+    }
+}

@@ -1,0 +1,58 @@
+//! A report to look at: one page that needs no network, no server and no viewer.
+//!
+//! The page is a template with a style sheet and a script, all part of this program, and
+//! data. What the page shows first is a block of JSON; zones, points and the figures of
+//! single cores follow as packed columns that the script opens when they are looked at, so
+//! that a page of a million zones shows as fast as one of ten.
+//!
+//! Zone names are untrusted input. They reach the page as data only: `<` is escaped wherever the
+//! page's parser could see it, the script writes text and never markup, and the page forbids every
+//! script but its own, every image and every request.
+//!
+//! The files in `assets` decide the page's content and layout.
+
+mod cells;
+mod clock_knots;
+mod core_sums;
+mod device_facts;
+mod facts;
+mod host_facts;
+mod host_lanes;
+mod lanes;
+mod loss_facts;
+mod op_facts;
+mod packed;
+mod page;
+#[cfg(test)]
+mod tests;
+mod zone_facts;
+
+use super::Trace;
+use page::Part;
+use std::io::{self, Write};
+
+/// Writes the page.
+pub(super) fn write(
+    trace: &Trace<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    for part in page::parts() {
+        match part {
+            Part::Text(text) => out.write_all(text.as_bytes())?,
+            Part::Policy => out.write_all(page::policy().as_bytes())?,
+            Part::Title => out.write_all(page::escaped_text(&title(trace)).as_bytes())?,
+            Part::Facts => facts::write(trace, out)?,
+            Part::Blocks => page::write_blocks(trace, out, on_lanes)?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the title of the report.
+fn title(trace: &Trace<'_>) -> String {
+    match trace.title.is_empty() {
+        true => "kprof report".to_owned(),
+        false => format!("{} · kprof report", trace.title),
+    }
+}

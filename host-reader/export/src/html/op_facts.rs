@@ -1,0 +1,104 @@
+//! Every op's figures, for the page, column by column.
+
+use crate::{Trace, TraceDevice, TraceOp};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The ops of all chips, those of a chip together and by start.
+#[derive(Default, Serialize)]
+pub(super) struct OpFacts<'a> {
+    /// Index of the chip.
+    device: Vec<usize>,
+    /// Name that the host gave; empty if none.
+    name: Vec<&'a str>,
+    /// The program without its chip.
+    program: Vec<u32>,
+    trace_id: Vec<Option<u64>>,
+    trace_replay: Vec<Option<u64>>,
+    launch: Vec<u64>,
+    row: Vec<u32>,
+    /// From the chip's first cycle.
+    start_cycles: Vec<u64>,
+    duration_cycles: Vec<u64>,
+    start_ns: Vec<u64>,
+    end_ns: Vec<u64>,
+    /// First kernel start to last kernel end; none without a kernel.
+    kernel_cycles: Vec<Option<u64>>,
+    /// BRISC, NCRISC, TRISC 0 to 2, ERISC.
+    risc_kernel_cycles: Vec<[Option<u64>; 6]>,
+    /// Cores with any record.
+    core_count: Vec<u64>,
+    /// Kernels of single cores: shortest, middle, longest.
+    core_kernel_cycles: Vec<(u64, u64, u64)>,
+    /// From the first to the last core's kernel start.
+    skew_cycles: Vec<Option<u64>>,
+    /// From the end of the previous op's kernel; none of a chip's first op.
+    gap_cycles: Vec<Option<u64>>,
+    /// Cores whose firmware did not end.
+    unfinished_cores: Vec<u64>,
+    time_matched_cores: Vec<u64>,
+    is_spread_implausible: Vec<bool>,
+    lost_records: Vec<u64>,
+}
+
+impl<'a> OpFacts<'a> {
+    pub(super) fn new(trace: &Trace<'a>) -> Self {
+        let mut facts = Self::default();
+        for (device_index, device) in trace.devices.iter().enumerate() {
+            let first_cycle = device.clock.first_cycle();
+            let lost = lost_by_op(device);
+            for (index, (op, lost_records)) in device.ops.iter().zip(lost).enumerate() {
+                let gap = op.figures.op_to_op_latency_cycles.filter(|_| index > 0);
+                facts.gap_cycles.push(gap);
+                facts.device.push(device_index);
+                facts.start_cycles.push(op.start_cycle.saturating_sub(first_cycle));
+                facts.lost_records.push(lost_records);
+                facts.enter_names(op);
+                facts.enter_figures(op);
+            }
+        }
+        facts
+    }
+
+    fn enter_names(&mut self, op: &TraceOp<'a>) {
+        self.name.push(op.name().unwrap_or_default());
+        self.program.push(op.base_id());
+        self.trace_id.push(op.figures.trace_id);
+        self.trace_replay.push(op.figures.trace_replay);
+        self.launch.push(op.figures.launch);
+        self.row.push(op.row);
+    }
+
+    fn enter_figures(&mut self, op: &TraceOp<'_>) {
+        let figures = &op.figures;
+        let risc = &figures.risc_kernels;
+        let riscs = [risc.brisc, risc.ncrisc, risc.trisc0, risc.trisc1, risc.trisc2, risc.erisc];
+        let core = &figures.core_kernel;
+        self.duration_cycles.push(op.end_cycle.saturating_sub(op.start_cycle));
+        self.start_ns.push(op.start_ns);
+        self.end_ns.push(op.end_ns);
+        self.kernel_cycles.push(figures.kernel.map(|span| span.duration_cycles));
+        self.risc_kernel_cycles.push(riscs.map(|span| span.map(|span| span.duration_cycles)));
+        self.core_count.push(figures.recorded_core_count);
+        self.core_kernel_cycles.push((core.min_cycles, core.median_cycles, core.max_cycles));
+        self.skew_cycles.push(figures.kernel_first_to_last_start_cycles);
+        self.unfinished_cores.push(figures.unfinished_core_count);
+        self.time_matched_cores.push(figures.time_matched_core_count);
+        self.is_spread_implausible.push(figures.is_spread_implausible);
+    }
+}
+
+/// Records lost of each op of a chip. A loss belongs to a program, so that it counts for
+/// the last of its launches.
+fn lost_by_op(device: &TraceDevice<'_>) -> Vec<u64> {
+    let mut lost = vec![0_u64; device.ops.len()];
+    let programs = device.ops.iter().map(|op| op.figures.run_host_id);
+    let last_launch: BTreeMap<u32, usize> = programs.zip(0..).collect();
+    for loss in device.lanes.iter().flat_map(|lane| &lane.losses) {
+        let op = loss.program.and_then(|program| last_launch.get(&program.0));
+        if let Some(&op) = op {
+            lost[op] = lost[op].saturating_add(loss.totals.record_count());
+        }
+    }
+    lost
+}

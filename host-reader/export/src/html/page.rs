@@ -1,0 +1,173 @@
+//! The page around the data: its parts in order, what it allows to run, and its blocks.
+
+use super::{cells, host_lanes, lanes, packed::PackedColumns};
+use crate::{Trace, host_names::HostNames};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::{
+    io::{self, Write},
+    iter,
+};
+
+/// The page with holes named in two braces.
+const TEMPLATE: &str = include_str!("assets/report.html");
+const STYLE: &str = include_str!("assets/report.css");
+/// One script; its files share one scope, the last one starts it.
+const SCRIPT: &str = concat!(
+    "'use strict';\n(() => {\n",
+    include_str!("assets/words.js"),
+    include_str!("assets/columns.js"),
+    include_str!("assets/model.js"),
+    include_str!("assets/host.js"),
+    include_str!("assets/elements.js"),
+    include_str!("assets/table.js"),
+    include_str!("assets/summary.js"),
+    include_str!("assets/grid.js"),
+    include_str!("assets/scene.js"),
+    include_str!("assets/timeline.js"),
+    include_str!("assets/timeline_keys.js"),
+    include_str!("assets/detail.js"),
+    include_str!("assets/sections.js"),
+    include_str!("assets/report.js"),
+    "})();\n"
+);
+
+/// Cores packed at once. Bounds what is held in memory.
+const CORES_PER_BATCH: usize = 32;
+
+/// A part of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Text of the template, written as it is.
+    Text(&'static str),
+    /// The content security policy.
+    Policy,
+    /// The title of the report.
+    Title,
+    /// The block of JSON.
+    Facts,
+    /// The blocks of packed columns.
+    Blocks,
+}
+
+/// The parts of the page in order.
+pub(super) fn parts() -> impl Iterator<Item = Part> {
+    let (first, rest) = TEMPLATE.split_once("{{").unwrap_or((TEMPLATE, ""));
+    let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
+    let filled = |(hole, text)| [part(hole), Part::Text(text)];
+    iter::once(Part::Text(first)).chain(holes.flat_map(filled))
+}
+
+fn part(hole: &str) -> Part {
+    match hole {
+        "policy" => Part::Policy,
+        "title" => Part::Title,
+        "style" => Part::Text(STYLE),
+        "script" => Part::Text(SCRIPT),
+        "facts" => Part::Facts,
+        "blocks" => Part::Blocks,
+        _ => Part::Text(""),
+    }
+}
+
+/// The page's policy: its own script and style, known by their hashes, and nothing else.
+pub(super) fn policy() -> String {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
+         form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+/// Text that the page's parser takes for nothing but text.
+pub(super) fn escaped_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Writes the packed columns of the host's threads and plots, of all cores and ops, a block
+/// each.
+pub(super) fn write_blocks(
+    trace: &Trace<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    let names = HostNames::new(trace);
+    let pack = |thread: &_| host_lanes::pack_thread(thread, &names, trace.host.origin_ns);
+    write_packed(out, "host", 0, &trace.host.threads, pack)?;
+    write_packed(out, "plot", 0, &trace.host.plots, host_lanes::pack_plot)?;
+    let mut lane_count = 0;
+    for (device_index, device) in trace.devices.iter().enumerate() {
+        let core_of_lane = device.core_of_lane();
+        let blocks: Vec<_> = device.ops.chunks(cells::OPS_PER_BLOCK).collect();
+        let pack = |ops: &&[_]| cells::pack_ops(device, ops, &core_of_lane);
+        write_packed(out, &format!("ops-{device_index}"), 0, &blocks, pack)?;
+        let cores: Vec<_> = device.cores().collect();
+        let id = format!("core-{device_index}");
+        for (batch, cores) in cores.chunks(CORES_PER_BATCH).enumerate() {
+            let pack = |lanes: &&[_]| lanes::pack_core(lanes, device.clock.first_cycle());
+            write_packed(out, &id, batch * CORES_PER_BATCH, cores, pack)?;
+            lane_count += cores.iter().map(|lanes| lanes.len()).sum::<usize>();
+            on_lanes(lane_count);
+        }
+    }
+    Ok(())
+}
+
+/// Packs many blocks at a time and writes them in order, numbered from `first`.
+fn write_packed<T: Sync>(
+    out: &mut dyn Write,
+    id: &str,
+    first: usize,
+    items: &[T],
+    pack: impl Fn(&T) -> PackedColumns + Sync,
+) -> io::Result<()> {
+    let packed: Vec<String> = items.par_iter().map(|item| pack(item).to_base64()).collect();
+    for (number, text) in (first..).zip(packed) {
+        writeln!(out, "<script type=\"text/plain\" id=\"{id}-{number}\">{text}</script>")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_has_every_hole_once_and_no_other() {
+        let holes: Vec<_> =
+            TEMPLATE.split("{{").skip(1).map(|part| part.split("}}").next()).collect();
+        let expected = ["policy", "title", "style", "facts", "script", "blocks"].map(Some);
+        assert_eq!(holes, expected);
+    }
+
+    #[test]
+    fn style_and_script_hold_nothing_that_would_end_them_or_load_anything() {
+        for text in [STYLE, SCRIPT] {
+            for forbidden in
+                ["</", "<!--", "http:", "https:", "@import", "url(", "innerHTML", "eval("]
+            {
+                assert!(!text.contains(forbidden), "{forbidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_cannot_become_markup() {
+        let escaped = escaped_text("</title><script>'\"&");
+        assert_eq!(escaped, "&lt;/title&gt;&lt;script&gt;&#39;&quot;&amp;");
+    }
+}

@@ -1,0 +1,234 @@
+//! Statistics of zones, events, values and sums by name, for the page.
+
+use super::facts::risc_number;
+use crate::{PointCategory, Trace, TraceLane, host_names::HostNames};
+use analysis::CycleStatistics;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bars of a distribution.
+const BAR_COUNT: usize = 28;
+
+/// All names in the order of their numbers, column by column; those of the host come last.
+#[derive(Default, Serialize)]
+pub(super) struct NameFacts<'a> {
+    label: Vec<&'a str>,
+    /// None of the host's.
+    marker_id: Vec<Option<u32>>,
+    file: Vec<&'a str>,
+    line: Vec<u32>,
+    is_ambiguous: Vec<bool>,
+    /// Around a kernel or of the firmware, so that it says little of its own.
+    is_frame: Vec<bool>,
+}
+
+impl<'a> NameFacts<'a> {
+    pub(super) fn new(trace: &'a Trace<'_>, host_names: &HostNames<'a>) -> Self {
+        let mut facts = Self::default();
+        for name in trace.names.as_slice() {
+            facts.label.push(&name.label);
+            facts.marker_id.push(Some(name.marker_id));
+            facts.file.push(name.file);
+            facts.line.push(name.line);
+            facts.is_ambiguous.push(name.is_ambiguous);
+            facts.is_frame.push(name.is_kernel || name.is_firmware);
+        }
+        for source in &host_names.sources {
+            // Messages have no name.
+            let label = if source.name.is_empty() { "message" } else { &source.name };
+            facts.label.push(label);
+            facts.marker_id.push(None);
+            facts.file.push(&source.file);
+            facts.line.push(source.line);
+            facts.is_ambiguous.push(false);
+            facts.is_frame.push(false);
+        }
+        facts
+    }
+}
+
+/// Zones by name, column by column, in the order of the names' numbers.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ZoneFacts {
+    pub(super) name: Vec<usize>,
+    /// A bit for each RISC that has it.
+    pub(super) risc_bits: Vec<u32>,
+    pub(super) count: Vec<u64>,
+    pub(super) total_cycles: Vec<u64>,
+    /// Cycles in the zone itself, outside nested zones, as drawn.
+    pub(super) self_cycles: Vec<u64>,
+    pub(super) min_cycles: Vec<u64>,
+    pub(super) median_cycles: Vec<u64>,
+    pub(super) p99_cycles: Vec<u64>,
+    pub(super) max_cycles: Vec<u64>,
+    /// How many are in each of the equal steps from the shortest to the 99th percentile;
+    /// the last bar holds those beyond, too.
+    pub(super) bars: Vec<[u32; BAR_COUNT]>,
+    /// The longest: index of its chip, lane and zone.
+    pub(super) longest: Vec<(usize, usize, usize)>,
+}
+
+/// Zones of one name.
+#[derive(Clone, Debug, Default)]
+struct ZoneSet {
+    durations: Vec<u64>,
+    self_cycles: u64,
+    risc_bits: u32,
+    /// Cycles, and where.
+    longest: (u64, (usize, usize, usize)),
+}
+
+/// By number of the name.
+type ZoneSets = BTreeMap<usize, ZoneSet>;
+
+impl ZoneFacts {
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        let lanes: Vec<_> = trace
+            .devices
+            .iter()
+            .enumerate()
+            .flat_map(|(d, device)| {
+                device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane))
+            })
+            .collect();
+        let of_lanes =
+            lanes.par_iter().map(|&(device, lane, zones)| sets_of((device, lane), zones));
+        let sets = of_lanes.reduce(ZoneSets::new, joined);
+        let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
+        let mut facts = Self::default();
+        rows.into_iter().for_each(|(name, row)| facts.enter(name, row));
+        facts
+    }
+
+    fn enter(&mut self, name: usize, row: Row) {
+        self.name.push(name);
+        self.risc_bits.push(row.set.risc_bits);
+        self.count.push(row.statistics.count);
+        self.total_cycles.push(row.statistics.total_cycles);
+        self.self_cycles.push(row.set.self_cycles);
+        self.min_cycles.push(row.statistics.min_cycles);
+        self.median_cycles.push(row.statistics.median_cycles);
+        self.p99_cycles.push(row.statistics.p99_cycles);
+        self.max_cycles.push(row.statistics.max_cycles);
+        self.bars.push(row.bars);
+        self.longest.push(row.set.longest.1);
+    }
+}
+
+/// One name's zones and what is told of them.
+struct Row {
+    set: ZoneSet,
+    statistics: CycleStatistics,
+    bars: [u32; BAR_COUNT],
+}
+
+impl Row {
+    fn new(mut set: ZoneSet) -> Self {
+        // Frequencies differ between chips, so that only cycles are told.
+        let statistics = CycleStatistics::of(&set.durations, 0);
+        let bars = bars(&set.durations, statistics.min_cycles, statistics.p99_cycles);
+        set.durations = Vec::new();
+        Self { set, statistics, bars }
+    }
+}
+
+fn bars(durations: &[u64], first: u64, last: u64) -> [u32; BAR_COUNT] {
+    let mut bars = [0_u32; BAR_COUNT];
+    let span = u128::from(last - first) + 1;
+    for &duration in durations {
+        let bar = u128::from(duration - first) * BAR_COUNT as u128 / span;
+        let bar = usize::try_from(bar).unwrap_or(BAR_COUNT).min(BAR_COUNT - 1);
+        bars[bar] = bars[bar].saturating_add(1);
+    }
+    bars
+}
+
+fn sets_of((device, lane): (usize, usize), records: &TraceLane<'_>) -> ZoneSets {
+    let mut sets: Vec<Option<ZoneSet>> = Vec::new();
+    let risc_bit = 1_u32 << risc_number(records.id.risc);
+    let own = records.zones.self_cycles();
+    for (index, (zone, own)) in records.zones.iter().zip(own).enumerate() {
+        let name = zone.name.index();
+        if name >= sets.len() {
+            sets.resize(name + 1, None);
+        }
+        let set = sets[name].get_or_insert_default();
+        if set.durations.is_empty() || zone.duration_cycles > set.longest.0 {
+            set.longest = (zone.duration_cycles, (device, lane, index));
+        }
+        set.durations.push(zone.duration_cycles);
+        set.self_cycles = set.self_cycles.saturating_add(own);
+        set.risc_bits |= risc_bit;
+    }
+    sets.into_iter().enumerate().filter_map(|(name, set)| Some((name, set?))).collect()
+}
+
+fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
+    for (name, theirs) in other {
+        let ours = one.entry(name).or_default();
+        if ours.durations.is_empty() || theirs.longest.0 > ours.longest.0 {
+            ours.longest = theirs.longest;
+        }
+        ours.durations.extend(theirs.durations);
+        ours.self_cycles = ours.self_cycles.saturating_add(theirs.self_cycles);
+        ours.risc_bits |= theirs.risc_bits;
+    }
+    one
+}
+
+/// Events, values and sums by name and kind, column by column.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct PointFacts {
+    pub(super) name: Vec<usize>,
+    pub(super) kind: Vec<&'static str>,
+    pub(super) count: Vec<u64>,
+    /// Total cycles of sums; `None` for events and values.
+    pub(super) total_cycles: Vec<Option<u64>>,
+}
+
+impl PointFacts {
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        let lanes: Vec<_> = trace.lanes().collect();
+        let of_lanes = lanes.par_iter().map(|lane| {
+            let mut counts = BTreeMap::new();
+            for point in lane.points.iter() {
+                let cycles = point.values.first().copied().unwrap_or(0);
+                add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
+            }
+            counts
+        });
+        let counts = of_lanes.reduce(BTreeMap::new, |mut one, other| {
+            other.into_iter().for_each(|(key, counts)| add(&mut one, key, counts));
+            one
+        });
+        let mut facts = Self::default();
+        for ((name, kind), (count, cycles)) in counts {
+            facts.name.push(name);
+            facts.kind.push(kind);
+            facts.count.push(count);
+            facts.total_cycles.push((kind == SUM).then_some(cycles));
+        }
+        facts
+    }
+}
+
+const SUM: &str = "sum";
+
+/// A category in the words of the page.
+const fn kind_label(category: PointCategory) -> &'static str {
+    match category {
+        PointCategory::Event => "event",
+        PointCategory::Data => "value",
+        PointCategory::Sum => SUM,
+    }
+}
+
+fn add(
+    counts: &mut BTreeMap<(usize, &'static str), (u64, u64)>,
+    key: (usize, &'static str),
+    (count, cycles): (u64, u64),
+) {
+    let entry = counts.entry(key).or_default();
+    *entry = (entry.0.saturating_add(count), entry.1.saturating_add(cycles));
+}

@@ -1,0 +1,182 @@
+//! One event of a Chrome trace, written field by field.
+
+/// An event under way. Arguments come last; [`JsonEvent::end`] closes it.
+pub(super) struct JsonEvent<'t> {
+    text: &'t mut Vec<u8>,
+    has_argument: bool,
+}
+
+impl<'t> JsonEvent<'t> {
+    fn begin(text: &'t mut Vec<u8>, phase: char, pid: u64, tid: u64) -> Self {
+        let mut event = Self { text, has_argument: false };
+        event.push("{\"ph\":\"");
+        event.text.extend_from_slice(phase.encode_utf8(&mut [0; 4]).as_bytes());
+        event.push("\",\"pid\":");
+        event.push_number(pid);
+        event.push(",\"tid\":");
+        event.push_number(tid);
+        event
+    }
+
+    /// A slice with both ends. Needs a name.
+    pub(super) fn complete(
+        text: &'t mut Vec<u8>,
+        pid: u64,
+        tid: u64,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> Self {
+        let mut event = Self::begin(text, 'X', pid, tid);
+        event.push(",\"ts\":");
+        event.push_microseconds(start_ns);
+        event.push(",\"dur\":");
+        event.push_microseconds(end_ns.saturating_sub(start_ns));
+        event.push(",");
+        event
+    }
+
+    /// An instant of a thread. Needs a name.
+    pub(super) fn instant(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) -> Self {
+        let mut event = Self::begin(text, 'i', pid, tid);
+        event.push(",\"s\":\"t\",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push(",");
+        event
+    }
+
+    /// A point of a counter, whose track has the same name; of what is no number, a mark.
+    pub(super) fn counter(text: &'t mut Vec<u8>, pid: u64, time_ns: u64, name: &str, value: f64) {
+        if !value.is_finite() {
+            let mut event = Self::instant(text, pid, 0, time_ns);
+            event.name_and_category(name, "plot");
+            event.text("value", &value.to_string());
+            return event.end();
+        }
+        let mut event = Self::begin(text, 'C', pid, 0);
+        event.push(",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push(",");
+        event.name_and_category(name, "plot");
+        event.key("value");
+        event.push(&value.to_string());
+        event.end();
+    }
+
+    /// One end of an arrow; `s` starts it, `f` ends it at the slice around it.
+    pub(super) fn flow(
+        text: &'t mut Vec<u8>,
+        end: char,
+        id: u64,
+        pid: u64,
+        tid: u64,
+        time_ns: u64,
+    ) {
+        let mut event = Self::begin(text, end, pid, tid);
+        event.push(",\"bp\":\"e\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":");
+        event.push_number(id);
+        event.push(",\"ts\":");
+        event.push_microseconds(time_ns);
+        event.push("},\n");
+    }
+
+    /// Begins metadata of a process or thread: its name or its sort index.
+    pub(super) fn metadata(text: &'t mut Vec<u8>, what: &str, pid: u64, tid: u64) -> Self {
+        let mut event = Self::begin(text, 'M', pid, tid);
+        event.push(",\"name\":\"");
+        event.push(what);
+        event.push("\"");
+        event
+    }
+
+    /// Ends metadata that is a name.
+    pub(super) fn name(mut self, name: &str) {
+        self.text("name", name);
+        self.end();
+    }
+
+    /// Ends metadata that is an order.
+    pub(super) fn sort_index(mut self, index: u64) {
+        self.number("sort_index", index);
+        self.end();
+    }
+
+    /// Appends JSON as it is.
+    pub(super) fn encoded(&mut self, json: &str) {
+        self.push(json);
+    }
+
+    pub(super) fn name_and_category(&mut self, name: &str, category: &str) {
+        self.push("\"name\":");
+        self.push_quoted(name);
+        self.category(category);
+    }
+
+    pub(super) fn category(&mut self, category: &str) {
+        self.push(",\"cat\":\"");
+        self.push(category);
+        self.push("\"");
+    }
+
+    pub(super) fn number(&mut self, key: &str, value: u64) {
+        self.key(key);
+        self.push_number(value);
+    }
+
+    pub(super) fn flag(&mut self, key: &str) {
+        self.key(key);
+        self.push("true");
+    }
+
+    pub(super) fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.push_quoted(value);
+    }
+
+    pub(super) fn end(mut self) {
+        if self.has_argument {
+            self.push("}");
+        }
+        self.push("},\n");
+    }
+
+    fn key(&mut self, key: &str) {
+        self.push(if self.has_argument { "," } else { ",\"args\":{" });
+        self.has_argument = true;
+        self.push_quoted(key);
+        self.push(":");
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    fn push_number(&mut self, number: u64) {
+        self.text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+
+    fn push_microseconds(&mut self, ns: u64) {
+        self.push_number(ns / 1000);
+        let thousandths = ns % 1000;
+        if thousandths > 0 {
+            self.push(if thousandths < 10 {
+                ".00"
+            } else if thousandths < 100 {
+                ".0"
+            } else {
+                "."
+            });
+            self.push_number(thousandths);
+        }
+    }
+
+    fn push_quoted(&mut self, text: &str) {
+        let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+        if is_plain {
+            self.push("\"");
+            self.push(text);
+            self.push("\"");
+        } else {
+            self.push(&serde_json::Value::from(text).to_string());
+        }
+    }
+}

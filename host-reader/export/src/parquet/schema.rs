@@ -1,0 +1,332 @@
+//! The columns of every table: names, kinds, and what they mean.
+
+/// Which table of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Zones.
+    Zones,
+    /// Events, data markers and sums.
+    Markers,
+    /// Launches of programs.
+    Ops,
+    /// Losses of records.
+    Losses,
+    /// Zones of the host's threads.
+    HostZones,
+    /// Messages, signposts, frames and plots of the host.
+    HostEvents,
+}
+
+/// One table of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    /// Which table it is.
+    pub kind: TableKind,
+    /// Its name, which is that of its folder.
+    pub name: &'static str,
+    /// Description of a row.
+    pub row: &'static str,
+    /// The folders that its files lie in, `host` and perhaps `device`. They are no columns
+    /// of the files: their values are read from the names of folders.
+    pub partitions: &'static [&'static str],
+    /// Its columns in order.
+    pub columns: &'static [ColumnSchema],
+}
+
+/// One column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnSchema {
+    /// Its name, with its unit if it has one.
+    pub name: &'static str,
+    /// Type of its values.
+    pub kind: ColumnKind,
+    /// True if a value may be missing.
+    pub is_optional: bool,
+    /// Description of the column.
+    pub meaning: &'static str,
+}
+
+/// Type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Small numbers from 0.
+    Unsigned32,
+    /// Numbers from 0, such as cycles.
+    Unsigned64,
+    /// Nanoseconds; what does not fit is the largest number.
+    Signed64,
+    /// Yes or no.
+    Flag,
+    /// Numbers with fractions.
+    Real,
+    /// Words that come again and again.
+    Text,
+}
+
+impl ColumnKind {
+    /// The name that SQL engines show.
+    #[must_use]
+    pub const fn sql_label(self) -> &'static str {
+        match self {
+            Self::Unsigned32 => "UINTEGER",
+            Self::Unsigned64 => "UBIGINT",
+            Self::Signed64 => "BIGINT",
+            Self::Flag => "BOOLEAN",
+            Self::Real => "DOUBLE",
+            Self::Text => "VARCHAR",
+        }
+    }
+
+    const fn parquet_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unsigned32 => ("INT32", " (INTEGER(32,false))"),
+            Self::Unsigned64 => ("INT64", " (INTEGER(64,false))"),
+            Self::Signed64 => ("INT64", ""),
+            Self::Flag => ("BOOLEAN", ""),
+            Self::Real => ("DOUBLE", ""),
+            Self::Text => ("BYTE_ARRAY", " (STRING)"),
+        }
+    }
+}
+
+impl TableSchema {
+    /// Returns true if its rows describe the host, not one device.
+    pub(super) fn is_of_host(&self) -> bool {
+        !self.partitions.contains(&"device")
+    }
+
+    /// The schema in Parquet's own words.
+    pub(super) fn parquet_message(&self) -> String {
+        let column = |column: &ColumnSchema| {
+            let repetition = if column.is_optional { "OPTIONAL" } else { "REQUIRED" };
+            let (physical, logical) = column.kind.parquet_words();
+            format!("{repetition} {physical} {}{logical};", column.name)
+        };
+        let columns: Vec<_> = self.columns.iter().map(column).collect();
+        format!("message {} {{ {} }}", self.name, columns.join(" "))
+    }
+}
+
+const fn column(
+    name: &'static str,
+    kind: ColumnKind,
+    is_optional: bool,
+    meaning: &'static str,
+) -> ColumnSchema {
+    ColumnSchema { name, kind, is_optional, meaning }
+}
+
+use ColumnKind::{Flag, Real, Signed64, Text, Unsigned32, Unsigned64};
+
+const OF_DEVICE: &[&str] = &["host", "device"];
+const OF_HOST: &[&str] = &["host"];
+
+const RECORDING: ColumnSchema =
+    column("recording", Text, false, "the capture or log that the row is from");
+const CORE_X: ColumnSchema = column("core_x", Unsigned32, false, "NoC-0 x of the core");
+const CORE_Y: ColumnSchema = column("core_y", Unsigned32, false, "NoC-0 y of the core");
+const RISC: ColumnSchema = column("risc", Text, false, "BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC");
+const FILE: ColumnSchema = column("file", Text, true, "source file, if known");
+const LINE: ColumnSchema = column("line", Unsigned32, true, "source line, if known");
+const OP: ColumnSchema =
+    column("op", Unsigned32, true, "number of its op in `ops`, of the same recording and device");
+const RUN_HOST_ID: ColumnSchema =
+    column("run_host_id", Unsigned32, true, "the program, encoded with its chip");
+
+const THREAD_NAME: ColumnSchema =
+    column("thread_name", Text, true, "name of its thread, if it has one");
+const FUNCTION: ColumnSchema = column("function", Text, true, "function or module, if known");
+
+/// `zones`, `markers`, `ops` and `losses` of devices, `host_zones` and `host_events`.
+pub const DATASET_TABLES: [TableSchema; 6] = [ZONES, MARKERS, OPS, LOSSES, HOST_ZONES, HOST_EVENTS];
+
+const ZONES: TableSchema = TableSchema {
+    kind: TableKind::Zones,
+    name: "zones",
+    row: "one zone of one RISC, from its start to its end",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        column("name", Text, false, "name of the zone; its id if unknown"),
+        FILE,
+        LINE,
+        OP,
+        RUN_HOST_ID,
+        column("depth", Unsigned32, false, "zones around it; 0 is outermost"),
+        column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
+        column("duration_cycles", Unsigned64, false, "cycles as recorded"),
+        column("self_cycles", Unsigned64, false, "cycles that no zone inside of it covers"),
+        column("start_ns", Signed64, false, "start since the recording's first record"),
+        column("duration_ns", Signed64, false, "how long it took"),
+        column(
+            "start_host_ns",
+            Signed64,
+            true,
+            "start on the host's clock, if chips were synchronised",
+        ),
+        column("has_synthetic_end", Flag, false, "whether the record of its end is missing"),
+        column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
+    ],
+};
+
+const MARKERS: TableSchema = TableSchema {
+    kind: TableKind::Markers,
+    name: "markers",
+    row: "one event, data marker or sum of one RISC",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        column("kind", Text, false, "event, data or sum"),
+        column("name", Text, false, "name of the marker; its id if unknown"),
+        FILE,
+        LINE,
+        OP,
+        RUN_HOST_ID,
+        column(
+            "cycle",
+            Unsigned64,
+            false,
+            "when, on the clock of the chip; of sums the start of the run",
+        ),
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column("host_ns", Signed64, true, "when, on the host's clock, if chips were synchronised"),
+        column("value", Unsigned64, true, "the data; the cycles of a sum"),
+        column("second_value", Unsigned64, true, "the second word of 16 bytes of data"),
+        column("text", Text, true, "what a log attached to it"),
+    ],
+};
+
+const OPS: TableSchema = TableSchema {
+    kind: TableKind::Ops,
+    name: "ops",
+    row: "one launch of one program on one device",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        column("op", Unsigned32, false, "its number, in the order of starts"),
+        column("name", Text, true, "name, if the host gave one"),
+        column("program", Unsigned32, false, "the program's number without its chip"),
+        column("run_host_id", Unsigned32, false, "the program, encoded with its chip"),
+        column("launch", Unsigned64, false, "which launch of the program, from 1"),
+        column("trace_id", Unsigned64, true, "the trace that was replayed, if any"),
+        column("trace_replay", Unsigned64, true, "which replay of it, from 1"),
+        column("cores", Unsigned64, false, "cores that ran it"),
+        column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
+        column(
+            "duration_cycles",
+            Unsigned64,
+            false,
+            "firmware start to end; of the kernel or the records without firmware zones",
+        ),
+        column("kernel_cycles", Unsigned64, true, "first kernel start to last kernel end"),
+        column(
+            "op_to_op_latency_cycles",
+            Unsigned64,
+            true,
+            "from the end of the previous op's kernel",
+        ),
+        column("start_ns", Signed64, false, "start since the recording's first record"),
+        column("duration_ns", Signed64, false, "how long it took"),
+        column(
+            "start_host_ns",
+            Signed64,
+            true,
+            "start on the host's clock, if chips were synchronised",
+        ),
+        column(
+            "clocks_of_cores_disagree",
+            Flag,
+            false,
+            "whether its figures over several cores are wrong",
+        ),
+        column("metadata", Text, true, "everything that the host said of it, as a JSON object"),
+    ],
+};
+
+pub(super) const LOSSES: TableSchema = TableSchema {
+    kind: TableKind::Losses,
+    name: "losses",
+    row: "records of one RISC, program and cause that are missing",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        column(
+            "cause",
+            Text,
+            false,
+            "L1 full, DRAM full, never arrived, damaged, host overwrote, validate off, \
+             push timed out, not published in time or unreadable",
+        ),
+        RUN_HOST_ID,
+        column("zones", Unsigned64, false, "zones that are missing"),
+        column("data", Unsigned64, false, "data markers that are missing"),
+        column("events", Unsigned64, false, "events that are missing"),
+        column("sums", Unsigned64, false, "sums that are missing"),
+        column("unknown_markers", Unsigned64, false, "missing markers whose kind cannot be known"),
+        column("is_lower_bound", Flag, false, "whether more may be missing"),
+        column("runs", Unsigned64, false, "runs that lost records, 0 where they are not counted"),
+        column(
+            "first_run_host_id",
+            Unsigned32,
+            true,
+            "first launch among which those are that lost records, if that is not one program",
+        ),
+        column("last_run_host_id", Unsigned32, true, "last launch of these"),
+        column("time_ns", Signed64, true, "where it is shown, if the chip has records"),
+    ],
+};
+
+pub(super) const HOST_ZONES: TableSchema = TableSchema {
+    kind: TableKind::HostZones,
+    name: "host_zones",
+    row: "one zone of one thread of the host",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("process_id", Unsigned32, false, "number of its process"),
+        column("thread", Unsigned64, false, "number of its thread in the process, from 1"),
+        THREAD_NAME,
+        column("name", Text, false, "name of the zone"),
+        FUNCTION,
+        FILE,
+        LINE,
+        column("depth", Unsigned32, false, "zones around it; 0 is outermost"),
+        column("start_ns", Signed64, false, "start since the recording's first record"),
+        column("duration_ns", Signed64, false, "how long it took"),
+        column("self_ns", Signed64, false, "how long no zone inside of it ran"),
+        column("start_host_ns", Signed64, false, "start on the host's clock"),
+        column("text", Text, true, "what was said of it"),
+        column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
+    ],
+};
+
+pub(super) const HOST_EVENTS: TableSchema = TableSchema {
+    kind: TableKind::HostEvents,
+    name: "host_events",
+    row: "one message, signpost, end of a frame or point of a plot of the host",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("process_id", Unsigned32, true, "number of its process; of plots none"),
+        column("thread", Unsigned64, true, "number of its thread in the process; of plots none"),
+        THREAD_NAME,
+        column("kind", Text, false, "message, signpost, frame or plot"),
+        column("name", Text, true, "name; of messages none"),
+        FUNCTION,
+        FILE,
+        LINE,
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column("host_ns", Signed64, false, "when, on the host's clock"),
+        column("value", Real, true, "the value, of points of plots"),
+        column("text", Text, true, "the message; what was said of a signpost"),
+    ],
+};

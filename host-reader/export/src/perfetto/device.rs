@@ -1,0 +1,227 @@
+//! The packets of one chip beside its lanes: tracks, ops, counters and what to know.
+
+use super::{
+    Tracks,
+    message::{
+        COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
+        SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
+    },
+    sequence::{Sequence, named_number, named_text},
+};
+use crate::{
+    Trace, TraceDevice, TraceOp,
+    counters::{self, CounterPoints},
+    flow::flow_id,
+    words,
+};
+
+/// Process numbers begin here, beyond those of real processes.
+const FIRST_PID: i32 = 900_000;
+
+/// Encodes everything of a chip but its lanes.
+pub(super) fn packets(
+    trace: &Trace<'_>,
+    device_index: usize,
+    tracks: &Tracks,
+    sequence_id: u32,
+    base_ns: u64,
+) -> Vec<u8> {
+    let sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
+    let device = &trace.devices[device_index];
+    let mut packets = DevicePackets { sequence, trace, device, device_index, tracks, base_ns };
+    packets.describe_device();
+    packets.describe_rows();
+    packets.describe_lanes();
+    packets.describe_counters();
+    packets.tell_about_trace();
+    for row in 0..tracks.row_count {
+        for op in device.ops.iter().filter(|op| op.row == row) {
+            packets.op_slice(op);
+        }
+    }
+    packets.count_kernels();
+    packets.count_losses();
+    packets.sequence.into_bytes()
+}
+
+/// The packets of a chip that are being written.
+struct DevicePackets<'t, 'a> {
+    sequence: Sequence,
+    trace: &'t Trace<'a>,
+    device: &'t TraceDevice<'a>,
+    device_index: usize,
+    tracks: &'t Tracks,
+    /// Host time of the trace's origin.
+    base_ns: u64,
+}
+
+pub(super) fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
+    let track_descriptor = Some(TrackDescriptor {
+        child_ordering: Some(ORDER_EXPLICIT),
+        sibling_merge_behavior: Some(MERGE_NONE),
+        ..descriptor
+    });
+    sequence.add(TracePacket { track_descriptor, ..TracePacket::default() });
+}
+
+fn clock_sentence(device: &TraceDevice<'_>) -> String {
+    let frequency_ghz = device.clock.frequency_ghz();
+    match device.clock.bound_ns() {
+        Some(bound) => format!("host time within {bound:.1} ns, {frequency_ghz:.6} GHz"),
+        None => format!(
+            "time since the chip's first record, cycles taken at {frequency_ghz:.3} GHz; \
+             not synchronised with the host or other chips"
+        ),
+    }
+}
+
+pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackDescriptor {
+    TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name),
+        parent_uuid: Some(parent),
+        sibling_order_rank: i32::try_from(rank).ok(),
+        ..TrackDescriptor::default()
+    }
+}
+
+impl DevicePackets<'_, '_> {
+    fn describe_device(&mut self) {
+        let name = words::device_label(self.device);
+        let pid = i32::try_from(self.device_index).ok();
+        let pid = pid.map(|index| FIRST_PID.saturating_add(index));
+        let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
+        describe(
+            &mut self.sequence,
+            TrackDescriptor {
+                uuid: Some(self.tracks.device),
+                name: Some(name),
+                process: Some(process),
+                description: Some(clock_sentence(self.device)),
+                ..TrackDescriptor::default()
+            },
+        );
+    }
+
+    fn describe_rows(&mut self) {
+        let Self { device, tracks, .. } = *self;
+        for row in 0..tracks.row_count {
+            let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
+            let track = child(tracks.device, tracks.row(row), name, row as usize);
+            describe(&mut self.sequence, track);
+        }
+        debug_assert!(device.ops.iter().all(|op| op.row < tracks.row_count));
+    }
+
+    fn describe_lanes(&mut self) {
+        let Self { device, tracks, .. } = *self;
+        let mut lane_index = 0;
+        for (core_index, lanes) in device.cores().enumerate() {
+            let Some(first) = lanes.first() else { continue };
+            let core = tracks.core(core_index);
+            let rank = tracks.row_count as usize + 2 + core_index;
+            let track = child(tracks.device, core, words::core_label(first), rank);
+            describe(&mut self.sequence, track);
+            for lane in lanes {
+                let rank = lane.id.risc as usize;
+                let uuid = tracks.lane(lane_index);
+                describe(&mut self.sequence, child(core, uuid, lane.id.risc.to_string(), rank));
+                lane_index += 1;
+            }
+        }
+    }
+
+    fn describe_counters(&mut self) {
+        let tracks = self.tracks;
+        let counters =
+            [(tracks.kernel_counter, "kernels running"), (tracks.loss_counter, "lost records")];
+        for (rank, (uuid, name)) in (tracks.row_count as usize..).zip(counters) {
+            let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
+            let track = child(tracks.device, uuid, name.to_owned(), rank);
+            describe(&mut self.sequence, TrackDescriptor { counter, ..track });
+        }
+    }
+
+    /// Says in band how far the trace can be trusted, at the chip's first record.
+    fn tell_about_trace(&mut self) {
+        let Self { trace, device, tracks, .. } = *self;
+        let time_ns = self.base_ns + self.first_ns();
+        self.sequence.event(time_ns, INSTANT, |event| {
+            event.track_uuid = Some(tracks.device);
+            event.name = Some("about this trace".to_owned());
+            event.categories.push("kprof".to_owned());
+            let arguments = &mut event.debug_annotations;
+            arguments.push(named_text("clock", &clock_sentence(device)));
+            arguments.push(named_number("first_cycle", device.clock.first_cycle()));
+            for (key, count) in trace.doubts() {
+                arguments.push(named_number(&key, count));
+            }
+        });
+    }
+
+    /// When the chip's first record is, since the trace's origin.
+    fn first_ns(&self) -> u64 {
+        let clock = &self.device.clock;
+        clock.time_ns(clock.first_cycle())
+    }
+
+    fn op_slice(&mut self, op: &TraceOp<'_>) {
+        let Self { device_index, base_ns, .. } = *self;
+        let track_uuid = Some(self.tracks.row(op.row));
+        self.sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
+            event.track_uuid = track_uuid;
+            fill_op(event, op);
+            event.flow_ids =
+                op.runs.iter().map(|run| flow_id(device_index, run.lane, run.run)).collect();
+        });
+        self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+    }
+
+    fn count_kernels(&mut self) {
+        let points = counters::kernels_running(self.device, &self.trace.names);
+        self.counter(self.tracks.kernel_counter, points);
+    }
+
+    /// Also of a chip that has lost nothing: it says so.
+    fn count_losses(&mut self) {
+        let first_ns = self.first_ns();
+        let mut points = counters::records_lost(self.device);
+        if points.first().is_none_or(|&(time_ns, _)| time_ns > first_ns) {
+            points.insert(0, (first_ns, 0));
+        }
+        self.counter(self.tracks.loss_counter, points);
+    }
+
+    fn counter(&mut self, track: u64, points: CounterPoints) {
+        for (time_ns, value) in points {
+            self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
+                event.track_uuid = Some(track);
+                event.counter_value = Some(value);
+            });
+        }
+    }
+}
+
+fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
+    event.name = Some(op.label());
+    event.categories.push("op".to_owned());
+    let figures = &op.figures;
+    let numbers = [
+        ("run_host_id", Some(figures.run_host_id.into())),
+        ("launch", Some(figures.launch)),
+        ("trace_id", figures.trace_id),
+        ("trace_replay", figures.trace_replay),
+        ("start_cycle", Some(op.start_cycle)),
+        ("duration_cycles", Some(op.end_cycle.saturating_sub(op.start_cycle))),
+        ("kernel_cycles", figures.kernel.map(|kernel| kernel.duration_cycles)),
+        ("firmware_cycles", figures.firmware.map(|firmware| firmware.duration_cycles)),
+        ("cores", Some(figures.core_count)),
+        ("unfinished_cores", Some(figures.unfinished_core_count).filter(|&count| count > 0)),
+        ("op_to_op_latency_cycles", figures.op_to_op_latency_cycles),
+        ("clocks_of_cores_disagree", figures.is_spread_implausible.then_some(1)),
+    ];
+    let arguments = &mut event.debug_annotations;
+    arguments.extend(numbers.iter().filter_map(|&(key, number)| Some(named_number(key, number?))));
+    let fields = op.metadata.iter().flat_map(|metadata| &metadata.fields);
+    arguments.extend(fields.map(|(key, value)| named_text(key, value)));
+}

@@ -1,0 +1,150 @@
+//! The packets of the host: a track for each thread, a counter for each plot.
+
+use super::{
+    device::{child, describe},
+    message::{
+        COUNTER, CounterDescriptor, INSTANT, InternedData, ProcessDescriptor, SLICE_BEGIN,
+        SLICE_END, SourceLocation, TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
+    },
+    sequence::{Sequence, flag_of, named_text},
+};
+use crate::{TraceHost, TraceHostMark, TraceHostThread, ZoneEdge, words};
+use host_events::HostSource;
+use std::collections::BTreeMap;
+
+/// Number of the process, before those of chips.
+const PID: i32 = 899_999;
+
+/// Numbers of the tracks; those of chips and lanes lie elsewhere.
+const PROCESS_TRACK: u64 = 1 << 44;
+const FIRST_THREAD_TRACK: u64 = PROCESS_TRACK + 1;
+const FIRST_PLOT_TRACK: u64 = PROCESS_TRACK + (1 << 32);
+
+/// Encodes everything that the host did; nothing if it recorded nothing.
+pub(super) fn packets(host: &TraceHost<'_>, sequence_id: u32, base_ns: u64) -> Vec<u8> {
+    if host.is_empty() {
+        return Vec::new();
+    }
+    let places = Places::of(host);
+    let interned_data = Some(places.interned());
+    let first = TracePacket { interned_data, ..TracePacket::default() };
+    let mut sequence = Sequence::begin(sequence_id, first, 1 << 16);
+    describe_process(&mut sequence, host);
+    for (index, thread) in host.threads.iter().enumerate() {
+        let track = FIRST_THREAD_TRACK + index as u64;
+        let name = words::thread_label(thread);
+        describe(&mut sequence, child(PROCESS_TRACK, track, name, index));
+        thread_events(&mut sequence, thread, &places, track, base_ns);
+    }
+    for (index, plot) in host.plots.iter().enumerate() {
+        let track = FIRST_PLOT_TRACK + index as u64;
+        let rank = host.threads.len() + index;
+        let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
+        let descriptor = child(PROCESS_TRACK, track, plot.name.to_owned(), rank);
+        describe(&mut sequence, TrackDescriptor { counter, ..descriptor });
+        for &(time_ns, value) in &plot.points {
+            sequence.event(base_ns + time_ns, COUNTER, |event| {
+                event.track_uuid = Some(track);
+                event.double_counter_value = Some(value);
+            });
+        }
+    }
+    sequence.into_bytes()
+}
+
+fn describe_process(sequence: &mut Sequence, host: &TraceHost<'_>) {
+    let clock = if host.is_on_clock_of_chips {
+        "times are comparable with those of chips"
+    } else {
+        "times are not comparable with those of chips, which were not synchronised"
+    };
+    let name = Some("host".to_owned());
+    let process = ProcessDescriptor { pid: Some(PID), process_name: name.clone() };
+    describe(
+        sequence,
+        TrackDescriptor {
+            uuid: Some(PROCESS_TRACK),
+            name,
+            process: Some(process),
+            description: Some(clock.to_owned()),
+            ..TrackDescriptor::default()
+        },
+    );
+}
+
+/// Places in the program, interned; the iid is the position, from 1.
+struct Places<'a>(BTreeMap<&'a HostSource, u64>);
+
+impl<'a> Places<'a> {
+    fn of(host: &TraceHost<'a>) -> Self {
+        let placed = host.sources().into_iter().filter(|source| !source.file.is_empty());
+        Self(placed.zip(1..).collect())
+    }
+
+    fn interned(&self) -> InternedData {
+        let location = |(source, &iid): (&&HostSource, &u64)| SourceLocation {
+            iid: Some(iid),
+            file_name: Some(source.file.to_string()),
+            function_name: Some(source.function.to_string()),
+            line_number: (source.line > 0).then_some(source.line),
+        };
+        InternedData {
+            source_locations: self.0.iter().map(location).collect(),
+            ..InternedData::default()
+        }
+    }
+
+    fn iid(&self, source: &HostSource) -> Option<u64> {
+        self.0.get(source).copied()
+    }
+}
+
+fn thread_events(
+    sequence: &mut Sequence,
+    thread: &TraceHostThread<'_>,
+    places: &Places<'_>,
+    track: u64,
+    base_ns: u64,
+) {
+    let zones = &thread.zones;
+    for edge in zones.edges() {
+        match edge {
+            ZoneEdge::Begin(index) => {
+                let Some((zone, (event, source))) = zones.get(index).zip(thread.zone_event(index))
+                else {
+                    continue;
+                };
+                sequence.event(base_ns + zone.start_ns, SLICE_BEGIN, |slice| {
+                    let iid = places.iid(source);
+                    fill(slice, track, &source.name, iid, "host", event.text.as_deref());
+                    slice.debug_annotations.extend(zone.is_clipped.then(|| flag_of("clipped")));
+                });
+            }
+            ZoneEdge::End(index) => {
+                let end_ns = zones.end_ns().get(index).copied().unwrap_or(0);
+                sequence.event(base_ns + end_ns, SLICE_END, |slice| slice.track_uuid = Some(track));
+            }
+        }
+    }
+    for TraceHostMark { event, source, time_ns } in &thread.marks {
+        let (category, name) = words::mark_label(event, source);
+        sequence.event(base_ns + time_ns, INSTANT, |instant| {
+            fill(instant, track, name, places.iid(source), category, event.text.as_deref());
+        });
+    }
+}
+
+fn fill(
+    event: &mut TrackEvent,
+    track: u64,
+    name: &str,
+    source_iid: Option<u64>,
+    category: &str,
+    text: Option<&str>,
+) {
+    event.track_uuid = Some(track);
+    event.name = Some(name.to_owned());
+    event.categories.push(category.to_owned());
+    event.source_location_iid = source_iid;
+    event.debug_annotations.extend(text.map(|text| named_text("text", text)));
+}

@@ -1,0 +1,206 @@
+//! The packets of one lane: zones as slices, points and losses as instants.
+
+use super::{
+    lane_track,
+    message::{
+        INSTANT, InternedData, InternedString, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
+        TracePacketDefaults, TrackEvent, TrackEventDefaults, ZoneAnnotation, ZoneEvent,
+    },
+    sequence::{Sequence, named_number, named_text, number},
+};
+use crate::{
+    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
+    lane_writer::PlacedLane, words,
+};
+
+/// Bytes of a zone, begin and end, generously.
+const ZONE_BYTES: usize = 72;
+
+/// Names of arguments that are interned on every sequence of a lane; the iid is the
+/// position, from 1.
+const ARGUMENTS: [&str; 8] = [
+    "start_cycle",
+    "duration_cycles",
+    "run_host_id",
+    "synthetic_end",
+    "clipped",
+    "cycle",
+    "value",
+    "second_value",
+];
+const START_CYCLE: u64 = 1;
+const DURATION_CYCLES: u64 = 2;
+const RUN_HOST_ID: u64 = 3;
+const SYNTHETIC_END: u64 = 4;
+const CLIPPED: u64 = 5;
+const CYCLE: u64 = 6;
+const VALUE: u64 = 7;
+const SECOND_VALUE: u64 = 8;
+
+/// Interned categories, in the same way.
+const CATEGORIES: [&str; 4] = ["zone", "event", "data", "sum"];
+const ZONE: u64 = 1;
+const EVENT: u64 = 2;
+const DATA: u64 = 3;
+const SUM: u64 = 4;
+
+/// Encodes a lane as the sequence with this id.
+pub(super) fn packets(
+    placed: &PlacedLane<'_, '_>,
+    trace: &Trace<'_>,
+    sequence_id: u32,
+    base_ns: u64,
+) -> Vec<u8> {
+    let lane = placed.lane;
+    let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
+    let mut sequence = Sequence::begin(sequence_id, first_packet(placed, trace), capacity_bytes);
+    let flows = kernel_flows(placed);
+    let mut next_flow = flows.iter().copied().peekable();
+    for edge in lane.zones.edges() {
+        match edge {
+            ZoneEdge::Begin(index) => {
+                let Some(zone) = lane.zones.get(index) else { continue };
+                let flow = next_flow.next_if(|&(kernel, _)| kernel == index).map(|(_, id)| id);
+                sequence.zone(base_ns + zone.start_ns, SLICE_BEGIN, |event| {
+                    fill_zone(event, &zone, placed);
+                    event.terminating_flow_id = flow;
+                });
+            }
+            ZoneEdge::End(index) => {
+                let end_ns = lane.zones.end_ns().get(index).copied().unwrap_or(0);
+                sequence.zone(base_ns + end_ns, SLICE_END, |_| {});
+            }
+        }
+    }
+    for point in lane.points.iter() {
+        sequence.event(base_ns + point.time_ns, INSTANT, |event| fill_point(event, &point, placed));
+    }
+    for loss in &lane.losses {
+        sequence.event(base_ns + loss.time_ns, INSTANT, |event| fill_loss(event, loss));
+    }
+    sequence.into_bytes()
+}
+
+/// Zones at which an arrow from an op ends, ascending, each with the arrow's number.
+fn kernel_flows(placed: &PlacedLane<'_, '_>) -> Vec<(usize, u64)> {
+    let lane = placed.lane;
+    let runs = lane.run_kernels.iter().zip(&lane.run_ops).enumerate();
+    let mut flows: Vec<_> = runs
+        .filter_map(|(run, (kernel, op))| {
+            let (kernel, _) = ((*kernel)?, (*op)?);
+            Some((kernel as usize, flow_id(placed.device_index, placed.lane_index, run)))
+        })
+        .collect();
+    flows.sort_unstable();
+    flows
+}
+
+fn first_packet(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> TracePacket {
+    let track_uuid = Some(lane_track(placed.index));
+    TracePacket {
+        interned_data: Some(interned(placed, trace)),
+        trace_packet_defaults: Some(TracePacketDefaults {
+            track_event_defaults: Some(TrackEventDefaults { track_uuid }),
+        }),
+        ..TracePacket::default()
+    }
+}
+
+fn interned(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> InternedData {
+    let lane = placed.lane;
+    let mut is_used = vec![false; trace.names.len()];
+    let points = lane.points.iter().map(|point| point.name);
+    for name in lane.zones.names().iter().copied().chain(points) {
+        if let Some(is_used) = is_used.get_mut(name.index()) {
+            *is_used = true;
+        }
+    }
+    let mut data = InternedData {
+        event_categories: numbered(&CATEGORIES),
+        debug_annotation_names: numbered(&ARGUMENTS),
+        ..InternedData::default()
+    };
+    let used = (1..).zip(trace.names.as_slice()).zip(is_used).filter(|(_, is_used)| *is_used);
+    for ((iid, name), _) in used {
+        data.event_names
+            .push(InternedString { iid: Some(iid), name: Some(name.label.clone().into_owned()) });
+        data.source_locations.push(SourceLocation {
+            iid: Some(iid),
+            file_name: Some(name.file.to_owned()),
+            function_name: Some(name.label.clone().into_owned()),
+            line_number: Some(name.line),
+        });
+    }
+    data
+}
+
+fn numbered(texts: &[&str]) -> Vec<InternedString> {
+    let entry =
+        |(iid, text): (u64, &&str)| InternedString { iid: Some(iid), name: Some((*text).into()) };
+    (1..).zip(texts).map(entry).collect()
+}
+
+const fn iid(name: NameId) -> Option<u64> {
+    Some(name.0 as u64 + 1)
+}
+
+fn run_host_id(placed: &PlacedLane<'_, '_>, run: Option<u32>) -> Option<u64> {
+    Some(placed.lane.runs.get(run? as usize)?.program.0.into())
+}
+
+fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_>) {
+    event.name_iid = iid(zone.name);
+    event.source_location_iid = iid(zone.name);
+    event.category_iid = Some(ZONE);
+    let number = |name_iid, value| ZoneAnnotation {
+        name_iid: Some(name_iid),
+        bool_value: None,
+        uint_value: Some(value),
+    };
+    let flag = |name_iid| ZoneAnnotation {
+        name_iid: Some(name_iid),
+        bool_value: Some(true),
+        uint_value: None,
+    };
+    let arguments = &mut event.debug_annotations;
+    arguments.push(number(START_CYCLE, zone.start_cycle));
+    arguments.push(number(DURATION_CYCLES, zone.duration_cycles));
+    arguments.extend(run_host_id(placed, zone.run).map(|id| number(RUN_HOST_ID, id)));
+    if zone.has_synthetic_end {
+        arguments.push(flag(SYNTHETIC_END));
+    }
+    if zone.is_clipped {
+        arguments.push(flag(CLIPPED));
+    }
+}
+
+fn fill_point(event: &mut TrackEvent, point: &TracePoint<'_>, placed: &PlacedLane<'_, '_>) {
+    event.name_iid = iid(point.name);
+    event.source_location_iid = iid(point.name);
+    let (category, keys) = match point.category() {
+        PointCategory::Sum => (SUM, [DURATION_CYCLES, VALUE]),
+        PointCategory::Event => (EVENT, [VALUE, SECOND_VALUE]),
+        PointCategory::Data => (DATA, [VALUE, SECOND_VALUE]),
+    };
+    event.category_iids.push(category);
+    let arguments = &mut event.debug_annotations;
+    arguments.push(number(CYCLE, point.cycle));
+    arguments.extend(keys.iter().zip(point.values).map(|(&key, &value)| number(key, value)));
+    arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
+    arguments.extend(point.text.map(|text| named_text("text", text)));
+}
+
+fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {
+    event.name = Some(words::loss_label(loss));
+    event.categories.push("loss".to_owned());
+    let arguments = &mut event.debug_annotations;
+    arguments.push(named_text("cause", loss.cause.label()));
+    for (kind, count) in words::counts(&loss.totals) {
+        arguments.push(named_number(kind, count));
+    }
+    for (name, number) in words::launches(&loss.totals) {
+        arguments.push(named_number(name, number));
+    }
+    arguments.push(named_number("is_lower_bound", loss.totals.is_lower_bound.into()));
+    arguments.extend(loss.program.map(|program| number(RUN_HOST_ID, program.0.into())));
+}

@@ -1,0 +1,157 @@
+//! JSON for speedscope: one evented profile per lane and per thread of the host, in nanoseconds.
+//!
+//! Events, values and sums, and what of the host is no zone, have no place in this format;
+//! the name of the whole says how many are left out, and the name of a lane what it lost.
+//!
+//! # Compatibility
+//! `file-format-schema.json` of the npm package `speedscope`.
+
+use super::{
+    NameId, Trace, TraceHostThread, TraceName, TraceZones, ZoneEdge, host_names::HostNames,
+    lane_writer::PlacedLane, lane_writer::write_lanes, words,
+};
+use host_events::HostSource;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes the profiles of every lane, then of every thread of the host.
+pub(super) fn write(
+    trace: &Trace<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    let host_names = HostNames::new(trace);
+    let of_chips = trace.names.as_slice().iter().map(Frame::of);
+    let of_host = host_names.sources.iter().map(|source| Frame::of_host(source));
+    let head = Head {
+        schema: "https://www.speedscope.app/file-format-schema.json",
+        exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
+        name: title(trace),
+        shared: Shared { frames: of_chips.chain(of_host).collect() },
+    };
+    let head = serde_json::to_string(&head)?;
+    out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    out.write_all(b",\"profiles\":[\n")?;
+    let end_ns = trace.end_ns();
+    write_lanes(trace, out, on_lanes, |lane| of_lane(&lane, end_ns))?;
+    for (position, thread) in (trace.lane_count()..).zip(&trace.host.threads) {
+        out.write_all(&of_thread(thread, position, &host_names, end_ns))?;
+    }
+    out.write_all(b"]}\n")
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    exporter: &'static str,
+    name: String,
+    shared: Shared<'a>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    frames: Vec<Frame<'a>>,
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+impl<'a> Frame<'a> {
+    fn of(name: &'a TraceName<'_>) -> Self {
+        let line = (name.line > 0).then_some(name.line);
+        Self { name: &name.label, file: name.file, line }
+    }
+
+    fn of_host(source: &'a HostSource) -> Self {
+        let line = (source.line > 0).then_some(source.line);
+        Self { name: &source.name, file: &source.file, line }
+    }
+}
+
+fn title(trace: &Trace<'_>) -> String {
+    let doubts = trace.doubts();
+    let mut parts = vec![format!("{} lanes", trace.lane_count())];
+    let point_count = trace.point_count();
+    if point_count > 0 {
+        parts.push(format!("{point_count} events, values and sums not shown"));
+    }
+    if !trace.host.is_empty() {
+        parts.push(format!("{} threads of the host", trace.host.threads.len()));
+    }
+    let host_point_count = trace.host.point_count();
+    if host_point_count > 0 {
+        parts.push(format!("{host_point_count} messages and points of plots of it not shown"));
+    }
+    parts.extend(doubts.iter().map(|(key, count)| format!("{} {count}", key.replace('_', " "))));
+    parts.join(", ")
+}
+
+fn of_lane(placed: &PlacedLane<'_, '_>, end_ns: u64) -> Vec<u8> {
+    let zones = &placed.lane.zones;
+    let names = zones.names();
+    profile(&name(placed), placed.index, zones, |index| names[index], end_ns)
+}
+
+fn of_thread(
+    thread: &TraceHostThread<'_>,
+    position: usize,
+    names: &HostNames<'_>,
+    end_ns: u64,
+) -> Vec<u8> {
+    let frame =
+        |index| thread.zone_event(index).map_or(NameId(0), |(_, source)| names.number(source));
+    let name = format!("host {}", words::thread_label(thread));
+    profile(&name, position, &thread.zones, frame, end_ns)
+}
+
+/// A profile, behind `position` others; `frame` gives the frame of each zone.
+fn profile(
+    name: &str,
+    position: usize,
+    zones: &TraceZones,
+    frame: impl Fn(usize) -> NameId,
+    end_ns: u64,
+) -> Vec<u8> {
+    let mut text = Vec::with_capacity(zones.len() * 70 + 200);
+    if position > 0 {
+        text.extend_from_slice(b",\n");
+    }
+    text.extend_from_slice(b"{\"type\":\"evented\",\"name\":");
+    text.extend_from_slice(serde_json::Value::from(name).to_string().as_bytes());
+    text.extend_from_slice(b",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
+    let mut number = itoa::Buffer::new();
+    text.extend_from_slice(number.format(end_ns).as_bytes());
+    text.extend_from_slice(b",\"events\":[");
+    for (position, edge) in zones.edges().enumerate() {
+        let (kind, index, at) = match edge {
+            ZoneEdge::Begin(index) => ("O", index, zones.start_ns()[index]),
+            ZoneEdge::End(index) => ("C", index, zones.end_ns()[index]),
+        };
+        text.extend_from_slice(if position > 0 { &b",{"[..] } else { &b"{"[..] });
+        text.extend_from_slice(b"\"type\":\"");
+        text.extend_from_slice(kind.as_bytes());
+        text.extend_from_slice(b"\",\"frame\":");
+        text.extend_from_slice(number.format(frame(index).0).as_bytes());
+        text.extend_from_slice(b",\"at\":");
+        text.extend_from_slice(number.format(at).as_bytes());
+        text.push(b'}');
+    }
+    text.extend_from_slice(b"]}");
+    text
+}
+
+fn name(placed: &PlacedLane<'_, '_>) -> String {
+    let lane = placed.lane;
+    let mut name = format!("device {} {}", placed.device.chip.chip_id, words::lane_label(lane));
+    for loss in &lane.losses {
+        name.push_str(&format!(", {}", words::loss_label(loss)));
+    }
+    name
+}

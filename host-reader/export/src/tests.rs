@@ -1,0 +1,302 @@
+//! Content of each format, for logs that are known to the cycle and for arbitrary logs.
+
+use super::{ExportFormat, Recording, Trace, TraceFilter};
+use captures::read_capture;
+use device_log::read_device_log;
+use host_events::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use proptest::prelude::*;
+use reader::{
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
+    ledger::{LossCause, LossKey, LossTotals},
+    mesh::Noc0Coord,
+    readout::{ChipSummary, DeviceReadout, Readout},
+};
+use serde_json::Value;
+use wire::{PacketKind, Risc, RunHostId};
+
+/// A kernel that loads twice, with a name that needs care, a value, and a zone without end.
+pub(super) const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,trace id counter,zone name,type,source line,source file,meta data
+0,1,2,BRISC,8,1001,0,1024,,,BRISC-KERNEL,ZONE_START,10,/k/a.cc,
+0,1,2,BRISC,9,1010,0,1024,,,Load;x,ZONE_START,12,/k/a.cc,
+0,1,2,BRISC,9,1040,0,1024,,,Load;x,ZONE_END,12,/k/a.cc,
+0,1,2,BRISC,12,1045,77,1024,,,,TS_DATA,0,,
+0,1,2,BRISC,9,1050,0,1024,,,Load;x,ZONE_START,12,/k/a.cc,
+0,1,2,BRISC,8,1101,0,1024,,,BRISC-KERNEL,ZONE_END,10,/k/a.cc,
+";
+
+pub(super) fn exported(readout: &Readout, format: ExportFormat) -> String {
+    exported_with_host(readout, &[], format)
+}
+
+pub(super) fn exported_with_host(
+    readout: &Readout,
+    recordings: &[HostRecording],
+    format: ExportFormat,
+) -> String {
+    let host = recordings.to_vec();
+    let recording = Recording { host, ..Recording::of_readout(readout.clone()) };
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let (mut out, mut lanes) = (Vec::new(), 0);
+    format.write(&trace, &mut out, &mut |done| lanes = done).unwrap();
+    assert_eq!(lanes, trace.lane_count());
+    String::from_utf8(out).unwrap()
+}
+
+pub(super) fn readout() -> Readout {
+    let mut readout = read_device_log(LOG.as_bytes(), "test").unwrap();
+    let key = LossKey {
+        lane: readout.devices[0].lanes[0].id,
+        cause: LossCause::L1Full,
+        program: Some(RunHostId(1024)),
+    };
+    readout.losses.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+    readout
+}
+
+/// A thread that runs for a microsecond and enqueues for 300 ns of it, with a message, a frame
+/// and a plot, on a clock of its own that stands at 1000 at the start.
+pub(super) fn host_recording() -> HostRecording {
+    use HostEventKind::{FrameMark, Message, Plot, Zone};
+    let event = |source, time_ns, kind, text: Option<&str>| HostEvent {
+        source,
+        time_ns,
+        kind,
+        text: text.map(Into::into),
+    };
+    let events = vec![
+        event(3, 1_000, Plot { value: 1.5 }, None),
+        event(2, 1_300, Message, Some("hello")),
+        event(1, 1_200, Zone { end_ns: 1_500, depth: 1 }, Some("id:1024")),
+        event(3, 1_500, Plot { value: -2.5 }, None),
+        event(0, 1_000, Zone { end_ns: 2_000, depth: 0 }, None),
+        event(4, 2_000, FrameMark, None),
+    ];
+    HostRecording {
+        process_id: 7,
+        sources: vec![
+            HostSource::new("Run;all", "demo", "/h/main.rs", 3),
+            HostSource::new("Enqueue", "demo", "/h/queue.rs", 4),
+            HostSource::new("", "demo", "/h/queue.rs", 5),
+            HostSource::of_name("queued"),
+            HostSource::new("token", "demo", "/h/main.rs", 6),
+        ],
+        threads: vec![HostThread {
+            number: 1,
+            name: "main".to_owned(),
+            events,
+            ..HostThread::default()
+        }],
+        ..HostRecording::default()
+    }
+}
+
+#[test]
+fn folded_stacks_of_the_host_hold_nanoseconds_and_follow_those_of_lanes() {
+    let alone = exported(&readout(), ExportFormat::Folded);
+    let folded = exported_with_host(&readout(), &[host_recording()], ExportFormat::Folded);
+    let of_host = folded.strip_prefix(&alone).unwrap();
+    let expected = "\
+host (ns);main 7.1;Run_all 700
+host (ns);main 7.1;Run_all;Enqueue 300
+";
+    assert_eq!(of_host, expected);
+}
+
+#[test]
+fn speedscope_gets_a_profile_of_every_thread_of_the_host_behind_those_of_lanes() {
+    let text = exported_with_host(&readout(), &[host_recording()], ExportFormat::Speedscope);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let alone: Value =
+        serde_json::from_str(&exported(&readout(), ExportFormat::Speedscope)).unwrap();
+    let [lane, thread] = &json["profiles"].as_array().unwrap()[..] else { panic!("{text}") };
+    // The trace ends with the thread, 1000 ns after the origin.
+    assert_eq!(
+        (&lane["events"], &lane["endValue"]),
+        (&alone["profiles"][0]["events"], &1000.into())
+    );
+    let frame = |event: &Value| {
+        let frame = usize::try_from(event["frame"].as_u64().unwrap()).unwrap();
+        let name = json["shared"]["frames"][frame]["name"].as_str().unwrap().to_owned();
+        (event["type"].as_str().unwrap().to_owned(), name, event["at"].as_u64().unwrap())
+    };
+    let shown: Vec<_> = thread["events"].as_array().unwrap().iter().map(frame).collect();
+    let event = |kind: &str, name: &str, at| (kind.to_owned(), name.to_owned(), at);
+    let expected = [
+        event("O", "Run;all", 0),
+        event("O", "Enqueue", 200),
+        event("C", "Enqueue", 500),
+        event("C", "Run;all", 1000),
+    ];
+    assert_eq!((shown.as_slice(), &thread["name"]), (&expected[..], &"host main 7.1".into()));
+    let frames = json["shared"]["frames"].as_array().unwrap();
+    let enqueue = serde_json::json!({ "name": "Enqueue", "file": "/h/queue.rs", "line": 4 });
+    assert!(frames.contains(&enqueue), "{frames:?}");
+    let name = json["name"].as_str().unwrap();
+    assert!(name.contains("1 threads of the host, 4 messages and points of plots"), "{name}");
+}
+
+#[test]
+fn folded_stacks_hold_the_cycles_of_the_innermost_zone() {
+    let expected = "\
+device 0 wormhole_b0;1-2;BRISC;BRISC-KERNEL 19
+device 0 wormhole_b0;1-2;BRISC;BRISC-KERNEL;Load_x 81
+device 0 wormhole_b0;1-2;BRISC;[lost 25 zones: L1 full] 0
+";
+    assert_eq!(exported(&readout(), ExportFormat::Folded), expected);
+}
+
+#[test]
+fn speedscope_gets_balanced_events_in_nanoseconds() {
+    let json: Value =
+        serde_json::from_str(&exported(&readout(), ExportFormat::Speedscope)).unwrap();
+    assert_eq!(json["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    let frames = serde_json::json!([
+        { "name": "BRISC-KERNEL", "file": "/k/a.cc", "line": 10 },
+        { "name": "Load;x", "file": "/k/a.cc", "line": 12 },
+        { "name": "id 12" },
+    ]);
+    assert_eq!(json["shared"]["frames"], frames);
+    let event = |kind: &str, frame: u32, at: u32| serde_json::json!({ "type": kind, "frame": frame, "at": at });
+    let profile = serde_json::json!({
+        "type": "evented",
+        "name": "device 0 1-2 BRISC, lost 25 zones: L1 full",
+        "unit": "nanoseconds",
+        "startValue": 0,
+        "endValue": 200,
+        "events": [
+            event("O", 0, 0), event("O", 1, 18), event("C", 1, 78),
+            event("O", 1, 98), event("C", 1, 200), event("C", 0, 200),
+        ],
+    });
+    assert_eq!(json["profiles"], serde_json::json!([profile]));
+    let name = json["name"].as_str().unwrap();
+    for part in ["1 events, values and sums not shown", "lost zones 25", "start without end 1"] {
+        assert!(name.contains(part), "{name}");
+    }
+}
+
+fn events(json: &Value, phase: &str, category: &str) -> Vec<Value> {
+    let events = json["traceEvents"].as_array().unwrap().iter();
+    events.filter(|event| event["ph"] == phase && event["cat"] == category).cloned().collect()
+}
+
+#[test]
+fn chrome_gets_microseconds_cycles_places_and_losses() {
+    let json: Value = serde_json::from_str(&exported(&readout(), ExportFormat::Chrome)).unwrap();
+    let zone = serde_json::json!({
+        "ph": "X", "pid": 0, "tid": 1000, "ts": 0.098, "dur": 0.102, "name": "Load;x",
+        "cat": "zone", "loc": "/k/a.cc:12",
+        "args": {
+            "start_cycle": 1050, "duration_cycles": 51, "run_host_id": 1024, "synthetic_end": true,
+        },
+    });
+    assert_eq!(events(&json, "X", "zone")[2], zone);
+    let op = &events(&json, "X", "op")[0];
+    assert_eq!((&op["name"], &op["dur"]), (&"program 1".into(), &0.2.into()));
+    let value = &events(&json, "i", "data")[0];
+    assert_eq!((&value["name"], &value["ts"]), (&"id 12".into(), &0.088.into()));
+    assert_eq!(value["args"], serde_json::json!({ "cycle": 1045, "value": 77 }));
+    let loss = &events(&json, "i", "loss")[0];
+    assert_eq!((&loss["name"], &loss["ts"]), (&"lost 25 zones: L1 full".into(), &0.2.into()));
+    let doubts = serde_json::json!({ "lost_zones": 25, "anomaly_start_without_end": 1 });
+    assert_eq!(json["otherData"]["doubts"], doubts);
+    let (begin, end) = (events(&json, "s", "launch"), events(&json, "f", "launch"));
+    assert_eq!((begin.len(), &begin[0]["id"]), (1, &end[0]["id"]));
+}
+
+#[test]
+fn real_captures_keep_their_counts_in_every_format() {
+    let readout = read_capture("wormhole-counters-elw");
+    let json: Value = serde_json::from_str(&exported(&readout, ExportFormat::Chrome)).unwrap();
+    // 79 lines: 59 counters, and a start and an end of each of 10 zones.
+    assert_eq!(events(&json, "X", "zone").len(), 10);
+    assert_eq!(events(&json, "i", "data").len(), 59);
+    let text = events(&json, "i", "data")[0]["args"]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("CFG_INSTRN_AVAILABLE_0"), "{text}");
+    let json: Value = serde_json::from_str(&exported(&readout, ExportFormat::Speedscope)).unwrap();
+    let profiles = json["profiles"].as_array().unwrap();
+    let counts = profiles.iter().map(|profile| profile["events"].as_array().unwrap().len());
+    assert_eq!(counts.sum::<usize>(), 20);
+}
+
+/// A lane with records of any kind at any time, in runs of any length.
+pub(super) fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
+    let kind = prop_oneof![
+        4 => Just(PacketKind::ZoneStart),
+        4 => Just(PacketKind::ZoneEnd),
+        1 => Just(PacketKind::TimestampedData),
+        1 => Just(PacketKind::TimestampedEvent),
+        1 => Just(PacketKind::ZoneTotal),
+    ];
+    let record = (kind, 0_u32..4, 0_u64..200, any::<bool>());
+    proptest::collection::vec(record, 0..60).prop_map(move |records| {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc });
+        for (number, (kind, zone, time, begins_run)) in (1..).zip(records) {
+            if begins_run && lane.runs.len() < 5 {
+                lane.begin_run(RunHostId::encode(number, 0));
+            }
+            let head = RecordHead::new(kind, ZoneIndex(zone));
+            lane.push(head, time, &[7, 8][..head.data_count()]);
+        }
+        lane
+    })
+}
+
+pub(super) fn readout_of(lanes: Vec<Lane>) -> Readout {
+    let chip = ChipSummary {
+        chip_id: 0,
+        arch: "any \"chip\"".into(),
+        aiclk_mhz: 1350,
+        max_compute_cores: None,
+    };
+    let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+    Readout { devices: vec![device], ..Readout::default() }
+}
+
+proptest! {
+    #[test]
+    fn self_times_of_any_lanes_add_up_to_their_outermost_zones(
+        lanes in (any_lane(Risc::Brisc), any_lane(Risc::Ncrisc)),
+    ) {
+        let readout = readout_of(vec![lanes.0, lanes.1]);
+        let recording = Recording::of_readout(readout.clone());
+        let trace = Trace::new(&recording, &TraceFilter::default());
+        let outermost: u64 = trace
+            .lanes()
+            .flat_map(|lane| lane.zones.iter())
+            .filter(|zone| zone.depth == 0)
+            .map(|zone| zone.end_cycle - zone.start_cycle)
+            .sum();
+        let folded = exported(&readout, ExportFormat::Folded);
+        let cycles = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1);
+        let folded: u64 = cycles.map(|cycles| cycles.parse::<u64>().unwrap()).sum();
+        prop_assert_eq!(folded, outermost);
+    }
+
+    #[test]
+    fn any_lanes_become_events_that_open_and_close_in_order(lane in any_lane(Risc::Brisc)) {
+        let start_count = lane.heads.iter().filter(|head| head.kind() == PacketKind::ZoneStart).count();
+        let readout = readout_of(vec![lane]);
+        let json = exported(&readout, ExportFormat::Speedscope);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let profile = &json["profiles"][0];
+        let (mut open, mut latest, mut count) = (Vec::new(), 0, 0);
+        for event in profile["events"].as_array().unwrap() {
+            let at = event["at"].as_u64().unwrap();
+            prop_assert!(at >= latest && at <= profile["endValue"].as_u64().unwrap());
+            latest = at;
+            if event["type"] == "O" {
+                open.push(event["frame"].clone());
+                count += 1;
+            } else {
+                prop_assert_eq!(open.pop(), Some(event["frame"].clone()));
+            }
+        }
+        prop_assert!(open.is_empty());
+        prop_assert_eq!(count, start_count);
+        let chrome: Value = serde_json::from_str(&exported(&readout, ExportFormat::Chrome)).unwrap();
+        prop_assert_eq!(events(&chrome, "X", "zone").len(), start_count);
+    }
+}

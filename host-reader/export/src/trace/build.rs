@@ -1,0 +1,274 @@
+//! Building a trace: the order of the steps, and what they hand on to each other.
+
+use super::{
+    HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp, TraceRun, lane,
+    lane::{LaneContext, Wanted},
+    loss::{self, UnplacedLoss},
+    op,
+};
+use analysis::{Launch, launches_of};
+use host_events::OpMetadata;
+use rayon::prelude::*;
+use reader::{
+    anomaly::AnomalyLog,
+    lane::{Lane, LaneId},
+    readout::{DeviceReadout, Readout},
+};
+use recording::{DeviceClock, Recording, TraceFilter, clocks_of};
+use std::collections::BTreeMap;
+
+impl<'a> Trace<'a> {
+    /// Builds the model, many lanes at a time, and takes out what the filter does not want.
+    ///
+    /// If chips have the clock of the host, the trace begins with whatever came first.
+    #[must_use]
+    pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
+        let readout = &recording.readout;
+        let names = TraceNames::of_readout(readout);
+        let mut trace = Self {
+            title: String::new(),
+            mesh_clock: recording.clock.as_ref(),
+            devices: Vec::new(),
+            names,
+            host: TraceHost::default(),
+            origin_host_ns: None,
+            anomalies: readout.anomalies.clone(),
+            hidden: HiddenCounts::default(),
+            unplaced_losses: Vec::new(),
+        };
+        let (clocks, origin_host_ns) = clocks_of(recording);
+        trace.origin_host_ns = origin_host_ns;
+        trace.host = TraceHost::new(recording, trace.origin_host_ns);
+        let mut launches = launches_of(readout);
+        for (device, clock) in readout.devices.iter().zip(clocks) {
+            let chip_id = device.chip.chip_id;
+            let (of_chip, rest) =
+                launches.into_iter().partition(|launch: &Launch| launch.op.chip_id == chip_id);
+            launches = rest;
+            let device = trace.device(recording, device, clock, of_chip);
+            trace.devices.push(device);
+        }
+        trace.enter_losses(readout);
+        if !filter.is_empty() {
+            let signposts = trace.host.signposts();
+            trace.apply(&filter.resolved(&signposts));
+        }
+        trace
+    }
+
+    fn device(
+        &mut self,
+        recording: &'a Recording,
+        device: &'a DeviceReadout,
+        clock: DeviceClock<'a>,
+        launches: Vec<Launch>,
+    ) -> TraceDevice<'a> {
+        let build = |lane: &'a Lane| {
+            let context =
+                LaneContext { zones: &recording.readout.zones, names: &self.names, clock: &clock };
+            lane::build(lane, &context)
+        };
+        let built: Vec<_> = device.lanes.par_iter().map(build).collect();
+        let (mut lanes, anomalies): (Vec<_>, Vec<AnomalyLog>) = built.into_iter().unzip();
+        anomalies.into_iter().for_each(|log| self.anomalies.merge(log));
+        for id in lanes_without_records(&recording.readout, device) {
+            let position = lanes.partition_point(|lane: &TraceLane<'_>| lane.id < id);
+            lanes.insert(position, lane::empty(id));
+        }
+        let ops = ops_of(launches, &recording.ops, &clock, &mut lanes);
+        TraceDevice {
+            chip: &device.chip,
+            clock,
+            lanes,
+            ops,
+            pending_run_count: device.pending_runs,
+            discarded_launch_count: device.discarded_launches,
+        }
+    }
+
+    fn enter_losses(&mut self, readout: &Readout) {
+        let mut of_lanes: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
+        for (key, &totals) in readout.losses.entries() {
+            if self.devices.iter().any(|device| device.chip.chip_id == key.lane.chip_id) {
+                let loss = UnplacedLoss { program: key.program, cause: key.cause, totals };
+                of_lanes.entry(key.lane).or_default().push(loss);
+            } else {
+                self.unplaced_losses.push((*key, totals));
+            }
+        }
+        for (device, records) in self.devices.iter_mut().zip(&readout.devices) {
+            let ends = loss::program_ends(&device.ops);
+            for lane in &mut device.lanes {
+                let Some(losses) = of_lanes.get(&lane.id) else { continue };
+                let found = records.lanes.binary_search_by_key(&lane.id, |lane| lane.id);
+                let records = found.ok().and_then(|index| records.lanes.get(index));
+                lane.losses = loss::place_losses(losses, records, &ends, &device.clock);
+            }
+        }
+    }
+
+    fn apply(&mut self, filter: &TraceFilter) {
+        let names = self.names.as_slice().iter();
+        let wanted_names: Vec<bool> = names.map(|name| filter.selects_zone(&name.label)).collect();
+        for device in &mut self.devices {
+            let hidden = device.retain(filter, &wanted_names, &self.names);
+            self.hidden.add(hidden);
+        }
+        let of_host = self.host.retain(filter);
+        self.hidden.add(of_host);
+        let hidden = &mut self.hidden;
+        self.unplaced_losses.retain(|(key, totals)| {
+            let is_wanted = filter.selects_lane(key.lane);
+            hidden.lost_records += if is_wanted { 0 } else { totals.record_count() };
+            is_wanted
+        });
+    }
+}
+
+impl TraceDevice<'_> {
+    /// Takes out what a filter does not want, and counts it.
+    fn retain(
+        &mut self,
+        filter: &TraceFilter,
+        wanted_names: &[bool],
+        names: &TraceNames<'_>,
+    ) -> HiddenCounts {
+        let mut hidden = HiddenCounts::default();
+        let is_op_wanted = |op: &TraceOp<'_>| filter.selects_op(op.base_id(), op.name());
+        let wanted_ops: Vec<bool> = self.ops.iter().map(is_op_wanted).collect();
+        let programs: BTreeMap<u32, bool> =
+            self.ops.iter().map(|op| op.figures.run_host_id).zip(wanted_ops.clone()).collect();
+        for lane in &mut self.lanes {
+            if !filter.selects_lane(lane.id) {
+                hidden.add(hidden_lane(lane));
+                continue;
+            }
+            let of_run = |op: &Option<u32>| op.is_none_or(|op| wanted_ops[op as usize]);
+            let runs: Vec<bool> = lane.run_ops.iter().map(of_run).collect();
+            let wanted = Wanted {
+                names: wanted_names,
+                runs: &runs,
+                outside_of_runs: filter.selects_op(0, None),
+                is_in_window: &|start, end| filter.selects_time(start, end),
+            };
+            let (zones, points) = lane::retain(lane, &wanted, names);
+            hidden.zones += zones;
+            hidden.points += points;
+            hidden.lost_records += retain_losses(lane, filter, &programs);
+        }
+        self.retain_lanes(filter);
+        hidden.ops = self.retain_ops(filter, &wanted_ops);
+        hidden
+    }
+
+    fn retain_lanes(&mut self, filter: &TraceFilter) {
+        let is_wanted: Vec<bool> =
+            self.lanes.iter().map(|lane| filter.selects_lane(lane.id)).collect();
+        let positions = running_positions(&is_wanted);
+        self.lanes.retain(|lane| filter.selects_lane(lane.id));
+        for op in &mut self.ops {
+            op.runs.retain(|run| is_wanted[run.lane]);
+            op.runs.iter_mut().for_each(|run| run.lane = positions[run.lane]);
+        }
+    }
+
+    fn retain_ops(&mut self, filter: &TraceFilter, wanted: &[bool]) -> u64 {
+        let count = self.ops.len();
+        let is_shown = |op: &TraceOp<'_>, is_wanted: bool| {
+            is_wanted && filter.selects_time(op.start_ns, op.end_ns) && !op.runs.is_empty()
+        };
+        let shown: Vec<bool> =
+            self.ops.iter().zip(wanted).map(|(op, &wanted)| is_shown(op, wanted)).collect();
+        let positions = running_positions(&shown);
+        let mut next = shown.iter();
+        self.ops.retain(|_| next.next() == Some(&true));
+        for lane in &mut self.lanes {
+            for op in &mut lane.run_ops {
+                *op = op.filter(|&op| shown[op as usize]);
+                *op = op.and_then(|op| u32::try_from(positions[op as usize]).ok());
+            }
+        }
+        (count - self.ops.len()) as u64
+    }
+}
+
+/// Where each entry comes to stand once those that are not kept are gone.
+fn running_positions(is_kept: &[bool]) -> Vec<usize> {
+    let mut kept = 0;
+    let position = |is_kept: &bool| {
+        kept += usize::from(*is_kept);
+        kept.saturating_sub(1)
+    };
+    is_kept.iter().map(position).collect()
+}
+
+fn hidden_lane(lane: &TraceLane<'_>) -> HiddenCounts {
+    HiddenCounts {
+        lanes: 1,
+        zones: lane.zones.len() as u64,
+        points: lane.points.len() as u64,
+        ops: 0,
+        lost_records: lane.losses.iter().map(|loss| loss.totals.record_count()).sum(),
+    }
+}
+
+/// Losses are of whole programs: neither their zone nor their time is known exactly, so
+/// that filters by those leave them in.
+fn retain_losses(
+    lane: &mut TraceLane<'_>,
+    filter: &TraceFilter,
+    programs: &BTreeMap<u32, bool>,
+) -> u64 {
+    let mut hidden = 0;
+    lane.losses.retain(|loss| {
+        let program = loss.program.unwrap_or_default();
+        let known = programs.get(&program.0).copied();
+        let is_wanted = known.unwrap_or_else(|| filter.selects_op(program.base(), None));
+        hidden += if is_wanted { 0 } else { loss.totals.record_count() };
+        is_wanted
+    });
+    hidden
+}
+
+/// Lanes of a chip that are known by their losses only.
+fn lanes_without_records(readout: &Readout, device: &DeviceReadout) -> Vec<LaneId> {
+    let keys = readout.losses.entries().map(|(key, _)| key.lane);
+    let mut ids: Vec<_> = keys.filter(|id| id.chip_id == device.chip.chip_id).collect();
+    ids.dedup();
+    ids.retain(|id| device.lanes.binary_search_by_key(id, |lane| lane.id).is_err());
+    ids
+}
+
+/// The ops of a chip; their runs learn to which they belong.
+fn ops_of<'a>(
+    launches: Vec<Launch>,
+    ops: &'a [OpMetadata],
+    clock: &DeviceClock<'_>,
+    lanes: &mut [TraceLane<'a>],
+) -> Vec<TraceOp<'a>> {
+    let metadata: BTreeMap<(u32, u32), &'a OpMetadata> =
+        ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect();
+    let op = |mut launch: Launch| {
+        let runs = std::mem::take(&mut launch.runs);
+        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
+        let mut op = TraceOp::new(launch, known, clock);
+        op.runs = runs
+            .iter()
+            .filter_map(|run| {
+                let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
+                Some(TraceRun { lane, run: run.run })
+            })
+            .collect();
+        op
+    };
+    let mut ops: Vec<_> = launches.into_iter().map(op).collect();
+    op::assign_rows(&mut ops);
+    for (number, op) in (0_u32..).zip(&ops) {
+        for run in &op.runs {
+            if let Some(entry) = lanes[run.lane].run_ops.get_mut(run.run) {
+                *entry = Some(number);
+            }
+        }
+    }
+    ops
+}

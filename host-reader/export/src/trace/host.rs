@@ -1,0 +1,253 @@
+//! Zones, marks and plots of the host, thread by thread, on the trace's time axis.
+
+use super::{HiddenCounts, NameId, TraceZones, lane, nesting};
+use host_events::{HostEvent, HostEventKind, HostRecording, HostSource};
+use reader::timeline::NO_RUN;
+use recording::{Recording, TraceFilter};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that the threads of the host recorded.
+#[derive(Clone, Debug, Default)]
+pub struct TraceHost<'a> {
+    /// Threads, in the order of their processes and numbers.
+    pub threads: Vec<TraceHostThread<'a>>,
+    /// Plots, in the order of their names.
+    pub plots: Vec<TraceHostPlot<'a>>,
+    /// True if times are comparable with those of chips. Without clock samples they are not, and
+    /// the first event is at 0.
+    pub is_on_clock_of_chips: bool,
+    /// The trace's origin on the clock of the host, in nanoseconds.
+    pub origin_ns: u64,
+    /// Events, ops and texts that recorders had no room for.
+    pub dropped_count: u64,
+    /// Zones that had not ended when their records were taken for the last time.
+    pub open_zone_count: u64,
+}
+
+/// One thread of the host.
+#[derive(Clone, Debug, Default)]
+pub struct TraceHostThread<'a> {
+    /// Number of its process.
+    pub process_id: u32,
+    /// Number of the thread within the process.
+    pub number: u64,
+    /// Its name; empty if it has none.
+    pub name: &'a str,
+    /// Its zones; their cycles are nanoseconds of the host's clock, their names are numbers
+    /// for [`TraceHostThread::zone_event`] alone.
+    pub zones: TraceZones,
+    /// Its messages, signposts and frame marks, ordered by time.
+    pub marks: Vec<TraceHostMark<'a>>,
+    events: Vec<PlacedEvent<'a>>,
+}
+
+/// A message, signpost or frame mark.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceHostMark<'a> {
+    /// The event.
+    pub event: &'a HostEvent,
+    /// Its name and source location.
+    pub source: &'a HostSource,
+    /// When, in nanoseconds since the trace's origin.
+    pub time_ns: u64,
+}
+
+/// The points of a plot, ordered by time.
+#[derive(Clone, Debug)]
+pub struct TraceHostPlot<'a> {
+    /// Name of the plot.
+    pub name: &'a str,
+    /// Nanoseconds since the trace's origin, and values.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// An event with its name and place.
+type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
+
+/// Stands in where a recording does not say which name an event has.
+static UNKNOWN: HostSource = HostSource::new("", "", "", 0);
+
+impl<'a> TraceHost<'a> {
+    /// Sorts the events by thread and plot; `origin_ns` is the trace's origin on the clock
+    /// of the host, if chips have it.
+    pub(super) fn new(recorded: &'a Recording, origin_ns: Option<i64>) -> Self {
+        let recordings = &recorded.host;
+        let origin = origin_ns.and_then(|origin| u64::try_from(origin).ok());
+        let start = origin.or_else(|| recorded.first_host_event_ns()).unwrap_or(0);
+        let mut host = Self {
+            is_on_clock_of_chips: origin.is_some(),
+            origin_ns: start,
+            dropped_count: recordings.iter().map(HostRecording::dropped_count).sum(),
+            ..Self::default()
+        };
+        let mut threads: BTreeMap<(u32, u64), TraceHostThread<'a>> = BTreeMap::new();
+        let mut plots: BTreeMap<&str, Vec<(u64, f64)>> = BTreeMap::new();
+        let mut open_zones: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        for recording in recordings {
+            for recorded in &recording.threads {
+                let id = (recording.process_id, recorded.number);
+                open_zones.insert(id, recorded.open_zone_count);
+                let thread = threads.entry(id).or_default();
+                (thread.process_id, thread.number) = id;
+                thread.name = &recorded.name;
+                for event in &recorded.events {
+                    let source = recording.source(event).unwrap_or(&UNKNOWN);
+                    let time_ns = event.time_ns.saturating_sub(start);
+                    match event.kind {
+                        HostEventKind::Zone { .. } => thread.events.push((event, source)),
+                        HostEventKind::Plot { value } => {
+                            plots.entry(&source.name).or_default().push((time_ns, value));
+                        }
+                        _ => thread.marks.push(TraceHostMark { event, source, time_ns }),
+                    }
+                }
+            }
+        }
+        host.open_zone_count = open_zones.values().sum();
+        host.threads = threads.into_values().map(|thread| thread.in_order(start)).collect();
+        host.plots = plots.into_iter().map(TraceHostPlot::in_order).collect();
+        host
+    }
+
+    /// Zones of all threads.
+    #[must_use]
+    pub fn zone_count(&self) -> usize {
+        self.threads.iter().map(|thread| thread.zones.len()).sum()
+    }
+
+    /// Returns the names and source locations of its zones and marks, without duplicates, in order.
+    #[must_use]
+    pub fn sources(&self) -> BTreeSet<&'a HostSource> {
+        let of_thread = |thread: &TraceHostThread<'a>| {
+            let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
+            let marks = thread.marks.iter().map(|mark| mark.source);
+            zones.map(|(_, source)| source).chain(marks).collect::<BTreeSet<_>>()
+        };
+        self.threads.iter().flat_map(of_thread).collect()
+    }
+
+    /// The end of its zones, marks and plots, in nanoseconds since the trace's origin.
+    #[must_use]
+    pub fn end_ns(&self) -> Option<u64> {
+        let of_threads = self.threads.iter().filter_map(|thread| thread.end_ns());
+        let of_plots = self.plots.iter().filter_map(|plot| plot.points.last());
+        of_threads.chain(of_plots.map(|&(time_ns, _)| time_ns)).max()
+    }
+
+    /// Messages, signposts, frame marks and points of plots.
+    #[must_use]
+    pub fn point_count(&self) -> usize {
+        let of_threads: usize = self.threads.iter().map(|thread| thread.marks.len()).sum();
+        of_threads + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
+    }
+
+    /// Signposts in the order in which they were set, if they can be compared with what
+    /// chips did.
+    pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
+        let marks = self.threads.iter().flat_map(|thread| &thread.marks);
+        let signposts = marks
+            .filter(|mark| self.is_on_clock_of_chips && mark.event.kind == HostEventKind::Signpost);
+        let mut signposts: Vec<_> =
+            signposts.map(|mark| (mark.time_ns, mark.source.name.as_ref())).collect();
+        signposts.sort_unstable();
+        signposts
+    }
+
+    /// Returns true if there is nothing to show.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.threads.is_empty() && self.plots.is_empty()
+    }
+
+    /// Takes out what a filter does not want, and counts it. Filters of chips, cores, RISCs
+    /// and ops say nothing of the host.
+    pub(super) fn retain(&mut self, filter: &TraceFilter) -> HiddenCounts {
+        let mut hidden = HiddenCounts::default();
+        for thread in &mut self.threads {
+            let count = thread.marks.len();
+            thread.marks.retain(|mark| {
+                filter.selects_zone(&mark.source.name)
+                    && filter.selects_time(mark.time_ns, mark.time_ns)
+            });
+            hidden.points += (count - thread.marks.len()) as u64;
+            hidden.zones += thread.retain_zones(filter);
+        }
+        for plot in &mut self.plots {
+            let count = plot.points.len();
+            let is_wanted = filter.selects_zone(plot.name);
+            plot.points.retain(|&(time_ns, _)| is_wanted && filter.selects_time(time_ns, time_ns));
+            hidden.points += (count - plot.points.len()) as u64;
+        }
+        self.plots.retain(|plot| !plot.points.is_empty());
+        hidden
+    }
+}
+
+impl<'a> TraceHostThread<'a> {
+    /// The event of the zone with this index, with its name and place.
+    #[must_use]
+    pub fn zone_event(&self, index: usize) -> Option<(&'a HostEvent, &'a HostSource)> {
+        let number = self.zones.names().get(index)?;
+        self.events.get(number.index()).copied()
+    }
+
+    /// The end of its zones and marks, in nanoseconds since the trace's origin.
+    pub(super) fn end_ns(&self) -> Option<u64> {
+        let of_zones = self.zones.end_ns().iter().copied().max();
+        of_zones.max(self.marks.last().map(|mark| mark.time_ns))
+    }
+
+    fn in_order(mut self, start_ns: u64) -> Self {
+        self.marks.sort_by_key(|mark| mark.time_ns);
+        let depth = |event: &HostEvent| match event.kind {
+            HostEventKind::Zone { depth, .. } => depth,
+            _ => 0,
+        };
+        // Zones stand where they ended. Of equal ones the outer comes first.
+        self.events.sort_by_key(|(event, _)| {
+            (event.time_ns, std::cmp::Reverse(event.end_ns()), depth(event))
+        });
+        let count = self.events.len();
+        let times = |time: fn(&HostEvent) -> u64| -> Vec<u64> {
+            self.events.iter().map(|(event, _)| time(event)).collect()
+        };
+        let mut zones = TraceZones {
+            names: (0_u32..).map(NameId).take(count).collect(),
+            start_cycles: times(|event| event.time_ns),
+            end_cycles: times(|event| event.end_ns().max(event.time_ns)),
+            depths: self.events.iter().map(|(event, _)| depth(event)).collect(),
+            runs: vec![NO_RUN; count],
+            synthetic_ends: vec![false; count],
+            ..TraceZones::default()
+        };
+        nesting::nest(&mut zones);
+        let since_start =
+            |times: &[u64]| times.iter().map(|ns| ns.saturating_sub(start_ns)).collect();
+        zones.start_ns = since_start(&zones.start_cycles);
+        zones.end_ns = since_start(&zones.end_cycles);
+        self.zones = zones;
+        self
+    }
+
+    fn retain_zones(&mut self, filter: &TraceFilter) -> u64 {
+        let is_wanted = |index: usize| {
+            let name = self.zone_event(index).map_or("", |(_, source)| &source.name);
+            let zones = &self.zones;
+            filter.selects_zone(name)
+                && filter.selects_time(zones.start_ns[index], zones.end_ns[index])
+        };
+        let wanted: Vec<usize> = (0..self.zones.len()).filter(|&index| is_wanted(index)).collect();
+        let hidden = self.zones.len() - wanted.len();
+        if hidden > 0 {
+            lane::retain_zones(&mut self.zones, &wanted);
+        }
+        hidden as u64
+    }
+}
+
+impl<'a> TraceHostPlot<'a> {
+    fn in_order((name, mut points): (&'a str, Vec<(u64, f64)>)) -> Self {
+        points.sort_by_key(|&(time_ns, _)| time_ns);
+        Self { name, points }
+    }
+}

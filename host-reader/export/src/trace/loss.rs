@@ -1,0 +1,74 @@
+//! Losses in band: what is missing, at the time and on the lane where it went missing.
+
+use super::{TraceOp, run_end_cycle};
+use reader::{
+    lane::Lane,
+    ledger::{LossCause, LossTotals},
+};
+use recording::DeviceClock;
+use std::collections::BTreeMap;
+use wire::RunHostId;
+
+/// Records of one lane, program and cause that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceLoss {
+    /// Program that the records belong to; `None` if unknown.
+    pub program: Option<RunHostId>,
+    /// Cause of the loss.
+    pub cause: LossCause,
+    /// How many of each kind.
+    pub totals: LossTotals,
+    /// Where it is shown: the end of the program's last run on this lane, else of its op,
+    /// else of the lane, else of the chip's records.
+    pub cycle: u64,
+    /// The same in nanoseconds since the trace's origin.
+    pub time_ns: u64,
+}
+
+/// A loss that has no place in time yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnplacedLoss {
+    pub(super) program: Option<RunHostId>,
+    pub(super) cause: LossCause,
+    pub(super) totals: LossTotals,
+}
+
+/// Latest end of the ops of each program of a chip.
+pub(super) fn program_ends(ops: &[TraceOp<'_>]) -> BTreeMap<u32, u64> {
+    let mut ends = BTreeMap::new();
+    for op in ops {
+        let end = ends.entry(op.figures.run_host_id).or_insert(op.end_cycle);
+        *end = op.end_cycle.max(*end);
+    }
+    ends
+}
+
+/// Gives each loss of a lane its place; ordered by time.
+pub(super) fn place_losses(
+    losses: &[UnplacedLoss],
+    lane: Option<&Lane>,
+    program_ends: &BTreeMap<u32, u64>,
+    clock: &DeviceClock<'_>,
+) -> Vec<TraceLoss> {
+    if losses.is_empty() {
+        return Vec::new();
+    }
+    let mut run_ends = BTreeMap::new();
+    for (index, run) in lane.iter().flat_map(|lane| lane.runs.iter().enumerate()) {
+        if let Some(end) = lane.and_then(|lane| run_end_cycle(lane, index)) {
+            run_ends.insert(run.program.0, end);
+        }
+    }
+    let lane_end = run_ends.values().copied().max().unwrap_or(clock.last_cycle());
+    let place = |loss: &UnplacedLoss| {
+        let known = loss.program.and_then(|program| {
+            run_ends.get(&program.0).or_else(|| program_ends.get(&program.0)).copied()
+        });
+        let cycle = known.unwrap_or(lane_end);
+        let &UnplacedLoss { program, cause, totals } = loss;
+        TraceLoss { program, cause, totals, cycle, time_ns: clock.time_ns(cycle) }
+    };
+    let mut placed: Vec<_> = losses.iter().map(place).collect();
+    placed.sort_by_key(|loss| loss.cycle);
+    placed
+}

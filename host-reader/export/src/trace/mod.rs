@@ -1,0 +1,204 @@
+//! The model that exporters walk: devices, cores, lanes, zones, points, ops and losses.
+
+mod build;
+mod host;
+mod identity;
+mod lane;
+mod loss;
+mod names;
+mod nesting;
+mod op;
+mod points;
+#[cfg(test)]
+mod tests;
+mod zones;
+
+pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
+pub use lane::TraceLane;
+pub use loss::TraceLoss;
+pub use names::{NameId, TraceName, TraceNames};
+pub use op::TraceOp;
+pub use points::{PointCategory, TracePoint, TracePoints};
+pub(super) use zones::edges_of_depths;
+pub use zones::{TraceZone, TraceZones, ZoneEdge};
+
+use capture::sync::MeshClock;
+use reader::{
+    anomaly::AnomalyLog,
+    lane::Lane,
+    ledger::{LossKey, LossTotals},
+    readout::ChipSummary,
+};
+use recording::DeviceClock;
+
+/// Everything that exporters show, in the order in which they show it.
+///
+/// Times are nanoseconds since the trace's origin, so that none is negative, and cycles
+/// of each chip's reference clock beside them.
+///
+/// ```
+/// use device_log::read_device_log;
+/// use export::*;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+/// 0,1,2,BRISC,8,110,0,1024,LOAD,ZONE_START
+/// 0,1,2,BRISC,8,150,0,1024,LOAD,ZONE_END
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let recording = Recording::of_readout(readout);
+/// let trace = Trace::new(&recording, &TraceFilter::default());
+/// let device = &trace.devices[0];
+/// let load = device.lanes[0].zones.get(1).unwrap();
+/// assert_eq!(trace.names.label(load.name), "LOAD");
+/// assert_eq!((load.start_ns, load.end_ns, load.duration_cycles, load.depth), (20, 100, 40, 1));
+/// assert_eq!(device.ops[0].label(), "program 1");
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    /// Title of the trace: the name of a file or a workload. Empty unless the caller sets it.
+    pub title: String,
+    /// The host's clock with the evidence it was made from, if chips were synchronised.
+    pub mesh_clock: Option<&'a MeshClock>,
+    /// Chips, in the order of the readout. A chip without lanes left by a filter stays.
+    pub devices: Vec<TraceDevice<'a>>,
+    /// Names of zones, events, values and sums.
+    pub names: TraceNames<'a>,
+    /// Zones, marks and plots of the host's threads.
+    pub host: TraceHost<'a>,
+    /// Host time of the trace's origin in nanoseconds; `None` unless every chip with
+    /// records has a clock of the host.
+    pub origin_host_ns: Option<i64>,
+    /// Anomalies and repairs in reading and pairing, including those of hidden records.
+    pub anomalies: AnomalyLog,
+    /// Numbers of lanes, zones and other items that the filter hides.
+    pub hidden: HiddenCounts,
+    /// Losses of chips that are not in the readout.
+    pub unplaced_losses: Vec<(LossKey, LossTotals)>,
+}
+
+/// One chip of a trace.
+#[derive(Clone, Debug)]
+pub struct TraceDevice<'a> {
+    /// The chip.
+    pub chip: &'a ChipSummary,
+    /// From cycles to the trace's time.
+    pub clock: DeviceClock<'a>,
+    /// Lanes, ordered by core x, core y and RISC. A lane that lost all its records is
+    /// here, too.
+    pub lanes: Vec<TraceLane<'a>>,
+    /// Launches, ordered by start.
+    pub ops: Vec<TraceOp<'a>>,
+    /// Runs that cores have finished and not yet pushed.
+    pub pending_run_count: u64,
+    /// Launches that ran no kernel and that the firmware discarded.
+    pub discarded_launch_count: u64,
+}
+
+/// One run of one lane of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TraceRun {
+    /// Index in [`TraceDevice::lanes`].
+    pub lane: usize,
+    /// Index in [`TraceLane::runs`].
+    pub run: usize,
+}
+
+/// Numbers of items that a filter hides, so that no filtered output looks complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct HiddenCounts {
+    /// Whole lanes.
+    pub lanes: u64,
+    /// Zones, those of hidden lanes included.
+    pub zones: u64,
+    /// Events, values and sums, those of hidden lanes included.
+    pub points: u64,
+    /// Ops.
+    pub ops: u64,
+    /// Records that are known to be lost.
+    pub lost_records: u64,
+}
+
+impl HiddenCounts {
+    /// Returns true if nothing is hidden.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    const fn add(&mut self, other: Self) {
+        self.lanes += other.lanes;
+        self.zones += other.zones;
+        self.points += other.points;
+        self.ops += other.ops;
+        self.lost_records += other.lost_records;
+    }
+}
+
+impl Trace<'_> {
+    /// Lanes of all chips.
+    pub fn lanes(&self) -> impl Iterator<Item = &TraceLane<'_>> {
+        self.devices.iter().flat_map(|device| &device.lanes)
+    }
+
+    /// How many lanes there are.
+    #[must_use]
+    pub fn lane_count(&self) -> usize {
+        self.devices.iter().map(|device| device.lanes.len()).sum()
+    }
+
+    /// How many zones there are.
+    #[must_use]
+    pub fn zone_count(&self) -> usize {
+        self.lanes().map(|lane| lane.zones.len()).sum()
+    }
+
+    /// How many events, values and sums there are.
+    #[must_use]
+    pub fn point_count(&self) -> usize {
+        self.lanes().map(|lane| lane.points.len()).sum()
+    }
+
+    /// Zones that are drawn shorter than recorded, since they would not nest.
+    #[must_use]
+    pub fn clipped_zone_count(&self) -> usize {
+        self.lanes().map(|lane| lane.zones.clipped_count()).sum()
+    }
+
+    /// Everything that is missing from what is shown.
+    #[must_use]
+    pub fn lost(&self) -> LossTotals {
+        let mut lost = LossTotals::default();
+        self.lanes().flat_map(|lane| &lane.losses).for_each(|loss| lost.add(loss.totals));
+        self.unplaced_losses.iter().for_each(|&(_, totals)| lost.add(totals));
+        lost
+    }
+
+    /// The end of everything, in nanoseconds since the origin.
+    #[must_use]
+    pub fn end_ns(&self) -> u64 {
+        let of_device = |device: &TraceDevice<'_>| device.clock.time_ns(device.clock.last_cycle());
+        self.devices.iter().map(of_device).chain(self.host.end_ns()).max().unwrap_or(0)
+    }
+}
+
+impl<'a> TraceDevice<'a> {
+    /// The lanes of each core, core by core.
+    pub fn cores(&self) -> impl Iterator<Item = &[TraceLane<'a>]> {
+        self.lanes.chunk_by(|one, other| one.id.core == other.id.core)
+    }
+
+    /// For each lane the index of its core in [`TraceDevice::cores`].
+    #[must_use]
+    pub fn core_of_lane(&self) -> Vec<usize> {
+        self.cores().enumerate().flat_map(|(core, lanes)| lanes.iter().map(move |_| core)).collect()
+    }
+}
+
+/// The latest time of a run's records on the clock of the chip's reference.
+fn run_end_cycle(lane: &Lane, run: usize) -> Option<u64> {
+    let times = lane.times.get(lane.run_records(run))?;
+    times.iter().copied().max()
+}

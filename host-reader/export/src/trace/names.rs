@@ -1,0 +1,135 @@
+//! Names of a trace, numbered densely in the order of their zone indices.
+
+use rayon::prelude::*;
+use reader::{lane::ZoneIndex, readout::Readout, role::ZoneRole};
+use std::borrow::Cow;
+
+/// Number of a name in [`TraceNames`], from 0 without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NameId(pub u32);
+
+impl NameId {
+    /// The number as a position in a table of names.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Name and source location of a zone, event, value or sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceName<'a> {
+    /// Name for people: the id if unknown, all names if ambiguous.
+    pub label: Cow<'a, str>,
+    /// The marker id.
+    pub marker_id: u32,
+    /// Source file; empty if unknown.
+    pub file: &'a str,
+    /// Source line, from 1; 0 if unknown.
+    pub line: u32,
+    /// True if the id belongs to several source locations; `file` and `line` are the first.
+    pub is_ambiguous: bool,
+    /// True if it is the zone around a kernel, such as `BRISC-KERNEL`.
+    pub is_kernel: bool,
+    /// True if it is a zone of the firmware, such as `BRISC-FW`.
+    pub is_firmware: bool,
+}
+
+/// All names that the lanes of a readout use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceNames<'a> {
+    names: Vec<TraceName<'a>>,
+    /// Number by zone index; `NO_NAME` where no record has it.
+    numbers: Vec<u32>,
+}
+
+const NO_NAME: u32 = u32::MAX;
+
+impl<'a> TraceNames<'a> {
+    /// Numbers the names in use.
+    pub(super) fn of_readout(readout: &'a Readout) -> Self {
+        let lanes: Vec<_> = readout.lanes().collect();
+        let lane_zones = |lane: &&reader::lane::Lane| {
+            let mut is_used = Vec::new();
+            for head in &lane.heads {
+                let index = head.zone().0 as usize;
+                if index >= is_used.len() {
+                    is_used.resize(index + 1, false);
+                }
+                is_used[index] = true;
+            }
+            is_used
+        };
+        let is_used = lanes.par_iter().map(lane_zones).reduce(Vec::new, either);
+        let mut table = Self { names: Vec::new(), numbers: vec![NO_NAME; is_used.len()] };
+        for (zone, number) in
+            (0_u32..).zip(&mut table.numbers).filter(|(zone, _)| is_used[*zone as usize])
+        {
+            *number = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
+            table.names.push(name_of(readout, ZoneIndex(zone)));
+        }
+        table
+    }
+
+    /// The number of a zone; that of the first name if no record has it.
+    #[inline]
+    pub(super) fn number(&self, zone: ZoneIndex) -> NameId {
+        let number = self.numbers.get(zone.0 as usize).copied().filter(|&number| number != NO_NAME);
+        NameId(number.unwrap_or(0))
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns true if there are no names.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The name with this number.
+    #[must_use]
+    pub fn get(&self, id: NameId) -> Option<&TraceName<'a>> {
+        self.names.get(id.index())
+    }
+
+    /// The label with this number; empty if there is none.
+    #[must_use]
+    pub fn label(&self, id: NameId) -> &str {
+        self.get(id).map_or("", |name| &name.label)
+    }
+
+    /// All names in the order of their numbers.
+    #[must_use]
+    pub fn as_slice(&self) -> &[TraceName<'a>] {
+        &self.names
+    }
+}
+
+fn either(mut one: Vec<bool>, mut other: Vec<bool>) -> Vec<bool> {
+    if one.len() < other.len() {
+        std::mem::swap(&mut one, &mut other);
+    }
+    for (one, other) in one.iter_mut().zip(other) {
+        *one |= other;
+    }
+    one
+}
+
+fn name_of(readout: &Readout, zone: ZoneIndex) -> TraceName<'_> {
+    let sources = readout.zones.sources(zone);
+    let first = sources.first();
+    let role = ZoneRole::of_name(readout.zones.name(zone));
+    TraceName {
+        label: readout.zones.label(zone),
+        marker_id: readout.zones.id(zone),
+        file: first.map_or("", |source| &source.file),
+        line: first.map_or(0, |source| source.line),
+        is_ambiguous: sources.len() > 1,
+        is_kernel: role.is_kernel(),
+        is_firmware: role.is_firmware(),
+    }
+}

@@ -1,0 +1,153 @@
+//! Making the zones of a lane nest: in time order, each inside of the one around it.
+//!
+//! Pairing nests the zones of one run already, and runs of a core follow each other, so
+//! that normally there is nothing to do but to look. Logs may hold anything, though: runs
+//! that overlap, clocks that began anew. Viewers draw such zones wrong without a word, so
+//! they are put in order here, clipped where they reach out of their parent, and counted.
+
+use super::zones::TraceZones;
+
+/// Puts the zones in order, unless they are. Times in nanoseconds are not looked at.
+pub(super) fn nest(zones: &mut TraceZones) {
+    if is_nested(zones) {
+        return;
+    }
+    sort(zones);
+    let mut open: Vec<u64> = Vec::new();
+    for index in 0..zones.len() {
+        let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
+        while open.last().is_some_and(|&open_end| open_end <= start) {
+            open.pop();
+        }
+        if let Some(&limit) = open.last()
+            && end > limit
+        {
+            zones.clipped.push((index, end - start));
+            zones.end_cycles[index] = limit;
+        }
+        zones.depths[index] = u16::try_from(open.len()).unwrap_or(u16::MAX);
+        open.push(zones.end_cycles[index]);
+    }
+}
+
+/// Returns true if every zone lies within the zone given by its depth, after the zones before it.
+fn is_nested(zones: &TraceZones) -> bool {
+    let mut open: Vec<u64> = Vec::new();
+    let mut latest_end = 0;
+    (0..zones.len()).all(|index| {
+        let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
+        let depth = usize::from(zones.depths[index]);
+        if open.len() > depth {
+            latest_end = open.get(depth).copied().unwrap_or(latest_end);
+            open.truncate(depth);
+        } else {
+            latest_end = 0;
+        }
+        let fits = open.len() == depth
+            && start >= latest_end
+            && open.last().is_none_or(|&around| end <= around)
+            && (index == 0 || zones.start_cycles[index - 1] <= start);
+        open.push(end);
+        fits
+    })
+}
+
+/// By start, then the longer first; equal ones stay as they are.
+fn sort(zones: &mut TraceZones) {
+    let mut order: Vec<usize> = (0..zones.len()).collect();
+    order.sort_by_key(|&index| {
+        (zones.start_cycles[index], std::cmp::Reverse(zones.end_cycles[index]))
+    });
+    reorder(&mut zones.names, &order);
+    reorder(&mut zones.start_cycles, &order);
+    reorder(&mut zones.end_cycles, &order);
+    reorder(&mut zones.depths, &order);
+    reorder(&mut zones.runs, &order);
+    reorder(&mut zones.synthetic_ends, &order);
+}
+
+/// Puts a column in the order of the indices.
+pub(super) fn reorder<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
+    *column = order.iter().filter_map(|&index| column.get(index).copied()).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NameId, ZoneEdge};
+    use proptest::prelude::*;
+
+    fn zones(spans: &[(u64, u64, u16)]) -> TraceZones {
+        let mut zones = TraceZones::default();
+        for (number, &(start, end, depth)) in (0..).zip(spans) {
+            zones.names.push(NameId(number));
+            zones.start_cycles.push(start);
+            zones.end_cycles.push(end);
+            zones.depths.push(depth);
+            zones.runs.push(0);
+            zones.synthetic_ends.push(false);
+        }
+        zones
+    }
+
+    #[test]
+    fn zones_that_nest_stay_as_they_are() {
+        // A zone without length at its parent's end is still the parent's child.
+        let nested = zones(&[(0, 10, 0), (2, 4, 1), (4, 9, 1), (10, 10, 1), (10, 20, 0)]);
+        let mut after = nested.clone();
+        nest(&mut after);
+        assert_eq!(after, nested);
+    }
+
+    #[test]
+    fn a_zone_that_reaches_out_of_its_parent_is_clipped_and_counted() {
+        let mut zones = zones(&[(0, 10, 0), (5, 15, 0)]);
+        nest(&mut zones);
+        assert_eq!((zones.end_cycles[1], zones.depths[1]), (10, 1));
+        assert_eq!(zones.clipped, [(1, 10)]);
+    }
+
+    #[test]
+    fn runs_in_the_wrong_order_are_sorted() {
+        let mut zones = zones(&[(50, 60, 0), (51, 52, 1), (0, 10, 0)]);
+        nest(&mut zones);
+        assert_eq!(zones.start_cycles, [0, 50, 51]);
+        assert_eq!(zones.names, [NameId(2), NameId(0), NameId(1)]);
+        assert_eq!(zones.depths, [0, 0, 1]);
+        assert!(zones.clipped.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_zones_come_out_nested(spans in proptest::collection::vec((0_u64..60, 0_u64..30, 0_u16..4), 0..40)) {
+            let spans: Vec<_> = spans.into_iter().map(|(start, length, depth)| (start, start + length, depth)).collect();
+            let mut zones = zones(&spans);
+            nest(&mut zones);
+            prop_assert_eq!(zones.len(), spans.len());
+            let mut open: Vec<(u64, u64)> = Vec::new();
+            let mut time = 0;
+            for edge in zones.edges() {
+                let at = match edge {
+                    ZoneEdge::Begin(index) => zones.start_cycles[index],
+                    ZoneEdge::End(index) => zones.end_cycles[index],
+                };
+                prop_assert!(at >= time, "time runs backwards");
+                time = at;
+                match edge {
+                    ZoneEdge::Begin(index) => {
+                        let span = (zones.start_cycles[index], zones.end_cycles[index]);
+                        prop_assert!(open.last().is_none_or(|around| around.0 <= span.0 && span.1 <= around.1));
+                        open.push(span);
+                    }
+                    ZoneEdge::End(_) => prop_assert!(open.pop().is_some()),
+                }
+            }
+            prop_assert!(open.is_empty());
+            let outermost: u64 = (0..zones.len())
+                .filter(|&index| zones.depths[index] == 0)
+                .map(|index| zones.end_cycles[index] - zones.start_cycles[index])
+                .sum();
+            prop_assert_eq!(zones.self_cycles().iter().sum::<u64>(), outermost);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Ops as a trace shows them: launches with their times, names and runs.
+
+use super::TraceRun;
+use analysis::{Launch, Op};
+use host_events::OpMetadata;
+use recording::DeviceClock;
+
+/// One launch of one program on one chip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceOp<'a> {
+    /// Every figure of it.
+    pub figures: Op,
+    /// Metadata from the host: its name and other fields.
+    pub metadata: Option<&'a OpMetadata>,
+    /// First cycle: of the firmware, else of the kernel, else of the records.
+    pub start_cycle: u64,
+    /// Last cycle of the same.
+    pub end_cycle: u64,
+    /// Start in nanoseconds since the trace's origin.
+    pub start_ns: u64,
+    /// End in nanoseconds since the trace's origin.
+    pub end_ns: u64,
+    /// Ops of one row never overlap; 0 unless several run at once.
+    pub row: u32,
+    /// The runs it consists of.
+    pub runs: Vec<TraceRun>,
+}
+
+impl<'a> TraceOp<'a> {
+    pub(super) fn new(
+        launch: Launch,
+        metadata: Option<&'a OpMetadata>,
+        clock: &DeviceClock<'_>,
+    ) -> Self {
+        let span = launch.op.firmware.or(launch.op.kernel);
+        let of_span = span.map(|span| (span.start_cycle, span.end_cycle));
+        let (start_cycle, end_cycle) = of_span.unwrap_or((launch.first_cycle, launch.last_cycle));
+        Self {
+            figures: launch.op,
+            metadata,
+            start_cycle,
+            end_cycle,
+            start_ns: clock.time_ns(start_cycle),
+            end_ns: clock.time_ns(end_cycle),
+            row: 0,
+            runs: Vec::new(),
+        }
+    }
+
+    /// The program's number without the chip.
+    #[must_use]
+    pub const fn base_id(&self) -> u32 {
+        wire::RunHostId(self.figures.run_host_id).base()
+    }
+
+    /// The op's name, if the host gave one.
+    #[must_use]
+    pub fn name(&self) -> Option<&'a str> {
+        self.metadata?.value(OpMetadata::NAME)
+    }
+
+    /// The name for people: with the program's number, and the trace's if it was replayed.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let name = self.name().unwrap_or("program");
+        let base = self.base_id();
+        match (self.figures.trace_id, self.figures.trace_replay) {
+            (Some(trace), Some(replay)) => format!("{name} {base} trace {trace}.{replay}"),
+            _ => format!("{name} {base}"),
+        }
+    }
+}
+
+/// Gives each op the first row that is free when it begins.
+pub(super) fn assign_rows(ops: &mut [TraceOp<'_>]) {
+    ops.sort_by_key(|op| (op.start_cycle, std::cmp::Reverse(op.end_cycle)));
+    let mut row_ends: Vec<u64> = Vec::new();
+    for op in ops {
+        let free = row_ends.iter().position(|&end| end <= op.start_cycle);
+        let row = free.unwrap_or(row_ends.len());
+        match row_ends.get_mut(row) {
+            Some(end) => *end = op.end_cycle,
+            None => row_ends.push(op.end_cycle),
+        }
+        op.row = u32::try_from(row).unwrap_or(u32::MAX);
+    }
+}

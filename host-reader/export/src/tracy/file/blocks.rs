@@ -1,0 +1,103 @@
+//! The container: blocks of 64 KiB, each compressed by itself.
+//!
+//! # Compatibility
+//! Tracy's `server/TracyFileHeader.hpp` (the LZ4 magic that all versions read) and
+//! `server/TracyFileRead.hpp` (every block but the last holds exactly 64 KiB).
+
+use lz4_flex::block::{compress_into, get_maximum_output_size};
+use rayon::prelude::*;
+use std::io::{self, Write};
+
+/// First bytes of a file.
+const MAGIC: [u8; 4] = *b"tlZ\x04";
+/// Bytes of a block before compression.
+const BLOCK_BYTES: usize = 64 * 1024;
+/// Blocks that are compressed at once.
+const BATCH_BLOCKS: usize = 64;
+
+/// Cuts what is written into blocks and compresses them, many at a time.
+pub(super) struct BlockWriter<W: Write> {
+    out: W,
+    pending: Vec<u8>,
+}
+
+impl<W: Write> BlockWriter<W> {
+    pub(super) fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(&MAGIC)?;
+        Ok(Self { out, pending: Vec::with_capacity(BATCH_BLOCKS * BLOCK_BYTES) })
+    }
+
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let room = BATCH_BLOCKS * BLOCK_BYTES - self.pending.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.pending.extend_from_slice(now);
+            bytes = later;
+            if self.pending.len() == BATCH_BLOCKS * BLOCK_BYTES {
+                self.write_pending()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, as a shorter block.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.write_pending()?;
+        self.out.flush()
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        let blocks: Vec<_> = self.pending.par_chunks(BLOCK_BYTES).map(compressed).collect();
+        for block in blocks {
+            self.out.write_all(&block?)?;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+/// A block behind its compressed size.
+pub(in super::super) fn compressed(block: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 4 + get_maximum_output_size(block.len())];
+    let size = compress_into(block, &mut bytes[4..]).map_err(io::Error::other)?;
+    let size_field = u32::try_from(size).map_err(io::Error::other)?;
+    bytes[..4].copy_from_slice(&size_field.to_le_bytes());
+    bytes.truncate(4 + size);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads what was written: the sizes of the blocks before compression.
+    fn block_sizes(mut file: &[u8]) -> Vec<usize> {
+        assert_eq!(&file[..4], b"tlZ\x04");
+        file = &file[4..];
+        let mut sizes = Vec::new();
+        while let Some((size, rest)) = file.split_first_chunk() {
+            let (block, rest) = rest.split_at(u32::from_le_bytes(*size) as usize);
+            sizes.push(lz4_flex::block::decompress(block, BLOCK_BYTES).unwrap().len());
+            file = rest;
+        }
+        sizes
+    }
+
+    #[test]
+    fn every_block_but_the_last_is_full() {
+        for (byte_count, expected) in [
+            (0, vec![]),
+            (1, vec![1]),
+            (BLOCK_BYTES, vec![BLOCK_BYTES]),
+            (2 * BLOCK_BYTES + 7, vec![BLOCK_BYTES, BLOCK_BYTES, 7]),
+        ] {
+            let mut file = Vec::new();
+            let mut blocks = BlockWriter::new(&mut file).unwrap();
+            let noise: Vec<u8> =
+                (0..byte_count).map(|byte| (byte * byte).to_le_bytes()[1]).collect();
+            noise.chunks(1000).for_each(|part| blocks.write(part).unwrap());
+            blocks.finish().unwrap();
+            assert_eq!(block_sizes(&file), expected);
+        }
+    }
+}

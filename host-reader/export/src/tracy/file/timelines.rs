@@ -1,0 +1,207 @@
+//! Zones: those of lanes inside of contexts, and those of threads.
+//!
+//! Both are written parent by parent, a zone's children between its start and its end,
+//! every time as the distance from the one written before it.
+
+use super::{
+    bytes::Bytes,
+    strings::{StringIndex, StringTable},
+};
+use crate::{
+    ZoneEdge,
+    tracy::{
+        places::PlaceNumber,
+        scene::{Scene, SceneLane, Thread, tracy_ns},
+        spans::{self, Span},
+    },
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// How a file numbers a source location that it holds by value.
+pub(super) fn place_id(place: PlaceNumber) -> i16 {
+    i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
+}
+
+/// Facts about the zones of contexts that earlier sections of the file need.
+pub(super) struct GpuTimelines {
+    parent_count: u64,
+    place_counts: Vec<u64>,
+    thread_ids: Vec<u32>,
+    thread_numbers: HashMap<u32, u16>,
+}
+
+impl GpuTimelines {
+    pub(super) fn new(scene: &Scene<'_>) -> Self {
+        let lanes = || scene.contexts.iter().flat_map(|context| &context.lanes);
+        let mut place_counts = vec![0; scene.places.len()];
+        lanes()
+            .flat_map(|lane| &lane.places)
+            .for_each(|&place| place_counts[usize::from(place)] += 1);
+        // Number 0 is no thread. A thread past the last number is drawn, but not named.
+        let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
+        let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
+        Self {
+            parent_count: lanes().map(|lane| parents(lane.zones.depths().iter().copied())).sum(),
+            place_counts,
+            thread_numbers: thread_ids.iter().copied().zip(0..=u16::MAX).collect(),
+            thread_ids,
+        }
+    }
+
+    /// Zones that have zones inside.
+    pub(super) const fn parent_count(&self) -> u64 {
+        self.parent_count
+    }
+
+    /// Zones of each source location.
+    pub(super) fn place_counts(&self) -> &[u64] {
+        &self.place_counts
+    }
+
+    /// The threads in the order of their numbers.
+    pub(super) fn thread_ids(&self) -> &[u32] {
+        &self.thread_ids
+    }
+
+    /// One lane of a context.
+    pub(super) fn put_lane(&self, lane: &SceneLane<'_>, bytes: &mut Bytes) {
+        let (outermost, children) = child_counts(lane.zones.edges(), lane.zones.len());
+        let thread = self.thread_numbers.get(&lane.thread_id).copied().unwrap_or(0);
+        bytes.put_u64(lane.thread_id.into());
+        bytes.put_u64(outermost);
+        let (starts, ends) = (lane.zones.start_ns(), lane.zones.end_ns());
+        let mut before_ns = 0;
+        let mut put_time = |bytes: &mut Bytes, time_ns: u64| {
+            let time_ns = tracy_ns(time_ns);
+            // The host's time and the device's are the same clock here.
+            bytes.put_i64(time_ns - before_ns);
+            bytes.put_i64(time_ns - before_ns);
+            before_ns = time_ns;
+        };
+        for edge in lane.zones.edges() {
+            match edge {
+                ZoneEdge::Begin(zone) => {
+                    put_time(bytes, starts[zone]);
+                    bytes.put_i16(place_id(lane.places[zone]));
+                    bytes.put_u24(0); // call stack
+                    bytes.put_u16(thread);
+                    bytes.put_u64(children[zone]);
+                }
+                ZoneEdge::End(zone) => put_time(bytes, ends[zone]),
+            }
+        }
+    }
+}
+
+/// Zones directly inside of each zone, behind those inside of none.
+fn child_counts(edges: impl Iterator<Item = ZoneEdge>, zone_count: usize) -> (u64, Vec<u64>) {
+    let mut outermost = 0;
+    let mut children = vec![0; zone_count];
+    let mut around: Vec<usize> = Vec::new();
+    for edge in edges {
+        match edge {
+            ZoneEdge::Begin(zone) => {
+                *around.last().map_or(&mut outermost, |&parent| &mut children[parent]) += 1;
+                around.push(zone);
+            }
+            ZoneEdge::End(_) => {
+                around.pop();
+            }
+        }
+    }
+    (outermost, children)
+}
+
+/// How many of the zones with these depths have zones inside.
+fn parents(depths: impl Iterator<Item = u16>) -> u64 {
+    let mut before = u16::MAX;
+    let is_first_inside = |&depth: &u16| depth > std::mem::replace(&mut before, depth);
+    depths.filter(is_first_inside).count() as u64
+}
+
+/// The zones of threads, which have names and texts of their own.
+pub(super) struct Spans {
+    count: usize,
+    parent_count: u64,
+    place_counts: Vec<u64>,
+    /// Text and name of every span that has one of its own, in the order of threads and time.
+    extras: Vec<[Option<StringIndex>; 2]>,
+}
+
+impl Spans {
+    pub(super) fn new<'a>(scene: &'a Scene<'a>, strings: &mut StringTable<'a>) -> Self {
+        let mut place_counts = vec![0; scene.places.len()];
+        let spans = || scene.threads.iter().flat_map(|thread| &thread.spans);
+        spans().for_each(|span| place_counts[usize::from(span.place)] += 1);
+        let mut intern = |text: &'a str| (!text.is_empty()).then(|| strings.intern(text));
+        let extra = |span: &'a Span<'a>| [&span.text, &span.name].map(|text| intern(text));
+        let parent_count =
+            |thread: &Thread<'_>| parents(thread.spans.iter().map(|span| span.depth));
+        Self {
+            count: spans().count(),
+            parent_count: scene.threads.iter().map(parent_count).sum(),
+            extras: spans().filter(|span| span.has_extra()).map(extra).collect(),
+            place_counts,
+        }
+    }
+
+    /// Spans of each source location.
+    pub(super) fn place_counts(&self) -> &[u64] {
+        &self.place_counts
+    }
+
+    /// Text and name of every span that has one of its own; the first has number 1.
+    pub(super) fn extras(&self) -> &[[Option<StringIndex>; 2]] {
+        &self.extras
+    }
+
+    /// Threads with their spans and messages; those that have neither are left out.
+    pub(super) fn put(&self, scene: &Scene<'_>, bytes: &mut Bytes) {
+        let mut messages: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, message) in scene.messages.iter().enumerate() {
+            messages.entry(message.thread_id).or_default().push(index);
+        }
+        let is_drawn =
+            |thread: &&Thread<'_>| !thread.spans.is_empty() || messages.contains_key(&thread.id);
+        bytes.put_count(self.count);
+        bytes.put_u64(self.parent_count);
+        bytes.put_count(scene.threads.iter().filter(is_drawn).count());
+        let mut extra = 0_u32;
+        for thread in scene.threads.iter().filter(is_drawn) {
+            bytes.put_u64(thread.id.into());
+            bytes.put_count(thread.spans.len());
+            bytes.put_u64(0); // samples of the kernel
+            bytes.put_u8(0); // no fiber
+            put_spans(&thread.spans, &mut extra, bytes);
+            let messages = messages.get(&thread.id).map_or(&[][..], Vec::as_slice);
+            bytes.put_count(messages.len());
+            messages.iter().for_each(|&index| bytes.put_u64(super::strings::pointer(index)));
+            bytes.put(&[0; 16]); // samples
+        }
+    }
+}
+
+fn put_spans(spans: &[Span<'_>], extra: &mut u32, bytes: &mut Bytes) {
+    let (outermost, children) = child_counts(spans::edges(spans), spans.len());
+    let put_count =
+        |bytes: &mut Bytes, count: u64| bytes.put_u32(u32::try_from(count).unwrap_or(u32::MAX));
+    put_count(bytes, outermost);
+    let mut before_ns = 0;
+    let mut since_last = |time_ns: u64| {
+        let time_ns = tracy_ns(time_ns);
+        time_ns - std::mem::replace(&mut before_ns, time_ns)
+    };
+    for edge in spans::edges(spans) {
+        match edge {
+            ZoneEdge::Begin(index) => {
+                let span = &spans[index];
+                bytes.put_i16(place_id(span.place));
+                bytes.put_i64(since_last(span.start_ns));
+                *extra += u32::from(span.has_extra());
+                bytes.put_u32(if span.has_extra() { *extra } else { 0 });
+                put_count(bytes, children[index]);
+            }
+            ZoneEdge::End(index) => bytes.put_i64(since_last(spans[index].end_ns)),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The host: its threads with zones and messages, its frames and plots.
+//!
+//! # Compatibility
+//! tt-metal's Python package `tracy`: the text of a signpost, which its reports look for.
+
+use super::{messages::Message, places::PlaceTable, plots::Plot, spans::Span};
+use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
+use host_events::HostEventKind;
+use std::{borrow::Cow, collections::BTreeMap};
+
+const MESSAGE_RGB: u32 = 0x00FF_FFFF;
+const SIGNPOST_RGB: u32 = 0x0000_CD66;
+
+/// The frames of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FrameSet<'a> {
+    pub(super) name: &'a str,
+    /// When each of them ended and the next began, ascending.
+    pub(super) times_ns: Vec<u64>,
+}
+
+/// The zones of a thread.
+pub(super) fn spans<'a>(
+    thread: &TraceHostThread<'a>,
+    places: &mut PlaceTable<'a>,
+) -> Vec<Span<'a>> {
+    let span = |(index, zone): (usize, TraceZone)| {
+        let (event, source) = thread.zone_event(index)?;
+        Some(Span {
+            start_ns: zone.start_ns,
+            end_ns: zone.end_ns,
+            depth: zone.depth,
+            place: places.of_host(source),
+            name: Cow::Borrowed(""),
+            text: text(&zone, event.text.as_deref().unwrap_or("")),
+        })
+    };
+    thread.zones.iter().enumerate().filter_map(span).collect()
+}
+
+fn text<'a>(zone: &TraceZone, said: &'a str) -> Cow<'a, str> {
+    if !zone.is_clipped {
+        return Cow::Borrowed(said);
+    }
+    let clipped = format!("drawn shorter than recorded: {} ns", zone.duration_cycles);
+    Cow::Owned(if said.is_empty() { clipped } else { format!("{said}\n{clipped}") })
+}
+
+/// The messages and signposts of a thread.
+pub(super) fn messages(
+    thread: &TraceHostThread<'_>,
+    thread_id: u32,
+) -> impl Iterator<Item = Message> {
+    thread.marks.iter().filter_map(move |mark| {
+        let (text, rgb) = match mark.event.kind {
+            HostEventKind::Message => {
+                (mark.event.text.as_deref().unwrap_or("").to_owned(), MESSAGE_RGB)
+            }
+            HostEventKind::Signpost => (signpost(mark), SIGNPOST_RGB),
+            _ => return None,
+        };
+        Some(Message { time_ns: mark.time_ns, thread_id, text, rgb })
+    })
+}
+
+/// A signpost as those of upstream are worded, so that what reads theirs reads it.
+fn signpost(mark: &TraceHostMark<'_>) -> String {
+    let name = &mark.source.name;
+    match &mark.event.text {
+        Some(text) => format!("`TT_SIGNPOST: {name}\n{text}`"),
+        None => format!("`TT_SIGNPOST: {name}`"),
+    }
+}
+
+/// The frames that the threads have marked, name by name.
+pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
+    let mut sets: BTreeMap<&'a str, Vec<u64>> = BTreeMap::new();
+    for mark in host.threads.iter().flat_map(|thread| &thread.marks) {
+        if mark.event.kind == HostEventKind::FrameMark {
+            sets.entry(&mark.source.name).or_default().push(mark.time_ns);
+        }
+    }
+    let in_order = |(name, mut times_ns): (&'a str, Vec<u64>)| {
+        times_ns.sort_unstable();
+        FrameSet { name, times_ns }
+    };
+    sets.into_iter().map(in_order).collect()
+}
+
+/// The plots, without what is no number: viewers can neither draw nor scale it.
+pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
+    let plots = host.plots.iter().map(|plot| Plot {
+        name: plot.name.to_owned(),
+        points: plot.points.iter().copied().filter(|(_, value)| value.is_finite()).collect(),
+        is_stepped: false,
+    });
+    plots.filter(|plot| !plot.points.is_empty()).collect()
+}
+
+/// Points of plots that [`plots`] leaves out.
+pub(super) fn undrawn_point_count(host: &TraceHost<'_>) -> u64 {
+    let points = host.plots.iter().flat_map(|plot| &plot.points);
+    points.filter(|(_, value)| !value.is_finite()).count() as u64
+}

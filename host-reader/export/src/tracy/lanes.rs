@@ -1,0 +1,129 @@
+//! How cores and RISCs look in Tracy: contexts, lane numbers, names and colours.
+//!
+//! # Compatibility
+//! Tenstorrent's fork of Tracy: `public/tracy/TracyTTDevice.hpp` (colours),
+//! `public/common/TracyTTDeviceData.hpp` (the low three bits of a lane's number are the
+//! RISC, of which the viewer knows seven) and tt-metal's `tt_metal/impl/profiler/profiler.cpp`
+//! (names of contexts).
+
+use reader::lane::LaneId;
+use wire::Risc;
+
+/// Bits of a lane's number that say which RISC it is.
+const RISC_BITS: u32 = 3;
+
+/// A colour as 0xRRGGBB.
+pub(super) type Rgb = u32;
+
+/// Colour of zones around the profiler's own work.
+const PROFILER_RGB: Rgb = 0x00CD_4F39;
+/// Colour of ops.
+pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
+
+/// Colour of the host's zones: 0 lets the viewer choose one for each thread.
+pub(super) const HOST_RGB: Rgb = 0;
+
+/// The colour of a RISC's zones.
+const fn risc_rgb(risc: Risc) -> Rgb {
+    match risc {
+        Risc::Brisc => 0x00EE_9A00,
+        Risc::Ncrisc => 0x0043_CD80,
+        Risc::Trisc0 => 0x006C_A6CD,
+        Risc::Trisc1 => 0x0000_E5EE,
+        Risc::Trisc2 => 0x0098_F5FF,
+        Risc::Erisc => 0x00CD_CD00,
+        Risc::TensixAggregate => 0x0079_CDCD,
+    }
+}
+
+/// The colour of a zone.
+pub(super) fn zone_rgb(risc: Risc, name: &str) -> Rgb {
+    if name.contains("PROFILER") { PROFILER_RGB } else { risc_rgb(risc) }
+}
+
+/// Which RISC it is, as the fork numbers them.
+pub(super) fn risc_number(risc: Risc) -> u8 {
+    Risc::ALL.iter().zip(0..).find(|&(&known, _)| known == risc).map_or(0, |(_, number)| number)
+}
+
+/// The number of a lane: unique, in the order of cores and RISCs, never 0.
+pub(super) fn lane_number(core_number: u32, risc: Risc) -> u32 {
+    ((core_number + 1) << RISC_BITS) | u32::from(risc_number(risc))
+}
+
+/// The name of a core's context.
+pub(super) fn core_name(id: LaneId) -> String {
+    format!("Device: {}, Core ({},{})", id.chip_id, id.core.x, id.core.y)
+}
+
+/// The name of a lane, RISC first since a context may be narrow.
+pub(super) fn lane_name(id: LaneId) -> String {
+    format!("{} (device {}, core {}-{})", id.risc, id.chip_id, id.core.x, id.core.y)
+}
+
+/// Lanes that share one context of the viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grouping {
+    /// Lanes of one core.
+    Core,
+    /// Lanes of all cores of a chip.
+    Device,
+    /// All lanes.
+    Mesh,
+}
+
+impl Grouping {
+    /// The finest grouping that a viewer with this many contexts can show.
+    pub(super) fn of(lanes: &[LaneId], limit: usize) -> Self {
+        let contexts =
+            |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
+        let fits = |grouping: &Self| contexts(*grouping) <= limit;
+        [Self::Core, Self::Device].into_iter().find(fits).unwrap_or(Self::Mesh)
+    }
+
+    /// Returns a key that is equal for all lanes of one context.
+    pub(super) const fn key(self, id: LaneId) -> (u32, u16, u16) {
+        match self {
+            Self::Core => (id.chip_id, id.core.x, id.core.y),
+            Self::Device => (id.chip_id, 0, 0),
+            Self::Mesh => (0, 0, 0),
+        }
+    }
+
+    /// The name of the context that such a lane is in.
+    pub(super) fn name(self, id: LaneId) -> String {
+        match self {
+            Self::Core => core_name(id),
+            Self::Device => format!("Device: {}", id.chip_id),
+            Self::Mesh => "All devices".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::mesh::Noc0Coord;
+
+    #[test]
+    fn a_lane_number_ends_in_the_risc_that_the_fork_labels_it_with() {
+        let labels = ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2", "ERISC"];
+        for (number, label) in (0_u32..).zip(labels) {
+            let risc = Risc::from_label(label).unwrap();
+            assert_eq!(lane_number(41, risc) & 7, number, "{label}");
+        }
+        assert_eq!(lane_number(0, Risc::TensixAggregate), 8 | 6);
+    }
+
+    #[test]
+    fn cores_share_a_context_only_where_a_viewer_has_too_few() {
+        let lane = |chip_id, x| LaneId { chip_id, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
+        let lanes = [lane(0, 1), lane(0, 2), lane(1, 1)];
+        let grouping = |limit| Grouping::of(&lanes, limit);
+        assert_eq!(grouping(3), Grouping::Core);
+        assert_eq!(grouping(2), Grouping::Device);
+        assert_eq!(grouping(1), Grouping::Mesh);
+        assert_eq!(Grouping::Core.name(lanes[1]), "Device: 0, Core (2,2)");
+        assert_eq!(lane_name(lanes[2]), "BRISC (device 1, core 1-2)");
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a viewer was not served.
+
+use super::protocol::TracyProtocol;
+use std::{io, net::SocketAddr};
+
+/// Why a viewer was not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address is not to be had.
+    #[error(
+        "cannot listen for Tracy viewers on {address}: {source}; close the program that does, \
+         or choose another port"
+    )]
+    Bind {
+        /// The address as it was given.
+        address: String,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// No connection can be taken up.
+    #[error("cannot take up a connection: {0}")]
+    Accept(io::Error),
+    /// The connection does not begin with a viewer's greeting.
+    #[error("{peer} is no Tracy viewer: expected its greeting, found {found}")]
+    NotAViewer {
+        /// Address of the other side.
+        peer: SocketAddr,
+        /// Data received instead of a greeting.
+        found: String,
+    },
+    /// The viewer's version is not spoken here.
+    #[error("the viewer at {peer} speaks protocol {number}; expected one of {}", known_protocols())]
+    UnknownProtocol {
+        /// Where the viewer is.
+        peer: SocketAddr,
+        /// Number of its protocol.
+        number: u32,
+    },
+}
+
+fn known_protocols() -> String {
+    let name = |known: &TracyProtocol| format!("{} ({})", known.number, known.viewer);
+    TracyProtocol::all().iter().map(name).collect::<Vec<_>>().join(", ")
+}

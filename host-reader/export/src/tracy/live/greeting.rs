@@ -1,0 +1,83 @@
+//! The greeting and the welcome that follows it.
+
+use super::{
+    error::ServeError,
+    protocol::{TracyProtocol, Viewers},
+};
+use crate::tracy::{TracyOptions, file::cut};
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// First bytes sent by a viewer.
+const GREETING: [u8; 8] = *b"TracyPrf";
+/// Time limit for the greeting.
+const GREETING_TIME: Duration = Duration::from_secs(5);
+
+/// Answers to the greeting.
+const WELCOME: u8 = 1;
+const MISMATCH: u8 = 2;
+
+/// Reads the greeting and answers it.
+pub(super) fn greet(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    viewers: Viewers,
+) -> Result<&'static TracyProtocol, ServeError> {
+    let not_a_viewer = |found| ServeError::NotAViewer { peer, found };
+    let number = greeting(stream).map_err(not_a_viewer)?;
+    let protocol = TracyProtocol::with_number(number, viewers);
+    let answer = if protocol.is_some() { WELCOME } else { MISMATCH };
+    stream.write_all(&[answer]).map_err(|error| not_a_viewer(error.to_string()))?;
+    protocol.ok_or(ServeError::UnknownProtocol { peer, number })
+}
+
+/// The number of the protocol that the viewer speaks, or what came in its place.
+fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
+    let mut greeting = [0; 12];
+    let read = stream
+        .set_read_timeout(Some(GREETING_TIME))
+        .and_then(|()| stream.read_exact(&mut greeting))
+        .and_then(|()| stream.set_read_timeout(None));
+    read.map_err(|error| error.to_string())?;
+    let [.., a, b, c, d] = greeting;
+    if greeting.starts_with(&GREETING) {
+        Ok(u32::from_le_bytes([a, b, c, d]))
+    } else {
+        Err(format!("\"{}\"", greeting.escape_ascii()))
+    }
+}
+
+/// Tells what program the trace is of, and how its times are to be taken.
+pub(super) fn welcome(
+    stream: &mut TcpStream,
+    protocol: &TracyProtocol,
+    options: &TracyOptions,
+) -> io::Result<()> {
+    let mut welcome = Vec::new();
+    welcome.extend(1.0_f64.to_le_bytes()); // nanoseconds per tick
+    welcome.extend(0_i64.to_le_bytes()); // begin of the start-up
+    welcome.extend(1_i64.to_le_bytes()); // its end
+    if protocol.welcome_has_delay {
+        welcome.extend(0_u64.to_le_bytes());
+    }
+    welcome.extend(1_u64.to_le_bytes()); // resolution in ticks
+    welcome.extend(options.recorded_at_s.to_le_bytes());
+    welcome.extend([0; 8]); // time of the executable
+    welcome.extend([0; 8]); // process
+    welcome.extend([0; 8]); // sampling period
+    welcome.extend([0; 2]); // flags, kind of processor
+    welcome.extend([0; 12 + 4]); // its maker and model
+    extend_with_text(&mut welcome, &options.title, 64);
+    extend_with_text(&mut welcome, "Tenstorrent device profile, sent by kprof", 1024);
+    stream.write_all(&welcome)
+}
+
+/// A text in a field that it does not fill.
+fn extend_with_text(bytes: &mut Vec<u8>, text: &str, field_bytes: usize) {
+    let end = bytes.len() + field_bytes;
+    bytes.extend(cut(text, field_bytes - 1).as_bytes());
+    bytes.resize(end, 0);
+}

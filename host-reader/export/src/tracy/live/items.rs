@@ -1,0 +1,276 @@
+//! Items: what is said to a viewer, as bytes of its version of the protocol.
+//!
+//! # Compatibility
+//! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without gaps.
+
+use super::protocol::{ContextId, TracyProtocol};
+use crate::tracy::{file::cut, lanes::Rgb, places::Place};
+
+/// Bytes of a text that fit into an item whatever stands beside it.
+const TEXT_BYTES: usize = 20_000;
+
+/// Items that are not sent yet.
+pub(super) struct Items {
+    protocol: &'static TracyProtocol,
+    bytes: Vec<u8>,
+    /// The last time of a context's zone, which the next one is a distance from.
+    gpu_ns: i64,
+    /// The last time of a zone of the thread that is spoken of.
+    thread_ns: i64,
+}
+
+impl Items {
+    pub(super) const fn new(protocol: &'static TracyProtocol) -> Self {
+        Self { protocol, bytes: Vec::new(), gpu_ns: 0, thread_ns: 0 }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn put_code(&mut self, code: u8) {
+        self.bytes.push(code);
+    }
+
+    fn put_context(&mut self, context: u16) {
+        let [low, high] = context.to_le_bytes();
+        match self.protocol.context_id {
+            ContextId::U8 => self.put(&[low]),
+            ContextId::U16 => self.put(&[low, high]),
+        }
+    }
+
+    /// A text behind its length of 16 bits.
+    fn put_text(&mut self, text: &str) {
+        let text = cut(text, TEXT_BYTES);
+        self.put(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
+        self.put(text.as_bytes());
+    }
+
+    /// The text that the item after it is about.
+    fn single_string(&mut self, text: &str) {
+        let codes = &self.protocol.codes;
+        let text = cut(text, TEXT_BYTES);
+        match (codes.short_string, u8::try_from(text.len())) {
+            (Some(code), Ok(size)) => self.put(&[code, size]),
+            (short, _) => {
+                // Lengths of the longer form begin where those of the shorter one end.
+                let first = if short.is_some() { 256 } else { 0 };
+                let size = u16::try_from(text.len() - first).unwrap_or(0);
+                self.put_code(codes.single_string);
+                self.put(&size.to_le_bytes());
+            }
+        }
+        self.put(text.as_bytes());
+    }
+
+    pub(super) fn new_context(&mut self, context: u16, name: &str) {
+        self.put_code(self.protocol.codes.gpu_new_context);
+        self.put(&0_i64.to_le_bytes()); // host time 0 ...
+        self.put(&0_i64.to_le_bytes()); // ... is device time 0
+        self.put(&0_u32.to_le_bytes()); // of no single thread
+        self.put(&1.0_f32.to_le_bytes());
+        self.put_context(context);
+        self.put(&[0, self.protocol.context_type]); // not calibrated
+        self.single_string(name);
+        self.put_code(self.protocol.codes.gpu_context_name);
+        self.put_context(context);
+    }
+
+    /// The location of the zone that begins next.
+    fn place(&mut self, place: &Place<'_>) {
+        let texts = [&place.function, place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
+        let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
+        self.put_code(self.protocol.codes.place);
+        self.put(&0_u64.to_le_bytes());
+        self.put(&u16::try_from(size).unwrap_or(0).to_le_bytes());
+        self.put(&place.rgb.to_le_bytes());
+        self.put(&place.line.to_le_bytes());
+        let [function, file, name] = texts;
+        for text in [function, file] {
+            self.put_without_nul(text);
+            self.put_code(0);
+        }
+        self.put_without_nul(name);
+    }
+
+    /// A byte 0 would end the text.
+    fn put_without_nul(&mut self, text: &str) {
+        self.bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
+    }
+
+    pub(super) fn gpu_zone_begin(&mut self, zone: GpuZone, time_ns: i64, place: &Place<'_>) {
+        self.place(place);
+        self.gpu_edge(self.protocol.codes.gpu_zone_begin_with_place, zone, time_ns);
+    }
+
+    pub(super) fn gpu_zone_end(&mut self, zone: GpuZone, time_ns: i64) {
+        self.gpu_edge(self.protocol.codes.gpu_zone_end, zone, time_ns);
+    }
+
+    /// Host time and device time are one clock here, so that both have the same distance.
+    fn gpu_edge(&mut self, code: u8, zone: GpuZone, time_ns: i64) {
+        let since_last_ns = (time_ns - self.gpu_ns).to_le_bytes();
+        self.gpu_ns = time_ns;
+        self.put_code(code);
+        self.put(&since_last_ns);
+        self.put(&zone.thread_id.to_le_bytes());
+        self.put(&zone.query.to_le_bytes());
+        self.put_context(zone.context);
+        self.put_code(self.protocol.codes.gpu_time);
+        self.put(&since_last_ns);
+        self.put(&zone.query.to_le_bytes());
+        self.put_context(zone.context);
+    }
+
+    /// Speaks of this thread from here on.
+    pub(super) fn thread_context(&mut self, thread_id: u32) {
+        self.put_code(self.protocol.codes.thread_context);
+        self.put(&thread_id.to_le_bytes());
+        self.thread_ns = 0;
+    }
+
+    /// Makes the viewer know of the thread, and ask for its name.
+    pub(super) fn thread_exists(&mut self, thread_id: u32) {
+        self.thread_context(thread_id);
+        self.put_code(self.protocol.codes.zone_validation);
+        self.put(&0_u32.to_le_bytes());
+    }
+
+    fn since_last_of_thread(&mut self, time_ns: i64) -> i64 {
+        let since_last_ns = time_ns - self.thread_ns;
+        self.thread_ns = time_ns;
+        since_last_ns
+    }
+
+    pub(super) fn zone_begin(&mut self, time_ns: i64, place: &Place<'_>) {
+        self.place(place);
+        self.put_code(self.protocol.codes.zone_begin_with_place);
+        let since_last_ns = self.since_last_of_thread(time_ns);
+        self.put(&since_last_ns.to_le_bytes());
+    }
+
+    pub(super) fn zone_text(&mut self, text: &str) {
+        self.single_string(text);
+        self.put_code(self.protocol.codes.zone_text);
+    }
+
+    pub(super) fn zone_name(&mut self, name: &str) {
+        self.single_string(name);
+        self.put_code(self.protocol.codes.zone_name);
+    }
+
+    pub(super) fn zone_end(&mut self, time_ns: i64) {
+        /// Where the distances of 32 bits begin, and where those of 64 bits do.
+        const FAR: [i64; 2] = [1 << 16, (1 << 16) + (1 << 32)];
+        let far_ns = self.since_last_of_thread(time_ns);
+        let codes = self.protocol.codes;
+        let near = codes.near_zone_ends.filter(|_| far_ns >= 0);
+        let Some([code_32, code_16]) = near else {
+            self.put_code(codes.zone_end);
+            return self.put(&far_ns.to_le_bytes());
+        };
+        if let Ok(near_ns) = u16::try_from(far_ns) {
+            self.put_code(code_16);
+            self.put(&near_ns.to_le_bytes());
+        } else if let Ok(near_ns) = u32::try_from(far_ns - FAR[0]) {
+            self.put_code(code_32);
+            self.put(&near_ns.to_le_bytes());
+        } else {
+            self.put_code(codes.zone_end);
+            self.put(&(far_ns - FAR[1]).to_le_bytes());
+        }
+    }
+
+    pub(super) fn message(&mut self, time_ns: i64, rgb: Rgb, text: &str) {
+        /// A user's, for information.
+        const USER_INFORMATION: u8 = 0x20;
+        self.single_string(text);
+        self.put_code(self.protocol.codes.message_color);
+        self.put(&time_ns.to_le_bytes());
+        let [blue, green, red, _] = rgb.to_le_bytes();
+        self.put(&[blue, green, red]);
+        if self.protocol.message_has_severity {
+            self.put_code(USER_INFORMATION);
+        }
+    }
+
+    /// The end of a frame, and the begin of the next one of the name with this key.
+    pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
+        self.put_code(self.protocol.codes.frame_mark);
+        self.put(&time_ns.to_le_bytes());
+        self.put(&name_key.to_le_bytes());
+    }
+
+    pub(super) fn plot_config(&mut self, plot: u64, is_stepped: bool) {
+        self.put_code(self.protocol.codes.plot_config);
+        self.put(&plot.to_le_bytes());
+        self.put(&[0, is_stepped.into(), 1]); // plain numbers, as steps or a line, filled
+        self.put(&0_u32.to_le_bytes()); // the viewer's colour
+    }
+
+    pub(super) fn plot_value(&mut self, plot: u64, time_ns: i64, value: f64) {
+        self.put_code(self.protocol.codes.plot_double);
+        self.put(&plot.to_le_bytes());
+        let since_last_ns = self.since_last_of_thread(time_ns);
+        self.put(&since_last_ns.to_le_bytes());
+        self.put(&value.to_le_bytes());
+    }
+
+    pub(super) fn terminate(&mut self) {
+        self.put_code(self.protocol.codes.terminate);
+    }
+
+    /// Answers a question with a text.
+    pub(super) fn answer(&mut self, answer: Answer, key: u64, text: &str) {
+        let codes = &self.protocol.codes;
+        self.put_code(match answer {
+            Answer::Text => codes.string_data,
+            Answer::ThreadName => codes.thread_name,
+            Answer::PlotName => codes.plot_name,
+            Answer::FrameName => codes.frame_name,
+        });
+        self.put(&key.to_le_bytes());
+        self.put_text(text);
+    }
+
+    /// Answers a question for which there is nothing to say.
+    pub(super) fn answer_done(&mut self) {
+        self.put_code(self.protocol.codes.query_done);
+    }
+
+    pub(super) fn answer_no_source_code(&mut self, id: u32) {
+        self.put_code(self.protocol.codes.source_code_missing);
+        self.put(&id.to_le_bytes());
+    }
+
+    pub(super) fn answer_no_symbol_code(&mut self) {
+        self.put_code(self.protocol.codes.symbol_code_missing);
+    }
+}
+
+/// Which zone of which context an item is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GpuZone {
+    pub(super) context: u16,
+    pub(super) thread_id: u32,
+    /// Free at the time; ties the item to its time.
+    pub(super) query: u16,
+}
+
+/// Kind of text that a viewer has requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Text,
+    ThreadName,
+    PlotName,
+    FrameName,
+}

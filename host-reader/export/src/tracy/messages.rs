@@ -1,0 +1,79 @@
+//! Messages: what happened at one instant, what is lost, and remarks on the whole trace.
+
+use super::lanes::Rgb;
+use crate::{
+    PointCategory, Trace, TraceLane, TraceLoss, TraceNames, TracePoint,
+    words::{loss_label, totals_label},
+};
+use rayon::prelude::*;
+
+/// One line of Tracy's message list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) time_ns: u64,
+    /// The thread it belongs to.
+    pub(super) thread_id: u32,
+    pub(super) text: String,
+    pub(super) rgb: Rgb,
+}
+
+const VALUE_RGB: Rgb = 0x006A_5ACD;
+const EVENT_RGB: Rgb = 0x00FF_BF00;
+const SUM_RGB: Rgb = 0x0077_815C;
+const LOSS_RGB: Rgb = 0x00FF_3030;
+const REMARK_RGB: Rgb = 0x00C0_C0C0;
+
+/// The messages of one lane, ordered by time.
+pub(super) fn of_lane(
+    lane: &TraceLane<'_>,
+    thread_id: u32,
+    names: &TraceNames<'_>,
+) -> Vec<Message> {
+    let points = lane.points.iter().map(|point| of_point(&point, thread_id, names));
+    let losses = lane.losses.iter().map(|loss| of_loss(loss, thread_id));
+    let mut messages: Vec<_> = points.chain(losses).collect();
+    messages.sort_by_key(|message| message.time_ns);
+    messages
+}
+
+fn of_point(point: &TracePoint<'_>, thread_id: u32, names: &TraceNames<'_>) -> Message {
+    let name = names.label(point.name);
+    let (mut text, rgb) = match (point.category(), point.values) {
+        (PointCategory::Sum, &[cycles]) => (format!("{name}: {cycles} cycles in sum"), SUM_RGB),
+        (_, []) => (name.to_owned(), EVENT_RGB),
+        (_, &[value]) => (format!("{name} = {value} ({value:#x})"), VALUE_RGB),
+        (_, values) => (format!("{name} = {values:#x?}").replace(['\n', ' '], ""), VALUE_RGB),
+    };
+    if let Some(more) = point.text {
+        text.push_str(": ");
+        text.push_str(more);
+    }
+    Message { time_ns: point.time_ns, thread_id, text, rgb }
+}
+
+fn of_loss(loss: &TraceLoss, thread_id: u32) -> Message {
+    let program = loss.program.map_or_else(String::new, |id| format!(", program {}", id.base()));
+    let text = format!("{}{program}", loss_label(loss));
+    Message { time_ns: loss.time_ns, thread_id, text, rgb: LOSS_RGB }
+}
+
+/// Returns messages about the trace as a whole: losses, anomalies, hidden items.
+pub(super) fn of_trace(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> {
+    let doubts = trace.doubts().into_iter();
+    let doubts = doubts.map(|(what, count)| format!("{}: {count}", what.replace('_', " ")));
+    let unplaced = trace.unplaced_losses.iter().map(|(key, totals)| {
+        format!("lost on {}: {} ({})", key.lane, totals_label(totals), key.cause.label())
+    });
+    doubts.chain(unplaced).map(|text| remark(text, thread_id)).collect()
+}
+
+/// A remark at the start of the trace.
+pub(super) const fn remark(text: String, thread_id: u32) -> Message {
+    Message { time_ns: 0, thread_id, text, rgb: REMARK_RGB }
+}
+
+/// Puts messages of many threads into one order of time.
+pub(super) fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
+    messages.par_sort_by_key(|message| message.time_ns);
+    messages
+}

@@ -1,0 +1,44 @@
+//! Contents of an export to Tracy, and changes that Tracy's limits require.
+
+/// Contents of an export to Tracy, and the changes made for it.
+///
+/// All of it is also in the export itself, as messages at its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct TracyNotes {
+    /// Zones of RISCs.
+    pub zones: u64,
+    /// Lanes that have zones.
+    pub lanes: u64,
+    /// Contexts in which they are.
+    pub contexts: u64,
+    /// Zones of the host's threads.
+    pub host_zones: u64,
+    /// Messages: events, values, sums, losses, those of the host, and remarks.
+    pub messages: u64,
+    /// Zones that share a less exact source location with others, since Tracy knows only
+    /// 32,767 of them.
+    pub vague_zones: u64,
+    /// Zones that begin or end after Tracy's last nanosecond (39 hours) and are drawn there.
+    pub late_zones: u64,
+    /// Points of the host's plots that are no finite numbers, and are left out.
+    pub undrawn_plot_points: u64,
+}
+
+impl TracyNotes {
+    /// Returns the changes by name; empty if Tracy shows everything as it was recorded.
+    ///
+    /// ```
+    /// use export::tracy::TracyNotes;
+    /// let notes = TracyNotes { zones: 70_000, vague_zones: 12, ..TracyNotes::default() };
+    /// assert_eq!(notes.doubts(), [("zones_sharing_a_source_location", 12)]);
+    /// ```
+    #[must_use]
+    pub fn doubts(&self) -> Vec<(&'static str, u64)> {
+        let doubts = [
+            ("zones_sharing_a_source_location", self.vague_zones),
+            ("zones_cut_where_tracys_time_ends", self.late_zones),
+            ("plot_points_left_out", self.undrawn_plot_points),
+        ];
+        doubts.into_iter().filter(|&(_, count)| count > 0).collect()
+    }
+}

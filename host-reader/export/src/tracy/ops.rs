@@ -1,0 +1,41 @@
+//! Ops as threads: one row for each set of ops that never overlap.
+
+use super::{
+    places::{PlaceNumber, PlaceTable},
+    spans::Span,
+};
+use crate::{TraceDevice, TraceOp};
+use std::{collections::BTreeMap, fmt::Write as _};
+
+/// The rows of a chip's ops, each ordered by time.
+pub(super) fn rows<'a>(
+    device: &'a TraceDevice<'_>,
+    places: &mut PlaceTable<'a>,
+) -> Vec<Vec<Span<'a>>> {
+    let mut known: BTreeMap<&'a str, PlaceNumber> = BTreeMap::new();
+    let mut rows: BTreeMap<u32, Vec<Span<'a>>> = BTreeMap::new();
+    for op in &device.ops {
+        let name = op.name().unwrap_or("program");
+        let place = *known.entry(name).or_insert_with(|| places.of_op(name));
+        let span = Span {
+            start_ns: op.start_ns,
+            end_ns: op.end_ns,
+            depth: 0,
+            place,
+            name: op.label().into(),
+            text: text(op).into(),
+        };
+        rows.entry(op.row).or_default().push(span);
+    }
+    rows.into_values().collect()
+}
+
+fn text(op: &TraceOp<'_>) -> String {
+    let cycles = op.end_cycle.saturating_sub(op.start_cycle);
+    let mut text = format!("run host ID: {}\nduration: {cycles} cycles", op.figures.run_host_id);
+    let _ = write!(text, "\nlanes: {}", op.runs.len());
+    for (name, value) in op.metadata.iter().flat_map(|metadata| &metadata.fields) {
+        let _ = write!(text, "\n{name}: {value}");
+    }
+    text
+}

@@ -1,0 +1,262 @@
+//! Source locations: which zone of which RISC is shown with which name, place and colour.
+//!
+//! Tracy knows 32,767 of them. Zones of firmware carry their op's number, as users know
+//! them; where that makes too many, the number goes first, then the remark, then the name.
+//!
+//! # Compatibility
+//! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
+//! the op's number stands where the function's name would.
+
+use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
+use crate::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone};
+use host_events::HostSource;
+use std::{borrow::Cow, collections::HashMap};
+use wire::{Risc, RunHostId};
+
+/// Source locations that a viewer can tell apart.
+pub(super) const PLACE_LIMIT: usize = 32_767;
+
+/// One source location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) name: Cow<'a, str>,
+    /// Op number and remarks.
+    pub(super) function: Cow<'a, str>,
+    pub(super) file: &'a str,
+    pub(super) line: u32,
+    pub(super) rgb: Rgb,
+}
+
+/// Position of a source location in the table.
+pub(super) type PlaceNumber = u16;
+
+/// Op or trace of a zone, if its source location shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum OpTag {
+    #[default]
+    None,
+    Op(u32),
+    Trace(u64),
+}
+
+/// Key of a source location in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    name: NameId,
+    risc: Risc,
+    op: OpTag,
+    has_synthetic_end: bool,
+    is_clipped: bool,
+}
+
+impl Key {
+    const fn plain(name: NameId, risc: Risc) -> Self {
+        Self { name, risc, op: OpTag::None, has_synthetic_end: false, is_clipped: false }
+    }
+
+    fn function(&self) -> String {
+        let op = match self.op {
+            OpTag::None => None,
+            OpTag::Op(id) => Some(format!("OP ID:{id}")),
+            OpTag::Trace(id) => Some(format!("TRACE ID:{id}")),
+        };
+        let open = self.has_synthetic_end.then(|| "end not recorded".to_owned());
+        let clipped = self.is_clipped.then(|| "drawn shorter than recorded".to_owned());
+        [op, open, clipped].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// All source locations of a scene.
+pub(super) struct PlaceTable<'a> {
+    names: &'a TraceNames<'a>,
+    places: Vec<Place<'a>>,
+    limit: usize,
+    /// By name and RISC, of zones that nothing is to be said about.
+    plain: Vec<Option<PlaceNumber>>,
+    special: HashMap<Key, PlaceNumber>,
+    host: HashMap<&'a HostSource, PlaceNumber>,
+    vague_zone_count: u64,
+}
+
+impl<'a> PlaceTable<'a> {
+    /// A table that first of all has room for every name, without ops and remarks.
+    pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
+        let names = &trace.names;
+        let mut table = Self {
+            names,
+            places: Vec::new(),
+            limit,
+            plain: vec![None; names.len() * Risc::ALL.len()],
+            special: HashMap::new(),
+            host: HashMap::new(),
+            vague_zone_count: 0,
+        };
+        table.places.push(Place::new("op", OP_RGB));
+        for risc in Risc::ALL {
+            table.places.push(Place::new(UNNAMED, zone_rgb(risc, "")));
+        }
+        for lane in trace.lanes() {
+            for &name in lane.zones.names() {
+                table.enter_plain(name, lane.id.risc);
+            }
+        }
+        table.enter_host(&trace.host);
+        table
+    }
+
+    /// The location of everything whose own was not to be had: ops.
+    pub(super) const OP: PlaceNumber = 0;
+
+    fn unnamed(risc: Risc) -> PlaceNumber {
+        1 + PlaceNumber::from(risc_number(risc))
+    }
+
+    fn enter_plain(&mut self, name: NameId, risc: Risc) {
+        let slot = name.index() * Risc::ALL.len() + usize::from(risc_number(risc));
+        if self.plain.get(slot).is_some_and(Option::is_none) {
+            self.plain[slot] = self.push(&Key::plain(name, risc));
+        }
+    }
+
+    fn push(&mut self, key: &Key) -> Option<PlaceNumber> {
+        let name = self.names.get(key.name)?;
+        self.push_place(Place {
+            name: Cow::Borrowed(&name.label),
+            function: key.function().into(),
+            file: name.file,
+            line: name.line,
+            rgb: zone_rgb(key.risc, &name.label),
+        })
+    }
+
+    fn push_place(&mut self, place: Place<'a>) -> Option<PlaceNumber> {
+        if self.places.len() >= self.limit {
+            return None;
+        }
+        self.places.push(place);
+        PlaceNumber::try_from(self.places.len() - 1).ok()
+    }
+
+    /// The location for ops of one name.
+    pub(super) fn of_op(&mut self, name: &'a str) -> PlaceNumber {
+        self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
+    }
+
+    fn enter_host(&mut self, host: &TraceHost<'a>) {
+        for thread in &host.threads {
+            let events = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
+            for (_, source) in events {
+                if self.host.contains_key(source) {
+                    continue;
+                }
+                let Some(number) = self.push_place(Place::of_host(source)) else { return };
+                self.host.insert(source, number);
+            }
+        }
+    }
+
+    /// The location of a zone of the host.
+    pub(super) fn of_host(&mut self, source: &HostSource) -> PlaceNumber {
+        match self.host.get(source) {
+            Some(&number) => number,
+            None => self.vague(Self::unnamed(Risc::Brisc)),
+        }
+    }
+
+    /// The location of each zone of a lane.
+    pub(super) fn of_lane(
+        &mut self,
+        lane: &TraceLane<'_>,
+        device: &TraceDevice<'_>,
+    ) -> Vec<PlaceNumber> {
+        let zones = lane.zones.iter();
+        zones.map(|zone| self.of_zone(&self.key(&zone, lane, device))).collect()
+    }
+
+    fn key(&self, zone: &TraceZone, lane: &TraceLane<'_>, device: &TraceDevice<'_>) -> Key {
+        let is_firmware = self.names.get(zone.name).is_some_and(|name| name.is_firmware);
+        Key {
+            name: zone.name,
+            risc: lane.id.risc,
+            op: if is_firmware { op_tag(zone, lane, device) } else { OpTag::None },
+            has_synthetic_end: zone.has_synthetic_end,
+            is_clipped: zone.is_clipped,
+        }
+    }
+
+    fn of_zone(&mut self, key: &Key) -> PlaceNumber {
+        let slot = key.name.index() * Risc::ALL.len() + usize::from(risc_number(key.risc));
+        let plain = self.plain.get(slot).copied().flatten();
+        if *key == Key::plain(key.name, key.risc) {
+            return plain.unwrap_or_else(|| self.vague(Self::unnamed(key.risc)));
+        }
+        if let Some(&known) = self.special.get(key) {
+            return known;
+        }
+        match self.push(key) {
+            Some(number) => *self.special.entry(*key).or_insert(number),
+            None if key.op != OpTag::None => self.without_op(key),
+            None => self.vague(plain.unwrap_or(Self::unnamed(key.risc))),
+        }
+    }
+
+    /// No room for one more op: zones of others share a location.
+    fn without_op(&mut self, key: &Key) -> PlaceNumber {
+        let vague_before = self.vague_zone_count;
+        let number = self.of_zone(&Key { op: OpTag::None, ..*key });
+        self.vague_zone_count = vague_before;
+        self.vague(number)
+    }
+
+    const fn vague(&mut self, number: PlaceNumber) -> PlaceNumber {
+        self.vague_zone_count += 1;
+        number
+    }
+
+    /// Zones whose location says less than is known.
+    pub(super) const fn vague_zone_count(&self) -> u64 {
+        self.vague_zone_count
+    }
+
+    /// The locations, by number.
+    pub(super) fn into_places(self) -> Vec<Place<'a>> {
+        self.places
+    }
+}
+
+/// The name of zones for whose own name there is no room.
+const UNNAMED: &str = "(one name too many for Tracy)";
+
+impl<'a> Place<'a> {
+    const fn new(name: &'a str, rgb: Rgb) -> Self {
+        Self { name: Cow::Borrowed(name), function: Cow::Borrowed(""), file: "", line: 0, rgb }
+    }
+
+    fn of_host(source: &'a HostSource) -> Self {
+        Self {
+            name: Cow::Borrowed(&source.name),
+            function: Cow::Borrowed(&source.function),
+            file: &source.file,
+            line: source.line,
+            rgb: HOST_RGB,
+        }
+    }
+}
+
+fn op_tag(zone: &TraceZone, lane: &TraceLane<'_>, device: &TraceDevice<'_>) -> OpTag {
+    let run = zone.run.and_then(|run| usize::try_from(run).ok());
+    let Some(run) = run.and_then(|run| lane.runs.get(run).map(|found| (run, found))) else {
+        return OpTag::None;
+    };
+    if lane.id.risc == Risc::TensixAggregate {
+        let op = lane.run_ops.get(run.0).copied().flatten();
+        let op = op.and_then(|op| device.ops.get(usize::try_from(op).ok()?));
+        if let Some(trace) = op.and_then(|op| op.figures.trace_id) {
+            return OpTag::Trace(trace);
+        }
+    }
+    match RunHostId::base(run.1.program) {
+        0 => OpTag::None,
+        base => OpTag::Op(base),
+    }
+}

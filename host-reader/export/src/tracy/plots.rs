@@ -1,0 +1,32 @@
+//! Plots: how many kernels run at once, and what was lost so far, chip by chip.
+
+use crate::{TraceDevice, TraceNames, counters};
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plot {
+    pub(super) name: String,
+    /// Nanoseconds and values, ascending.
+    pub(super) points: Vec<(u64, f64)>,
+    /// Drawn as steps; otherwise as a line from point to point.
+    pub(super) is_stepped: bool,
+}
+
+/// The plots of a chip; those that would be empty are left out.
+pub(super) fn of_device(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
+    let chip = device.chip.chip_id;
+    let plots = [
+        (format!("Device {chip}: kernels running"), counters::kernels_running(device, names)),
+        (format!("Device {chip}: lost records"), counters::records_lost(device)),
+    ];
+    #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
+    let drawn = |(time_ns, value): (u64, i64)| (time_ns, value as f64);
+    let plots = plots.into_iter().filter(|(_, points)| !points.is_empty());
+    plots
+        .map(|(name, points)| Plot {
+            name,
+            points: points.into_iter().map(drawn).collect(),
+            is_stepped: true,
+        })
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! Model of the viewer's display: contexts, lanes, threads, messages, plots. Other modules encode
+//! it.
+
+use super::{
+    TracyNotes, TracyOptions,
+    host::{self, FrameSet},
+    lanes::{Grouping, lane_name, lane_number},
+    messages::{self, Message, remark},
+    ops,
+    places::{PLACE_LIMIT, Place, PlaceNumber, PlaceTable},
+    plots::{self, Plot},
+    spans::Span,
+};
+use crate::{Trace, TraceLane, TraceZones, words::thread_label};
+use reader::lane::LaneId;
+
+/// The last nanosecond that Tracy has: times have 48 bits, one of them for the sign.
+///
+/// # Compatibility
+/// Tracy's `server/TracyEvent.hpp`.
+const LAST_NS: u64 = (1 << 47) - 1;
+
+/// A time as Tracy has them.
+pub(super) fn tracy_ns(time_ns: u64) -> i64 {
+    i64::try_from(time_ns.min(LAST_NS)).unwrap_or(i64::MAX)
+}
+
+/// One GPU context.
+pub(super) struct Context<'a> {
+    pub(super) name: String,
+    /// In the order of their thread ids, none of them empty.
+    pub(super) lanes: Vec<SceneLane<'a>>,
+}
+
+/// One RISC that has zones.
+pub(super) struct SceneLane<'a> {
+    pub(super) thread_id: u32,
+    pub(super) zones: &'a TraceZones,
+    /// The source location of each zone.
+    pub(super) places: Vec<PlaceNumber>,
+}
+
+/// One thread: a lane's name and messages, or ops, or what a thread of the host did.
+pub(super) struct Thread<'a> {
+    pub(super) id: u32,
+    pub(super) name: String,
+    /// Ordered by time, a zone before those inside of it.
+    pub(super) spans: Vec<Span<'a>>,
+}
+
+/// Everything that a viewer is to see.
+pub(super) struct Scene<'a> {
+    pub(super) options: &'a TracyOptions,
+    pub(super) contexts: Vec<Context<'a>>,
+    /// Each id once, ascending.
+    pub(super) threads: Vec<Thread<'a>>,
+    pub(super) places: Vec<Place<'a>>,
+    /// Ordered by time.
+    pub(super) messages: Vec<Message>,
+    pub(super) plots: Vec<Plot>,
+    /// Besides the one that every trace has.
+    pub(super) frames: Vec<FrameSet<'a>>,
+    /// The end of everything.
+    pub(super) end_ns: i64,
+    pub(super) notes: TracyNotes,
+}
+
+impl<'a> Scene<'a> {
+    /// Arranges a trace for a viewer that knows so many contexts.
+    pub(super) fn new(
+        trace: &'a Trace<'a>,
+        options: &'a TracyOptions,
+        context_limit: usize,
+    ) -> Self {
+        Self::with_place_limit(trace, options, context_limit, PLACE_LIMIT)
+    }
+
+    /// The key of the first frame set's name; those of plots are 1 and on.
+    pub(super) fn first_frame_key(&self) -> u64 {
+        1 + self.plots.len() as u64
+    }
+
+    fn with_place_limit(
+        trace: &'a Trace<'a>,
+        options: &'a TracyOptions,
+        context_limit: usize,
+        place_limit: usize,
+    ) -> Self {
+        let places = PlaceTable::new(trace, place_limit);
+        let mut builder = Builder {
+            trace,
+            places,
+            contexts: Vec::new(),
+            threads: Vec::new(),
+            messages: Vec::new(),
+        };
+        builder.add_lanes(context_limit);
+        builder.add_ops();
+        builder.add_host();
+        builder.finish(options)
+    }
+}
+
+struct Builder<'a> {
+    trace: &'a Trace<'a>,
+    places: PlaceTable<'a>,
+    contexts: Vec<Context<'a>>,
+    threads: Vec<Thread<'a>>,
+    messages: Vec<Message>,
+}
+
+impl<'a> Builder<'a> {
+    fn add_lanes(&mut self, context_limit: usize) {
+        let drawn = self.trace.lanes().filter(|lane| !lane.zones.is_empty());
+        let drawn: Vec<LaneId> = drawn.map(|lane| lane.id).collect();
+        let grouping = Grouping::of(&drawn, context_limit);
+        let mut context_key = None;
+        let mut core_number = 0;
+        for device in &self.trace.devices {
+            for core in device.cores() {
+                for lane in core {
+                    let thread_id = lane_number(core_number, lane.id.risc);
+                    self.add_thread(thread_id, lane);
+                    if lane.zones.is_empty() {
+                        continue;
+                    }
+                    let key = Some(grouping.key(lane.id));
+                    if std::mem::replace(&mut context_key, key) != key {
+                        let name = grouping.name(lane.id);
+                        self.contexts.push(Context { name, lanes: Vec::new() });
+                    }
+                    let places = self.places.of_lane(lane, device);
+                    let lane = SceneLane { thread_id, zones: &lane.zones, places };
+                    self.contexts.last_mut().map(|context| context.lanes.push(lane)).unwrap_or(());
+                }
+                core_number += 1;
+            }
+        }
+    }
+
+    fn add_thread(&mut self, id: u32, lane: &TraceLane<'_>) {
+        self.threads.push(Thread { id, name: lane_name(lane.id), spans: Vec::new() });
+        self.messages.extend(messages::of_lane(lane, id, &self.trace.names));
+    }
+
+    fn next_thread_id(&self) -> u32 {
+        // Ids end in the number of a RISC, so that no viewer is led to one it does not know.
+        (self.threads.last().map_or(0, |thread| thread.id) & !7) + 8
+    }
+
+    fn add_ops(&mut self) {
+        for device in &self.trace.devices {
+            let rows = ops::rows(device, &mut self.places);
+            for (row, spans) in rows.into_iter().enumerate() {
+                let chip = device.chip.chip_id;
+                let name = match row {
+                    0 => format!("Device {chip}: ops"),
+                    _ => format!("Device {chip}: ops that overlap, row {}", row + 1),
+                };
+                self.threads.push(Thread { id: self.next_thread_id(), name, spans });
+            }
+        }
+    }
+
+    fn add_host(&mut self) {
+        for thread in &self.trace.host.threads {
+            let id = self.next_thread_id();
+            let spans = host::spans(thread, &mut self.places);
+            self.messages.extend(host::messages(thread, id));
+            self.threads.push(Thread { id, name: thread_label(thread), spans });
+        }
+    }
+
+    /// Counts what is there; messages are not complete yet.
+    fn notes(&self) -> TracyNotes {
+        let lanes = || self.contexts.iter().flat_map(|context| &context.lanes);
+        let late =
+            |zones: &TraceZones| zones.end_ns().iter().filter(|&&end| end > LAST_NS).count() as u64;
+        let of_lanes = lanes().map(|lane| lane.zones);
+        let of_host = self.trace.host.threads.iter().map(|thread| &thread.zones);
+        TracyNotes {
+            zones: lanes().map(|lane| lane.zones.len() as u64).sum(),
+            lanes: lanes().count() as u64,
+            contexts: self.contexts.len() as u64,
+            host_zones: self.trace.host.zone_count() as u64,
+            messages: 0,
+            vague_zones: self.places.vague_zone_count(),
+            late_zones: of_lanes.chain(of_host).map(late).sum(),
+            undrawn_plot_points: host::undrawn_point_count(&self.trace.host),
+        }
+    }
+
+    fn finish(mut self, options: &'a TracyOptions) -> Scene<'a> {
+        let remarks_id = self.next_thread_id();
+        let mut notes = self.notes();
+        let mut messages = remarks(self.trace, &notes, remarks_id);
+        if !messages.is_empty() {
+            let name = "Remarks on this trace".to_owned();
+            self.threads.push(Thread { id: remarks_id, name, spans: Vec::new() });
+        }
+        messages.append(&mut self.messages);
+        notes.messages = messages.len() as u64;
+        let devices = self.trace.devices.iter();
+        let plots = devices.flat_map(|device| plots::of_device(device, &self.trace.names));
+        Scene {
+            options,
+            contexts: self.contexts,
+            threads: self.threads,
+            places: self.places.into_places(),
+            messages: messages::in_order(messages),
+            plots: plots.chain(host::plots(&self.trace.host)).collect(),
+            frames: host::frames(&self.trace.host),
+            end_ns: tracy_ns(self.trace.end_ns()),
+            notes,
+        }
+    }
+}
+
+fn remarks(trace: &Trace<'_>, notes: &TracyNotes, thread_id: u32) -> Vec<Message> {
+    let mut messages = messages::of_trace(trace, thread_id);
+    if notes.vague_zones > 0 {
+        let count = notes.vague_zones;
+        let text = format!("{count} zones share a source location: Tracy knows only {PLACE_LIMIT}");
+        messages.push(remark(text, thread_id));
+    }
+    if notes.late_zones > 0 {
+        let count = notes.late_zones;
+        let text = format!("{count} zones are cut at 39 hours, where Tracy's time ends");
+        messages.push(remark(text, thread_id));
+    }
+    if notes.undrawn_plot_points > 0 {
+        let count = notes.undrawn_plot_points;
+        let text = format!("{count} points of plots are not drawn: they are no finite numbers");
+        messages.push(remark(text, thread_id));
+    }
+    messages
+}

@@ -1,0 +1,133 @@
+//! Labels shared by all export formats.
+
+use super::{Trace, TraceDevice, TraceHostThread, TraceLane, TraceLoss};
+use host_events::{HostEvent, HostEventKind, HostSource};
+use reader::ledger::LossTotals;
+
+/// A lane as people call it, such as `1-2 BRISC`.
+pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
+    format!("{} {}", core_label(lane), lane.id.risc)
+}
+
+/// A core as upstream's tools write it, such as `1-2`.
+pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
+    format!("{}-{}", lane.id.core.x, lane.id.core.y)
+}
+
+/// A thread of the host as people call it, with the numbers of process and thread.
+pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
+    let name = if thread.name.is_empty() { "thread" } else { thread.name };
+    format!("{name} {}.{}", thread.process_id, thread.number)
+}
+
+/// Returns the kind and the label of a mark; the label of a message is its text.
+pub(super) fn mark_label<'a>(
+    event: &'a HostEvent,
+    source: &'a HostSource,
+) -> (&'static str, &'a str) {
+    match event.kind {
+        HostEventKind::Message => ("message", event.text.as_deref().unwrap_or("message")),
+        HostEventKind::Signpost => ("signpost", &source.name),
+        HostEventKind::FrameMark => ("frame", &source.name),
+        HostEventKind::Zone { .. } => ("zone", &source.name),
+        HostEventKind::Plot { .. } => ("plot", &source.name),
+    }
+}
+
+/// A chip as people call it.
+pub(super) fn device_label(device: &TraceDevice<'_>) -> String {
+    format!("device {} {}", device.chip.chip_id, device.chip.arch)
+}
+
+/// A loss in words, such as `lost 25 zones, 3 events: L1 full`.
+pub(super) fn loss_label(loss: &TraceLoss) -> String {
+    format!("lost {}: {}", totals_label(&loss.totals), loss.cause.label())
+}
+
+/// How much is missing, in words.
+pub(super) fn totals_label(totals: &LossTotals) -> String {
+    let parts: Vec<String> = counts(totals)
+        .into_iter()
+        .filter(|&(_, count)| count > 0)
+        .map(|(kind, count)| format!("{count} {}", kind.replace('_', " ")))
+        .collect();
+    match (parts.is_empty(), totals.is_lower_bound) {
+        (true, _) => "an unknown number of records".to_owned(),
+        (false, true) => format!("at least {}", parts.join(", ")),
+        (false, false) => parts.join(", "),
+    }
+}
+
+/// Numbers of a loss besides its counts, each with its name, as far as they are known: how many
+/// runs lost records, and the first and the last launch among which they are.
+pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static str, u64)> {
+    let span = totals.programs;
+    let numbers = [
+        ("runs", (totals.runs > 0).then_some(totals.runs)),
+        ("first_run_host_id", span.map(|span| span.first.0.into())),
+        ("last_run_host_id", span.map(|span| span.last.0.into())),
+    ];
+    numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
+}
+
+/// The counts of a loss, each with its name.
+pub(super) const fn counts(totals: &LossTotals) -> [(&'static str, u64); 5] {
+    [
+        ("zones", totals.zones),
+        ("data", totals.data),
+        ("events", totals.events),
+        ("sums", totals.sums),
+        ("unknown_markers", totals.unknown_markers),
+    ]
+}
+
+impl Trace<'_> {
+    /// Returns all reasons for doubt about the trace, as keys and counts: losses, anomalies,
+    /// repairs, clipped zones, items hidden by a filter, runs not pushed. Counts of zero are left
+    /// out; an empty list means that the trace is complete.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<(String, u64)> {
+        let mut doubts = Vec::new();
+        self.enter_losses_and_anomalies(&mut doubts);
+        self.enter_hidden(&mut doubts);
+        let sum = |count: fn(&TraceDevice<'_>) -> u64| self.devices.iter().map(count).sum();
+        self.enter_host(&mut doubts);
+        doubts.push(("clipped_zones".to_owned(), self.clipped_zone_count() as u64));
+        doubts.push(("pending_runs".to_owned(), sum(|device| device.pending_run_count)));
+        doubts.push(("discarded_launches".to_owned(), sum(|device| device.discarded_launch_count)));
+        doubts.retain(|&(_, count)| count > 0);
+        doubts
+    }
+
+    fn enter_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
+        let lost = self.lost();
+        doubts.extend(counts(&lost).map(|(kind, count)| (format!("lost_{kind}"), count)));
+        doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
+        for (kind, count) in self.anomalies.counts() {
+            let what = if kind.is_repair() { "repaired" } else { "anomaly" };
+            doubts.push((format!("{what}_{}", kind.label().replace(' ', "_")), count));
+        }
+    }
+
+    fn enter_host(&self, doubts: &mut Vec<(String, u64)>) {
+        let host = &self.host;
+        let clipped: usize = host.threads.iter().map(|thread| thread.zones.clipped_count()).sum();
+        let is_elsewhere = !host.is_empty() && !host.is_on_clock_of_chips;
+        doubts.push(("dropped_host_events".to_owned(), host.dropped_count));
+        doubts.push(("open_host_zones".to_owned(), host.open_zone_count));
+        doubts.push(("clipped_host_zones".to_owned(), clipped as u64));
+        doubts.push(("host_is_not_on_clock_of_chips".to_owned(), is_elsewhere.into()));
+    }
+
+    fn enter_hidden(&self, doubts: &mut Vec<(String, u64)>) {
+        let hidden = self.hidden;
+        let kinds = [
+            ("lanes", hidden.lanes),
+            ("zones", hidden.zones),
+            ("points", hidden.points),
+            ("ops", hidden.ops),
+            ("lost_records", hidden.lost_records),
+        ];
+        doubts.extend(kinds.map(|(kind, count)| (format!("hidden_by_filter_{kind}"), count)));
+    }
+}

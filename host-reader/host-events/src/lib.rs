@@ -1,0 +1,89 @@
+//! Events of the host: zones, messages, signposts, frame marks, plots and op records.
+//!
+//! A host that drives chips records its own events beside theirs, and on the same clock: the
+//! monotonic clock of the host, to which clock samples tie the chips. So a trace shows
+//! which call of the host a kernel waited for.
+//!
+//! | question | open |
+//! |---|---|
+//! | how is a program instrumented? | [`host_zone_scoped!`](crate::host_zone_scoped), [`host_message!`](crate::host_message), [`host_signpost!`](crate::host_signpost), [`host_frame_mark!`](crate::host_frame_mark), [`host_plot!`](crate::host_plot) |
+//! | who listens? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
+//! | what was recorded? | [`HostRecording`], which a capture keeps |
+//! | how do spans of `tracing` get in? | `HostLayer`, with the feature `tracing` |
+//!
+//! A recorder never waits for another thread's records, never grows beyond its bounds, and
+//! counts what it has no room for. Without an installed recorder an instrumented program
+//! does next to nothing.
+//!
+//! ```
+//! use host_events::{host_message, host_zone_scoped, HostRecorder};
+//! let recorder = HostRecorder::default();
+//! recorder.install()?;
+//! {
+//!     host_zone_scoped!("LoadWeights");
+//!     host_message!("layer {} of {}", 1, 24);
+//! }
+//! let recording = recorder.take();
+//! assert_eq!(recording.event_count(), 2);
+//! assert_eq!(recording.name(&recording.threads[0].events[1]), "LoadWeights");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Compatibility
+//! The names are Tracy's, which TT-Metal's hosts are instrumented with (`ZoneScopedN`,
+//! `TracyMessage`, `FrameMark`, `TracyPlot`), and `signpost` of its Python package `tracy`.
+
+#![forbid(unsafe_code)]
+
+mod installed;
+mod log;
+mod macros;
+mod op;
+mod record;
+mod recorder;
+mod recording;
+mod sites;
+mod source;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "tracing")]
+mod tracing_layer;
+mod words;
+
+pub use installed::{AlreadyInstalled, installed};
+pub use op::OpMetadata;
+pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};
+pub use recording::{HostDrops, HostEvent, HostEventKind, HostRecording, HostThread};
+pub use source::HostSource;
+#[cfg(feature = "tracing")]
+pub use tracing_layer::HostLayer;
+
+/// The monotonic clock that recorders use, in nanoseconds.
+///
+/// A back end for real hardware should use it, too, for its pings, so that chips and host
+/// share it.
+///
+/// On Unix it is `CLOCK_MONOTONIC`, which all processes of a machine share; elsewhere it
+/// begins with the process.
+///
+/// It is the clock itself and no estimate of it from a counter of the processor, which would
+/// be read a little sooner and err by its calibration: chips are fitted to this very clock, to
+/// some nanoseconds.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    #[cfg(unix)]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    {
+        use std::{sync::OnceLock, time::Instant};
+        static START: OnceLock<Instant> = OnceLock::new();
+        let elapsed = START.get_or_init(Instant::now).elapsed();
+        u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+    }
+}

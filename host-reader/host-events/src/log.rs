@@ -1,0 +1,316 @@
+//! The records of one thread: what the thread itself writes with, and what others read.
+//!
+//! The thread takes no lock to record, but once for each chunk of words and for each place
+//! that was made while the program ran. Everything that is written is published at once, so
+//! a reader sees all of it, whether the thread records again or not.
+
+use super::{
+    HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
+    record::{Place, Record, text_words},
+    sites::{SiteNumbers, Sources},
+    words::Chunk,
+};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+/// How much a thread may record between two calls of `take`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) event_count: u64,
+    pub(super) text_bytes: u64,
+}
+
+/// A place in the program: one of the program's own, or one made while it runs.
+#[derive(Clone, Debug)]
+pub(super) enum SourceRef {
+    Static(&'static HostSource),
+    Made(Arc<HostSource>),
+}
+
+/// Log of one thread, shared by its writer and its readers.
+#[derive(Debug)]
+pub(super) struct ThreadLog {
+    number: u64,
+    name: String,
+    written: Totals,
+    /// Events taken out, from which the writer computes the available space.
+    taken_events: AtomicU64,
+    taken_text_bytes: AtomicU64,
+    is_ended: AtomicBool,
+    /// Chunks that the writer has begun and no reader has seen.
+    new_chunks: Mutex<Vec<Arc<Chunk>>>,
+    /// Places of published records, in their order.
+    new_places: Mutex<Vec<Arc<HostSource>>>,
+    reader: Mutex<Reader>,
+}
+
+/// Numbers that only ever grow; their one writer stores them.
+#[derive(Debug, Default)]
+struct Totals {
+    dropped_zones: AtomicU64,
+    dropped_others: AtomicU64,
+    dropped_texts: AtomicU64,
+}
+
+/// How far a thread's log has been read.
+#[derive(Debug, Default)]
+struct Reader {
+    chunks: VecDeque<Arc<Chunk>>,
+    /// Words of the first chunk that have been read.
+    position: usize,
+    places: VecDeque<Arc<HostSource>>,
+    open_zone_count: u64,
+    dropped: HostDrops,
+}
+
+/// Writer of a thread's log, owned by that thread alone.
+#[derive(Debug)]
+pub(super) struct Writer {
+    log: Arc<ThreadLog>,
+    bounds: Bounds,
+    chunk: Arc<Chunk>,
+    /// Words of the chunk that are in use.
+    position: usize,
+    sites: SiteNumbers,
+    event_count: u64,
+    text_bytes: u64,
+    open_zones: u16,
+}
+
+impl ThreadLog {
+    fn new(number: u64, name: String) -> Self {
+        Self {
+            number,
+            name,
+            written: Totals::default(),
+            taken_events: AtomicU64::new(0),
+            taken_text_bytes: AtomicU64::new(0),
+            is_ended: AtomicBool::new(false),
+            new_chunks: Mutex::default(),
+            new_places: Mutex::default(),
+            reader: Mutex::default(),
+        }
+    }
+
+    /// Returns true if the thread has stopped writing; all that it wrote can then be read.
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Acquire)
+    }
+
+    /// Takes the records out; `None` if there are none and nothing was dropped.
+    pub(super) fn take(&self, sources: &mut Sources) -> Option<HostThread> {
+        let mut reader = lock(&self.reader);
+        reader.chunks.extend(std::mem::take(&mut *lock(&self.new_chunks)));
+        let words = reader.published_words();
+        // The places of these records were there before they were published.
+        reader.places.extend(std::mem::take(&mut *lock(&self.new_places)));
+        let mut thread = HostThread::default();
+        for words in words {
+            let mut rest = words.as_slice();
+            while let Some((record, text)) = Record::take(&mut rest) {
+                thread.events.push(reader.event(record, text, sources));
+            }
+        }
+        self.enter_taken(&thread.events);
+        thread.open_zone_count = reader.open_zone_count;
+        thread.dropped = reader.newly_dropped(&self.written);
+        let is_any =
+            !thread.events.is_empty() || thread.dropped.count() > 0 || thread.open_zone_count > 0;
+        is_any.then(|| HostThread { number: self.number, name: self.name.clone(), ..thread })
+    }
+
+    fn enter_taken(&self, events: &[HostEvent]) {
+        let texts = events.iter().filter_map(|event| event.text.as_deref());
+        let text_bytes = texts.map(|text| text.len() as u64).sum();
+        self.taken_events.fetch_add(events.len() as u64, Ordering::Relaxed);
+        self.taken_text_bytes.fetch_add(text_bytes, Ordering::Relaxed);
+    }
+}
+
+impl Reader {
+    /// Words that are published and were not read, chunk by chunk. The writer is done with
+    /// every chunk but the last.
+    fn published_words(&mut self) -> Vec<Vec<u64>> {
+        let mut words = Vec::with_capacity(self.chunks.len());
+        while let Some(chunk) = self.chunks.front() {
+            let (of_chunk, open_zone_count) = chunk.read_from(self.position);
+            self.open_zone_count = open_zone_count;
+            if self.chunks.len() == 1 {
+                self.position += of_chunk.len();
+                words.push(of_chunk);
+                break;
+            }
+            words.push(of_chunk);
+            self.position = 0;
+            self.chunks.pop_front();
+        }
+        words
+    }
+
+    fn event(
+        &mut self,
+        record: Record,
+        text: Option<Box<str>>,
+        sources: &mut Sources,
+    ) -> HostEvent {
+        let Record { place, time_ns, kind } = record;
+        let source = match place {
+            Place::Site(number) => sources.number_of_site(number),
+            Place::Made => sources.number(&self.places.pop_front().unwrap_or_default()),
+        };
+        HostEvent { source, time_ns, kind, text }
+    }
+
+    fn newly_dropped(&mut self, written: &Totals) -> HostDrops {
+        let before = self.dropped;
+        self.dropped = HostDrops {
+            zones: written.dropped_zones.load(Ordering::Relaxed),
+            others: written.dropped_others.load(Ordering::Relaxed),
+            texts: written.dropped_texts.load(Ordering::Relaxed),
+        };
+        HostDrops {
+            zones: self.dropped.zones - before.zones,
+            others: self.dropped.others - before.others,
+            texts: self.dropped.texts - before.texts,
+        }
+    }
+}
+
+impl Writer {
+    /// Begins the log of a thread.
+    pub(super) fn new(number: u64, name: String, bounds: Bounds) -> Self {
+        let mut writer = Self {
+            log: Arc::new(ThreadLog::new(number, name)),
+            bounds,
+            chunk: Arc::new(Chunk::with_room_for(0)),
+            position: 0,
+            sites: SiteNumbers::default(),
+            event_count: 0,
+            text_bytes: 0,
+            open_zones: 0,
+        };
+        writer.begin_chunk(0);
+        writer
+    }
+
+    /// Returns the log that others read.
+    pub(super) const fn log(&self) -> &Arc<ThreadLog> {
+        &self.log
+    }
+
+    /// Begins a zone if there is room for its end; its depth.
+    #[inline]
+    pub(super) fn begin_zone(&mut self) -> Option<u16> {
+        let depth = self.open_zones;
+        if !self.has_room() || depth == u16::MAX {
+            grow(&self.log.written.dropped_zones);
+            return None;
+        }
+        self.open_zones += 1;
+        self.chunk.publish(self.position, self.open_zones);
+        Some(depth)
+    }
+
+    /// Ends a zone; its room was kept.
+    #[inline]
+    pub(super) fn end_zone(
+        &mut self,
+        source: SourceRef,
+        depth: u16,
+        (time_ns, end_ns): (u64, u64),
+        text: Option<&str>,
+    ) {
+        self.open_zones = self.open_zones.saturating_sub(1);
+        self.push(source, time_ns, HostEventKind::Zone { end_ns, depth }, text);
+    }
+
+    /// Adds what has no duration, if there is room.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        source: SourceRef,
+        time_ns: u64,
+        kind: HostEventKind,
+        text: Option<&str>,
+    ) {
+        if self.has_room() {
+            self.push(source, time_ns, kind, text);
+        } else {
+            grow(&self.log.written.dropped_others);
+        }
+    }
+
+    /// Returns true if one more event leaves room for the ends of all open zones.
+    #[inline]
+    fn has_room(&self) -> bool {
+        let kept = self.event_count - self.log.taken_events.load(Ordering::Relaxed);
+        kept + u64::from(self.open_zones) < self.bounds.event_count
+    }
+
+    #[inline]
+    fn push(&mut self, source: SourceRef, time_ns: u64, kind: HostEventKind, text: Option<&str>) {
+        let text = text.filter(|text| self.admits(text));
+        let place = match source {
+            SourceRef::Static(site) => Place::Site(self.sites.number(site)),
+            SourceRef::Made(source) => {
+                lock(&self.log.new_places).push(source);
+                Place::Made
+            }
+        };
+        let record = Record { place, time_ns, kind };
+        let word_count = record.word_count(text);
+        if !self.chunk.has_room(self.position, word_count) {
+            self.begin_chunk(word_count);
+        }
+        let (head, time, word) = record.head_words(text.is_some());
+        self.position = self.chunk.store(self.position, [head, time]);
+        self.position = self.chunk.store(self.position, word);
+        if let Some(text) = text {
+            self.position = self.chunk.store(self.position, text_words(text));
+        }
+        self.event_count += 1;
+        self.chunk.publish(self.position, self.open_zones);
+    }
+
+    fn admits(&mut self, text: &str) -> bool {
+        let kept = self.text_bytes - self.log.taken_text_bytes.load(Ordering::Relaxed);
+        let length = text.len() as u64;
+        let is_room = kept.saturating_add(length) <= self.bounds.text_bytes;
+        if is_room {
+            self.text_bytes += length;
+        } else {
+            grow(&self.log.written.dropped_texts);
+        }
+        is_room
+    }
+
+    #[cold]
+    fn begin_chunk(&mut self, word_count: usize) {
+        self.chunk = Arc::new(Chunk::with_room_for(word_count));
+        self.position = 0;
+        self.chunk.publish(0, self.open_zones);
+        lock(&self.log.new_chunks).push(Arc::clone(&self.chunk));
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.log.is_ended.store(true, Ordering::Release);
+    }
+}
+
+/// Adds one to a number that no other thread writes.
+#[inline]
+fn grow(total: &AtomicU64) {
+    total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// A thread that panicked with a lock left what it guards whole: it changes in one step.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,109 @@
+//! Macros that know where they stand.
+
+/// Records from here to the end of the enclosing block.
+///
+/// ```
+/// host_events::host_zone_scoped!("LoadWeights");
+/// ```
+///
+/// # Compatibility
+/// Tracy's `ZoneScopedN`.
+#[macro_export]
+macro_rules! host_zone_scoped {
+    ($name:expr $(,)?) => {
+        let _zone = match $crate::installed() {
+            Some(recorder) => recorder.zone($crate::__host_source!($name)),
+            None => $crate::HostZoneGuard::unrecorded(),
+        };
+    };
+}
+
+/// Records a message, with the arguments of `format!`.
+///
+/// ```
+/// host_events::host_message!("layer {} of {}", 1, 24);
+/// ```
+///
+/// # Compatibility
+/// Tracy's `TracyMessage`.
+#[macro_export]
+macro_rules! host_message {
+    ($($text:tt)*) => {
+        if let Some(recorder) = $crate::installed() {
+            recorder.message_fmt($crate::__host_source!(""), ::std::format_args!($($text)*));
+        }
+    };
+}
+
+/// Records a signpost: its name and, if there is more to say, a text.
+///
+/// ```
+/// host_events::host_signpost!("warm-up done");
+/// host_events::host_signpost!("iteration", "7");
+/// ```
+///
+/// # Compatibility
+/// `signpost` of TT-Metal's Python package `tracy`.
+#[macro_export]
+macro_rules! host_signpost {
+    ($name:expr $(,)?) => {
+        if let Some(recorder) = $crate::installed() {
+            recorder.signpost($name, None);
+        }
+    };
+    ($name:expr, $text:expr $(,)?) => {
+        if let Some(recorder) = $crate::installed() {
+            recorder.signpost($name, Some($text));
+        }
+    };
+}
+
+/// Records the end of a frame, such as an iteration; with a name, of frames of that name.
+///
+/// ```
+/// host_events::host_frame_mark!();
+/// host_events::host_frame_mark!("token");
+/// ```
+///
+/// # Compatibility
+/// Tracy's `FrameMark` and `FrameMarkNamed`.
+#[macro_export]
+macro_rules! host_frame_mark {
+    () => {
+        $crate::host_frame_mark!("frame")
+    };
+    ($name:expr $(,)?) => {
+        if let Some(recorder) = $crate::installed() {
+            recorder.frame_mark($crate::__host_source!($name));
+        }
+    };
+}
+
+/// Records a point of a plot.
+///
+/// ```
+/// let queued = 3_u32;
+/// host_events::host_plot!("queued programs", queued);
+/// ```
+///
+/// # Compatibility
+/// Tracy's `TracyPlot`.
+#[macro_export]
+macro_rules! host_plot {
+    ($name:expr, $value:expr $(,)?) => {
+        if let Some(recorder) = $crate::installed() {
+            recorder.plot($crate::__host_source!($name), ::std::convert::Into::into($value));
+        }
+    };
+}
+
+/// The place where a macro stands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __host_source {
+    ($name:expr) => {{
+        static SOURCE: $crate::HostSource =
+            $crate::HostSource::new($name, ::std::module_path!(), ::std::file!(), ::std::line!());
+        &SOURCE
+    }};
+}

@@ -1,0 +1,32 @@
+//! The host's metadata of ops.
+
+use wire::RunHostId;
+
+/// The host's metadata of one op.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpMetadata {
+    /// Number of the chip that ran it.
+    pub chip_id: u32,
+    /// Its runs, as reports number them.
+    pub run_host_id: RunHostId,
+    /// Keys and values in the order in which they were given; `name` is the op's name.
+    pub fields: Vec<(String, String)>,
+}
+
+impl OpMetadata {
+    /// The key of an op's name.
+    pub const NAME: &'static str = "name";
+
+    /// The first value of a key.
+    ///
+    /// ```
+    /// use host_events::OpMetadata;
+    /// let fields = vec![("name".to_owned(), "Matmul".to_owned())];
+    /// let op = OpMetadata { fields, ..OpMetadata::default() };
+    /// assert_eq!(op.value(OpMetadata::NAME), Some("Matmul"));
+    /// ```
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}

@@ -1,0 +1,97 @@
+//! Numbers of the places where events stand.
+
+use super::{HostSource, log::lock};
+use std::{collections::HashMap, sync::Mutex};
+
+/// Places of the program that some thread remembers the number of.
+const REMEMBERED: usize = 256;
+
+/// Every place of the program that recorded something, numbered in the order of their first
+/// records. There are as many as the program has.
+static SITES: Mutex<Sites> = Mutex::new(Sites { list: Vec::new(), numbers: None });
+
+struct Sites {
+    list: Vec<&'static HostSource>,
+    /// By address, since a place that lasts for ever is only ever itself.
+    numbers: Option<HashMap<usize, u32>>,
+}
+
+impl Sites {
+    fn number(&mut self, address: usize, site: &'static HostSource) -> u32 {
+        let numbers = self.numbers.get_or_insert_default();
+        *numbers.entry(address).or_insert_with(|| {
+            self.list.push(site);
+            u32::try_from(self.list.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// A thread's cache of [`SITES`].
+#[derive(Debug)]
+pub(super) struct SiteNumbers {
+    /// Address and number, at the address's own position.
+    remembered: Box<[(usize, u32); REMEMBERED]>,
+}
+
+impl Default for SiteNumbers {
+    fn default() -> Self {
+        Self { remembered: Box::new([(0, 0); REMEMBERED]) }
+    }
+}
+
+impl SiteNumbers {
+    /// The number of a place.
+    #[inline]
+    pub(super) fn number(&mut self, site: &'static HostSource) -> u32 {
+        let address = std::ptr::from_ref(site).addr();
+        // Neighbours in memory take neighbouring positions.
+        let position = address / size_of::<HostSource>() % REMEMBERED;
+        let remembered = &mut self.remembered[position];
+        if remembered.0 != address {
+            *remembered = (address, lock(&SITES).number(address, site));
+        }
+        remembered.1
+    }
+}
+
+/// Places of one recording, each numbered once.
+#[derive(Default)]
+pub(super) struct Sources {
+    sites: Vec<&'static HostSource>,
+    of_sites: HashMap<u32, u32>,
+    numbers: HashMap<HostSource, u32>,
+    list: Vec<HostSource>,
+}
+
+impl Sources {
+    pub(super) fn into_list(self) -> Vec<HostSource> {
+        self.list
+    }
+
+    /// The number of one of the program's own places.
+    pub(super) fn number_of_site(&mut self, site: u32) -> u32 {
+        if let Some(&number) = self.of_sites.get(&site) {
+            return number;
+        }
+        if self.sites.len() <= site as usize {
+            self.sites.clone_from(&lock(&SITES).list);
+        }
+        let number = match self.sites.get(site as usize) {
+            Some(source) => self.number(source),
+            None => self.number(&HostSource::default()),
+        };
+        self.of_sites.insert(site, number);
+        number
+    }
+
+    /// The number of any place.
+    pub(super) fn number(&mut self, source: &HostSource) -> u32 {
+        if let Some(&number) = self.numbers.get(source) {
+            return number;
+        }
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(source.clone(), number);
+        self.list.push(source.clone());
+        number
+    }
+}

@@ -1,0 +1,40 @@
+//! Source locations of events.
+
+use std::borrow::Cow;
+
+/// Name and source location of an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostSource {
+    /// Name; empty of messages.
+    pub name: Cow<'static, str>,
+    /// Function or module.
+    pub function: Cow<'static, str>,
+    /// Source file.
+    pub file: Cow<'static, str>,
+    /// Source line, from 1; 0 if unknown.
+    pub line: u32,
+}
+
+impl HostSource {
+    /// A place in the program, as the macros give it.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        function: &'static str,
+        file: &'static str,
+        line: u32,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            function: Cow::Borrowed(function),
+            file: Cow::Borrowed(file),
+            line,
+        }
+    }
+
+    /// A name that is known only while the program runs.
+    #[must_use]
+    pub fn of_name(name: impl Into<Cow<'static, str>>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+}

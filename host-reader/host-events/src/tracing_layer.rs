@@ -1,0 +1,139 @@
+//! A layer of `tracing`: spans become zones, events become messages.
+
+use super::{HostRecorder, HostSource, HostZoneGuard};
+use std::{cell::RefCell, fmt, fmt::Write, sync::Arc};
+use tracing_core::{
+    Event, Field, Metadata, Subscriber,
+    field::Visit,
+    span::{Attributes, Id, Record},
+};
+use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
+
+/// Lets an existing program's spans and events into a recorder.
+///
+/// Each time that a span is entered is a zone, until it is left; its fields are the zone's
+/// text. An event is a message.
+///
+/// ```
+/// use host_events::{HostEventKind, HostLayer, HostRecorder};
+/// use tracing_subscriber::layer::SubscriberExt;
+/// let recorder = HostRecorder::default();
+/// let subscriber = tracing_subscriber::registry().with(HostLayer::new(recorder.clone()));
+/// tracing::subscriber::with_default(subscriber, || {
+///     let _span = tracing::info_span!("enqueue", program = 7).entered();
+///     tracing::info!("{} bytes", 4096);
+/// });
+/// let recording = recorder.take();
+/// let [message, zone] = &recording.threads[0].events[..] else { panic!("{recording:?}") };
+/// assert_eq!(message.text.as_deref(), Some("4096 bytes"));
+/// assert_eq!((recording.name(zone), zone.text.as_deref()), ("enqueue", Some("program=7")));
+/// assert!(matches!(zone.kind, HostEventKind::Zone { depth: 0, .. }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct HostLayer {
+    recorder: HostRecorder,
+}
+
+/// Source and text that all zones of a span share.
+struct SpanWords {
+    source: Arc<HostSource>,
+    text: String,
+}
+
+thread_local! {
+    /// Zones of spans that this thread has entered and not left.
+    static ENTERED: RefCell<Vec<(Id, HostZoneGuard)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl HostLayer {
+    /// A layer that records into `recorder`, whether that is installed or not.
+    #[must_use]
+    pub const fn new(recorder: HostRecorder) -> Self {
+        Self { recorder }
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for HostLayer {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut text = FieldText::default();
+        attributes.record(&mut text);
+        let source = Arc::new(source_of(attributes.metadata()));
+        span.extensions_mut().insert(SpanWords { source, text: text.0 });
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(words) = span.extensions_mut().get_mut::<SpanWords>() {
+            let mut text = FieldText(std::mem::take(&mut words.text));
+            values.record(&mut text);
+            words.text = text.0;
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut text = FieldText::default();
+        event.record(&mut text);
+        self.recorder.message_of(Arc::new(source_of(event.metadata())), text.0);
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let source = span.extensions().get::<SpanWords>().map(|words| Arc::clone(&words.source));
+        let Some(source) = source else { return };
+        let guard = self.recorder.zone_of(source);
+        // A thread that is ending records nothing any more.
+        let _ = ENTERED.try_with(|entered| entered.borrow_mut().push((id.clone(), guard)));
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let left = ENTERED.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
+            let at = entered.iter().rposition(|(of_span, _)| of_span == id)?;
+            Some(entered.remove(at).1)
+        });
+        let Ok(Some(mut guard)) = left else { return };
+        if let Some(span) = context.span(id)
+            && let Some(words) = span.extensions().get::<SpanWords>()
+            && !words.text.is_empty()
+        {
+            guard.text(words.text.as_str());
+        }
+    }
+}
+
+fn source_of(metadata: &'static Metadata<'static>) -> HostSource {
+    HostSource::new(
+        metadata.name(),
+        metadata.target(),
+        metadata.file().unwrap_or(""),
+        metadata.line().unwrap_or(0),
+    )
+}
+
+/// Fields as text: the message as it is, others as `name=value`.
+#[derive(Default)]
+struct FieldText(String);
+
+impl FieldText {
+    fn add(&mut self, field: &Field, value: fmt::Arguments<'_>) {
+        if !self.0.is_empty() {
+            self.0.push(' ');
+        }
+        // Writing to a string fails only if a value's own text does.
+        let _ = match field.name() {
+            "message" => self.0.write_fmt(value),
+            name => self.0.write_fmt(format_args!("{name}={value}")),
+        };
+    }
+}
+
+impl Visit for FieldText {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.add(field, format_args!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, format_args!("{value}"));
+    }
+}

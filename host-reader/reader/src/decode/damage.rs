@@ -1,0 +1,223 @@
+//! Words that are no records: padding, gaps, damage and leftovers of an earlier generation.
+
+use super::{LaneDecoder, words::LaneWords};
+use crate::{
+    anomaly::AnomalyKind,
+    ledger::{LossCause, LossTotals},
+};
+use wire::{Header, PacketKind, marker::EMPTY_HEADER, vector};
+
+/// Words at whose multiples a write to a lane begins.
+const PUSH_ALIGNMENT: u64 = 4;
+
+impl LaneDecoder<'_> {
+    /// Goes over what precedes the first run of a piece: data taken before the launch was
+    /// known, and the padding of a run whose other words an earlier read has taken.
+    pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
+        let mut index = 0;
+        while let Some([header, low]) = words.pair(index) {
+            let header = Header(header);
+            if header.is_empty() {
+                self.slot_padding(index, low);
+                index += 2;
+                continue;
+            }
+            let Some(kind) = header.kind().filter(|kind| header.is_marker() && is_data(*kind))
+            else {
+                break;
+            };
+            let next = index + kind.record_words();
+            if next > words.len() || words.run_in_payload(index, kind).is_some() {
+                break;
+            }
+            self.early.push(index);
+            index = next;
+        }
+        index
+    }
+
+    /// Gives the early records to the run that has just been opened.
+    pub(super) fn take_early_records(&mut self, words: LaneWords<'_>) {
+        for index in std::mem::take(&mut self.early) {
+            let header = words.pair(index).map(|[header, _]| Header(header));
+            if let Some(kind) = header.and_then(Header::kind) {
+                self.record(words, index, kind);
+            }
+        }
+    }
+
+    /// Enters the early records that no run followed.
+    pub(super) fn lose_early_records(&mut self) {
+        for index in std::mem::take(&mut self.early) {
+            self.state.program = None;
+            self.note(AnomalyKind::NotAMarker, index, || "data that belongs to no run".to_owned());
+            self.lose(LossCause::Damaged, LossTotals { data: 1, ..LossTotals::default() });
+        }
+    }
+
+    /// Goes over the pair at `index`, where no run begins although none is open.
+    pub(super) fn gap(&mut self, words: LaneWords<'_>, index: usize) -> usize {
+        match words.pair(index) {
+            Some([0, 0]) => self.zeros(words, index),
+            Some([EMPTY_HEADER, low]) => {
+                self.slot_padding(index, low);
+                index + 2
+            }
+            _ => self.damage(words, index),
+        }
+    }
+
+    /// Goes over zeros: a push that never arrived, unless there are too few for one.
+    fn zeros(&mut self, words: LaneWords<'_>, index: usize) -> usize {
+        let end = words.zeros_end(index);
+        // A run begins with one or two pairs of zeros of its own.
+        let starts = [end.checked_sub(2), end.checked_sub(4)].into_iter().flatten();
+        let run = starts.filter(|start| *start > index).find(|at| words.run_at(*at).is_some());
+        let is_long = end == words.len() || end - index >= vector::FIRST_OPTIONAL;
+        let Some(missing_end) = run.or(is_long.then_some(end)) else {
+            return self.damage(words, index);
+        };
+        self.state.program = None;
+        let word_count = missing_end - index;
+        self.note(AnomalyKind::MissingRun, index, || format!("{word_count} words are zero"));
+        self.lose_runs(LossCause::NeverArrived, word_count);
+        missing_end
+    }
+
+    /// Skips from words that cannot be a record to the next run.
+    pub(super) fn damage(&mut self, words: LaneWords<'_>, index: usize) -> usize {
+        let [header, low] = words.pair(index).unwrap_or_default();
+        let is_cut = words.len() - index < vector::FIRST_OPTIONAL && [header, low] == [0, 0];
+        let kind = match Header(header) {
+            _ if is_cut => AnomalyKind::TruncatedRecord,
+            word if word.is_marker() && word.kind().is_none() => AnomalyKind::UnknownPacketType,
+            _ => AnomalyKind::NotAMarker,
+        };
+        let next = words.next_own_run(index + 2);
+        self.note(kind, index, || format!("{header:08x} {low:08x}"));
+        self.lose_damaged(words, index, next);
+        next
+    }
+
+    /// Skips a whole run that does not belong here.
+    pub(super) fn skip_run(
+        &mut self,
+        words: LaneWords<'_>,
+        index: usize,
+        kind: AnomalyKind,
+        cause: LossCause,
+    ) -> usize {
+        let next = words.next_own_run(index + vector::FIRST_OPTIONAL);
+        let header = words.run_at(index).map(|run| words.run_header(run));
+        self.note(kind, index, || format!("{} words of {header:?}", next - index));
+        self.state.program = None;
+        self.lose_runs(cause, next - index);
+        next
+    }
+
+    /// Where to go on if the record at `index` is cut off, by the end of the words or by a run
+    /// that begins inside of it.
+    pub(super) fn cut_record(
+        &mut self,
+        words: LaneWords<'_>,
+        index: usize,
+        kind: PacketKind,
+    ) -> Option<usize> {
+        let is_cut = index + kind.record_words() > words.len();
+        let run = words.run_in_payload(index, kind);
+        let next = run.or(is_cut.then_some(words.len()))?;
+        self.note(AnomalyKind::TruncatedRecord, index, || kind.label().to_owned());
+        self.lose_damaged(words, index, next);
+        Some(next)
+    }
+
+    /// Goes over an empty header: padding.
+    pub(super) fn slot_padding(&mut self, index: usize, low: u32) {
+        if low != 0 && low != EMPTY_HEADER {
+            self.note(AnomalyKind::AmbiguousPadding, index, || format!("low word {low:08x}"));
+        }
+    }
+
+    /// Goes over words at `index` that an earlier generation of the lane has left, because the
+    /// write of a run never arrived: markers older than the run they seem to belong to.
+    ///
+    /// A write begins at a multiple of four words. One old stamp among good ones is damage.
+    pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
+        let position = self.first_word + index as u64;
+        self.context.lane_generation?;
+        if !position.is_multiple_of(PUSH_ALIGNMENT) || !self.is_older_than_run(words, index) {
+            return None;
+        }
+        let next = words.next_own_run(index + 2);
+        self.note(AnomalyKind::StaleRun, index, || format!("{} words", next - index));
+        self.state.program = None;
+        self.lose_runs(LossCause::NeverArrived, next - index);
+        Some(next)
+    }
+
+    /// Returns true if the first two stamps from `index` on are older than the run's guaranteed
+    /// ones.
+    fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
+        let Some(oldest) = self.oldest_slot else { return false };
+        let layout = self.context.generation.header;
+        let (mut next, mut stamps) = (index, 0);
+        while let Some([header, low]) = words.pair(next)
+            && stamps < 2
+        {
+            let word = Header(header);
+            let (true, Some(kind)) = (word.is_marker(), word.kind()) else { break };
+            if !word.is_empty() && kind != PacketKind::ZoneTotal {
+                if !self.order.is_before(layout.time(header, low).0, oldest) {
+                    return false;
+                }
+                stamps += 1;
+            }
+            next += kind.record_words();
+        }
+        stamps > 0
+    }
+
+    /// Records the loss of `word_count` words that held whole runs.
+    fn lose_runs(&mut self, cause: LossCause, word_count: usize) {
+        self.runs.has_gap = true;
+        if self.context.lane_generation.is_none() {
+            return self.lose_markers(cause, word_count / 2);
+        }
+        // As many runs as may be, of the smallest size; each has the markers of one zone.
+        let runs = word_count / vector::FIRST_OPTIONAL;
+        self.lose(cause, LossTotals::at_least_markers(runs as u64));
+    }
+
+    /// Records the loss of words that cannot be recognized as records.
+    fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
+        let position = self.first_word + index as u64;
+        if self.context.lane_generation.is_none() {
+            return self.lose_markers(LossCause::Damaged, (next - index) / 2);
+        }
+        if position.is_multiple_of(PUSH_ALIGNMENT) {
+            return self.lose_runs(LossCause::Damaged, next - index);
+        }
+        self.runs.has_gap = true;
+        let pairs = words.from(index).get(..next - index).unwrap_or(&[]).chunks_exact(2);
+        let is_marker = |pair: &&[u32]| {
+            let header = Header(pair[0]);
+            header.is_marker() && !header.is_empty() && header.kind().is_some()
+        };
+        let markers = pairs.filter(is_marker).count();
+        self.lose(LossCause::Damaged, LossTotals::at_least_markers(markers as u64));
+    }
+
+    /// Reports a guaranteed slot that holds neither a zone's start nor its end.
+    pub(super) fn damaged_slot(&mut self, index: usize, header: Header) {
+        let kind = match header.kind() {
+            Some(_) => AnomalyKind::NotAMarker,
+            None => AnomalyKind::UnknownPacketType,
+        };
+        self.note(kind, index, || format!("{:08x} in a guaranteed slot", header.0));
+        self.lose_markers(LossCause::Damaged, 1);
+    }
+}
+
+const fn is_data(kind: PacketKind) -> bool {
+    matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
+}

@@ -1,0 +1,71 @@
+//! A look at the first times of a run, before its records are taken.
+
+use super::words::{LaneWords, RunWords};
+use wire::{Header, PacketKind, marker::HeaderLayout, vector};
+
+/// The first stamps of a run, as far as present.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FirstStamps {
+    /// Stamps of the guaranteed starts.
+    pub(super) starts: [Option<u64>; 2],
+    /// Stamps of the first two optional records that carry a time.
+    optional: [Option<u64>; 2],
+    /// Header and low word of the first of these records.
+    pub(super) first_optional: Option<[u32; 2]>,
+}
+
+impl FirstStamps {
+    /// Collects the first stamps of the run at `index`.
+    pub(super) fn of_run(
+        words: LaneWords<'_>,
+        index: usize,
+        run: &RunWords,
+        layout: HeaderLayout,
+    ) -> Self {
+        let starts = [vector::MAIN_START, vector::CHILD_START].map(|slot| stamp(run, slot, layout));
+        let mut first = Self { starts, ..Self::default() };
+        let mut next = index + vector::FIRST_OPTIONAL;
+        let mut found = 0;
+        while let Some([header, low]) = words.pair(next)
+            && found < first.optional.len()
+        {
+            let header_word = Header(header);
+            let (true, Some(kind)) = (header_word.is_marker(), header_word.kind()) else { break };
+            if !header_word.is_empty() && kind != PacketKind::ZoneTotal {
+                first.first_optional.get_or_insert([header, low]);
+                first.optional[found] = Some(layout.time(header, low).0);
+                found += 1;
+            }
+            next += kind.record_words();
+        }
+        first
+    }
+
+    /// The first two stamps in the order of writing. Two, so that a single damaged one does
+    /// not decide anything.
+    pub(super) fn leading(&self) -> Option<[u64; 2]> {
+        let mut stamps = self.starts.iter().chain(&self.optional).flatten().copied();
+        let first = stamps.next()?;
+        Some([first, stamps.next().unwrap_or(first)])
+    }
+
+    /// Returns true if a guaranteed start is present.
+    pub(super) fn has_starts(&self) -> bool {
+        self.starts.iter().any(Option::is_some)
+    }
+
+    /// Both optional stamps, if there are two.
+    pub(super) const fn optional_pair(&self) -> Option<[u64; 2]> {
+        match self.optional {
+            [Some(first), Some(second)] => Some([first, second]),
+            _ => None,
+        }
+    }
+}
+
+/// The stamp in a guaranteed slot, if a zone's start or end lies there.
+pub(super) fn stamp(run: &RunWords, slot: usize, layout: HeaderLayout) -> Option<u64> {
+    let header = Header(run[slot]);
+    let is_zone = matches!(header.kind(), Some(PacketKind::ZoneStart | PacketKind::ZoneEnd));
+    (is_zone && !header.is_empty()).then(|| layout.time(header.0, run[slot + 1]).0)
+}

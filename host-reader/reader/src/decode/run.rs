@@ -1,0 +1,203 @@
+//! Runs: where a launch begins, which slots repeat, and which order its parts have.
+
+use super::{
+    CaptureMode, LaneContext, LaneDecoder,
+    peek::{self, FirstStamps},
+    words::{LaneWords, RunWords},
+};
+use crate::{
+    anomaly::AnomalyKind,
+    lane::{Lane, RecordHead, Run, ZoneIndex},
+    ledger::LossCause,
+};
+use wire::{Header, PacketKind, RunHeader, vector};
+
+/// State of the launch whose records are being decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Launch {
+    /// Words of the guaranteed slots that were taken; zeros where there was none yet.
+    slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
+    first_zone: Option<FirstZone>,
+    /// Records before this one are no zones.
+    searched: usize,
+}
+
+/// Where a launch's first zone is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstZone {
+    /// It is this record of the lane, whose time may still be repaired.
+    Record(usize),
+    /// An earlier read gave it, at this time.
+    Earlier(u64),
+}
+
+impl Launch {
+    const fn at(first_record: usize) -> Self {
+        let slots = [[0, 0]; vector::GUARANTEED_MARKER_COUNT];
+        Self { slots, first_zone: None, searched: first_record }
+    }
+
+    /// Returns true if the run was pushed during this launch: its first guaranteed start is the
+    /// same, to the cycle.
+    fn is_continued_by(&self, run: &RunWords) -> bool {
+        let starts = [vector::MAIN_START, vector::CHILD_START];
+        let used = starts.into_iter().find(|&slot| !Header(run[slot]).is_empty());
+        let none_before = used != Some(vector::CHILD_START) || self.slots[0] == [0, 0];
+        none_before && used.is_some_and(|slot| self.slots[slot_index(slot)] == pair(run, slot))
+    }
+
+    /// The time of the first zone of this launch.
+    pub(super) fn first_zone_time(&mut self, lane: &Lane) -> Option<u64> {
+        if self.first_zone.is_none() {
+            let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
+            let found = unsearched.iter().position(|head| head.is_endpoint());
+            self.first_zone = found.map(|offset| FirstZone::Record(self.searched + offset));
+            self.searched = lane.heads.len();
+        }
+        match self.first_zone? {
+            FirstZone::Record(record) => lane.times.get(record).copied(),
+            FirstZone::Earlier(time) => Some(time),
+        }
+    }
+
+    /// The launch as the next read finds it, which gets another lane.
+    pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
+        let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
+        Self { first_zone, searched: 0, ..self }
+    }
+}
+
+impl LaneDecoder<'_> {
+    /// Takes the run at `index`; returns where the next thing begins.
+    pub(super) fn run(&mut self, words: LaneWords<'_>, index: usize, run: &RunWords) -> usize {
+        let header = words.run_header(run);
+        if !words.is_own(header) {
+            return self.skip_run(words, index, AnomalyKind::ForeignRun, LossCause::Damaged);
+        }
+        let first = FirstStamps::of_run(words, index, run, self.context.generation.header);
+        if !words.is_current(header) || self.is_stale(&first) {
+            return self.skip_run(words, index, AnomalyKind::StaleRun, LossCause::NeverArrived);
+        }
+        self.anchor(&first, index);
+        self.oldest_slot = self.oldest_slot_of(run);
+        self.remember(&first);
+        let is_continued = self.open_launch(header, run, index);
+        self.take_early_records(words);
+        self.slot(run, index, vector::MAIN_START);
+        self.slot(run, index, vector::CHILD_START);
+        let ends_first = self.ends_precede(run, &first);
+        if ends_first {
+            self.end_slots(run, index);
+        }
+        let program = self.state.program;
+        let next = self.records(words, index + vector::FIRST_OPTIONAL);
+        if !ends_first {
+            self.end_slots(run, index);
+        }
+        self.count_run(program, is_continued, next - index);
+        next
+    }
+
+    /// A run is left over if both its leading stamps are older than those of the run before,
+    /// or if it begins with the very same records: those of an earlier read, or of a RISC
+    /// that did not take part and sent its last ones once more. A launch that goes on after
+    /// a push begins with other optional records.
+    fn is_stale(&self, first: &FirstStamps) -> bool {
+        let Some([one, other]) = first.leading() else { return false };
+        let newer = if self.order.is_before(one, other) { other } else { one };
+        let is_older = |leading| self.order.is_before(newer, leading);
+        let has_same_starts = !first.has_starts() || first.starts == self.state.starts;
+        let is_repeated = has_same_starts && first.first_optional == self.state.first_optional;
+        self.state.leading_stamp.is_some_and(is_older) || is_repeated
+    }
+
+    fn remember(&mut self, first: &FirstStamps) {
+        // A torn stamp is too high, so that the oldest of several is a good one.
+        let leading = first.leading().into_iter().flatten().chain(self.oldest_slot);
+        let order = self.order;
+        let oldest =
+            leading.reduce(|one, other| if order.is_before(other, one) { other } else { one });
+        if first.leading().is_some() {
+            self.state.leading_stamp = oldest;
+        }
+        self.state.starts = first.starts;
+        self.state.first_optional = first.first_optional;
+    }
+
+    /// Begins the run's launch, or goes on with the last one; returns whether it is that.
+    fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) -> bool {
+        let LaneContext { lane, mode, host_ids, .. } = *self.context;
+        let program = host_ids.run_host_id(header.program_id, lane.chip_id);
+        let trace_counter = if mode == CaptureMode::Workers { header.trace_counter } else { 0 };
+        self.state.program = Some(program);
+        let is_continued = self.state.launch.is_continued_by(run);
+        if is_continued && let Some(last) = self.lane.runs.last_mut() {
+            // The id is set in the course of a launch, so the later one is right.
+            (last.program, last.trace_counter) = (program, trace_counter);
+            return true;
+        }
+        let first_record = self.lane.record_count();
+        let origin = self.first_word + index as u64;
+        if is_continued {
+            self.lane.goes_on = true;
+        } else {
+            self.state.launch = Launch::at(first_record);
+        }
+        self.lane.runs.push(Run { program, trace_counter, trace: None, first_record, origin });
+        is_continued
+    }
+
+    /// The oldest stamp in the guaranteed slots.
+    ///
+    /// Two loads of the clock that are torn apart give a stamp too high, so that the oldest of
+    /// several is a good one.
+    fn oldest_slot_of(&self, run: &RunWords) -> Option<u64> {
+        let layout = self.context.generation.header;
+        let slots = (vector::MAIN_START..vector::FIRST_OPTIONAL).step_by(2);
+        let stamps = slots.filter_map(|slot| peek::stamp(run, slot, layout));
+        stamps.reduce(|one, other| if self.order.is_before(other, one) { other } else { one })
+    }
+
+    fn ends_precede(&self, run: &RunWords, first: &FirstStamps) -> bool {
+        let layout = self.context.generation.header;
+        match (peek::stamp(run, vector::MAIN_END, layout), first.optional_pair()) {
+            (Some(end), Some(pair)) => pair.iter().all(|&stamp| self.order.is_before(end, stamp)),
+            _ => false,
+        }
+    }
+
+    fn end_slots(&mut self, run: &RunWords, index: usize) {
+        self.slot(run, index, vector::CHILD_END);
+        self.slot(run, index, vector::MAIN_END);
+    }
+
+    /// Takes the marker in a guaranteed slot, if there is a new one.
+    fn slot(&mut self, run: &RunWords, run_index: usize, slot: usize) {
+        let [header, low] = pair(run, slot);
+        let word = Header(header);
+        let index = run_index + slot;
+        if word.is_empty() {
+            return self.slot_padding(index, low);
+        }
+        let seen = &mut self.state.launch.slots[slot_index(slot)];
+        if *seen == [header, low] {
+            return self.note(AnomalyKind::DuplicateGuaranteedMarker, index, String::new);
+        }
+        let Some(kind @ (PacketKind::ZoneStart | PacketKind::ZoneEnd)) = word.kind() else {
+            return self.damaged_slot(index, word);
+        };
+        *seen = [header, low];
+        let layout = self.context.generation.header;
+        let head = RecordHead::new(kind, ZoneIndex(layout.id(header)));
+        let time = self.time_of_stamp(layout.time(header, low).0, index);
+        self.lane.push(head, time, &[]);
+    }
+}
+
+const fn pair(run: &RunWords, slot: usize) -> [u32; 2] {
+    [run[slot], run[slot + 1]]
+}
+
+const fn slot_index(slot: usize) -> usize {
+    (slot - vector::MAIN_START) / 2
+}

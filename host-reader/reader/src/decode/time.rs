@@ -1,0 +1,355 @@
+//! Time within a lane: stamps of 44 bits become 64-bit times that do not run backwards.
+//!
+//! A lane's records are in the order of their clock readings, so a step backwards has a
+//! reason. Known reasons are undone and counted, the rest is reported:
+//!
+//! | seen | reason | done |
+//! |---|---|---|
+//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before it wrapped and the high word just after | the earlier time is lowered by 2^32 |
+//! | back by at most 2^32, low word just past its wrap, runtime not ours | upstream reads the high word first | the time is raised by 2^32 |
+//! | back by about 2^44 | the stamp wrapped | this and all later times are raised by 2^44 |
+//! | back by anything else | unknown | kept as it is, [`AnomalyKind::BackwardTime`] |
+//!
+//! Where the tile's 64-bit clock was read with the words, it says in which range of 2^44 the first
+//! stamps of a read lie, so that lanes that begin late have the times of those that began early.
+
+use crate::anomaly::AnomalyKind;
+
+/// The two loads of a torn reading lie at most this many cycles apart.
+const TEAR_WINDOW_CYCLES: u64 = 4096;
+/// By how much a torn reading is wrong.
+const TEAR_CYCLES: u64 = 1 << 32;
+/// How far a stamp may lie ahead of the clock that was read after it: torn, and more.
+const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
+
+/// Where the time of a lane stands; carried from one read of the lane to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TimeState {
+    /// Offset added to stamps: a multiple of their range.
+    pub(super) epoch: u64,
+    /// The last time given out.
+    pub(super) last: u64,
+}
+
+/// Explanation of a stamp that stepped backwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    /// The record's time.
+    pub(super) time: u64,
+    /// The time that the record before it should have had.
+    pub(super) previous: Option<u64>,
+    /// Why time stepped back.
+    pub(super) finding: AnomalyKind,
+}
+
+/// How stamps of a lane compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StampOrder {
+    /// Bits of a stamp.
+    pub(super) bits: u32,
+    /// The tile's wall clock after the lane was written, if it was read.
+    pub(super) read_at: Option<u64>,
+    /// True if the runtime reads the clock's low word first, as ours does.
+    pub(super) low_first: bool,
+}
+
+impl StampOrder {
+    /// Returns true if stamp `a` is older than stamp `b`.
+    ///
+    /// If the tile's clock was read, this holds for all stamps of one range, otherwise for
+    /// stamps less than half a range apart.
+    pub(super) const fn is_before(self, a: u64, b: u64) -> bool {
+        match self.read_at {
+            Some(now) => self.age(now, a) > self.age(now, b),
+            None => self.mask() & a.wrapping_sub(b) > self.mask() / 2,
+        }
+    }
+
+    /// Returns true if a stamp lower than `last` is of a later time, past a wrap.
+    const fn has_wrapped(self, stamp: u64, last: u64) -> bool {
+        match self.read_at {
+            // A damaged stamp in the future looks as old as one can be.
+            Some(now) => {
+                let age = self.age(now, last);
+                self.age(now, stamp) <= age && age < self.mask() - self.mask() / 8
+            }
+            None => !self.is_before(stamp, last),
+        }
+    }
+
+    /// How long before the latest possible stamp this one was taken.
+    ///
+    /// A torn stamp may lie ahead of the clock; it is a late one, not one of a range before.
+    const fn age(self, now: u64, stamp: u64) -> u64 {
+        now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
+    }
+
+    /// The multiple of the range that makes a time of a stamp, if the clock was read.
+    fn epoch_of(self, stamp: u64) -> Option<u64> {
+        let now = self.read_at?;
+        let latest = now.wrapping_add(AHEAD_CYCLES);
+        Some(latest.checked_sub(self.age(now, stamp)).map_or(0, |time| time.saturating_sub(stamp)))
+    }
+
+    const fn mask(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+}
+
+impl TimeState {
+    /// Takes over the range of stamps that the clock gives for the first two stamps of a read;
+    /// returns whether stamps have wrapped since the last one.
+    ///
+    /// Without a clock, or where it gives a time before the last one, ranges are counted on.
+    pub(super) fn anchor(&mut self, leading: [u64; 2], order: StampOrder) -> bool {
+        let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
+            return false;
+        };
+        // Of two that disagree, one is damaged and looks old, unless the wrap lies in between.
+        let [one, other] = leading;
+        let is_wrap_between = one.checked_sub(other).is_some_and(|step| step > order.mask() / 2);
+        let epoch = if is_wrap_between { first } else { first.max(second) };
+        let time = epoch.wrapping_add(if epoch == first { one } else { other });
+        let is_first = self.last == 0;
+        if !is_first && time.saturating_add(AHEAD_CYCLES) < self.last {
+            return false;
+        }
+        let has_wrapped = !is_first && epoch > self.epoch;
+        self.epoch = epoch;
+        has_wrapped
+    }
+
+    /// The time of a stamp, unless it lies before the last one.
+    #[inline]
+    pub(super) const fn advance(&mut self, stamp: u64) -> Option<u64> {
+        let time = self.epoch.wrapping_add(stamp);
+        if time < self.last {
+            return None;
+        }
+        self.last = time;
+        Some(time)
+    }
+
+    /// The time of a stamp for which [`Self::advance`] gave none.
+    ///
+    /// `before_last` is the time before the last one, if that is known.
+    #[cold]
+    pub(super) fn resolve(
+        &mut self,
+        stamp: u64,
+        before_last: Option<u64>,
+        order: StampOrder,
+    ) -> Resolved {
+        let time = self.epoch.wrapping_add(stamp);
+        let lowered = self.lowered_previous(time, before_last, order);
+        // Two records alone can be read both ways; the runtime decides. Ours is never too low.
+        let torn =
+            if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
+        let resolved = torn
+            .or_else(|| self.wrapped(time, stamp, before_last, order))
+            .unwrap_or(Resolved { time, previous: None, finding: AnomalyKind::BackwardTime });
+        self.last = resolved.time;
+        resolved
+    }
+
+    /// The last time, lowered, if it lies ahead of the clock that was read after it.
+    pub(super) fn lower_last(
+        &mut self,
+        before_last: Option<u64>,
+        order: StampOrder,
+    ) -> Option<u64> {
+        let now = order.read_at.filter(|&now| order.low_first && self.last > now)?;
+        let lowered = self.last.checked_sub(TEAR_CYCLES)?;
+        if lowered > now || before_last.is_some_and(|before| before > lowered) {
+            return None;
+        }
+        self.last = lowered;
+        Some(lowered)
+    }
+
+    /// The last time is the one that is wrong, if it is not too early without 2^32 cycles.
+    ///
+    /// With no record before it, it lies near the wrap, or the step without them is a small one:
+    /// a single flipped bit below the 32nd, in either stamp, leaves 2^31 or more.
+    fn lowered_previous(
+        &self,
+        time: u64,
+        before_last: Option<u64>,
+        order: StampOrder,
+    ) -> Option<Resolved> {
+        let lowered = self.last.checked_sub(TEAR_CYCLES)?;
+        let step = time.checked_sub(lowered)?;
+        let was_torn = match before_last {
+            Some(before) => before <= lowered,
+            None => {
+                self.last % TEAR_CYCLES >= TEAR_CYCLES - TEAR_WINDOW_CYCLES
+                    || (order.low_first && step < TEAR_CYCLES / 2)
+            }
+        };
+        let finding = AnomalyKind::TornTimestamp;
+        was_torn.then_some(Resolved { time, previous: Some(lowered), finding })
+    }
+
+    const fn raised_stamp(&self, time: u64, stamp: u64) -> Option<Resolved> {
+        let raised = time.wrapping_add(TEAR_CYCLES);
+        if stamp % TEAR_CYCLES >= TEAR_WINDOW_CYCLES || raised < self.last {
+            return None;
+        }
+        Some(Resolved { time: raised, previous: None, finding: AnomalyKind::TornTimestamp })
+    }
+
+    fn wrapped(
+        &mut self,
+        time: u64,
+        stamp: u64,
+        before_last: Option<u64>,
+        order: StampOrder,
+    ) -> Option<Resolved> {
+        let last_is_outlier = before_last.is_some_and(|before| before <= time);
+        if last_is_outlier || !order.has_wrapped(stamp, self.last & order.mask()) {
+            return None;
+        }
+        let range = order.mask() + 1;
+        self.epoch = self.epoch.wrapping_add(range);
+        let finding = AnomalyKind::TimestampWrap;
+        Some(Resolved { time: time.wrapping_add(range), previous: None, finding })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDER: StampOrder = StampOrder { bits: 44, read_at: None, low_first: true };
+    const UPSTREAM: StampOrder = StampOrder { low_first: false, ..ORDER };
+    const RANGE: u64 = 1 << 44;
+
+    /// Times and findings of a lane that holds these stamps and nothing else.
+    fn times(stamps: &[u64], order: StampOrder) -> (Vec<u64>, Vec<AnomalyKind>) {
+        let mut state = TimeState::default();
+        let (mut times, mut findings): (Vec<u64>, _) = (Vec::new(), Vec::new());
+        for &stamp in stamps {
+            let time = state.advance(stamp).unwrap_or_else(|| {
+                let before = times.len().checked_sub(2).map(|index| times[index]);
+                let resolved = state.resolve(stamp, before, order);
+                if let (Some(previous), Some(last)) = (resolved.previous, times.last_mut()) {
+                    *last = previous;
+                }
+                findings.push(resolved.finding);
+                resolved.time
+            });
+            times.push(time);
+        }
+        (times, findings)
+    }
+
+    #[test]
+    fn a_wrap_raises_everything_after_it() {
+        let (times, findings) = times(&[RANGE - 10, 5, 7], ORDER);
+        assert_eq!(times, [RANGE - 10, RANGE + 5, RANGE + 7]);
+        assert_eq!(findings, [AnomalyKind::TimestampWrap]);
+    }
+
+    #[test]
+    fn a_low_word_read_before_its_wrap_is_lowered() {
+        let wrap = 3 << 32;
+        let torn = wrap - 2 + (1 << 32);
+        let (lane, findings) = times(&[wrap - 90, torn, wrap + 40], ORDER);
+        assert_eq!(lane, [wrap - 90, wrap - 2, wrap + 40]);
+        assert_eq!(findings, [AnomalyKind::TornTimestamp]);
+        let (lane, _) = times(&[torn, wrap + 40], ORDER);
+        assert_eq!(lane, [wrap - 2, wrap + 40], "also if it is the lane's first");
+    }
+
+    #[test]
+    fn a_lane_that_begins_with_a_reading_torn_far_from_the_wrap_is_mended() {
+        // Held back between its two loads: the low word lies 38,669 cycles before the wrap.
+        let wrap = 2035 << 32;
+        let torn = wrap - 38_669 + (1 << 32);
+        let (lane, findings) = times(&[torn, wrap + 0x23, wrap + 0x104], ORDER);
+        assert_eq!(lane, [wrap - 38_669, wrap + 0x23, wrap + 0x104]);
+        assert_eq!(findings, [AnomalyKind::TornTimestamp]);
+    }
+
+    #[test]
+    fn a_flipped_bit_in_the_first_of_a_lane_moves_no_other() {
+        for bit in 0..44 {
+            let good: Vec<u64> = (0..4).map(|i| (5 << 40) + i * 1_000).collect();
+            let mut stamps = good.clone();
+            stamps[0] ^= 1 << bit;
+            let (lane, _) = times(&stamps, ORDER);
+            assert_eq!(lane[1..], good[1..], "bit {bit}");
+            let is_mended = bit == 32;
+            assert_eq!(lane[0], if is_mended { good[0] } else { stamps[0] }, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_high_word_read_before_the_wrap_is_raised() {
+        let wrap = 3 << 32;
+        let (lane, findings) = times(&[wrap - 90, wrap + 3 - (1 << 32), wrap + 40], UPSTREAM);
+        assert_eq!(lane, [wrap - 90, wrap + 3, wrap + 40]);
+        assert_eq!(findings, [AnomalyKind::TornTimestamp]);
+    }
+
+    #[test]
+    fn a_torn_reading_at_the_wrap_of_the_stamp_is_both() {
+        use AnomalyKind::{TimestampWrap, TornTimestamp};
+        // Ours: low word from before, high word 0 from after.
+        let (lane, findings) = times(&[RANGE - 90, (1 << 32) - 2, 5], ORDER);
+        assert_eq!(lane, [RANGE - 90, RANGE - 2, RANGE + 5]);
+        assert_eq!(findings, [TimestampWrap, TornTimestamp]);
+        // Upstream: high word from before, low word from after.
+        let (lane, findings) = times(&[RANGE - 90, RANGE - (1 << 32) + 3, 5], UPSTREAM);
+        assert_eq!(lane, [RANGE - 90, RANGE + 3, RANGE + 5]);
+        assert_eq!(findings, [TornTimestamp, TimestampWrap]);
+    }
+
+    #[test]
+    fn one_damaged_stamp_moves_no_other() {
+        for bit in 0..44 {
+            let mut stamps: Vec<u64> = (0..6).map(|i| (5 << 40) + 1_000_000 + i * 1_000).collect();
+            let good = stamps.clone();
+            stamps[3] ^= 1 << bit;
+            let (lane, _) = times(&stamps, ORDER);
+            for index in [0, 1, 2, 4, 5] {
+                assert_eq!(lane[index], good[index], "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_wall_clock_tells_a_long_pause_from_a_step_back() {
+        let (before, after) = (RANGE - 100, RANGE * 3 / 4);
+        let with_clock = |now| StampOrder { read_at: Some(now), ..ORDER };
+        let (lane, _) = times(&[before, after], with_clock(2 * RANGE * 7 / 8));
+        assert_eq!(lane, [before, RANGE + after]);
+        let (_, findings) = times(&[before, after], with_clock(RANGE - 50));
+        assert_eq!(findings, [AnomalyKind::BackwardTime]);
+    }
+
+    #[test]
+    fn the_wall_clock_says_in_which_range_a_lane_begins() {
+        let order = StampOrder { read_at: Some(3 * RANGE + 1_000), ..ORDER };
+        let anchored = |last, leading| {
+            let mut state = TimeState { epoch: 0, last };
+            (state.anchor(leading, order), state.epoch)
+        };
+        assert_eq!(anchored(0, [10, 20]), (false, 3 * RANGE));
+        assert_eq!(anchored(0, [RANGE - 10, 20]), (false, 2 * RANGE), "the wrap lies in between");
+        assert_eq!(anchored(0, [(1 << 32) + 10, 20]), (false, 3 * RANGE), "a torn stamp");
+        assert_eq!(anchored(0, [1 << 43, 20]), (false, 3 * RANGE), "a damaged stamp");
+        assert_eq!(anchored(0, [20, 1 << 43]), (false, 3 * RANGE), "a damaged stamp");
+        assert_eq!(anchored(7, [10, 20]), (true, 3 * RANGE));
+        assert_eq!(anchored(4 * RANGE, [10, 20]), (false, 0), "never back");
+    }
+
+    #[test]
+    fn order_is_that_of_a_wrapping_clock() {
+        assert!(ORDER.is_before(1, 2) && !ORDER.is_before(2, 1) && !ORDER.is_before(2, 2));
+        assert!(ORDER.is_before(RANGE - 1, 1));
+        let clock = StampOrder { read_at: Some(RANGE + 10), ..ORDER };
+        assert!(clock.is_before(1 << 34, 5), "2^34 lies a range back");
+        assert!(clock.is_before(5, 1 << 32), "2^32 ahead is a torn stamp");
+    }
+}

@@ -1,0 +1,108 @@
+//! A lane's words, and where runs can begin in them.
+
+use super::LaneContext;
+use wire::{Header, PacketKind, RunHeader, run, vector};
+
+/// Words of a whole run header with its guaranteed slots.
+pub(super) type RunWords = [u32; vector::FIRST_OPTIONAL];
+
+/// The words of one lane. Every index is that of a pair's first word, from 0.
+#[derive(Clone, Copy)]
+pub(super) struct LaneWords<'a> {
+    words: &'a [u32],
+    context: &'a LaneContext,
+}
+
+impl<'a> LaneWords<'a> {
+    pub(super) const fn new(words: &'a [u32], context: &'a LaneContext) -> Self {
+        Self { words, context }
+    }
+
+    pub(super) const fn len(self) -> usize {
+        self.words.len()
+    }
+
+    /// The words from `index` on.
+    pub(super) fn from(self, index: usize) -> &'a [u32] {
+        self.words.get(index..).unwrap_or(&[])
+    }
+
+    /// The pair at `index`.
+    #[inline]
+    pub(super) fn pair(self, index: usize) -> Option<[u32; 2]> {
+        self.from(index).first_chunk().copied()
+    }
+
+    /// The run that begins at `index`: zeros where a run has them, no bit set that a run
+    /// header has clear, and a marker in each guaranteed slot.
+    pub(super) fn run_at(self, index: usize) -> Option<&'a RunWords> {
+        let run: &RunWords = self.from(index).first_chunk()?;
+        let packing = self.context.generation.id_packing;
+        let generation_bits = match self.context.lane_generation {
+            Some(_) => packing.generation_field(u32::MAX),
+            None => 0,
+        };
+        let id_bits = packing.pack(u32::MAX, u32::MAX, u32::MAX) | generation_bits;
+        let is_run = run[0] == 0
+            && run[1] == 0
+            && run[run::ID_LH] & !id_bits == 0
+            && run[run::RUN_HEADER_WORDS..].iter().step_by(2).all(|&word| Header(word).is_marker());
+        is_run.then_some(run)
+    }
+
+    /// Returns the header of the run.
+    pub(super) const fn run_header(self, run: &RunWords) -> RunHeader {
+        let packing = self.context.generation.id_packing;
+        RunHeader::from_id_words(packing, run[run::ID_LH], run[run::ID_LL])
+    }
+
+    /// Returns true if a run of this lane's RISC, core and generation begins at `index`.
+    pub(super) fn own_run_at(self, index: usize) -> bool {
+        self.run_at(index).is_some_and(|run| {
+            let header = self.run_header(run);
+            self.is_own(header) && self.is_current(header)
+        })
+    }
+
+    /// Returns true if the header carries the generation of the lane, or need not carry any.
+    pub(super) fn is_current(self, header: RunHeader) -> bool {
+        self.context.lane_generation.is_none_or(|generation| header.generation == generation)
+    }
+
+    /// Returns true if the header is of this lane's RISC and core.
+    pub(super) const fn is_own(self, header: RunHeader) -> bool {
+        let packing = self.context.generation.id_packing;
+        let own = packing.pack(self.context.risc_index, self.context.flat_id, 0);
+        own == packing.pack(header.risc_index, header.flat_id, 0)
+    }
+
+    /// Where the next run of this lane begins, at `from` or after it; the end if nowhere.
+    pub(super) fn next_own_run(self, from: usize) -> usize {
+        let mut index = from;
+        while index < self.len() {
+            if self.own_run_at(index) {
+                return index;
+            }
+            index += 2;
+        }
+        self.len()
+    }
+
+    /// Where the zero pairs that begin at `from` end.
+    pub(super) fn zeros_end(self, from: usize) -> usize {
+        let pairs = self.from(from).chunks_exact(2);
+        from + 2 * pairs.take_while(|pair| **pair == [0, 0]).count()
+    }
+
+    /// Where a run begins inside the payload of the record at `index`: then the
+    /// record's type is damaged, since the word after a payload is a marker's or zero.
+    ///
+    /// Only the last pair of a payload can be told from the beginning of a run.
+    #[inline]
+    pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
+        let payload_words = kind.payload_words();
+        let last_pair = index + payload_words;
+        (payload_words != 0 && self.pair(last_pair) == Some([0, 0]) && self.own_run_at(last_pair))
+            .then_some(last_pair)
+    }
+}

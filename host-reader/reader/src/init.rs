@@ -1,0 +1,317 @@
+//! Preparing a mesh for profiling: telling each core where its markers go.
+//!
+//! Nothing is launched here and nothing is read back; see [`crate::read`] for that.
+
+use crate::mesh::{AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, Mesh};
+use wire::{
+    control::{ControlLayout, ext},
+    dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError, bytes_per_program},
+    risc::RISCS_PER_CORE,
+};
+
+/// How a mesh is to be profiled.
+///
+/// The same support count and sum choice must be given to the kernels' build and, where
+/// upstream's runtime is used, to the reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfilerOptions {
+    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    pub program_support_count: u32,
+    /// True if sum zones are recorded, which reserves space for them in every lane.
+    pub sums_enabled: bool,
+    /// Cores that push their markers. The others are told not to.
+    pub cores: CoreSelection,
+}
+
+impl Default for ProfilerOptions {
+    fn default() -> Self {
+        Self {
+            program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+            sums_enabled: false,
+            cores: CoreSelection::all(),
+        }
+    }
+}
+
+/// Why a mesh could not be prepared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InitError {
+    /// The mesh has no chips.
+    #[error("the mesh has no chips to profile")]
+    NoDevice,
+    /// No layout exists for this chip and support count.
+    #[error("chip {chip_id}: {source}")]
+    Geometry {
+        /// The chip.
+        chip_id: u32,
+        /// The error in the layout.
+        source: GeometryError,
+    },
+    /// The chip keeps too little DRAM for the support count.
+    #[error(
+        "chip {chip_id} keeps {available_bytes} bytes per DRAM bank for profiling, but a program \
+         support count of {program_support_count} needs {needed_bytes}; {}",
+        advice(*.largest_count)
+    )]
+    RegionTooSmall {
+        /// The chip.
+        chip_id: u32,
+        /// The count that was asked for.
+        program_support_count: u32,
+        /// Bytes per bank that the count needs.
+        needed_bytes: u64,
+        /// Available bytes per bank.
+        available_bytes: u64,
+        /// The largest count that fits, if any does.
+        largest_count: Option<u32>,
+    },
+    /// The region's address does not fit the control word, or is the "do not push" value 0.
+    #[error(
+        "chip {chip_id}: the profiler region lies at {address:#x}, but must lie above 0 and below \
+         4 GiB"
+    )]
+    RegionAddress {
+        /// The chip.
+        chip_id: u32,
+        /// The address.
+        address: u64,
+    },
+    /// A core could not be written.
+    #[error("cannot prepare core {core} of chip {chip_id}: {source}", core = .core.noc0)]
+    Access {
+        /// The chip.
+        chip_id: u32,
+        /// The core.
+        core: Box<CoreDescription>,
+        /// The back end's error.
+        source: AccessError,
+    },
+}
+
+/// Prepares every chip of a mesh, before the first kernel is launched.
+///
+/// Each core's control vector is written: zeros, the DRAM address, the core's number, the
+/// cores per bank, the words per lane and the generation of its lanes. Every chip's layout is checked before any
+/// core is written.
+///
+/// # Errors
+/// If the profiler region of a chip is too small (the error names the largest support count
+/// that fits) or misplaced, or a core cannot be written.
+///
+/// ```
+/// use reader::{init_device_profiler, mesh::MeshImage, ProfilerOptions};
+/// # use reader::mesh::*;
+/// # let core = CoreDescription {
+/// #     noc0: Noc0Coord { x: 1, y: 1 }, logical: LogicalCoord { x: 0, y: 0 },
+/// #     kind: wire::CoreKind::Tensix, flat_id: 0, control_address: 0, vector_address: 256,
+/// # };
+/// # let chip = DeviceImage::new(DeviceDescription {
+/// #     chip_id: 0, arch: "wormhole_b0".into(), aiclk_mhz: 1000, max_compute_cores: 1,
+/// #     cores: vec![core],
+/// #     dram: DramDescription { bank_count: 1, region_address: 64, region_bytes: 240_000 },
+/// # });
+/// let mut mesh = MeshImage { devices: vec![chip] };
+/// init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
+///
+/// let options = ProfilerOptions { program_support_count: 2000, ..ProfilerOptions::default() };
+/// let error = init_device_profiler(&mut mesh, &options).unwrap_err();
+/// assert!(error.to_string().ends_with("the largest count that fits is 1000"));
+/// # Ok::<(), reader::InitError>(())
+/// ```
+pub fn init_device_profiler<M: Mesh + ?Sized>(
+    mesh: &mut M,
+    options: &ProfilerOptions,
+) -> Result<(), InitError> {
+    if mesh.device_count() == 0 {
+        return Err(InitError::NoDevice);
+    }
+    let mut geometries = Vec::new();
+    for index in 0..mesh.device_count() {
+        if let Some(device) = mesh.device(index) {
+            geometries.push((index, checked_geometry(device.description(), options)?));
+        }
+    }
+    for (index, geometry) in geometries {
+        if let Some(device) = mesh.device(index) {
+            init_device(device, options, &geometry)?;
+        }
+    }
+    Ok(())
+}
+
+fn checked_geometry(
+    chip: &DeviceDescription,
+    options: &ProfilerOptions,
+) -> Result<DramGeometry, InitError> {
+    let chip_id = chip.chip_id;
+    let ProfilerOptions { program_support_count, sums_enabled, .. } = *options;
+    let geometry = chip
+        .geometry(program_support_count, sums_enabled)
+        .map_err(|source| InitError::Geometry { chip_id, source })?;
+    let address = chip.dram.region_address;
+    let needed_bytes = u64::from(geometry.bank_bytes());
+    let available_bytes = chip.dram.region_bytes;
+    if needed_bytes > available_bytes {
+        return Err(InitError::RegionTooSmall {
+            chip_id,
+            program_support_count,
+            needed_bytes,
+            available_bytes,
+            largest_count: largest_count(&geometry, sums_enabled, available_bytes),
+        });
+    }
+    if address == 0 || address.saturating_add(needed_bytes) > u64::from(u32::MAX) {
+        return Err(InitError::RegionAddress { chip_id, address });
+    }
+    Ok(geometry)
+}
+
+/// The largest support count whose lanes fit, unless even the smallest does not.
+fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
+    let lanes = u64::from(geometry.cores_per_bank()) * RISCS_PER_CORE as u64;
+    let count = bank_bytes / lanes / u64::from(bytes_per_program(sums_enabled));
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    let is_usable = wire::dram::effective_support_count(count, sums_enabled) == count;
+    is_usable.then_some(count)
+}
+
+fn advice(largest_count: Option<u32>) -> String {
+    match largest_count {
+        Some(count) => format!("the largest count that fits is {count}"),
+        None => "no count fits".to_owned(),
+    }
+}
+
+fn init_device(
+    device: &mut dyn Device,
+    options: &ProfilerOptions,
+    geometry: &DramGeometry,
+) -> Result<(), InitError> {
+    let chip = device.description().clone();
+    for core in &chip.cores {
+        let is_chosen = options.cores.contains(chip.chip_id, core);
+        let address = if is_chosen { chip.dram.region_address } else { 0 };
+        let mut words = control_words(core, u32::try_from(address).unwrap_or(0), geometry);
+        let mut write = || {
+            words[ext::GENERATION] = next_generation(device, core)?;
+            device.write_l1(core.noc0, core.control_address, &words)
+        };
+        write().map_err(|source| InitError::Access {
+            chip_id: chip.chip_id,
+            core: Box::new(core.clone()),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// A generation for a core's lanes that is not the one of the words that lie there.
+///
+/// A core that our runtime has used before goes on from its last one, so that runs of an earlier
+/// session are not taken for new ones where a write is lost.
+fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
+    let mut words = [0; LAYOUT.word_count];
+    device.read_l1(core.noc0, core.control_address, &mut words)?;
+    let is_ours = words[ext::SIGNATURE] == ext::SIGNATURE_VALUE;
+    Ok(if is_ours { words[ext::GENERATION].wrapping_add(1) } else { 0 })
+}
+
+const LAYOUT: ControlLayout = wire::generation::CURRENT.control;
+
+fn control_words(
+    core: &CoreDescription,
+    dram_address: u32,
+    geometry: &DramGeometry,
+) -> [u32; LAYOUT.word_count] {
+    let mut words = [0; LAYOUT.word_count];
+    words[LAYOUT.dram_address] = dram_address;
+    words[LAYOUT.flat_id] = core.flat_id;
+    words[LAYOUT.cores_per_bank] = geometry.cores_per_bank();
+    words[ext::DRAM_LANE_WORDS] = geometry.lane_words();
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::{DeviceImage, DramDescription, LogicalCoord, MeshImage, Noc0Coord};
+    use wire::CoreKind;
+
+    fn mesh(region_bytes: u64) -> MeshImage {
+        let core = |flat_id: u32| CoreDescription {
+            noc0: Noc0Coord { x: 1 + u16::try_from(flat_id).unwrap(), y: 2 },
+            logical: LogicalCoord { x: 0, y: 0 },
+            kind: CoreKind::Tensix,
+            flat_id,
+            control_address: 0x100,
+            vector_address: 0x200,
+        };
+        let description = DeviceDescription {
+            chip_id: 4,
+            arch: "wormhole_b0".into(),
+            aiclk_mhz: 1000,
+            max_compute_cores: 3,
+            cores: (0..3).map(core).collect(),
+            dram: DramDescription { bank_count: 2, region_address: 0x40, region_bytes },
+        };
+        MeshImage { devices: vec![DeviceImage::new(description)] }
+    }
+
+    fn control(mesh: &mut MeshImage, x: u16) -> [u32; 64] {
+        let mut words = [0; 64];
+        let core = Noc0Coord { x, y: 2 };
+        mesh.device(0).unwrap().read_l1(core, 0x100, &mut words).unwrap();
+        words
+    }
+
+    #[test]
+    fn each_core_is_told_its_place_and_nothing_else() {
+        let mut mesh = mesh(480_000);
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let mut expected = [0; 64];
+        expected[6] = 12_000;
+        expected[50] = 0x40;
+        expected[54] = 2;
+        expected[55] = 2;
+        assert_eq!(control(&mut mesh, 3), expected);
+    }
+
+    #[test]
+    fn a_core_that_was_used_before_gets_another_generation() {
+        let mut mesh = mesh(480_000);
+        let core = Noc0Coord { x: 3, y: 2 };
+        let device = mesh.device(0).unwrap();
+        device.write_l1(core, 0x100 + 5 * 4, &[0x4B50_3000, 12_000, 6]).unwrap();
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let words = control(&mut mesh, 3);
+        assert_eq!((words[5], words[7], words[8]), (0, 7, 0));
+    }
+
+    #[test]
+    fn cores_that_are_not_chosen_are_told_not_to_push() {
+        let mut mesh = mesh(480_000);
+        let cores = CoreSelection::at([Noc0Coord { x: 2, y: 2 }]);
+        let options = ProfilerOptions { cores, ..ProfilerOptions::default() };
+        init_device_profiler(&mut mesh, &options).unwrap();
+        assert_eq!(control(&mut mesh, 1)[50], 0);
+        assert_eq!(control(&mut mesh, 2)[50], 0x40);
+    }
+
+    #[test]
+    fn a_region_that_is_too_small_names_the_largest_count() {
+        let mut mesh = mesh(480_000 - 1);
+        let error = init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap_err();
+        let InitError::RegionTooSmall { needed_bytes, largest_count, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((needed_bytes, largest_count), (480_000, Some(999)));
+        assert_eq!(control(&mut mesh, 1), [0; 64], "nothing is written before the check");
+    }
+
+    #[test]
+    fn a_region_below_the_smallest_count_fits_none() {
+        let error = init_device_profiler(&mut mesh(100), &ProfilerOptions::default()).unwrap_err();
+        assert!(error.to_string().ends_with("no count fits"), "{error}");
+    }
+}

@@ -1,0 +1,324 @@
+//! Lanes: the decoded records of one RISC, column by column.
+//!
+//! A lane is what the decoder and the log reader produce and what everything after them
+//! reads. It holds records in the order they were written, nothing derived: pairing,
+//! nesting and statistics are made from it elsewhere.
+
+use crate::mesh::Noc0Coord;
+use wire::{PacketKind, PacketType, Risc, RunHostId};
+
+/// Names one RISC of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaneId {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core, on the NoC-0 grid.
+    pub core: Noc0Coord,
+    /// Processor of that core.
+    pub risc: Risc,
+}
+
+impl std::fmt::Display for LaneId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "chip {} core {} {}", self.chip_id, self.core, self.risc)
+    }
+}
+
+/// Index of a zone in a [`crate::names::ZoneTable`].
+///
+/// Below [`ZoneIndex::FIRST_INTERNED`] it is the marker id itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ZoneIndex(pub u32);
+
+impl ZoneIndex {
+    /// The first index that is not a marker id: ids have 18 bits at most.
+    pub const FIRST_INTERNED: u32 = 1 << 18;
+    /// The largest index that a [`RecordHead`] can carry.
+    pub const MAX: u32 = (1 << 24) - 1;
+}
+
+/// Kind and zone of a record, packed into one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordHead(u32);
+
+impl RecordHead {
+    /// Packs a kind and a zone; an index above [`ZoneIndex::MAX`] is cut off.
+    #[must_use]
+    #[inline]
+    pub const fn new(kind: PacketKind, zone: ZoneIndex) -> Self {
+        Self(((kind as u32) << 24) | (zone.0 & ZoneIndex::MAX))
+    }
+
+    /// Packs the type and id of a marker whose type is known to have a kind.
+    #[inline]
+    pub(crate) const fn of_marker(packet_type: PacketType, id: u32) -> Self {
+        Self(((packet_type.0 as u32) << 24) | id)
+    }
+
+    /// The kind of the record.
+    #[must_use]
+    #[inline]
+    pub const fn kind(self) -> PacketKind {
+        match self.0 >> 24 {
+            0 => PacketKind::ZoneStart,
+            1 => PacketKind::ZoneEnd,
+            2 => PacketKind::ZoneTotal,
+            3 => PacketKind::TimestampedData,
+            4 => PacketKind::TimestampedEvent,
+            _ => PacketKind::TimestampedData16B,
+        }
+    }
+
+    /// The zone, event or data id of the record.
+    #[must_use]
+    #[inline]
+    pub const fn zone(self) -> ZoneIndex {
+        ZoneIndex(self.0 & ZoneIndex::MAX)
+    }
+
+    /// Returns true if the record is the start or the end of a zone.
+    #[inline]
+    pub(crate) const fn is_endpoint(self) -> bool {
+        self.0 >> 24 <= PacketKind::ZoneEnd as u32
+    }
+
+    /// Returns the head of the zone's end; `self` is the head of its start.
+    #[inline]
+    pub(crate) const fn end_of_start(self) -> Self {
+        Self(self.0 | (PacketKind::ZoneEnd as u32) << 24)
+    }
+
+    /// How many 64-bit values the record has in [`Lane::data`].
+    #[must_use]
+    #[inline]
+    pub const fn data_count(self) -> usize {
+        match self.kind() {
+            PacketKind::ZoneStart | PacketKind::ZoneEnd | PacketKind::TimestampedEvent => 0,
+            PacketKind::ZoneTotal | PacketKind::TimestampedData => 1,
+            PacketKind::TimestampedData16B => 2,
+        }
+    }
+}
+
+/// Which replay of which trace a run belongs to, as a log states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TraceReplay {
+    /// Number of the trace.
+    pub trace_id: u64,
+    /// Which replay of it, from 1.
+    pub counter: u64,
+}
+
+/// Consecutive records of one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The program, encoded with its chip.
+    pub program: RunHostId,
+    /// Replays that the core had seen, as the device counts them; 0 outside of replays.
+    pub trace_counter: u32,
+    /// The replay, where it is known by name.
+    pub trace: Option<TraceReplay>,
+    /// Index of the run's first record in its lane.
+    pub first_record: usize,
+    /// Word (of a lane in DRAM) or line (of a log) where the run begins.
+    pub origin: u64,
+}
+
+/// The records of one RISC, in the order they were written.
+///
+/// Columns `heads` and `times` have one entry per record. `data` holds the 64-bit values
+/// of the records that carry any, in the same order: one for totals and data, two for
+/// 16-byte data (first value first).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// Whose records these are.
+    pub id: LaneId,
+    /// True if the first run continues a launch that an earlier read of the lane began. The
+    /// device shows this by repeating the launch's first marker, which is left out here.
+    pub goes_on: bool,
+    /// Launches, ordered by `first_record`; a run ends where the next begins.
+    pub runs: Vec<Run>,
+    /// Kind and zone of each record.
+    pub heads: Vec<RecordHead>,
+    /// When, in cycles of the tile's own clock, repaired to be monotonic within a run
+    /// where the device's order says so. A total has the time of its run's first marker.
+    pub times: Vec<u64>,
+    /// Values of totals and data.
+    pub data: Vec<u64>,
+    /// Text that a log attached to single records, by record index, ascending.
+    pub metadata: Vec<(usize, Box<str>)>,
+}
+
+/// One record, gathered from a lane's columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'lane> {
+    /// Kind of packet.
+    pub kind: PacketKind,
+    /// Zone, event or data id.
+    pub zone: ZoneIndex,
+    /// Cycles of the tile's clock.
+    pub time: u64,
+    /// The record's values: none, one or two.
+    pub data: &'lane [u64],
+}
+
+impl Lane {
+    /// A lane without records.
+    #[must_use]
+    pub const fn new(id: LaneId) -> Self {
+        Self {
+            id,
+            goes_on: false,
+            runs: Vec::new(),
+            heads: Vec::new(),
+            times: Vec::new(),
+            data: Vec::new(),
+            metadata: Vec::new(),
+        }
+    }
+
+    /// Takes everything out but the memory.
+    pub(crate) fn clear(&mut self) {
+        let Self { id: _, goes_on, runs, heads, times, data, metadata } = self;
+        *goes_on = false;
+        runs.clear();
+        heads.clear();
+        times.clear();
+        data.clear();
+        metadata.clear();
+    }
+
+    /// Begins a run of a program, launched by itself and not replayed: records that are pushed
+    /// from here on are of it.
+    ///
+    /// ```
+    /// use reader::{lane::{Lane, LaneId}, mesh::Noc0Coord};
+    /// use wire::{Risc, RunHostId};
+    /// let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    /// let mut lane = Lane::new(id);
+    /// lane.begin_run(RunHostId::encode(3, 0));
+    /// assert_eq!((lane.runs[0].program.0, lane.runs[0].first_record), (3 << 10, 0));
+    /// ```
+    pub fn begin_run(&mut self, program: RunHostId) {
+        let first_record = self.record_count();
+        self.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin: 0 });
+    }
+
+    /// Appends a record to the last run.
+    pub fn push(&mut self, head: RecordHead, time: u64, data: &[u64]) {
+        debug_assert_eq!(head.data_count(), data.len());
+        self.heads.push(head);
+        self.times.push(time);
+        self.data.extend_from_slice(data);
+    }
+
+    /// Takes over the runs and records of a later read of the same lane.
+    ///
+    /// A launch that spans both reads becomes one run, if the later lane says that it
+    /// [goes on](Self::goes_on).
+    pub fn append(&mut self, later: Self) {
+        let by = self.record_count();
+        let mut runs = later.runs.into_iter();
+        if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
+            && let Some(rest) = runs.next()
+        {
+            // The id is set in the course of a launch, so the later one is right.
+            (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
+        }
+        self.runs.extend(runs.map(|run| Run { first_record: run.first_record + by, ..run }));
+        self.heads.extend(later.heads);
+        self.times.extend(later.times);
+        self.data.extend(later.data);
+        self.metadata.extend(later.metadata.into_iter().map(|(record, text)| (record + by, text)));
+    }
+
+    /// How many records the lane holds.
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The record indices of run `index`.
+    #[must_use]
+    pub fn run_records(&self, index: usize) -> std::ops::Range<usize> {
+        let first = self.runs.get(index).map_or(self.heads.len(), |run| run.first_record);
+        let end = self.runs.get(index + 1).map_or(self.heads.len(), |run| run.first_record);
+        first..end.max(first)
+    }
+
+    /// All records in order.
+    ///
+    /// ```
+    /// use reader::lane::{Lane, LaneId, RecordHead, ZoneIndex};
+    /// use reader::mesh::Noc0Coord;
+    /// use wire::{PacketKind, Risc};
+    /// let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    /// let mut lane = Lane::new(id);
+    /// lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(7)), 100, &[]);
+    /// lane.push(RecordHead::new(PacketKind::TimestampedData, ZoneIndex(8)), 110, &[42]);
+    /// let data: Vec<_> = lane.records().map(|record| record.data.to_vec()).collect();
+    /// assert_eq!(data, [vec![], vec![42]]);
+    /// ```
+    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let mut next_value = 0;
+        self.heads.iter().zip(&self.times).map(move |(head, &time)| {
+            let end = next_value + head.data_count();
+            let data = self.data.get(next_value..end).unwrap_or(&[]);
+            next_value = end;
+            Record { kind: head.kind(), zone: head.zone(), time, data }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lane with one run of zone starts and ends at these times.
+    fn part(goes_on: bool, times: &[u64]) -> Lane {
+        let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+        let program = RunHostId::encode(3, 0);
+        let run = Run { program, trace_counter: 0, trace: None, first_record: 0, origin: 0 };
+        let mut lane = Lane { goes_on, runs: vec![run], ..Lane::new(id) };
+        for (kind, &time) in [PacketKind::ZoneStart, PacketKind::ZoneEnd].iter().cycle().zip(times)
+        {
+            lane.push(RecordHead::new(*kind, ZoneIndex(1)), time, &[]);
+        }
+        lane
+    }
+
+    #[test]
+    fn a_launch_that_spans_two_reads_becomes_one_run() {
+        let mut lane = part(false, &[10, 20, 30]);
+        lane.append(part(true, &[40, 50]));
+        assert_eq!((lane.runs.len(), lane.times.as_slice()), (1, [10, 20, 30, 40, 50].as_slice()));
+        lane.append(part(false, &[60, 70]));
+        assert_eq!((lane.runs.len(), lane.runs[1].first_record), (2, 5));
+    }
+
+    #[test]
+    fn runs_that_are_alike_to_the_cycle_stay_apart_unless_the_reader_says_otherwise() {
+        let mut lane = part(false, &[10, 20]);
+        lane.append(part(false, &[10, 20]));
+        assert_eq!((lane.runs.len(), lane.times.as_slice()), (2, [10, 20, 10, 20].as_slice()));
+        let mut nothing_before = Lane::new(lane.id);
+        nothing_before.append(part(true, &[40]));
+        assert_eq!(
+            nothing_before.runs.len(),
+            1,
+            "a rest without a beginning is a run all the same"
+        );
+    }
+
+    #[test]
+    fn a_head_gives_back_every_kind_and_zone() {
+        for kind in PacketKind::ALL {
+            for zone in [0, 65_535, ZoneIndex::FIRST_INTERNED, ZoneIndex::MAX] {
+                let head = RecordHead::new(kind, ZoneIndex(zone));
+                assert_eq!((head.kind(), head.zone()), (kind, ZoneIndex(zone)));
+                let is_endpoint = [PacketKind::ZoneStart, PacketKind::ZoneEnd].contains(&kind);
+                assert_eq!(head.is_endpoint(), is_endpoint);
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The loss ledger: what was emitted and did not arrive, by lane, program and cause.
+//!
+//! The ledger only adds up. Who found a loss, and how, is known by the module that
+//! enters it.
+
+use crate::lane::LaneId;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{RunHostId, loss::LossCounts};
+
+/// Why records are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// The RISC's L1 vector had no room.
+    L1Full,
+    /// The RISC's DRAM lane had no room.
+    DramFull,
+    /// The device said that it pushed a run, but DRAM does not hold it.
+    NeverArrived,
+    /// Words of a run cannot be markers and were skipped.
+    Damaged,
+    /// The host overwrote data before it was read.
+    HostOverwritten,
+    /// The firmware declared that no kernel ran in the launch, and left it out.
+    ValidateOff,
+    /// The write to DRAM was not done when the RISC that pushes stopped waiting for it.
+    PushTimedOut,
+    /// The RISC had not published its run when the one that pushes stopped waiting for it.
+    NotPublished,
+    /// The memory that holds the records could not be read.
+    Unreadable,
+}
+
+impl LossCause {
+    /// Every cause.
+    pub const ALL: [Self; 9] = [
+        Self::L1Full,
+        Self::DramFull,
+        Self::NeverArrived,
+        Self::Damaged,
+        Self::HostOverwritten,
+        Self::ValidateOff,
+        Self::PushTimedOut,
+        Self::NotPublished,
+        Self::Unreadable,
+    ];
+
+    /// A few words for tables.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::L1Full => "L1 full",
+            Self::DramFull => "DRAM full",
+            Self::NeverArrived => "never arrived",
+            Self::Damaged => "damaged",
+            Self::HostOverwritten => "host overwrote",
+            Self::ValidateOff => "validate off",
+            Self::PushTimedOut => "push timed out",
+            Self::NotPublished => "not published in time",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// Returns true if the device was configured to leave these records out, so that nothing
+    /// failed.
+    #[must_use]
+    pub const fn is_intended(self) -> bool {
+        matches!(self, Self::ValidateOff)
+    }
+}
+
+/// The programs of several launches, by the first and the last of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramSpan {
+    /// Program of the first launch.
+    pub first: RunHostId,
+    /// Program of the last launch; ids in between need not lie between the two.
+    pub last: RunHostId,
+}
+
+impl ProgramSpan {
+    /// The span of one launch.
+    #[must_use]
+    pub const fn of_launch(program: RunHostId) -> Self {
+        Self { first: program, last: program }
+    }
+
+    /// The span of the launches of this one and of a later one.
+    #[must_use]
+    pub const fn and_later(self, later: Self) -> Self {
+        Self { first: self.first, last: later.last }
+    }
+
+    /// The span of all the launches, where any is known; those of `later` came later.
+    #[must_use]
+    pub const fn joined(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
+        match (earlier, later) {
+            (Some(earlier), Some(later)) => Some(earlier.and_later(later)),
+            (Some(span), None) | (None, Some(span)) => Some(span),
+            (None, None) => None,
+        }
+    }
+}
+
+/// How many records are missing, by kind; zones count whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossTotals {
+    /// Whole zones.
+    pub zones: u64,
+    /// Timestamped data.
+    pub data: u64,
+    /// Events.
+    pub events: u64,
+    /// Sum totals.
+    pub sums: u64,
+    /// Marker slots (two words) whose kind cannot be known.
+    pub unknown_markers: u64,
+    /// True if more may be missing than is counted here.
+    pub is_lower_bound: bool,
+    /// Runs of which records are missing, where the device counts them; 0 where it does not.
+    pub runs: u64,
+    /// Launches among which those are that lost the records, where more than one can be.
+    pub programs: Option<ProgramSpan>,
+}
+
+impl LossTotals {
+    /// The exact loss that a device has counted.
+    #[must_use]
+    pub fn of_counts(counts: LossCounts) -> Self {
+        Self {
+            zones: counts.zones.into(),
+            data: counts.data.into(),
+            events: counts.events.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Markers of unknown kind, of which there may be more.
+    #[must_use]
+    pub fn at_least_markers(unknown_markers: u64) -> Self {
+        Self { unknown_markers, is_lower_bound: true, ..Self::default() }
+    }
+
+    /// Adds another loss, of later launches, to this one.
+    pub const fn add(&mut self, other: Self) {
+        self.zones = self.zones.saturating_add(other.zones);
+        self.data = self.data.saturating_add(other.data);
+        self.events = self.events.saturating_add(other.events);
+        self.sums = self.sums.saturating_add(other.sums);
+        self.unknown_markers = self.unknown_markers.saturating_add(other.unknown_markers);
+        self.is_lower_bound |= other.is_lower_bound;
+        self.runs = self.runs.saturating_add(other.runs);
+        self.programs = ProgramSpan::joined(self.programs, other.programs);
+    }
+
+    /// Records of every kind together.
+    #[must_use]
+    pub const fn record_count(&self) -> u64 {
+        self.zones
+            .saturating_add(self.data)
+            .saturating_add(self.events)
+            .saturating_add(self.sums)
+            .saturating_add(self.unknown_markers)
+    }
+}
+
+/// A source of records that does not say what it lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum UncountedSource {
+    /// A runtime on the chip that does not count: that of TT-Metal, or an older one of ours.
+    ForeignRuntime,
+    /// A log of TT-Metal.
+    TtMetalLog,
+}
+
+impl UncountedSource {
+    /// A sentence about it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ForeignRuntime => "the runtime on the chip does not count what it loses",
+            Self::TtMetalLog => "TT-Metal's logs do not record losses",
+        }
+    }
+}
+
+/// Key of a loss: lane, cause and program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LossKey {
+    /// Whose records.
+    pub lane: LaneId,
+    /// Why.
+    pub cause: LossCause,
+    /// The program that recorded them; `None` if that cannot be known.
+    pub program: Option<RunHostId>,
+}
+
+/// All losses of a readout.
+///
+/// ```
+/// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};
+/// use wire::{Risc, RunHostId};
+/// let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+/// let mut ledger = LossLedger::default();
+/// let key = LossKey { lane, cause: LossCause::L1Full, program: Some(RunHostId(1024)) };
+/// ledger.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+/// assert_eq!(ledger.by_cause(LossCause::L1Full).zones, 25);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LossLedger {
+    entries: BTreeMap<LossKey, LossTotals>,
+    uncounted: BTreeSet<UncountedSource>,
+}
+
+impl LossLedger {
+    /// Adds a loss to the entry of its key.
+    pub fn enter(&mut self, key: LossKey, totals: LossTotals) {
+        self.entries.entry(key).or_default().add(totals);
+    }
+
+    /// Says that some of the records come from a source that does not count what it loses, so
+    /// that more may be missing than is entered.
+    pub fn note_uncounted(&mut self, source: UncountedSource) {
+        self.uncounted.insert(source);
+    }
+
+    /// Sources that do not count what they lose.
+    pub fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
+        self.uncounted.iter().copied()
+    }
+
+    /// Adds every entry of another ledger, which is of later launches.
+    pub fn merge(&mut self, other: &Self) {
+        self.uncounted.extend(&other.uncounted);
+        for (&key, &totals) in &other.entries {
+            self.enter(key, totals);
+        }
+    }
+
+    /// Every entry, ordered by lane, cause and program.
+    pub fn entries(&self) -> impl Iterator<Item = (&LossKey, &LossTotals)> {
+        self.entries.iter()
+    }
+
+    /// Returns true if nothing is known to be missing; see [`Self::uncounted`] for sources that
+    /// do not count their losses.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns true if anything is missing that was not left out on purpose.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        self.entries.keys().any(|key| !key.cause.is_intended())
+    }
+
+    /// Everything that is missing.
+    #[must_use]
+    pub fn total(&self) -> LossTotals {
+        self.sum_of(|_| true)
+    }
+
+    /// Everything that is missing for one cause.
+    #[must_use]
+    pub fn by_cause(&self, cause: LossCause) -> LossTotals {
+        self.sum_of(|key| key.cause == cause)
+    }
+
+    fn sum_of(&self, wanted: impl Fn(&LossKey) -> bool) -> LossTotals {
+        let mut sum = LossTotals::default();
+        for (_, &totals) in self.entries.iter().filter(|(key, _)| wanted(key)) {
+            sum.add(totals);
+        }
+        sum
+    }
+}

@@ -1,0 +1,37 @@
+//! Reads and decodes what the device profiler recorded.
+//!
+//! # Map
+//!
+//! | question | module |
+//! |---|---|
+//! | How is a mesh prepared, and read? | [`init`], [`read`] |
+//! | What can a host do to a chip? | [`mesh`] |
+//! | What did a read give? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
+//! | How do words become records? | [`decode`] |
+//! | Which zone is id 30530? | [`names`] |
+//! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
+//! | When did a zone begin and end, and in which other? | [`timeline`] |
+//! | How far apart do the clocks of a chip's tiles stand? | [`origins`] |
+//! | What does a probe itself cost? | [`probe_cost`] |
+//!
+//! The first example to run stands at [`read_device_profiler`].
+
+#![forbid(unsafe_code)]
+
+pub mod anomaly;
+pub mod decode;
+pub mod init;
+pub mod lane;
+pub mod ledger;
+pub mod mesh;
+pub mod names;
+pub mod origins;
+pub mod probe_cost;
+pub mod read;
+pub mod readout;
+pub mod role;
+pub mod timeline;
+pub mod watermark;
+
+pub use init::{InitError, ProfilerOptions, init_device_profiler};
+pub use read::{ReadError, ReadOptions, Reader, read_device_profiler, read_device_profiler_with};

@@ -1,0 +1,81 @@
+//! Which cores are profiled or read.
+
+use super::{CoreDescription, Noc0Coord};
+use std::collections::BTreeSet;
+use wire::CoreKind;
+
+/// A choice of cores. Each part that is `None` admits everything.
+///
+/// ```
+/// use reader::mesh::CoreSelection;
+/// use wire::CoreKind;
+/// let workers = CoreSelection::of_kind(CoreKind::Tensix);
+/// assert!(workers.chips.is_none());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoreSelection {
+    /// Chips by number.
+    pub chips: Option<BTreeSet<u32>>,
+    /// Kinds of core.
+    pub kinds: Option<BTreeSet<CoreKind>>,
+    /// Places on the NoC-0 grid, on every chip that is admitted.
+    pub cores: Option<BTreeSet<Noc0Coord>>,
+}
+
+impl CoreSelection {
+    /// Every core of every chip.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Every core of one kind.
+    #[must_use]
+    pub fn of_kind(kind: CoreKind) -> Self {
+        Self { kinds: Some(BTreeSet::from([kind])), ..Self::default() }
+    }
+
+    /// The cores at these places.
+    #[must_use]
+    pub fn at(cores: impl IntoIterator<Item = Noc0Coord>) -> Self {
+        Self { cores: Some(cores.into_iter().collect()), ..Self::default() }
+    }
+
+    /// Returns true if this core of the chip is selected.
+    #[must_use]
+    pub fn contains(&self, chip_id: u32, core: &CoreDescription) -> bool {
+        admits(self.chips.as_ref(), &chip_id)
+            && admits(self.kinds.as_ref(), &core.kind)
+            && admits(self.cores.as_ref(), &core.noc0)
+    }
+}
+
+fn admits<T: Ord>(chosen: Option<&BTreeSet<T>>, item: &T) -> bool {
+    chosen.is_none_or(|chosen| chosen.contains(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::LogicalCoord;
+
+    #[test]
+    fn every_part_must_admit_the_core() {
+        let noc0 = Noc0Coord { x: 1, y: 2 };
+        let core = CoreDescription {
+            noc0,
+            logical: LogicalCoord { x: 0, y: 0 },
+            kind: CoreKind::Tensix,
+            flat_id: 0,
+            control_address: 0,
+            vector_address: 256,
+        };
+        assert!(CoreSelection::all().contains(3, &core));
+        assert!(CoreSelection::at([noc0]).contains(3, &core));
+        assert!(!CoreSelection::at([Noc0Coord { x: 2, y: 2 }]).contains(3, &core));
+        assert!(!CoreSelection::of_kind(CoreKind::IdleEth).contains(3, &core));
+        let chip_0 =
+            CoreSelection { chips: Some(BTreeSet::from([0])), ..CoreSelection::at([noc0]) };
+        assert!(chip_0.contains(0, &core) && !chip_0.contains(1, &core));
+    }
+}

@@ -1,0 +1,268 @@
+//! Zone names: from a marker's id to the text and the place that it stands for.
+//!
+//! Collecting names from ELF sections and logs is done by the modules that read those;
+//! here is only the table. Two places with one id are kept both: the zone is then
+//! ambiguous, is labelled so, and stops nothing.
+
+use crate::lane::ZoneIndex;
+use std::{borrow::Cow, collections::BTreeMap};
+use wire::{ZoneId, zone::ZONE_TAG};
+
+/// Where a zone stands in a kernel's source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ZoneSource {
+    /// The name given to the macro; may hold commas.
+    pub name: String,
+    /// Source file, as the compiler knew it.
+    pub file: String,
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+}
+
+impl ZoneSource {
+    /// Reads `name,file,line,KERNEL_PROFILER`, splitting from the right since a name may
+    /// hold commas. `None` if the text is of another form.
+    ///
+    /// ```
+    /// use reader::names::ZoneSource;
+    /// let source = ZoneSource::from_text("copy a,b,/k/copy.cpp,12,KERNEL_PROFILER").unwrap();
+    /// assert_eq!((source.name.as_str(), source.line), ("copy a,b", 12));
+    /// ```
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut fields = text.rsplitn(4, ',');
+        let tag = fields.next()?;
+        let line = fields.next()?.parse().ok()?;
+        let file = fields.next()?.to_owned();
+        let name = fields.next()?.to_owned();
+        (tag == ZONE_TAG).then_some(Self { name, file, line })
+    }
+
+    /// The text that the device hashes for this zone.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{},{},{},{ZONE_TAG}", self.name, self.file, self.line)
+    }
+
+    /// The id that the device computes for this zone.
+    #[must_use]
+    pub fn id(&self) -> ZoneId {
+        ZoneId::of_text(&self.text())
+    }
+}
+
+/// A text that names no zone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a zone as `name,file,line,{ZONE_TAG}`, found `{text}`")]
+pub struct NotAZoneText {
+    /// The text itself.
+    pub text: String,
+}
+
+/// Names of all zones of a readout or a log.
+///
+/// ```
+/// use reader::{lane::ZoneIndex, names::{ZoneSource, ZoneTable}};
+/// let mut zones = ZoneTable::new();
+/// let source = ZoneSource { name: "A".into(), file: "/k/k.cpp".into(), line: 10 };
+/// zones.add(source.id(), source);
+/// assert_eq!(zones.name(ZoneIndex(0xB765)), "A");
+/// assert_eq!(zones.name(ZoneIndex(1)), "");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneTable {
+    by_id: BTreeMap<u32, Vec<ZoneSource>>,
+    interned: Vec<(ZoneId, ZoneSource)>,
+    interned_index: BTreeMap<(ZoneId, ZoneSource), u32>,
+}
+
+impl ZoneTable {
+    /// A table without names.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The table of zone texts, `name,file,line,KERNEL_PROFILER`, each under the id that it
+    /// hashes to.
+    ///
+    /// # Errors
+    /// If a text is of another form.
+    ///
+    /// ```
+    /// use reader::{lane::ZoneIndex, names::ZoneTable};
+    /// let zones = ZoneTable::of_texts(["A,/k/k.cpp,10,KERNEL_PROFILER"])?;
+    /// assert_eq!(zones.name(ZoneIndex(0xB765)), "A");
+    /// assert!(ZoneTable::of_texts(["A"]).is_err());
+    /// # Ok::<(), reader::names::NotAZoneText>(())
+    /// ```
+    pub fn of_texts<T: AsRef<str>>(
+        texts: impl IntoIterator<Item = T>,
+    ) -> Result<Self, NotAZoneText> {
+        let mut zones = Self::new();
+        for text in texts {
+            let text = text.as_ref();
+            let source = ZoneSource::from_text(text);
+            let source = source.ok_or_else(|| NotAZoneText { text: text.to_owned() })?;
+            zones.add(source.id(), source);
+        }
+        Ok(zones)
+    }
+
+    /// Adds a place that hashes to `id`. A second, different place makes the id ambiguous.
+    pub fn add(&mut self, id: ZoneId, source: ZoneSource) {
+        let sources = self.by_id.entry(u32::from(id.0)).or_default();
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+
+    /// Adds every place that another table knows under its id.
+    pub fn merge(&mut self, other: Self) {
+        for (id, sources) in other.by_id {
+            let known = self.by_id.entry(id).or_default();
+            for source in sources {
+                if !known.contains(&source) {
+                    known.push(source);
+                }
+            }
+        }
+    }
+
+    /// The index for exactly this id and place, for logs that name each record's zone.
+    /// The first place of an id has the id as its index; others get an index of their own.
+    pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {
+        let direct = u32::from(id.0);
+        match self.by_id.get(&direct).map(Vec::as_slice) {
+            None => {
+                self.by_id.insert(direct, vec![source]);
+                return ZoneIndex(direct);
+            }
+            Some([only]) if *only == source => return ZoneIndex(direct),
+            Some(_) => {}
+        }
+        let next = ZoneIndex::FIRST_INTERNED
+            .saturating_add(u32::try_from(self.interned.len()).unwrap_or(u32::MAX));
+        if next > ZoneIndex::MAX {
+            return ZoneIndex(direct);
+        }
+        let key = (id, source);
+        if let Some(&index) = self.interned_index.get(&key) {
+            return ZoneIndex(index);
+        }
+        self.interned.push(key.clone());
+        self.interned_index.insert(key, next);
+        ZoneIndex(next)
+    }
+
+    /// Every place that the index may stand for: none if unknown, several if ambiguous.
+    #[must_use]
+    pub fn sources(&self, zone: ZoneIndex) -> &[ZoneSource] {
+        match self.interned(zone) {
+            Some((_, source)) => std::slice::from_ref(source),
+            None => self.by_id.get(&zone.0).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The marker id behind an index.
+    #[must_use]
+    pub fn id(&self, zone: ZoneIndex) -> u32 {
+        self.interned(zone).map_or(zone.0, |(id, _)| u32::from(id.0))
+    }
+
+    /// The zone's name as upstream prints it: empty if unknown, the first if ambiguous.
+    #[must_use]
+    pub fn name(&self, zone: ZoneIndex) -> &str {
+        self.sources(zone).first().map_or("", |source| &source.name)
+    }
+
+    /// The zone's name for people: the id if unknown or without a name, all names if ambiguous.
+    ///
+    /// ```
+    /// use reader::{lane::ZoneIndex, names::ZoneTable};
+    /// assert_eq!(ZoneTable::new().label(ZoneIndex(77)), "id 77");
+    /// ```
+    #[must_use]
+    pub fn label(&self, zone: ZoneIndex) -> Cow<'_, str> {
+        let mut names: Vec<_> = self.sources(zone).iter().map(|s| s.name.as_str()).collect();
+        names.retain(|name| !name.is_empty());
+        match names.as_slice() {
+            [] => Cow::Owned(format!("id {}", self.id(zone))),
+            [only] => Cow::Borrowed(only),
+            several => Cow::Owned(format!("{} (ambiguous id)", several.join(" or "))),
+        }
+    }
+
+    /// Ids that stand for more than one place, with those places.
+    pub fn collisions(&self) -> impl Iterator<Item = (u32, &[ZoneSource])> {
+        let ambiguous = self.by_id.iter().filter(|(_, sources)| sources.len() > 1);
+        ambiguous.map(|(&id, sources)| (id, sources.as_slice()))
+    }
+
+    /// Every id with every place that it stands for, ordered by id, then as added; places
+    /// that [`ZoneTable::intern`] gave an index of their own last.
+    pub fn places(&self) -> impl Iterator<Item = (ZoneId, &ZoneSource)> {
+        let direct = self.by_id.iter().flat_map(|(&id, sources)| {
+            let id = u16::try_from(id).map(ZoneId);
+            sources.iter().filter_map(move |source| Some((id.ok()?, source)))
+        });
+        direct.chain(self.interned.iter().map(|(id, source)| (*id, source)))
+    }
+
+    fn interned(&self, zone: ZoneIndex) -> Option<&(ZoneId, ZoneSource)> {
+        let position = zone.0.checked_sub(ZoneIndex::FIRST_INTERNED)?;
+        self.interned.get(usize::try_from(position).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, line: u32) -> ZoneSource {
+        ZoneSource { name: name.into(), file: "/k.cpp".into(), line }
+    }
+
+    #[test]
+    fn two_places_with_one_id_are_both_shown() {
+        let mut zones = ZoneTable::new();
+        zones.add(ZoneId(9), source("A", 1));
+        zones.add(ZoneId(9), source("A", 1));
+        assert_eq!(zones.label(ZoneIndex(9)), "A");
+        zones.add(ZoneId(9), source("B", 2));
+        assert_eq!(zones.label(ZoneIndex(9)), "A or B (ambiguous id)");
+        assert_eq!(zones.name(ZoneIndex(9)), "A");
+        assert_eq!(zones.collisions().count(), 1);
+    }
+
+    #[test]
+    fn a_log_keeps_apart_the_places_that_share_an_id() {
+        let mut zones = ZoneTable::new();
+        let first = zones.intern(ZoneId(9), source("A", 1));
+        let second = zones.intern(ZoneId(9), source("B", 2));
+        assert_eq!(first, ZoneIndex(9));
+        assert_ne!(first, second);
+        assert_eq!(zones.intern(ZoneId(9), source("B", 2)), second);
+        assert_eq!((zones.name(first), zones.name(second)), ("A", "B"));
+        assert_eq!((zones.id(first), zones.id(second)), (9, 9));
+    }
+
+    #[test]
+    fn a_record_without_a_name_is_shown_by_its_id_though_others_have_names() {
+        let mut zones = ZoneTable::new();
+        let named = zones.intern(ZoneId(9), source("A", 1));
+        let nameless = zones.intern(ZoneId(9), source("", 0));
+        assert_eq!((zones.label(named), zones.label(nameless)), ("A".into(), "id 9".into()));
+        zones.add(ZoneId(7), source("", 0));
+        assert_eq!(zones.label(ZoneIndex(7)), "id 7");
+        zones.add(ZoneId(7), source("B", 1));
+        assert_eq!(zones.label(ZoneIndex(7)), "B");
+    }
+
+    #[test]
+    fn texts_of_another_form_are_no_source() {
+        for text in ["", "a,b,c", "a,b,x,KERNEL_PROFILER", "a,b,1,OTHER"] {
+            assert_eq!(ZoneSource::from_text(text), None, "{text}");
+        }
+    }
+}

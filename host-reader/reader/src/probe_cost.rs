@@ -1,0 +1,89 @@
+//! Cost of the probes themselves, by chip and RISC.
+//!
+//! Nothing is measured here, and nothing subtracted: figures come with a readout, and the
+//! analysis of records uses them.
+
+use std::collections::BTreeMap;
+use wire::Risc;
+
+/// Cost of each kind of probe on one RISC of one chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct ProbeCost {
+    /// Cycles that a zone shows which measures nothing.
+    pub empty_zone_cycles: u64,
+    /// Cycles that a zone adds to the zone around it.
+    pub nested_zone_cycles: u64,
+    /// Cycles that 8 bytes of data add to the zone around them.
+    pub data_cycles: u64,
+    /// Cycles that 16 bytes of data add to the zone around them.
+    pub wide_data_cycles: u64,
+    /// Cycles that an event adds to the zone around it.
+    pub event_cycles: u64,
+}
+
+/// Cost of probes on the RISCs of a mesh.
+///
+/// ```
+/// use reader::probe_cost::{ProbeCost, ProbeCosts};
+/// use wire::Risc;
+/// let mut costs = ProbeCosts::default();
+/// let brisc = ProbeCost { empty_zone_cycles: 15, ..ProbeCost::default() };
+/// costs.insert(0, Risc::Brisc, brisc);
+/// assert_eq!(costs.of(0, Risc::Brisc), Some(brisc));
+/// assert_eq!(costs.of(0, Risc::Ncrisc), None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProbeCosts {
+    by_risc: BTreeMap<(u32, Risc), ProbeCost>,
+}
+
+/// The figures of one RISC, for tables and documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ProbeCostRow {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// The RISC.
+    #[serde(serialize_with = "risc_label")]
+    pub risc: Risc,
+    /// Its figures.
+    #[serde(flatten)]
+    pub cost: ProbeCost,
+}
+
+impl ProbeCosts {
+    /// Returns true if there are no figures.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_risc.is_empty()
+    }
+
+    /// The figures of a RISC.
+    #[must_use]
+    pub fn of(&self, chip_id: u32, risc: Risc) -> Option<ProbeCost> {
+        self.by_risc.get(&(chip_id, risc)).copied()
+    }
+
+    /// Sets the figures of a RISC.
+    pub fn insert(&mut self, chip_id: u32, risc: Risc, cost: ProbeCost) {
+        self.by_risc.insert((chip_id, risc), cost);
+    }
+
+    /// Takes over another calibration's figures, instead of own ones of the same RISCs.
+    pub fn merge(&mut self, later: Self) {
+        self.by_risc.extend(later.by_risc);
+    }
+
+    /// The figures, by chip and RISC.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = ProbeCostRow> + '_ {
+        let rows = self.by_risc.iter();
+        rows.map(|(&(chip_id, risc), &cost)| ProbeCostRow { chip_id, risc, cost })
+    }
+}
+
+/// The RISC's label, for serialization: `wire` knows no serde.
+///
+/// # Errors
+/// Returns the serializer's errors.
+pub fn risc_label<S: serde::Serializer>(risc: &Risc, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(risc.label())
+}

@@ -1,0 +1,126 @@
+//! Telling the device what was read, so that nothing is read twice and nothing is lost.
+
+use super::{
+    control::{ControlVector, WORDS},
+    dram,
+    plan::{self, CoreRead, LaneWords},
+    session::Session,
+};
+use crate::{
+    anomaly::AnomalyKind,
+    ledger::{LossCause, LossTotals},
+};
+use wire::control::ext;
+
+/// Tells a core of our runtime up to which run everything was read, if that is news to it;
+/// returns the number of that run.
+///
+/// If a lane could not be read, the core is told nothing: all its lanes keep their words.
+pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
+    let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
+    let run_counter = core.control.run_counter();
+    if !is_whole || run_counter == core.control.word(ext::SEEN_RUNS) {
+        return None;
+    }
+    session.write_control(&core.core, ext::SEEN_RUNS, &[run_counter]);
+    Some(run_counter)
+}
+
+/// Resets a core of upstream's runtime, once no push has raced the read any more.
+pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
+    const ATTEMPTS: usize = 3;
+    if !core.has_activity() {
+        return;
+    }
+    for _ in 0..ATTEMPTS {
+        if !take_raced_words(session, core, pieces) {
+            break;
+        }
+    }
+    let late = fresh_control(session, core).unwrap_or_else(|| core.control.clone());
+    let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
+    if !is_whole {
+        return reset_taken_lanes(session, core);
+    }
+    for lane in &core.lanes {
+        let end = late.host_end(lane.risc_index).min(lane.lane_words);
+        lose_overwritten(session, lane, end);
+    }
+    let words = late.after_reset();
+    session.write_control(&core.core, 0, &words[..core.control.layout.word_count]);
+}
+
+/// Zeroes the ends of those lanes that were read; the others keep theirs for another try.
+fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
+    for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
+        session.write_control(&core.core, core.control.layout.host_end + lane.risc_index, &[0]);
+    }
+}
+
+fn lose_overwritten(session: &mut Session<'_>, lane: &plan::LaneRead, end: u32) {
+    if end > lane.end {
+        session.note(AnomalyKind::MissingRun, Some(lane.id), lane.end as usize, || {
+            format!("words up to {end} were pushed while the core was being reset")
+        });
+        session.lose_words(lane.id, LossCause::HostOverwritten, end - lane.end);
+    }
+}
+
+/// Reads what has been pushed since the control vector was read; returns whether there was any.
+fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) -> bool {
+    let Some(fresh) = fresh_control(session, core) else { return false };
+    let mut has_raced = false;
+    for lane in &mut core.lanes {
+        let end = fresh.host_end(lane.risc_index).min(lane.lane_words);
+        let has_address = fresh.word(fresh.layout.dram_address) != 0;
+        if end <= lane.end || !has_address || (lane.unread() > 0 && lane.words.is_none()) {
+            continue;
+        }
+        if let Some(more) = dram::read_range(session, lane, lane.end..end, Vec::new()) {
+            let mut words = lane.words(pieces).to_vec();
+            words.extend(more);
+            lane.words = Some(LaneWords::Own(words));
+            lane.end = end;
+            has_raced = true;
+        }
+    }
+    core.control = fresh;
+    has_raced
+}
+
+fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVector> {
+    let layout = core.control.layout;
+    let words: [u32; WORDS] = plan::read_words(session, &core.core, layout.word_count).ok()?;
+    Some(ControlVector { words, layout })
+}
+
+/// Says what the dropped bits of a core mean, in upstream's words, and enters the loss where
+/// the runtime has no counts.
+///
+/// The first RISC takes part in every launch, so that the count of launches says how many runs of
+/// it are missing.
+pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
+    for lane in &mut core.lanes {
+        if !core.control.has_dropped(lane.risc_index) {
+            continue;
+        }
+        log::warn!(
+            "Profiler DRAM buffers were full, markers were dropped! device {}, worker core {}, {}, \
+             Risc {},  bufferEndIndex = {}. Please either decrease the number of ops being \
+             profiled or run read device profiler more often",
+            lane.id.chip_id,
+            lane.id.core.x,
+            lane.id.core.y,
+            lane.id.risc,
+            core.control.host_end(lane.risc_index),
+        );
+        if core.control.is_ours() {
+            continue;
+        }
+        if lane.risc_index == 0 {
+            lane.loss.launches_of_full_lane = Some(core.control.run_counter());
+        } else {
+            session.lose(lane.id, LossCause::DramFull, None, LossTotals::at_least_markers(1));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A core's control vector as it was read: words that may hold anything.
+
+use crate::mesh::{CoreDescription, DeviceDescription};
+use wire::{
+    Generation,
+    control::{ControlLayout, ext},
+    dram::DramGeometry,
+    generation,
+    run::GENERATIONS,
+};
+
+/// Words of the larger vector; the smaller one is read as far as it goes.
+pub(super) const WORDS: usize = ControlLayout::WORDS64.word_count;
+
+/// The words of one control vector and where they have their meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ControlVector {
+    pub(super) words: [u32; WORDS],
+    pub(super) layout: ControlLayout,
+}
+
+impl ControlVector {
+    /// The word at `index`, 0 beyond the vector.
+    pub(super) fn word(&self, index: usize) -> u32 {
+        self.words.get(index).copied().unwrap_or(0)
+    }
+
+    /// Returns true if our runtime has written the vector.
+    pub(super) fn is_ours(&self) -> bool {
+        self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
+    }
+
+    /// Words that a RISC has pushed.
+    pub(super) fn host_end(&self, risc_index: usize) -> u32 {
+        self.word(self.layout.host_end + risc_index)
+    }
+
+    /// Words that wait in a RISC's L1 vector.
+    pub(super) fn device_end(&self, risc_index: usize) -> u32 {
+        self.word(self.layout.device_end + risc_index)
+    }
+
+    /// Words of a lane that a host has read, as version 2 of our protocol marks them.
+    ///
+    /// Captures of that version hold nothing else of the lane. What its runtime lost is taken
+    /// for unknown, like that of any other runtime.
+    pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
+        const SIGNATURE_VALUE: u32 = 0x4B50_2000;
+        const SEEN_END: usize = 8;
+        let is_version_2 = self.word(ext::SIGNATURE) == SIGNATURE_VALUE;
+        if is_version_2 { self.word(SEEN_END + risc_index) } else { 0 }
+    }
+
+    /// Generation of the core's lanes, as runs carry it; `None` where the runtime is not ours.
+    pub(super) fn lane_generation(&self) -> Option<u32> {
+        self.is_ours().then(|| self.word(ext::GENERATION) % GENERATIONS)
+    }
+
+    /// Finished launches of the core since a host zeroed the vector.
+    pub(super) fn run_counter(&self) -> u32 {
+        self.word(self.layout.run_counter)
+    }
+
+    /// Returns true if a launch has begun that is not fully pushed.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.word(self.layout.profiler_done) == 0
+    }
+
+    /// Returns true if the RISC reports that DRAM was full.
+    pub(super) fn has_dropped(&self, risc_index: usize) -> bool {
+        self.word(self.layout.dropped_zones) >> risc_index & 1 != 0
+    }
+
+    /// The words that identify the core: flat id, cores per bank, DRAM address.
+    pub(super) fn host_words(&self) -> [u32; 3] {
+        host_words(&self.words, &self.layout)
+    }
+
+    /// Returns the words that upstream's host writes after a read: zeros but for the words that
+    /// hosts own.
+    ///
+    /// # Compatibility
+    /// `profiler.cpp`. The words after the device's last one (addresses of single RISCs,
+    /// dispatch flag) are the host's as well.
+    pub(super) fn after_reset(&self) -> [u32; WORDS] {
+        let mut words = [0; WORDS];
+        let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
+        let host_tail = last_of_device + 1..self.layout.word_count;
+        for index in self.layout.host_owned().into_iter().chain(host_tail) {
+            words[index] = self.word(index);
+        }
+        words
+    }
+}
+
+/// Which generation wrote the vectors of a chip: the one that more cores speak for.
+///
+/// A core speaks for a generation by our signature, or by holding at least two of its three
+/// host-written words where that generation has them.
+pub(super) fn detect<'a>(
+    chip: &DeviceDescription,
+    geometry: &DramGeometry,
+    vectors: impl Iterator<Item = (&'a CoreDescription, &'a [u32; WORDS])>,
+) -> Option<Generation> {
+    let mut votes = [0_u32; generation::ALL.len()];
+    for (core, words) in vectors {
+        let expected = expected_words(chip, geometry, core);
+        let scores = generation::ALL.map(|generation| {
+            let signature = generation == generation::CURRENT && has_signature(words);
+            if signature { usize::MAX } else { fit(words, &generation.control, expected) }
+        });
+        let best = scores.into_iter().max().unwrap_or(0);
+        let winner = scores.iter().position(|&score| score == best && best >= 2);
+        if let Some(winner) = winner {
+            votes[winner] += 1;
+        }
+    }
+    let most = votes.into_iter().max().filter(|&most| most > 0)?;
+    votes.iter().position(|&count| count == most).map(|index| generation::ALL[index])
+}
+
+/// Returns the values that a core's host-written words must have.
+pub(super) fn expected_words(
+    chip: &DeviceDescription,
+    geometry: &DramGeometry,
+    core: &CoreDescription,
+) -> [u32; 3] {
+    let address = u32::try_from(chip.dram.region_address).unwrap_or(u32::MAX);
+    [core.flat_id, geometry.cores_per_bank(), address]
+}
+
+/// The three host-written words where `layout` has them.
+pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 3] {
+    [layout.flat_id, layout.cores_per_bank, layout.dram_address].map(|index| words[index])
+}
+
+/// How many of the words are as expected; zeros alone say nothing.
+fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
+    let found = host_words(words, layout);
+    // A core that is told not to push has no address.
+    let is_same =
+        |(index, &word): (usize, &u32)| word == expected[index] || index == 2 && word == 0;
+    if found == [0; 3] { 0 } else { found.iter().enumerate().filter(|&pair| is_same(pair)).count() }
+}
+
+fn has_signature(words: &[u32; WORDS]) -> bool {
+    words[ext::SIGNATURE] == ext::SIGNATURE_VALUE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_keeps_what_hosts_own_and_nothing_else() {
+        let mut words = [0; WORDS];
+        for (index, word) in words.iter_mut().enumerate() {
+            *word = 100 + u32::try_from(index).unwrap();
+        }
+        let current = ControlVector { words, layout: ControlLayout::WORDS64 }.after_reset();
+        let kept: Vec<usize> = (0..WORDS).filter(|&index| current[index] != 0).collect();
+        assert_eq!(kept, [50, 54, 55, 59, 60, 61, 62, 63]);
+        let legacy = ControlVector { words, layout: ControlLayout::WORDS32 }.after_reset();
+        let kept: Vec<usize> = (0..WORDS).filter(|&index| legacy[index] != 0).collect();
+        assert_eq!(kept, [12, 16, 17, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]);
+        assert_eq!(current[54], 154);
+    }
+}

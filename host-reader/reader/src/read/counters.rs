@@ -1,0 +1,195 @@
+//! The counters of a core of our runtime: what was lost since they were read before.
+//!
+//! Nobody resets the counters while a core is in use, so a loss is the difference of two
+//! readings. The ledger gets each difference once, under the RISC that it is of.
+
+use super::{control::ControlVector, plan::CoreRead, session::Session};
+use crate::{
+    decode::LaneLoss,
+    ledger::{LossCause, LossTotals, ProgramSpan, UncountedSource},
+};
+use wire::{
+    control::ext,
+    loss::{LossCounts, LossKind},
+    risc::RISCS_PER_CORE,
+};
+
+/// The counters of one RISC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RiscCounters {
+    pub(super) lost: LossCounts,
+    pub(super) refused_runs: u32,
+    pub(super) refused_markers: u32,
+    pub(super) late_runs: u32,
+}
+
+/// The counters of one core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub(super) riscs: [RiscCounters; RISCS_PER_CORE],
+    pub(super) timed_out_pushes: u32,
+    pub(super) idle_launches: u32,
+}
+
+impl RiscCounters {
+    fn of(control: &ControlVector, risc_index: usize) -> Self {
+        let word = |first: usize| control.word(first + risc_index);
+        let [zones, data, events] = LossKind::ALL.map(|kind| word(kind.control_word()));
+        Self {
+            lost: LossCounts { zones, data, events },
+            refused_runs: word(ext::REFUSED_RUNS),
+            refused_markers: word(ext::REFUSED_MARKERS),
+            late_runs: ext::late_runs(risc_index).map_or(0, |index| control.word(index)),
+        }
+    }
+
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            lost: self.lost.since(earlier.lost),
+            refused_runs: self.refused_runs.wrapping_sub(earlier.refused_runs),
+            refused_markers: self.refused_markers.wrapping_sub(earlier.refused_markers),
+            late_runs: self.late_runs.wrapping_sub(earlier.late_runs),
+        }
+    }
+
+    /// Returns true if records are missing for another cause than full L1.
+    const fn has_lost_runs(&self) -> bool {
+        self.refused_runs != 0 || self.refused_markers != 0 || self.late_runs != 0
+    }
+}
+
+impl Counters {
+    /// The counters of a core; all 0 where the runtime has none.
+    pub(super) fn of(control: &ControlVector) -> Self {
+        if !control.is_ours() {
+            return Self::default();
+        }
+        Self {
+            riscs: std::array::from_fn(|risc_index| RiscCounters::of(control, risc_index)),
+            timed_out_pushes: control.word(ext::TIMED_OUT_PUSHES),
+            idle_launches: control.word(ext::IDLE_LAUNCHES),
+        }
+    }
+
+    /// Returns the counts since an earlier reading.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        let riscs = std::array::from_fn(|risc| self.riscs[risc].since(earlier.riscs[risc]));
+        Self {
+            riscs,
+            timed_out_pushes: self.timed_out_pushes.wrapping_sub(earlier.timed_out_pushes),
+            idle_launches: self.idle_launches.wrapping_sub(earlier.idle_launches),
+        }
+    }
+}
+
+/// Enters what a core's counters say of whole runs, and leaves with each lane what its RISC
+/// found no room for in L1, to be entered when its runs are known.
+pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
+    if !core.control.is_ours() {
+        if core.has_activity() {
+            session.losses.note_uncounted(UncountedSource::ForeignRuntime);
+        }
+        return;
+    }
+    let Some(earlier) = core.memory.counters else { return enter_unknown(session, core) };
+    let new = Counters::of(&core.control).since(earlier);
+    let refused = refused_programs(session, core);
+    let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
+    let is_of_one_launch = launches == 1 && !core.control.is_under_way();
+    for index in 0..core.lanes.len() {
+        let Some(counted) = new.riscs.get(core.lanes[index].risc_index).copied() else { continue };
+        enter_refused(session, core, index, &counted, (new.timed_out_pushes, refused));
+        enter_late(session, core, index, counted.late_runs);
+        core.lanes[index].loss = LaneLoss {
+            counts: counted.lost,
+            is_of_one_launch,
+            has_other_launches: counted.has_lost_runs() || core.control.is_under_way(),
+            others: refused.filter(|_| counted.refused_runs != 0),
+            launches_of_full_lane: None,
+        };
+    }
+    enter_idle(session, core, new.idle_launches);
+}
+
+/// Runs of which DRAM did not take all records.
+fn enter_refused(
+    session: &mut Session<'_>,
+    core: &CoreRead,
+    index: usize,
+    counted: &RiscCounters,
+    (timed_out_pushes, programs): (u32, Option<ProgramSpan>),
+) {
+    let RiscCounters { refused_runs, refused_markers, .. } = *counted;
+    if refused_runs == 0 && refused_markers == 0 {
+        return;
+    }
+    let lane = &core.lanes[index];
+    let cause = if core.control.word(core.control.layout.dram_address) == 0 {
+        LossCause::NeverArrived
+    } else if timed_out_pushes != 0 && refused_runs <= timed_out_pushes {
+        // A push that times out is that of a whole launch, one run of each RISC.
+        LossCause::PushTimedOut
+    } else {
+        LossCause::DramFull
+    };
+    // One program alone is a name; several are a span.
+    let program = programs.filter(|span| span.first == span.last).map(|span| span.first);
+    let totals = LossTotals {
+        unknown_markers: refused_markers.into(),
+        runs: refused_runs.into(),
+        programs: if program.is_some() { None } else { programs },
+        ..LossTotals::default()
+    };
+    session.lose(lane.id, cause, program, totals);
+}
+
+/// Runs that were not there when the RISC that pushes stopped waiting for them.
+fn enter_late(session: &mut Session<'_>, core: &CoreRead, index: usize, late_runs: u32) {
+    if late_runs != 0 {
+        let runs = u64::from(late_runs);
+        let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs) };
+        session.lose(core.lanes[index].id, LossCause::NotPublished, None, totals);
+    }
+}
+
+/// Launches that ran no kernel on the core.
+///
+/// The firmware of such a launch runs on the first RISC alone and records one zone. The device
+/// counts launches, not which programs they belong to.
+fn enter_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
+    core.idle_launches = idle_launches;
+    let Some(lane) = core.lanes.first().filter(|_| idle_launches != 0) else { return };
+    let zones = u64::from(idle_launches);
+    let totals = LossTotals { zones, runs: zones, ..LossTotals::default() };
+    session.lose(lane.id, LossCause::ValidateOff, None, totals);
+}
+
+/// Says of every RISC that ever lost anything that this reader cannot know how much is new.
+fn enter_unknown(session: &mut Session<'_>, core: &CoreRead) {
+    let counters = Counters::of(&core.control);
+    for lane in &core.lanes {
+        let Some(counted) = counters.riscs.get(lane.risc_index) else { continue };
+        let unknown = LossTotals::at_least_markers(0);
+        if !counted.lost.is_zero() {
+            session.lose(lane.id, LossCause::L1Full, None, unknown);
+        }
+        if counted.has_lost_runs() {
+            session.lose(lane.id, LossCause::DramFull, None, unknown);
+        }
+    }
+}
+
+/// Programs of the runs that were refused since the core's lanes were handed back.
+fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
+    let chip_id = core.lanes.first()?.id.chip_id;
+    let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);
+    let (first, last) = (ext::FIRST_REFUSED_PROGRAM, ext::LAST_REFUSED_PROGRAM);
+    Some(ProgramSpan { first: program(first), last: program(last) })
+}
+
+/// Runs of a RISC that DRAM did not take whole since the read before; 0 where that is unknown.
+pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {
+    let Some(earlier) = core.memory.counters.filter(|_| core.control.is_ours()) else { return 0 };
+    let new = Counters::of(&core.control).since(earlier);
+    new.riscs.get(risc_index).map_or(0, |counted| counted.refused_runs)
+}

@@ -1,0 +1,89 @@
+//! State that a reader keeps of a core: how far it has read, and the counters by then.
+
+use super::{
+    control::ControlVector,
+    counters::Counters,
+    plan::{CoreRead, LaneRead},
+};
+use wire::{control::ext, risc::RISCS_PER_CORE};
+
+/// A core of our runtime as the last read left it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CoreMemory {
+    /// Runs that the device knows to be read, once the last acknowledgement has arrived.
+    seen_runs: u32,
+    /// The same before that acknowledgement.
+    seen_runs_before: u32,
+    /// Finished launches.
+    pub(super) run_counter: u32,
+    /// Generation of the lanes.
+    generation: u32,
+    /// Words of each lane that were read.
+    read_words: [u32; RISCS_PER_CORE],
+    /// The counters; `None` if another reader has read them and they cannot be known.
+    pub(super) counters: Option<Counters>,
+}
+
+impl CoreMemory {
+    /// Returns the state of a core before its words are read.
+    ///
+    /// Another host may have read the core, or initialized it again, since this reader did. Then
+    /// the `remembered` state is void: if the core has not been read, all its words are new;
+    /// otherwise those written after that read.
+    pub(super) fn of_core(remembered: Option<Self>, control: &ControlVector) -> Self {
+        let seen_runs = control.word(ext::SEEN_RUNS);
+        let run_counter = control.run_counter();
+        let generation = control.word(ext::GENERATION);
+        let is_same = |memory: &Self| {
+            let is_ahead = run_counter.wrapping_sub(memory.run_counter) <= u32::MAX / 2;
+            // A device that was not told of the last read has not handed its lanes back.
+            let was_not_told =
+                seen_runs == memory.seen_runs_before && generation == memory.generation;
+            is_ahead && (seen_runs == memory.seen_runs || was_not_told)
+        };
+        if let Some(memory) = remembered.filter(is_same) {
+            return Self { seen_runs, seen_runs_before: seen_runs, ..memory };
+        }
+        let mut memory = Self {
+            seen_runs,
+            seen_runs_before: seen_runs,
+            run_counter: seen_runs,
+            generation,
+            ..Self::default()
+        };
+        if seen_runs == 0 {
+            memory.counters = Some(Counters::default());
+        } else if seen_runs == run_counter {
+            memory.read_words = std::array::from_fn(|risc_index| control.host_end(risc_index));
+        }
+        memory
+    }
+
+    /// Words of a lane that were read and that the device has not overwritten.
+    pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
+        let is_same_lane = control.word(ext::GENERATION) == self.generation;
+        self.read_words.get(risc_index).copied().filter(|_| is_same_lane).unwrap_or(0)
+    }
+
+    /// Returns the state of the core after a read; `acknowledged` is the count of read runs, if it
+    /// was written to the device.
+    pub(super) fn after_read(&self, core: &CoreRead, acknowledged: Option<u32>) -> Self {
+        let control = &core.control;
+        let mut read_words: [u32; RISCS_PER_CORE] =
+            std::array::from_fn(|risc_index| self.read_words(control, risc_index));
+        let is_taken = |lane: &&LaneRead| lane.unread() == 0 || lane.words.is_some();
+        for lane in core.lanes.iter().filter(is_taken) {
+            if let Some(words) = read_words.get_mut(lane.risc_index) {
+                *words = lane.end;
+            }
+        }
+        Self {
+            seen_runs: acknowledged.unwrap_or(self.seen_runs),
+            seen_runs_before: self.seen_runs,
+            run_counter: control.run_counter(),
+            generation: control.word(ext::GENERATION),
+            read_words,
+            counters: Some(Counters::of(control)),
+        }
+    }
+}

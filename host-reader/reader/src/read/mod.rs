@@ -1,0 +1,426 @@
+//! Reading: the conversation with the device, from control vectors to acknowledgement.
+//!
+//! | question | file |
+//! |---|---|
+//! | what can a caller choose? why does a read fail? | `options` |
+//! | which cores answer, in which generation? | `prepare` |
+//! | what does a control vector say, and which generation wrote it? | `control` |
+//! | which words of a core are unread? | `plan` |
+//! | how are they read in few transactions? | `dram` |
+//! | what do a core's counters say was lost? | `counters` |
+//! | how far has a core been read? | `memory` |
+//! | which runs still wait in L1? | `pending` |
+//! | how does the device learn what was read? | `acknowledge` |
+//! | how full are the lanes? | `watermark` |
+//! | how is a mesh read again and again? | `stream` |
+//! | which memory is used again? | `pool` |
+//!
+//! # Order of a read
+//!
+//! 1. The control vectors of all chosen cores.
+//! 2. The used words of their DRAM lanes, neighbours in one piece.
+//! 3. With [`ReadOptions::last_read`] the runs of upstream's runtime that wait in L1.
+//! 4. The acknowledgement. Our runtime is told how many launches were read, and hands its lanes
+//!    back at the next launch unless one was finished meanwhile; so a push that races the read is
+//!    neither lost nor read twice. Upstream's gets its reset; whatever was pushed up to the last
+//!    look before it is read first.
+//! 5. Decoding, on all processors if there is much of it.
+//!
+//! Control words are not trusted: each is compared with the available memory before
+//! anything is read or allocated, and a core that cannot be read stops no other.
+
+mod acknowledge;
+mod control;
+mod counters;
+mod dram;
+mod memory;
+mod options;
+mod pending;
+mod plan;
+mod pool;
+mod prepare;
+mod session;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod watermark;
+
+pub use crate::watermark::{LaneWatermark, Watermarks};
+pub use options::{GenerationChoice, ReadError, ReadOptions};
+pub use stream::{NextRead, Reads, StreamedRead};
+pub use watermark::Look;
+
+use crate::{
+    anomaly::AnomalyKind,
+    decode::{LaneContext, LaneState, UndecodedLane},
+    lane::{Lane, LaneId},
+    mesh::Mesh,
+    readout::{ChipSummary, DeviceReadout, Readout},
+};
+use memory::CoreMemory;
+use plan::{CoreRead, LaneRead};
+use pool::Pool;
+use prepare::CoreId;
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use session::Session;
+use std::{collections::BTreeMap, sync::Arc};
+use watermark::Fill;
+use wire::{Generation, dram::DramGeometry};
+
+/// Reads everything that a mesh has recorded and no host has read yet.
+///
+/// # Errors
+/// If there is no core to read, none answers, or the control vectors fit no known format.
+/// Anything less is an [anomaly](Readout::anomalies), and what is missing is in the
+/// [ledger](Readout::losses).
+///
+/// # Cost
+/// Per core one read of its control vector; beyond that only words that were pushed.
+///
+/// ```
+/// use reader::{init_device_profiler, read_device_profiler, ProfilerOptions};
+/// use reader::mesh::*;
+/// use wire::{PacketKind, RunHostId};
+///
+/// // One core whose memory lies in a vector; see `reader::mesh` for other back ends.
+/// let noc0 = Noc0Coord { x: 1, y: 1 };
+/// let chip = DeviceDescription {
+///     chip_id: 0,
+///     arch: "wormhole_b0".into(),
+///     aiclk_mhz: 1000,
+///     max_compute_cores: 1,
+///     cores: vec![CoreDescription {
+///         noc0,
+///         logical: LogicalCoord { x: 0, y: 0 },
+///         kind: wire::CoreKind::Tensix,
+///         flat_id: 0,
+///         control_address: 0,
+///         vector_address: 256,
+///     }],
+///     dram: DramDescription { bank_count: 1, region_address: 64, region_bytes: 240_000 },
+/// };
+/// let mut mesh = MeshImage { devices: vec![DeviceImage::new(chip)] };
+/// init_device_profiler(&mut mesh, &ProfilerOptions::default())?;
+///
+/// // What a kernel would have left behind: one run of program 3 on BRISC.
+/// let run = [
+///     0, 0, 0, 3,
+///     0x8FC0_D001, 0x1000, 0x9FC0_D001, 0x1700,
+///     0x8E42_7001, 0x1100, 0x9E42_7001, 0x1600,
+/// ];
+/// mesh.devices[0].write_dram(0, 64, &run)?;
+/// mesh.devices[0].write_l1(noc0, 0, &[12])?;
+///
+/// let readout = read_device_profiler(&mut mesh)?;
+/// let lane = &readout.devices[0].lanes[0];
+/// assert_eq!(lane.runs[0].program, RunHostId::encode(3, 0));
+/// assert_eq!(lane.records().next().unwrap().kind, PacketKind::ZoneStart);
+/// assert!(readout.losses.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_device_profiler<M: Mesh + ?Sized>(mesh: &mut M) -> Result<Readout, ReadError> {
+    read_device_profiler_with(mesh, &ReadOptions::default())
+}
+
+/// Reads as [`read_device_profiler`], in the way that `options` ask for.
+///
+/// # Errors
+/// As [`read_device_profiler`], and if the options are impossible.
+pub fn read_device_profiler_with<M: Mesh + ?Sized>(
+    mesh: &mut M,
+    options: &ReadOptions,
+) -> Result<Readout, ReadError> {
+    Reader::new(options.clone()).read(mesh)
+}
+
+/// Reads a mesh again and again, and remembers the time that each lane has reached.
+///
+/// So a time stamp that wraps between two reads goes on rising, and words that an earlier read
+/// has taken are known for what they are. The rest of a launch whose beginning an earlier read
+/// gave [says that it goes on](crate::lane::Lane::goes_on), and repeats nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    options: ReadOptions,
+    lanes: BTreeMap<LaneId, LaneMemory>,
+    cores: BTreeMap<CoreId, CoreMemory>,
+    pool: Arc<Pool>,
+}
+
+/// State that a reader keeps of a lane.
+#[derive(Clone, Debug, Default)]
+struct LaneMemory {
+    decode: LaneState,
+    fill: Fill,
+}
+
+impl Reader {
+    /// A reader that has read nothing yet.
+    #[must_use]
+    pub fn new(options: ReadOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// The options of the next read.
+    pub const fn options_mut(&mut self) -> &mut ReadOptions {
+        &mut self.options
+    }
+
+    /// Reads everything that was recorded since the last read.
+    ///
+    /// # Errors
+    /// As [`read_device_profiler_with`].
+    pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Readout, ReadError> {
+        self.options.check()?;
+        let options = self.options.clone();
+        let geometries = prepare::geometries(mesh, &options)?;
+        let mut readout = Readout { zones: options.zones.clone(), ..Readout::default() };
+        let mut failures = Vec::new();
+        for (index, geometry) in geometries {
+            let Some(device) = mesh.device(index) else { continue };
+            let mut session = Session::new(device, &options);
+            match self.read_device(&mut session, &geometry) {
+                Ok(device) => readout.devices.push(device),
+                Err(error) => failures.push(error),
+            }
+            readout.anomalies.merge(session.anomalies);
+            readout.losses.merge(&session.losses);
+            readout.watermarks.merge(session.watermarks);
+            readout.words_read += session.words_read;
+        }
+        if readout.devices.is_empty() {
+            return Err(failures.into_iter().next().unwrap_or(ReadError::NothingToRead));
+        }
+        for error in failures {
+            readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
+        }
+        Ok(readout)
+    }
+
+    /// Looks how full the lanes are, without reading any marker.
+    ///
+    /// # Errors
+    /// As [`read_device_profiler_with`].
+    ///
+    /// # Cost
+    /// One read of each core's control vector.
+    pub fn look<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<Look, ReadError> {
+        self.options.check()?;
+        let options = self.options.clone();
+        let geometries = prepare::geometries(mesh, &options)?;
+        let (mut whole, mut failure) = (None::<Look>, None);
+        for (index, geometry) in geometries {
+            let Some(device) = mesh.device(index) else { continue };
+            let mut session = Session::new(device, &options);
+            match self.plan(&mut session, &geometry, prepare::Care::Quick) {
+                Ok(planned) => self.look_at_cores(&mut session, &planned.cores),
+                Err(error) => {
+                    let text = error.to_string();
+                    session.note(AnomalyKind::UnreadableCore, None, 0, || text);
+                    failure.get_or_insert(error);
+                    continue;
+                }
+            }
+            whole.get_or_insert_default().merge(watermark::look_of(session));
+        }
+        whole.ok_or_else(|| failure.unwrap_or(ReadError::NothingToRead))
+    }
+
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
+    /// read, judging by the launches so far.
+    ///
+    /// A runtime that asks before each launch, and reads if the answer is true, loses nothing to
+    /// full DRAM as long as no launch needs more than the largest before it and one L1 vector.
+    ///
+    /// # Errors
+    /// As [`Reader::look`].
+    ///
+    /// # Cost
+    /// As [`Reader::look`].
+    pub fn about_to_overflow<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        launches: u32,
+    ) -> Result<bool, ReadError> {
+        Ok(self.look(mesh)?.watermarks.about_to_overflow(launches))
+    }
+
+    /// Takes back the memory of a readout that is not needed any more, for the next read.
+    pub fn recycle(&self, readout: Readout) {
+        self.pool.recycle(readout);
+    }
+
+    fn look_at_cores(&mut self, session: &mut Session<'_>, cores: &[CoreRead]) {
+        session.watermarks = watermark::of_cores(cores, |id| self.fill(id));
+        for mark in session.watermarks.lanes_mut() {
+            self.lanes.entry(mark.lane).or_default().fill.look(mark);
+        }
+    }
+
+    fn plan(
+        &self,
+        session: &mut Session<'_>,
+        geometry: &DramGeometry,
+        care: prepare::Care,
+    ) -> Result<prepare::Planned, ReadError> {
+        prepare::plan(session, geometry, care, |core| self.cores.get(&core).copied())
+    }
+
+    fn fill(&self, id: LaneId) -> Fill {
+        self.lanes.get(&id).map(|memory| memory.fill).unwrap_or_default()
+    }
+
+    fn read_device(
+        &mut self,
+        session: &mut Session<'_>,
+        geometry: &DramGeometry,
+    ) -> Result<DeviceReadout, ReadError> {
+        let planned = self.plan(session, geometry, prepare::Care::Whole)?;
+        let prepare::Planned { chip, generation, mut cores } = planned;
+        session.watermarks = watermark::of_cores(&cores, |id| self.fill(id));
+        let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
+        for core in &mut cores {
+            self.finish_core(session, core, &generation, &pieces);
+        }
+        let mode = session.options.mode;
+        let waits = |core: &CoreRead, lane: &LaneRead| {
+            lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
+        };
+        let waiting = |core: &CoreRead| core.lanes.iter().filter(|lane| waits(core, lane)).count();
+        let chip = ChipSummary {
+            chip_id: chip.chip_id,
+            arch: chip.arch,
+            aiclk_mhz: chip.aiclk_mhz,
+            max_compute_cores: Some(chip.max_compute_cores),
+        };
+        let undecoded = self.undecoded(session, &cores, &generation, &pieces);
+        let lanes = self.decode(session, undecoded);
+        pieces.extend(cores.iter_mut().flat_map(CoreRead::take_own_words));
+        self.pool.recycle_words(pieces);
+        Ok(DeviceReadout {
+            chip,
+            pending_runs: cores.iter().map(waiting).sum::<usize>() as u64,
+            discarded_launches: cores.iter().map(|core| u64::from(core.idle_launches)).sum(),
+            lanes,
+        })
+    }
+
+    /// Reads what remains of a core after its lanes, and acknowledges the read.
+    fn finish_core(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &mut CoreRead,
+        generation: &Generation,
+        pieces: &[Vec<u32>],
+    ) {
+        counters::enter(session, core);
+        if core.control.is_ours() {
+            let acknowledged = acknowledge::acknowledge(session, core);
+            let id = (session.device.description().chip_id, core.core.noc0);
+            self.cores.insert(id, core.memory.after_read(core, acknowledged));
+        } else {
+            if session.options.last_read {
+                pending::read_runs(session, core, generation, pieces);
+            }
+            acknowledge::reset(session, core, pieces);
+        }
+        acknowledge::report_dropped(session, core);
+        session.lose_unreadable(&core.lanes);
+        if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
+            core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
+        }
+        self.remember_fill(session, core);
+    }
+
+    fn remember_fill(&mut self, session: &mut Session<'_>, core: &CoreRead) {
+        watermark::enter_time(&mut session.watermarks, core, |id| self.fill(id));
+        for lane in &core.lanes {
+            let mark = session.watermarks.of_lane(lane.id);
+            let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
+            let fill = &mut self.lanes.entry(lane.id).or_default().fill;
+            fill.read(core, words_per_launch);
+        }
+    }
+
+    /// The words that were read, each lane's with what is remembered of it.
+    fn undecoded<'words>(
+        &self,
+        session: &Session<'_>,
+        cores: &'words [CoreRead],
+        generation: &Generation,
+        pieces: &'words [Vec<u32>],
+    ) -> Vec<UndecodedLane<'words>> {
+        let mut undecoded = Vec::new();
+        for core in cores {
+            let has_news = |lane: &&LaneRead| has_words(lane, pieces) || !lane.loss.is_none();
+            for lane in core.lanes.iter().filter(has_news) {
+                let context = context_of(session, core, lane, *generation);
+                let state = self.state_of(lane.id, core.read_at);
+                let mut words = vec![(lane.begin.into(), lane.words(pieces))];
+                let run = lane.pending.as_deref().filter(|run| !run.is_empty());
+                words.extend(run.map(|run| (lane.end.into(), run)));
+                undecoded.push(UndecodedLane { context, state, pieces: words, loss: lane.loss });
+            }
+        }
+        undecoded
+    }
+
+    fn decode(
+        &mut self,
+        session: &mut Session<'_>,
+        undecoded: Vec<UndecodedLane<'_>>,
+    ) -> Vec<Lane> {
+        let pool = &self.pool;
+        let decode = |lane: UndecodedLane<'_>| {
+            let memory = pool.lane(lane.context.lane);
+            lane.decode(memory)
+        };
+        let decoded: Vec<_> = if UndecodedLane::are_many_words(&undecoded) {
+            undecoded.into_par_iter().map(decode).collect()
+        } else {
+            undecoded.into_iter().map(decode).collect()
+        };
+        let mut lanes = Vec::new();
+        for (decoded, state) in decoded {
+            self.lanes.entry(decoded.lane.id).or_default().decode = state;
+            session.anomalies.merge(decoded.anomalies);
+            session.losses.merge(&decoded.losses);
+            if decoded.lane.record_count() > 0 {
+                lanes.push(decoded.lane);
+            } else {
+                self.pool.recycle_lane(decoded.lane);
+            }
+        }
+        lanes.sort_by_key(|lane| lane.id);
+        lanes
+    }
+
+    /// Returns the decoder's state of a lane; a new one if the tile was reset and its clock
+    /// restarted.
+    fn state_of(&self, id: LaneId, read_at: Option<u64>) -> LaneState {
+        let state = self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default();
+        let was_reset = read_at.is_some_and(|now| now < state.last_time());
+        if was_reset { LaneState::default() } else { state }
+    }
+}
+
+fn context_of(
+    session: &Session<'_>,
+    core: &CoreRead,
+    lane: &LaneRead,
+    generation: Generation,
+) -> LaneContext {
+    LaneContext {
+        lane: lane.id,
+        risc_index: u32::try_from(lane.risc_index).unwrap_or(0),
+        flat_id: core.core.flat_id,
+        generation,
+        lane_generation: core.control.lane_generation(),
+        mode: session.options.mode,
+        host_ids: session.options.host_ids,
+        read_at: core.read_at,
+    }
+}
+
+fn has_words(lane: &LaneRead, pieces: &[Vec<u32>]) -> bool {
+    !lane.words(pieces).is_empty() || lane.pending.as_ref().is_some_and(|run| !run.is_empty())
+}

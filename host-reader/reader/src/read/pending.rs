@@ -1,0 +1,78 @@
+//! Runs that wait in L1 for the next launch to push them.
+
+use super::{plan::CoreRead, session::Session};
+use crate::{anomaly::AnomalyKind, decode::CaptureMode};
+use wire::{
+    Generation,
+    marker::EMPTY_HEADER,
+    run::{ID_LH, ID_LL},
+    vector,
+};
+
+/// Returns true if a lane's vector holds a finished run that was not pushed.
+///
+/// Our runtime clears the end once the run is pushed. Upstream's does not, but says for the
+/// whole core whether the last launch has been pushed; in trace-only mode it never is.
+pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
+    let is_done = core.control.word(core.control.layout.profiler_done) != 0;
+    let may_wait = core.control.is_ours() || mode == CaptureMode::TraceOnly || !is_done;
+    core.control.device_end(risc_index) != 0 && may_wait
+}
+
+/// Reads every run that waits on a core; `pieces` hold what its lanes have in DRAM.
+pub(super) fn read_runs(
+    session: &mut Session<'_>,
+    core: &mut CoreRead,
+    generation: &Generation,
+    pieces: &[Vec<u32>],
+) {
+    for index in 0..core.lanes.len() {
+        let risc_index = core.lanes[index].risc_index;
+        if !is_pending(core, risc_index, session.options.mode) {
+            continue;
+        }
+        let Some(run) = read_run(session, core, index, generation) else { continue };
+        let pushed = core.lanes[index].words(pieces);
+        let is_pushed = pushed.ends_with(&run) || pushed.ends_with(&run[..vector::FIRST_OPTIONAL]);
+        // A run that was pushed already is taken, too: there is nothing more to it.
+        core.lanes[index].pending = Some(if is_pushed { Vec::new() } else { run });
+    }
+}
+
+/// The waiting run as a push would write it.
+fn read_run(
+    session: &mut Session<'_>,
+    core: &CoreRead,
+    index: usize,
+    generation: &Generation,
+) -> Option<Vec<u32>> {
+    let lane = &core.lanes[index];
+    let said = core.control.device_end(lane.risc_index) as usize;
+    let position = core.control.layout.device_end + lane.risc_index;
+    if !(vector::FIRST_OPTIONAL..=vector::VECTOR_WORDS).contains(&said) {
+        session.note(AnomalyKind::ImplausibleControlWord, Some(lane.id), position, || {
+            format!("{said} words are said to wait in a vector of {}", vector::VECTOR_WORDS)
+        });
+    }
+    let count = said.clamp(vector::FIRST_OPTIONAL, vector::VECTOR_WORDS) & !1;
+    let mut words = vec![0; count];
+    if let Err(error) = session.read_vector(&core.core, lane.risc_index, 0, &mut words) {
+        session.note(AnomalyKind::UnreadableCore, Some(lane.id), position, || error.to_string());
+        return None;
+    }
+    let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
+    if is_trace_only && words[0] == EMPTY_HEADER {
+        return None; // The envelope of this replay is not complete.
+    }
+    stamp(&mut words, core, lane.risc_index, generation);
+    Some(words)
+}
+
+/// Writes the header that the push would have written.
+fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
+    let packing = generation.id_packing;
+    let trace_counter = packing.trace_counter(words[ID_LH]);
+    let risc_index = u32::try_from(risc_index).unwrap_or(0);
+    let id_word = packing.pack(risc_index, core.core.flat_id, trace_counter);
+    words[..ID_LL].copy_from_slice(&[0, 0, id_word]);
+}

@@ -1,0 +1,292 @@
+//! One core during one read: its control vector, and which words of its lanes are unread.
+
+use super::{
+    control::{self, ControlVector, WORDS},
+    memory::CoreMemory,
+    session::Session,
+};
+use crate::{
+    anomaly::AnomalyKind,
+    decode::{CaptureMode, LaneLoss},
+    lane::LaneId,
+    ledger::LossCause,
+    mesh::{AccessError, CoreDescription, DeviceDescription},
+};
+use wire::{
+    CoreKind, Generation, Risc,
+    control::ext,
+    dram::{DramGeometry, bytes_per_program},
+};
+
+/// A core whose control vector has been read.
+pub(super) struct CoreRead {
+    pub(super) core: CoreDescription,
+    pub(super) control: ControlVector,
+    /// State of the core before this read.
+    pub(super) memory: CoreMemory,
+    pub(super) lanes: Vec<LaneRead>,
+    /// Launches since the last read that ran no kernel here.
+    pub(super) idle_launches: u32,
+    /// The tile's clock after the words were read.
+    pub(super) read_at: Option<u64>,
+}
+
+/// A RISC's lane, as far as it has been read.
+pub(super) struct LaneRead {
+    pub(super) id: LaneId,
+    pub(super) risc_index: usize,
+    pub(super) bank: u32,
+    /// Byte address of the lane's first word.
+    pub(super) address: u64,
+    /// Words of the whole lane.
+    pub(super) lane_words: u32,
+    /// First unread word.
+    pub(super) begin: u32,
+    /// End of the unread words.
+    pub(super) end: u32,
+    /// The words from `begin` on; `None` until they were read.
+    pub(super) words: Option<LaneWords>,
+    /// A run that waits in L1, as it would have been pushed.
+    pub(super) pending: Option<Vec<u32>>,
+    /// Losses that the device counted, added to the ledger when the lane's runs are known.
+    pub(super) loss: LaneLoss,
+}
+
+/// Where the words of a lane are.
+pub(super) enum LaneWords {
+    /// In one of the larger pieces in which DRAM was read.
+    InPiece {
+        /// Which piece.
+        piece: usize,
+        /// First word in it.
+        first: usize,
+    },
+    /// By themselves.
+    Own(Vec<u32>),
+}
+
+impl LaneRead {
+    /// How many unread words the lane holds.
+    pub(super) const fn unread(&self) -> u32 {
+        self.end - self.begin
+    }
+
+    /// The lane's words; empty if they could not be read.
+    pub(super) fn words<'a>(&'a self, pieces: &'a [Vec<u32>]) -> &'a [u32] {
+        match &self.words {
+            None => &[],
+            Some(LaneWords::Own(words)) => words,
+            Some(LaneWords::InPiece { piece, first }) => pieces
+                .get(*piece)
+                .and_then(|words| words.get(*first..*first + self.unread() as usize))
+                .unwrap_or(&[]),
+        }
+    }
+}
+
+/// Reads the control vector of a core as far as any generation has it.
+pub(super) fn read_words(
+    session: &mut Session<'_>,
+    core: &CoreDescription,
+    word_count: usize,
+) -> Result<[u32; WORDS], AccessError> {
+    let mut words = [0; WORDS];
+    session.read_control(core, &mut words[..word_count])?;
+    Ok(words)
+}
+
+/// Makes sure that the words of a vector belong together: the device may have handed the lanes
+/// back between two of them, or be in the middle of a push. Two readings that agree are whole.
+pub(super) fn settle(
+    session: &mut Session<'_>,
+    core: &CoreDescription,
+    mut control: ControlVector,
+) -> Result<ControlVector, AccessError> {
+    const ATTEMPTS: usize = 8;
+    if !control.is_ours() || is_at_rest(&control) {
+        return Ok(control);
+    }
+    for _ in 0..ATTEMPTS {
+        let words = read_words(session, core, control.layout.word_count)?;
+        let is_settled = words == control.words;
+        control = ControlVector { words, ..control };
+        if is_settled {
+            break;
+        }
+    }
+    Ok(control)
+}
+
+/// Returns true if every finished launch of a core was read and none is in progress.
+fn is_at_rest(control: &ControlVector) -> bool {
+    control.run_counter() == control.word(ext::SEEN_RUNS) && !control.is_under_way()
+}
+
+impl CoreRead {
+    /// Works out which words of a core are unread, trusting no control word.
+    pub(super) fn plan(
+        session: &mut Session<'_>,
+        chip: &DeviceDescription,
+        core: &CoreDescription,
+        control: ControlVector,
+        (fallback, remembered): (&DramGeometry, Option<CoreMemory>),
+    ) -> Self {
+        let memory = CoreMemory::of_core(remembered, &control);
+        check_host_words(session, chip, core, &control, fallback);
+        let geometry = announced_geometry(session, chip, core, &control).unwrap_or(*fallback);
+        let riscs = lane_riscs(core.kind, session.options.mode);
+        let mut lanes = Vec::new();
+        for (risc_index, risc) in riscs.into_iter().enumerate() {
+            let id = LaneId { chip_id: chip.chip_id, core: core.noc0, risc };
+            let place = geometry.lane(core.flat_id, u32::try_from(risc_index).unwrap_or(0));
+            let lane_words = geometry.lane_words();
+            let (begin, end) =
+                unread_range(session, id, (risc_index, &control, &memory), lane_words);
+            lanes.push(LaneRead {
+                id,
+                risc_index,
+                bank: place.bank,
+                address: chip.dram.region_address + u64::from(place.offset_bytes),
+                lane_words,
+                begin,
+                end,
+                words: None,
+                pending: None,
+                loss: LaneLoss::default(),
+            });
+        }
+        let core = core.clone();
+        let mut planned = Self { core, control, memory, lanes, idle_launches: 0, read_at: None };
+        planned.drop_what_was_never_pushed(session);
+        planned
+    }
+
+    /// Takes the words that lanes have by themselves, once they are decoded.
+    pub(super) fn take_own_words(&mut self) -> impl Iterator<Item = Vec<u32>> {
+        let own = |lane: &mut LaneRead| match lane.words.take() {
+            Some(LaneWords::Own(words)) => Some(words),
+            _ => None,
+        };
+        self.lanes.iter_mut().filter_map(own)
+    }
+
+    /// A core without a DRAM address advances its ends all the same.
+    fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
+        if self.control.word(self.control.layout.dram_address) != 0 {
+            return;
+        }
+        // Our runtime counts what it has no lane for.
+        let is_counted = self.control.is_ours();
+        for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0) {
+            let begin = std::mem::replace(&mut lane.begin, lane.end);
+            if is_counted {
+                continue;
+            }
+            session.note(AnomalyKind::MissingRun, Some(lane.id), begin as usize, || {
+                "the core has no DRAM address to push to".to_owned()
+            });
+            session.lose_words(lane.id, LossCause::NeverArrived, lane.end - begin);
+        }
+    }
+
+    /// Returns true if an upstream host would have something to reset.
+    pub(super) fn has_activity(&self) -> bool {
+        (0..self.core.kind.risc_count()).any(|risc| {
+            let control = &self.control;
+            control.host_end(risc) | control.device_end(risc) != 0 || control.has_dropped(risc)
+        })
+    }
+}
+
+/// The processors whose lanes are read.
+pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
+    match (kind, mode) {
+        (CoreKind::Tensix, CaptureMode::TraceOnly) => vec![Risc::TensixAggregate],
+        _ => (0..kind.risc_count()).filter_map(|index| kind.risc(index)).collect(),
+    }
+}
+
+/// Reports host-written words that are not as the description has them; that is used.
+fn check_host_words(
+    session: &mut Session<'_>,
+    chip: &DeviceDescription,
+    core: &CoreDescription,
+    control: &ControlVector,
+    geometry: &DramGeometry,
+) {
+    let expected = control::expected_words(chip, geometry, core);
+    let found = control.host_words();
+    let is_uninitialised = found == [0; 3] && !control.is_ours();
+    let layout = control.layout;
+    let indices = [layout.flat_id, layout.cores_per_bank, layout.dram_address];
+    for ((index, expected), found) in indices.into_iter().zip(expected).zip(found) {
+        let is_silenced = index == layout.dram_address && found == 0;
+        if found != expected && !is_uninitialised && !is_silenced {
+            let place = core.noc0;
+            session.note(AnomalyKind::ImplausibleControlWord, None, index, || {
+                format!("core {place}: expected {expected:#x}, found {found:#x}")
+            });
+        }
+    }
+}
+
+/// The layout that a core of our runtime has been given, if it can be one.
+fn announced_geometry(
+    session: &mut Session<'_>,
+    chip: &DeviceDescription,
+    core: &CoreDescription,
+    control: &ControlVector,
+) -> Option<DramGeometry> {
+    let words = control.word(ext::DRAM_LANE_WORDS);
+    if !control.is_ours() || words == 0 {
+        return None;
+    }
+    let geometry = [false, true].into_iter().find_map(|sums_enabled| {
+        let program_words = bytes_per_program(sums_enabled) / 4;
+        let geometry = chip.geometry(words / program_words, sums_enabled).ok()?;
+        let fits = u64::from(geometry.bank_bytes()) <= chip.dram.region_bytes;
+        (geometry.lane_words() == words && fits).then_some(geometry)
+    });
+    if geometry.is_none() {
+        let place = core.noc0;
+        session.note(AnomalyKind::ImplausibleControlWord, None, ext::DRAM_LANE_WORDS, || {
+            format!("core {place}: {words} words per lane is no possible size")
+        });
+    }
+    geometry
+}
+
+/// Begin and end of a lane's unread words.
+fn unread_range(
+    session: &mut Session<'_>,
+    id: LaneId,
+    (risc_index, control, memory): (usize, &ControlVector, &CoreMemory),
+    lane_words: u32,
+) -> (u32, u32) {
+    let host_end = control.host_end(risc_index);
+    let position = control.layout.host_end + risc_index;
+    if host_end > lane_words {
+        session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
+            format!("{host_end} words are said to fill a lane of {lane_words}")
+        });
+    }
+    let end = host_end.min(lane_words);
+    let read = if control.is_ours() {
+        memory.read_words(control, risc_index)
+    } else {
+        control.seen_end_of_version_2(risc_index)
+    };
+    // A device that hands a lane back zeroes its end before it says so.
+    if read > end && host_end != 0 {
+        session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
+            format!("{host_end} words are said to fill a lane of which {read} were read")
+        });
+    }
+    if read > end { (0, end) } else { (read, end) }
+}
+
+/// The format of a core, with the header layout that the options ask for.
+pub(super) fn with_layout(generation: Generation, session: &Session<'_>) -> Generation {
+    let header = session.options.header_layout.unwrap_or(generation.header);
+    Generation { header, ..generation }
+}

@@ -1,0 +1,131 @@
+//! Steps before any marker is read: layouts, control vectors, the generation, the plan.
+
+use super::{
+    ReadError, ReadOptions,
+    control::{self, ControlVector, WORDS},
+    memory::CoreMemory,
+    plan::{self, CoreRead},
+    session::Session,
+};
+use crate::mesh::{CoreDescription, DeviceDescription, Mesh, Noc0Coord};
+use wire::{Generation, control::ControlLayout, dram::DramGeometry};
+
+/// A core of a mesh: chip and coordinate.
+pub(super) type CoreId = (u32, Noc0Coord);
+
+/// A chip whose control vectors have been read.
+pub(super) struct Planned {
+    pub(super) chip: DeviceDescription,
+    pub(super) generation: Generation,
+    pub(super) cores: Vec<CoreRead>,
+}
+
+/// How much is done for control vectors whose words belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// They are taken as they are: enough to see how full a lane is.
+    Quick,
+    /// They are read again if the device may have changed them meanwhile.
+    Whole,
+}
+
+/// Reads the control vectors of the chosen cores and works out what is unread.
+pub(super) fn plan(
+    session: &mut Session<'_>,
+    geometry: &DramGeometry,
+    care: Care,
+    remembered: impl Fn(CoreId) -> Option<CoreMemory>,
+) -> Result<Planned, ReadError> {
+    let chip = session.device.description().clone();
+    let vectors = read_vectors(session, &chip)?;
+    let generation = choose_generation(session, &chip, geometry, &vectors)?;
+    let mut cores = Vec::with_capacity(vectors.len());
+    for (core, words) in vectors {
+        let control = ControlVector { words, layout: generation.control };
+        let control = match care {
+            Care::Quick => Ok(control),
+            Care::Whole => plan::settle(session, &core, control),
+        };
+        match control {
+            Ok(control) => {
+                let known = (geometry, remembered((chip.chip_id, core.noc0)));
+                cores.push(CoreRead::plan(session, &chip, &core, control, known));
+            }
+            Err(error) => session.note_unreadable(&core, &error),
+        }
+    }
+    Ok(Planned { chip, generation, cores })
+}
+
+/// The layouts of all chips, computed before any of them is touched.
+pub(super) fn geometries<M: Mesh + ?Sized>(
+    mesh: &mut M,
+    options: &ReadOptions,
+) -> Result<Vec<(usize, DramGeometry)>, ReadError> {
+    let mut geometries = Vec::new();
+    for index in 0..mesh.device_count() {
+        let Some(device) = mesh.device(index) else { continue };
+        let chip = device.description();
+        if !chip.cores.iter().any(|core| options.cores.contains(chip.chip_id, core)) {
+            continue;
+        }
+        let geometry = chip
+            .geometry(options.program_support_count, options.sums_enabled)
+            .map_err(|source| ReadError::Geometry { chip_id: chip.chip_id, source })?;
+        geometries.push((index, geometry));
+    }
+    Ok(geometries)
+}
+
+type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
+
+/// Reads the control vectors of all chosen cores.
+fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<Vectors, ReadError> {
+    let chosen = session.options.generation.generation();
+    let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);
+    let mut vectors = Vec::new();
+    let mut first = None;
+    for core in &chip.cores {
+        if !session.options.cores.contains(chip.chip_id, core) {
+            continue;
+        }
+        match plan::read_words(session, core, layout.word_count) {
+            Ok(words) => vectors.push((core.clone(), words)),
+            Err(error) => {
+                session.note_unreadable(core, &error);
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        Some(first) if vectors.is_empty() => Err(ReadError::NoCoreReadable { first }),
+        _ => Ok(vectors),
+    }
+}
+
+fn choose_generation(
+    session: &Session<'_>,
+    chip: &DeviceDescription,
+    geometry: &DramGeometry,
+    vectors: &Vectors,
+) -> Result<Generation, ReadError> {
+    let found = || control::detect(chip, geometry, vectors.iter().map(|(core, w)| (core, w)));
+    let generation = session.options.generation.generation().or_else(found);
+    if let Some(generation) = generation {
+        return Ok(plan::with_layout(generation, session));
+    }
+    let (expected, [as_current, as_legacy]) = match vectors.first() {
+        Some((core, words)) => (
+            control::expected_words(chip, geometry, core),
+            [ControlLayout::WORDS64, ControlLayout::WORDS32]
+                .map(|layout| control::host_words(words, &layout)),
+        ),
+        None => Default::default(),
+    };
+    Err(ReadError::UnknownGeneration {
+        chip_id: chip.chip_id,
+        expected: format!("{expected:#x?}").replace(['\n', ' '], ""),
+        as_current: format!("{as_current:#x?}").replace(['\n', ' '], ""),
+        as_legacy: format!("{as_legacy:#x?}").replace(['\n', ' '], ""),
+    })
+}

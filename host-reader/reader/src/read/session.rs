@@ -1,0 +1,128 @@
+//! One chip during one read: what was asked of it, and what was odd.
+
+use super::plan::{self, LaneRead};
+use crate::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    lane::LaneId,
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    mesh::{AccessError, CoreDescription, Device},
+    read::{ReadOptions, Watermarks},
+};
+use wire::{RunHostId, vector};
+
+/// The chip, and the books of this read.
+pub(super) struct Session<'a> {
+    pub(super) device: &'a mut dyn Device,
+    pub(super) options: &'a ReadOptions,
+    pub(super) anomalies: AnomalyLog,
+    pub(super) losses: LossLedger,
+    pub(super) watermarks: Watermarks,
+    pub(super) words_read: u64,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(device: &'a mut dyn Device, options: &'a ReadOptions) -> Self {
+        let (anomalies, losses) = (AnomalyLog::default(), LossLedger::default());
+        let watermarks = Watermarks::default();
+        Self { device, options, anomalies, losses, watermarks, words_read: 0 }
+    }
+
+    /// Reads the first words of a core's control vector.
+    pub(super) fn read_control(
+        &mut self,
+        core: &CoreDescription,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        self.device.read_l1(core.noc0, core.control_address, words)
+    }
+
+    /// Reads words of a RISC's L1 vector.
+    pub(super) fn read_vector(
+        &mut self,
+        core: &CoreDescription,
+        risc_index: usize,
+        first: usize,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        let offset = (risc_index * vector::VECTOR_WORDS + first) as u64 * 4;
+        self.device.read_l1(core.noc0, core.vector_address + offset, words)
+    }
+
+    /// Reads words of a DRAM bank.
+    pub(super) fn read_dram(
+        &mut self,
+        bank: u32,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read += words.len() as u64;
+        self.device.read_dram(bank, address, words)
+    }
+
+    /// Writes words of a core's control vector, from `first` on.
+    pub(super) fn write_control(&mut self, core: &CoreDescription, first: usize, words: &[u32]) {
+        let address = core.control_address + first as u64 * 4;
+        if let Err(error) = self.device.write_l1(core.noc0, address, words) {
+            let core = core.noc0;
+            self.note(AnomalyKind::UnreadableCore, None, first, || {
+                format!("core {core} cannot be told what was read: {error}")
+            });
+        }
+    }
+
+    pub(super) fn note(
+        &mut self,
+        kind: AnomalyKind,
+        lane: Option<LaneId>,
+        position: usize,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.anomalies.record(kind, lane, position as u64, detail);
+    }
+
+    pub(super) fn lose(
+        &mut self,
+        lane: LaneId,
+        cause: LossCause,
+        program: Option<RunHostId>,
+        totals: LossTotals,
+    ) {
+        self.losses.enter(LossKey { lane, cause, program }, totals);
+    }
+
+    /// Enters lanes that could not be read, if no later read will try again.
+    pub(super) fn lose_unreadable(&mut self, lanes: &[LaneRead]) {
+        let is_unread = |lane: &&LaneRead| lane.unread() > 0 && lane.words.is_none();
+        for lane in lanes.iter().filter(is_unread).filter(|_| self.options.last_read) {
+            // As many runs as may be, of the smallest size; each has the markers of one zone.
+            let runs = lane.unread() / FIRST_OPTIONAL_WORDS;
+            let totals = LossTotals::at_least_markers(runs.into());
+            self.losses.enter(
+                LossKey { lane: lane.id, cause: LossCause::Unreadable, program: None },
+                totals,
+            );
+        }
+    }
+
+    /// Notes a core that does not answer; what it holds is lost if no later read will try again.
+    pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
+        let (place, chip_id) = (core.noc0, self.device.description().chip_id);
+        self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
+        let riscs = plan::lane_riscs(core.kind, self.options.mode);
+        for risc in riscs.into_iter().filter(|_| self.options.last_read) {
+            let lane = LaneId { chip_id, core: place, risc };
+            self.lose(lane, LossCause::Unreadable, None, LossTotals::at_least_markers(0));
+        }
+    }
+
+    /// Enters markers of which nothing is known but that they are missing.
+    pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
+        let unknown_markers = u64::from(word_count / 2);
+        self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
+const FIRST_OPTIONAL_WORDS: u32 = vector::FIRST_OPTIONAL as u32;

@@ -1,0 +1,124 @@
+//! How full the lanes are, from control vectors.
+//!
+//! All of it comes from control vectors, so looking is cheap: no marker is read. What a
+//! launch needs is learned from the launches so far.
+
+use super::{
+    counters,
+    plan::{CoreRead, LaneRead},
+    session::Session,
+};
+use crate::{
+    anomaly::AnomalyLog,
+    lane::LaneId,
+    watermark::{LaneWatermark, VECTOR_WORDS, Watermarks},
+};
+use wire::control::ext;
+
+/// Result of a look at the control vectors of a mesh.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// How full the lanes are.
+    pub watermarks: Watermarks,
+    /// Cores that could not be looked at, and control words that cannot be.
+    pub anomalies: AnomalyLog,
+    /// Words that were read from the chips.
+    pub words_read: u64,
+}
+
+/// Enters for every lane of a core when it was read.
+pub(super) fn enter_time(
+    marks: &mut Watermarks,
+    core: &CoreRead,
+    fill_of: impl Fn(LaneId) -> Fill,
+) {
+    for lane in &core.lanes {
+        let elapsed = core.read_at.zip(fill_of(lane.id).read_at);
+        if let Some(mark) = marks.of_lane_mut(lane.id) {
+            mark.elapsed_cycles = elapsed.and_then(|(now, before)| now.checked_sub(before));
+        }
+    }
+}
+
+/// State that a reader keeps of how a lane fills up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fill {
+    /// The tile's clock at the last read.
+    read_at: Option<u64>,
+    /// The most words per launch that a read found, and that a look found since.
+    words_per_launch: [u32; 2],
+}
+
+impl Fill {
+    /// How full a lane is, before anything of it is read.
+    pub(super) fn watermark(&self, core: &CoreRead, lane: &LaneRead) -> LaneWatermark {
+        let control = &core.control;
+        // Upstream's control vector is zeroed by every read.
+        let launches_before = if control.is_ours() { core.memory.run_counter } else { 0 };
+        let pushed_launches = control.run_counter().wrapping_sub(launches_before);
+        let pushed_words = lane.unread();
+        let average = pushed_words.div_ceil(pushed_launches.max(1));
+        let is_handed_back = control.is_ours()
+            && pushed_words == 0
+            && control.run_counter() == control.word(ext::SEEN_RUNS);
+        LaneWatermark {
+            lane: lane.id,
+            lane_words: lane.lane_words,
+            used_words: if is_handed_back { 0 } else { lane.end },
+            waiting_words: waiting_words(core, lane),
+            lost_launches: counters::refused_runs(core, lane.risc_index),
+            pushed_words,
+            pushed_launches,
+            elapsed_cycles: None,
+            words_per_launch: self.words_per_launch[0].max(average),
+        }
+    }
+
+    /// Learns from a look, after which the lane is as it was before.
+    pub(super) fn look(&mut self, mark: &mut LaneWatermark) {
+        self.words_per_launch[1] = self.words_per_launch[1].max(mark.words_per_launch);
+        mark.words_per_launch = self.words_per_launch[1];
+    }
+
+    /// Learns from a read that has been acknowledged.
+    pub(super) fn read(&mut self, core: &CoreRead, words_per_launch: u32) {
+        let read_at = core.read_at.or(self.read_at);
+        let words_per_launch =
+            [self.words_per_launch[0].max(words_per_launch), self.words_per_launch[1]];
+        *self = Self { read_at, words_per_launch };
+    }
+}
+
+/// Words of a finished run in L1.
+fn waiting_words(core: &CoreRead, lane: &LaneRead) -> u32 {
+    let control = &core.control;
+    let is_pushed = !control.is_ours() && control.word(control.layout.profiler_done) != 0;
+    if is_pushed { 0 } else { control.device_end(lane.risc_index).min(VECTOR_WORDS) }
+}
+
+/// The watermarks of cores whose control vectors have been read.
+pub(super) fn of_cores(cores: &[CoreRead], mut fill: impl FnMut(LaneId) -> Fill) -> Watermarks {
+    let mut marks = Watermarks::default();
+    for core in cores.iter().filter(|core| core.control.word(core.control.layout.dram_address) != 0)
+    {
+        for lane in &core.lanes {
+            marks.enter(fill(lane.id).watermark(core, lane));
+        }
+    }
+    marks
+}
+
+/// Returns the result of a session that only looked at control vectors.
+pub(super) fn look_of(session: Session<'_>) -> Look {
+    let Session { anomalies, watermarks, words_read, .. } = session;
+    Look { watermarks, anomalies, words_read }
+}
+
+impl Look {
+    /// Takes over what a look at another chip gave.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.watermarks.extend(other.watermarks);
+        self.anomalies.merge(other.anomalies);
+        self.words_read += other.words_read;
+    }
+}

@@ -1,0 +1,116 @@
+//! The result of one read of a mesh, or of one log: lanes, losses, anomalies and names.
+
+use crate::{
+    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable, probe_cost::ProbeCosts,
+    read::Watermarks,
+};
+
+/// Description of a chip for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChipSummary {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Lower-case name of the architecture.
+    pub arch: String,
+    /// Clock of the tiles in MHz; 0 if unknown.
+    pub aiclk_mhz: u32,
+    /// Size of the worker grid, if known.
+    pub max_compute_cores: Option<u32>,
+}
+
+/// Everything of one chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceReadout {
+    /// The chip.
+    pub chip: ChipSummary,
+    /// Records, ordered by core x, core y and RISC. Lanes without records are left out.
+    pub lanes: Vec<Lane>,
+    /// Runs that a core has finished but not yet pushed; the next launch will push them.
+    pub pending_runs: u64,
+    /// Launches that ran no kernel on a core and that the firmware therefore discarded.
+    pub discarded_launches: u64,
+}
+
+impl DeviceReadout {
+    fn append(&mut self, later: Self) {
+        for lane in later.lanes {
+            match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
+                Ok(index) => self.lanes[index].append(lane),
+                Err(index) => self.lanes.insert(index, lane),
+            }
+        }
+        self.pending_runs = later.pending_runs;
+        self.discarded_launches += later.discarded_launches;
+    }
+}
+
+/// The result of one read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readout {
+    /// Chips, in the order of the mesh.
+    pub devices: Vec<DeviceReadout>,
+    /// Names of the zones in the lanes.
+    pub zones: ZoneTable,
+    /// Records that are missing.
+    pub losses: LossLedger,
+    /// Anomalies and repairs.
+    pub anomalies: AnomalyLog,
+    /// How full the lanes were when they were read; of several reads, when they were fullest.
+    /// Empty for logs.
+    pub watermarks: Watermarks,
+    /// Words read from the device, control vectors included; 0 for logs.
+    pub words_read: u64,
+    /// Costs of probes on this mesh, if measured.
+    pub probe_costs: ProbeCosts,
+}
+
+impl Readout {
+    /// Records of all lanes.
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.lanes().map(Lane::record_count).sum()
+    }
+
+    /// Takes over what a later read of the same mesh gave.
+    ///
+    /// Both readouts must come from chips, where a zone's index is its marker id; those
+    /// of logs number zones each in their own way.
+    ///
+    /// ```
+    /// use reader::{lane::*, mesh::Noc0Coord, readout::*};
+    /// use wire::{PacketKind, Risc};
+    /// let chip = ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+    /// let read = |time| {
+    ///     let id = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    ///     let mut lane = Lane::new(id);
+    ///     lane.push(RecordHead::new(PacketKind::TimestampedEvent, ZoneIndex(7)), time, &[]);
+    ///     let lanes = vec![lane];
+    ///     let device =
+    ///         DeviceReadout { chip: chip.clone(), lanes, pending_runs: 0, discarded_launches: 0 };
+    ///     Readout { devices: vec![device], ..Readout::default() }
+    /// };
+    /// let mut both = read(10);
+    /// both.append(read(20));
+    /// assert_eq!(both.devices[0].lanes[0].times, [10, 20]);
+    /// ```
+    pub fn append(&mut self, later: Self) {
+        for device in later.devices {
+            let id = device.chip.chip_id;
+            match self.devices.iter_mut().find(|device| device.chip.chip_id == id) {
+                Some(earlier) => earlier.append(device),
+                None => self.devices.push(device),
+            }
+        }
+        self.zones.merge(later.zones);
+        self.losses.merge(&later.losses);
+        self.anomalies.merge(later.anomalies);
+        self.watermarks.merge(later.watermarks);
+        self.words_read += later.words_read;
+        self.probe_costs.merge(later.probe_costs);
+    }
+
+    /// All lanes of all chips.
+    pub fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.devices.iter().flat_map(|device| &device.lanes)
+    }
+}

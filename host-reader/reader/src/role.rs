@@ -1,0 +1,146 @@
+//! Which zones are firmware and which are kernels.
+//!
+//! # Compatibility
+//! `TracyTTDeviceData.hpp`: substring tests on the zone's name, so `-FW` also matches a
+//! user's zone that contains it.
+
+use crate::{lane::ZoneIndex, names::ZoneTable, readout::Readout};
+use wire::Risc;
+
+/// The role of a zone, fixed by its name: firmware, kernel, or a user's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZoneRole(u8);
+
+impl ZoneRole {
+    const FIRMWARE: u8 = 1;
+    const KERNEL: u8 = 2;
+    /// Kernel zones named after a RISC, in the order of their bits.
+    const KERNELS: [(&'static str, u8); 4] =
+        [("BRISC-KERNEL", 4), ("NCRISC-KERNEL", 8), ("TRISC-KERNEL", 16), ("ERISC-KERNEL", 32)];
+    const DATA_MOVEMENT: u8 = 4 | 8 | 32;
+
+    /// Returns the role that a zone's name implies.
+    #[must_use]
+    pub fn of_name(name: &str) -> Self {
+        let mut bits = 0;
+        if name.contains("-FW") {
+            bits |= Self::FIRMWARE;
+        }
+        if name.contains("-KERNEL") {
+            bits |= Self::KERNEL;
+            let named = Self::KERNELS.iter().filter(|(keyword, _)| name.contains(keyword));
+            bits |= named.map(|(_, bit)| bit).sum::<u8>();
+        }
+        Self(bits)
+    }
+
+    /// Returns true if the zone is a user's own.
+    #[inline]
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns true if the name is that of a firmware zone.
+    #[inline]
+    #[must_use]
+    pub const fn is_firmware(self) -> bool {
+        self.0 & Self::FIRMWARE != 0
+    }
+
+    /// Returns true if the name is that of a kernel zone.
+    #[inline]
+    #[must_use]
+    pub const fn is_kernel(self) -> bool {
+        self.0 & Self::KERNEL != 0
+    }
+
+    /// Returns true if this is the kernel zone of that RISC itself.
+    #[must_use]
+    pub const fn is_kernel_of(self, risc: Risc) -> bool {
+        let bit = match risc {
+            Risc::Brisc => 4,
+            Risc::Ncrisc => 8,
+            Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => 16,
+            Risc::Erisc => 32,
+            Risc::TensixAggregate => 0,
+        };
+        self.0 & bit != 0
+    }
+
+    /// Returns true if this is a kernel zone of a data-movement RISC.
+    #[must_use]
+    pub const fn is_data_movement_kernel(self) -> bool {
+        self.0 & Self::DATA_MOVEMENT != 0
+    }
+}
+
+/// Roles of the zones of a readout, found by index.
+#[derive(Clone, Debug, Default)]
+pub struct RoleTable {
+    direct: Vec<ZoneRole>,
+    interned: Vec<ZoneRole>,
+}
+
+impl RoleTable {
+    /// The roles of all zones that the records of a readout name.
+    #[must_use]
+    pub fn of_readout(readout: &Readout) -> Self {
+        let (mut direct_end, mut interned_end) = (0, ZoneIndex::FIRST_INTERNED);
+        for head in readout.lanes().flat_map(|lane| &lane.heads) {
+            let end = head.zone().0 + 1;
+            if end > ZoneIndex::FIRST_INTERNED {
+                interned_end = interned_end.max(end);
+            } else {
+                direct_end = direct_end.max(end);
+            }
+        }
+        let zones = &readout.zones;
+        Self {
+            direct: roles_of(zones, 0..direct_end),
+            interned: roles_of(zones, ZoneIndex::FIRST_INTERNED..interned_end),
+        }
+    }
+
+    /// The role of a zone.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, zone: ZoneIndex) -> ZoneRole {
+        let found = match zone.0.checked_sub(ZoneIndex::FIRST_INTERNED) {
+            None => self.direct.get(zone.0 as usize),
+            Some(position) => self.interned.get(position as usize),
+        };
+        found.copied().unwrap_or_default()
+    }
+}
+
+fn roles_of(zones: &ZoneTable, indices: std::ops::Range<u32>) -> Vec<ZoneRole> {
+    indices.map(|index| ZoneRole::of_name(zones.name(ZoneIndex(index)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_are_substrings() {
+        let facts = |name| {
+            let role = ZoneRole::of_name(name);
+            (role.is_firmware(), role.is_kernel(), role.is_data_movement_kernel())
+        };
+        assert_eq!(facts("BRISC-FW"), (true, false, false));
+        assert_eq!(facts("my-FW-step"), (true, false, false));
+        assert_eq!(facts("NCRISC-KERNEL"), (false, true, true));
+        assert_eq!(facts("TRISC-KERNEL"), (false, true, false));
+        assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
+        assert_eq!(facts("load"), (false, false, false));
+    }
+
+    #[test]
+    fn a_kernel_zone_belongs_to_riscs_of_its_name_only() {
+        // `NCRISC-KERNEL` does not contain `BRISC-KERNEL`.
+        let of = |name: &str, risc| ZoneRole::of_name(name).is_kernel_of(risc);
+        assert!(of("NCRISC-KERNEL", Risc::Ncrisc) && !of("NCRISC-KERNEL", Risc::Brisc));
+        assert!(of("TRISC-KERNEL", Risc::Trisc2) && !of("TRISC-KERNEL", Risc::TensixAggregate));
+    }
+}

@@ -1,0 +1,210 @@
+//! Lengths of zones without their places: what statistics need, run by run.
+//!
+//! Zones that are properly nested, as nearly all are, need no columns: one pass over a run's
+//! records knows each zone's length at its end. Whatever is not so is paired as for a timeline.
+
+use super::{
+    Zones,
+    pair::{Pairing, runs_of},
+};
+use crate::{
+    anomaly::AnomalyLog,
+    lane::{Lane, RecordHead, ZoneIndex},
+    names::ZoneTable,
+};
+use std::ops::Range;
+use wire::{PacketKind, Risc};
+
+/// A zone with a start and an end of its own, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeZone {
+    /// The zone.
+    pub zone: ZoneIndex,
+    /// Its duration.
+    pub duration_cycles: u32,
+    /// Cycles of the duration that no inner zone covers.
+    pub self_cycles: u32,
+}
+
+impl WholeZone {
+    const NONE: Self = Self { zone: ZoneIndex(0), duration_cycles: 0, self_cycles: 0 };
+}
+
+/// The zones of a run, as they were found.
+pub enum RunLengths<'a> {
+    /// All of them are whole, and each lies inside of another or outside.
+    Nested(&'a [WholeZone]),
+    /// As for a timeline.
+    Paired(&'a Zones),
+}
+
+/// Some runs of a lane.
+pub struct LanePart<'lane> {
+    /// The lane.
+    pub lane: &'lane Lane,
+    /// The records of these runs.
+    pub records: Range<usize>,
+    /// Records of the same RISC that earlier lanes held.
+    pub records_before: u64,
+}
+
+impl<'lane> LanePart<'lane> {
+    /// All runs of a lane.
+    #[must_use]
+    pub fn whole(lane: &'lane Lane) -> Self {
+        Self { lane, records: 0..lane.record_count(), records_before: 0 }
+    }
+}
+
+/// Finds the lengths of zones, lane by lane, in the same memory.
+#[derive(Debug)]
+pub struct LaneLengths {
+    around: [Begun; DEPTH_MAX],
+    whole: Vec<WholeZone>,
+}
+
+impl Default for LaneLengths {
+    fn default() -> Self {
+        Self { around: [Begun::NONE; DEPTH_MAX], whole: Vec::new() }
+    }
+}
+
+impl LaneLengths {
+    /// Gives the zones of each of these runs to `take`. Open zones and orphan ends go into
+    /// `anomalies`, as [`pair_lane`](super::pair_lane) has it.
+    ///
+    /// # Cost
+    /// Linear in the records. Memory: the zones of the largest run.
+    pub fn of_lane(
+        &mut self,
+        part: &LanePart<'_>,
+        names: &ZoneTable,
+        anomalies: &mut AnomalyLog,
+        mut take: impl FnMut(RunLengths<'_>),
+    ) {
+        let lane = part.lane;
+        // Others match zones by name, see there.
+        let is_plain = lane.id.risc != Risc::TensixAggregate;
+        let mut unused = Some(anomalies);
+        let mut pairing = None;
+        for (run, records) in runs_of(lane) {
+            if !part.records.contains(&records.start) {
+                continue;
+            }
+            if is_plain && let Some(zones) = self.nested(lane, records.clone()) {
+                take(RunLengths::Nested(zones));
+                continue;
+            }
+            if let Some(anomalies) = unused.take() {
+                let records_before = part.records_before;
+                pairing = Some(Pairing::new(lane, names, anomalies).counted_from(records_before));
+            }
+            if let Some(pairing) = &mut pairing {
+                take(RunLengths::Paired(pairing.zones_of_run(run, records)));
+            }
+        }
+    }
+
+    /// The zones of a run if they come in order of time, each end closes the zone that began
+    /// last, all ends are there, and lengths fit 32 bits.
+    fn nested(&mut self, lane: &Lane, records: Range<usize>) -> Option<&[WholeZone]> {
+        self.grow(records.len());
+        let nesting = Nesting::new(&mut self.around, &mut self.whole);
+        let count = nesting.run(lane, records)?;
+        self.whole.get(..count)
+    }
+
+    fn grow(&mut self, count: usize) {
+        self.whole.resize(self.whole.len().max(count), WholeZone::NONE);
+    }
+}
+
+/// How deep zones may be nested here.
+const DEPTH_MAX: usize = 32;
+
+/// A zone that has begun.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    zone: ZoneIndex,
+    start: u64,
+    /// Cycles that inner zones cover so far.
+    covered_cycles: u64,
+}
+
+impl Begun {
+    const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
+}
+
+/// Walks a run's records and writes its zones, those that end first before others.
+struct Nesting<'a> {
+    inner: Begun,
+    around: &'a mut [Begun; DEPTH_MAX],
+    depth: usize,
+    whole: &'a mut [WholeZone],
+    count: usize,
+}
+
+impl<'a> Nesting<'a> {
+    fn new(around: &'a mut [Begun; DEPTH_MAX], whole: &'a mut [WholeZone]) -> Self {
+        Self { inner: Begun::NONE, around, depth: 0, whole, count: 0 }
+    }
+
+    /// How many zones there are, if all is as [`LaneLengths::nested`] has it.
+    fn run(mut self, lane: &Lane, records: Range<usize>) -> Option<usize> {
+        let heads = lane.heads.get(records.clone())?;
+        let times = lane.times.get(records)?;
+        let (mut at, mut last) = (0, 0);
+        while let (Some(&head), Some(&time)) = (heads.get(at), times.get(at)) {
+            at += 1;
+            if !head.is_endpoint() {
+                continue;
+            }
+            if time < last {
+                return None;
+            }
+            last = time;
+            if head.kind() == PacketKind::ZoneEnd {
+                self.end(head, time)?;
+                continue;
+            }
+            match (heads.get(at), times.get(at)) {
+                // Most zones have nothing inside, and need no place among those around others.
+                (Some(&next), Some(&end)) if next == head.end_of_start() && end >= time => {
+                    self.write(head.zone(), end - time, 0)?;
+                    (at, last) = (at + 1, end);
+                }
+                _ => self.begin(head, time)?,
+            }
+        }
+        (self.depth == 0).then_some(self.count)
+    }
+
+    #[inline]
+    fn begin(&mut self, head: RecordHead, time: u64) -> Option<()> {
+        *self.around.get_mut(self.depth)? = self.inner;
+        self.depth += 1;
+        self.inner = Begun { zone: head.zone(), start: time, covered_cycles: 0 };
+        Some(())
+    }
+
+    #[inline]
+    fn end(&mut self, head: RecordHead, time: u64) -> Option<()> {
+        let ended = self.inner;
+        if ended.zone != head.zone() {
+            return None;
+        }
+        self.depth = self.depth.checked_sub(1)?;
+        self.inner = *self.around.get(self.depth)?;
+        self.write(ended.zone, time - ended.start, ended.covered_cycles)
+    }
+
+    #[inline]
+    fn write(&mut self, zone: ZoneIndex, cycles: u64, covered_cycles: u64) -> Option<()> {
+        let duration_cycles = u32::try_from(cycles).ok()?;
+        let self_cycles = u32::try_from(cycles - covered_cycles).ok()?;
+        *self.whole.get_mut(self.count)? = WholeZone { zone, duration_cycles, self_cycles };
+        self.count += 1;
+        self.inner.covered_cycles += cycles;
+        Some(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Pairing the starts and ends of one lane.
+//!
+//! ```text
+//! for each run, its zone records in time order:
+//!     start            push
+//!     end of the top   pop
+//!     end further down settle what lies above, then pop
+//!     end of nothing   orphan
+//! at the end of the run, close what is left and flag it
+//! ```
+//!
+//! Records of equal time may come in any order: a log sorts them by marker id. Starts
+//! and ends of *one* zone keep their order, so an end always closes the innermost zone of
+//! its name, and what lies above it is settled thus: a zone that began at this very cycle
+//! began after the end; one that began together with the closing zone is around it; one
+//! whose own end follows at this cycle ends with it; any other has lost its end.
+
+use super::{
+    LaneTimeline, NO_RUN, Zones,
+    order::Order,
+    stack::{OpenZone, OpenZones},
+};
+use crate::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    lane::{Lane, ZoneIndex},
+    names::ZoneTable,
+    role::ZoneRole,
+};
+use std::{collections::BTreeMap, ops::Range};
+use wire::{PacketKind, Risc};
+
+/// Records of equal time that are looked at to settle their order. Bounds the work on
+/// data that is no recording: real ones have a handful.
+pub(super) const TIES_MAX: usize = 64;
+
+/// Pairs the records of one lane. Open zones and orphan ends go into `anomalies`, with
+/// the origin of their run as position.
+///
+/// Lanes of [`Risc::TensixAggregate`] hold starts of one RISC and ends of another, so
+/// their firmware and kernel zones are matched by what they are, others by name.
+///
+/// # Cost
+/// Linear in the records, and in the logarithm of a run's records where those are not in
+/// time order; no allocation per zone.
+#[must_use]
+pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> LaneTimeline {
+    let mut pairing = Pairing::new(lane, zones, anomalies);
+    pairing.timeline.zones.reserve(lane.record_count() / 2);
+    for (run, records) in runs_of(lane) {
+        pairing.pair_run(run, records);
+    }
+    pairing.timeline
+}
+
+/// The runs of a lane with their records, those before the first one included.
+pub(super) fn runs_of(lane: &Lane) -> impl Iterator<Item = (u32, Range<usize>)> {
+    let count = lane.record_count();
+    let numbers = std::iter::once(NO_RUN).chain(0..);
+    let ends = lane.runs.iter().map(|run| run.first_record).chain([count]);
+    let runs = numbers.zip(ends).scan(0, move |begin, (run, end)| {
+        let end = end.clamp(*begin, count);
+        Some((run, std::mem::replace(begin, end)..end))
+    });
+    runs.filter(|(_, records)| !records.is_empty())
+}
+
+pub(super) struct Pairing<'lane> {
+    lane: &'lane Lane,
+    names: &'lane ZoneTable,
+    anomalies: &'lane mut AnomalyLog,
+    /// Offset added to the record indices in anomalies.
+    records_before: u64,
+    /// Zones of an aggregate lane that match each other; empty in other lanes.
+    alike: BTreeMap<ZoneIndex, ZoneIndex>,
+    timeline: LaneTimeline,
+    open: OpenZones,
+    run: u32,
+    order: Order,
+    /// Positions in `order` that were used ahead of their turn; all of one time.
+    used: Vec<usize>,
+}
+
+impl<'lane> Pairing<'lane> {
+    pub(super) fn new(
+        lane: &'lane Lane,
+        names: &'lane ZoneTable,
+        anomalies: &'lane mut AnomalyLog,
+    ) -> Self {
+        let largest = lane.heads.iter().map(|head| head.zone().0).max();
+        let zones = Zones::default();
+        let timeline = LaneTimeline { id: lane.id, zones, open_zone_count: 0, orphan_end_count: 0 };
+        Self {
+            lane,
+            names,
+            anomalies,
+            records_before: 0,
+            alike: alike_zones(lane, names),
+            timeline,
+            open: OpenZones::new(largest.map_or(0, |zone| zone as usize + 1)),
+            run: NO_RUN,
+            order: Order::default(),
+            used: Vec::new(),
+        }
+    }
+
+    /// Sets the number of records of the same RISC that precede this lane.
+    pub(super) fn counted_from(self, records_before: u64) -> Self {
+        Self { records_before, ..self }
+    }
+
+    /// Returns the zones of one run alone; those of the previous run are dropped.
+    pub(super) fn zones_of_run(&mut self, run: u32, records: Range<usize>) -> &Zones {
+        self.timeline.zones.clear();
+        self.pair_run(run, records);
+        &self.timeline.zones
+    }
+
+    fn pair_run(&mut self, run: u32, records: Range<usize>) {
+        self.run = run;
+        self.order.take(self.lane, records.clone());
+        for position in 0..self.order.len() {
+            self.enter(position);
+        }
+        self.used.clear();
+        if self.open.depth() > 0 {
+            self.close_all(records);
+        }
+        self.timeline.zones.finish_run(run);
+    }
+
+    /// Closes what is open at the end of its run.
+    #[cold]
+    fn close_all(&mut self, records: Range<usize>) {
+        let last_time = self.lane.times[records].iter().copied().max().unwrap_or(0);
+        while let Some(zone) = self.open.pop() {
+            self.close_open(zone, last_time);
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, position: usize) {
+        if !self.used.is_empty() && self.take_used(position) {
+            return;
+        }
+        let record = self.order.record(position);
+        let time = self.lane.times[record];
+        let key = self.key(record);
+        if self.lane.heads[record].kind() == PacketKind::ZoneStart {
+            self.begin(record, time, key);
+        } else if self.open.top().is_some_and(|top| top.key == key) {
+            self.pop(time);
+        } else if self.open.is_open(key) {
+            self.close_below(position, time, key);
+        } else {
+            self.enter_orphan(position, time, key);
+        }
+    }
+
+    /// Returns the key that a zone's start and end share.
+    #[inline]
+    fn key(&self, record: usize) -> u32 {
+        let zone = self.lane.heads[record].zone();
+        self.alike.get(&zone).copied().unwrap_or(zone).0
+    }
+
+    #[inline]
+    fn begin(&mut self, record: usize, start: u64, key: u32) {
+        let zone = self.lane.heads[record].zone();
+        let slot = self.timeline.zones.begin(start, zone, self.open.depth());
+        self.open.push(OpenZone { key, start, slot, record });
+    }
+
+    #[inline]
+    fn pop(&mut self, time: u64) {
+        if let Some(zone) = self.open.pop() {
+            self.timeline.zones.ends[zone.slot] = time;
+        }
+    }
+
+    /// Closes the innermost zone of `key`, which has others above it.
+    #[cold]
+    fn close_below(&mut self, position: usize, time: u64, key: u32) {
+        let Some((closing, mut above)) = self.open.find(key) else { return };
+        let is_tie_possible = above <= TIES_MAX;
+        if is_tie_possible && closing.start != time {
+            let depth = self.open.depth();
+            self.open.put_aside(time, TIES_MAX, &self.timeline.zones);
+            above -= depth - self.open.depth();
+        }
+        while above > 0 {
+            let began_together = self.open.top().is_some_and(|top| top.start == closing.start);
+            if is_tie_possible && began_together {
+                self.open.swap_with_top(above, &mut self.timeline.zones);
+                break;
+            }
+            self.settle_top(position, time);
+            above -= 1;
+        }
+        self.pop(time);
+        self.open.take_back(&mut self.timeline.zones);
+    }
+
+    /// Closes the top, by its own end if that follows at this very time.
+    fn settle_top(&mut self, position: usize, time: u64) {
+        let Some(top) = self.open.pop() else { return };
+        match self.find_tied(position, PacketKind::ZoneEnd, top.key) {
+            Some(end) => {
+                self.used.push(end);
+                self.timeline.zones.ends[top.slot] = time;
+            }
+            None => self.close_open(top, time),
+        }
+    }
+
+    #[cold]
+    fn enter_orphan(&mut self, position: usize, time: u64, key: u32) {
+        if let Some(start) = self.find_tied(position, PacketKind::ZoneStart, key) {
+            self.used.push(start);
+            let zone = self.lane.heads[self.order.record(start)].zone();
+            self.timeline.zones.begin(time, zone, self.open.depth());
+            return;
+        }
+        self.timeline.orphan_end_count += 1;
+        let record = self.order.record(position);
+        self.enter_anomaly(AnomalyKind::OrphanEnd, record);
+    }
+
+    /// A later record of the same time, kind and key that is not used yet.
+    fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
+        let time_at = |position| self.lane.times[self.order.record(position)];
+        let time = time_at(position);
+        let candidates = (position + 1..self.order.len()).take(TIES_MAX);
+        let mut tied = candidates.take_while(|&other| time_at(other) == time);
+        tied.find(|other| {
+            let record = self.order.record(*other);
+            let is_wanted = self.lane.heads[record].kind() == kind && self.key(record) == key;
+            is_wanted && !self.used.contains(other)
+        })
+    }
+
+    fn take_used(&mut self, position: usize) -> bool {
+        let found = self.used.iter().position(|&used| used == position);
+        found.map(|index| self.used.swap_remove(index)).is_some()
+    }
+
+    fn close_open(&mut self, zone: OpenZone, end: u64) {
+        self.timeline.zones.ends[zone.slot] = end.max(zone.start);
+        self.timeline.zones.mark_open(zone.slot);
+        self.timeline.open_zone_count += 1;
+        self.enter_anomaly(AnomalyKind::OpenZone, zone.record);
+    }
+
+    fn enter_anomaly(&mut self, kind: AnomalyKind, record: usize) {
+        let (lane, names, before) = (self.lane, self.names, self.records_before);
+        let run = lane.runs.get(self.run as usize);
+        let position = run.map_or(0, |run| run.origin);
+        self.anomalies.record(kind, Some(lane.id), position, || {
+            let zone = names.label(lane.heads[record].zone());
+            let program = run.map_or(0, |run| run.program.0);
+            let time = lane.times[record];
+            let record = before + record as u64;
+            format!("zone `{zone}` at cycle {time}, program {program}, record {record}")
+        });
+    }
+}
+
+/// In an aggregate lane, the zones that count as one, each with the first of them.
+fn alike_zones(lane: &Lane, names: &ZoneTable) -> BTreeMap<ZoneIndex, ZoneIndex> {
+    let mut alike = BTreeMap::new();
+    if lane.id.risc != Risc::TensixAggregate {
+        return alike;
+    }
+    let mut first_of_name: BTreeMap<&str, ZoneIndex> = BTreeMap::new();
+    for zone in lane.heads.iter().map(|head| head.zone()) {
+        let name = names.name(zone);
+        let name = match ZoneRole::of_name(name) {
+            _ if name.is_empty() => continue,
+            role if role.is_firmware() => "-FW",
+            role if role.is_kernel() => "-KERNEL",
+            _ => name,
+        };
+        alike.insert(zone, *first_of_name.entry(name).or_insert(zone));
+    }
+    alike
+}

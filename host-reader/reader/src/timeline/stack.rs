@@ -1,0 +1,137 @@
+//! The zones that are open at one moment, innermost last.
+
+use super::{ZoneFlags, Zones};
+use crate::lane::ZoneIndex;
+
+/// A zone that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenZone {
+    /// Key that an end must have to close this zone.
+    pub(super) key: u32,
+    pub(super) start: u64,
+    /// Its index in the columns.
+    pub(super) slot: usize,
+    /// Index of its start among the lane's records.
+    pub(super) record: usize,
+}
+
+/// Open zones, and how often each key is among them.
+///
+/// The counts make an end without a start cheap to know: a search through the stack is
+/// made only if it will find something.
+pub(super) struct OpenZones {
+    stack: Vec<OpenZone>,
+    counts: Vec<u32>,
+    /// Zones taken off while one below them is closed.
+    aside: Vec<OpenZone>,
+}
+
+impl OpenZones {
+    pub(super) fn new(key_count: usize) -> Self {
+        Self { stack: Vec::new(), counts: vec![0; key_count], aside: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    #[inline]
+    pub(super) fn is_open(&self, key: u32) -> bool {
+        self.counts.get(key as usize).is_some_and(|&count| count > 0)
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, zone: OpenZone) {
+        if let Some(count) = self.counts.get_mut(zone.key as usize) {
+            *count += 1;
+        }
+        self.stack.push(zone);
+    }
+
+    #[inline]
+    pub(super) fn top(&self) -> Option<&OpenZone> {
+        self.stack.last()
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<OpenZone> {
+        let zone = self.stack.pop()?;
+        if let Some(count) = self.counts.get_mut(zone.key as usize) {
+            *count -= 1;
+        }
+        Some(zone)
+    }
+
+    /// The innermost zone with this key, and how many are above it.
+    pub(super) fn find(&self, key: u32) -> Option<(OpenZone, usize)> {
+        let position = self.stack.iter().rposition(|zone| zone.key == key)?;
+        Some((self.stack[position], self.stack.len() - 1 - position))
+    }
+
+    /// Puts the zones that began at `time` aside, unless more than `limit` began then.
+    pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
+        let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
+        let Some(first) = fresh.last() else { return };
+        if zones.len() - first.slot > limit {
+            return;
+        }
+        while self.top().is_some_and(|zone| zone.start == time) {
+            self.aside.extend(self.stack.pop());
+        }
+    }
+
+    /// Takes them back. They, and what has already begun and ended in them, are now less
+    /// deep.
+    pub(super) fn take_back(&mut self, zones: &mut Zones) {
+        let Some(outermost) = self.aside.last() else { return };
+        let depths = &mut zones.depths[outermost.slot..];
+        let lifted = depths[0].saturating_sub(saturated(self.stack.len()));
+        for depth in depths {
+            *depth = depth.saturating_sub(lifted);
+        }
+        self.stack.extend(self.aside.drain(..).rev());
+    }
+
+    /// Lets the top change places with the zone `above` places below it. Both began at the
+    /// same cycle, so which one is inside the other is only now known.
+    pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
+        let top = self.stack.len() - 1;
+        let below = top - above;
+        let (top_zone, below_zone) = (self.stack[top], self.stack[below]);
+        zones.zones.swap(top_zone.slot, below_zone.slot);
+        self.stack[top] = OpenZone { slot: top_zone.slot, ..below_zone };
+        self.stack[below] = OpenZone { slot: below_zone.slot, ..top_zone };
+    }
+}
+
+impl Zones {
+    /// Appends a zone that has begun; its end is set when it closes, its run and flags with
+    /// those of all zones of the run.
+    #[inline]
+    pub(super) fn begin(&mut self, start: u64, zone: ZoneIndex, depth: usize) -> usize {
+        self.starts.push(start);
+        self.ends.push(start);
+        self.zones.push(zone);
+        self.depths.push(saturated(depth));
+        self.starts.len() - 1
+    }
+
+    /// Flags a zone of the run at hand.
+    pub(super) fn mark_open(&mut self, slot: usize) {
+        if self.flags.len() <= slot {
+            self.flags.resize(slot + 1, ZoneFlags::default());
+        }
+        self.flags[slot] = ZoneFlags::OPEN;
+    }
+
+    /// Says of all zones since the last call that they are of this run.
+    pub(super) fn finish_run(&mut self, run: u32) {
+        self.runs.resize(self.starts.len(), run);
+        self.flags.resize(self.starts.len(), ZoneFlags::default());
+    }
+}
+
+fn saturated(depth: usize) -> u16 {
+    u16::try_from(depth).unwrap_or(u16::MAX)
+}

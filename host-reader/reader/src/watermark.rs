@@ -1,0 +1,199 @@
+//! Watermarks: how full the lanes are, and how soon one overflows.
+
+use crate::lane::LaneId;
+use std::collections::BTreeMap;
+use wire::vector;
+
+/// How full one RISC's lane is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneWatermark {
+    /// Whose lane.
+    pub lane: LaneId,
+    /// Words that the lane has in DRAM.
+    pub lane_words: u32,
+    /// Words of it that are filled and that the RISC cannot fill again before a host has read
+    /// them; 0 where the host has read everything of the core, so that the next launch begins
+    /// the lane anew.
+    pub used_words: u32,
+    /// Words of a finished run that wait in the RISC's L1 vector for the next launch.
+    pub waiting_words: u32,
+    /// Launches that found the lane full since the read before.
+    pub lost_launches: u32,
+    /// Words that were pushed since the read before.
+    pub pushed_words: u32,
+    /// Launches of the core that were pushed since the read before.
+    pub pushed_launches: u32,
+    /// Cycles of the tile's clock since the read before, where both have read it.
+    pub elapsed_cycles: Option<u64>,
+    /// Words that a launch needs: the most, on average between two looks, so far. 0 if
+    /// nothing has been pushed yet.
+    pub words_per_launch: u32,
+}
+
+/// Words beyond the average that a launch may need: a full vector.
+const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS;
+#[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
+pub(crate) const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
+
+impl LaneWatermark {
+    /// Words of DRAM that can still be filled.
+    #[must_use]
+    pub const fn free_words(&self) -> u32 {
+        self.lane_words.saturating_sub(self.used_words)
+    }
+
+    /// Returns the words of the L1 vector that hold no finished run.
+    ///
+    /// Records of a launch in progress are known to its RISC only and are not counted.
+    #[must_use]
+    pub const fn free_l1_words(&self) -> u32 {
+        VECTOR_WORDS.saturating_sub(self.waiting_words)
+    }
+
+    /// How many more launches the lane surely has room for, if they are like those so far;
+    /// `None` if there was none yet.
+    ///
+    /// One launch among them may be larger by a whole L1 vector.
+    #[must_use]
+    pub const fn launches_left(&self) -> Option<u32> {
+        if self.lost_launches > 0 {
+            return Some(0);
+        }
+        let reserved = LARGEST_PUSH_WORDS + self.waiting_words;
+        self.free_words().saturating_sub(reserved).checked_div(self.words_per_launch)
+    }
+
+    /// Returns the words per second since the previous read, on a tile clock of `aiclk_mhz`.
+    #[must_use]
+    pub fn words_per_second(&self, aiclk_mhz: u32) -> Option<f64> {
+        let cycles = self.elapsed_cycles.filter(|&cycles| cycles > 0)?;
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let seconds = cycles as f64 / (f64::from(aiclk_mhz) * 1e6);
+        Some(f64::from(self.pushed_words) / seconds)
+    }
+
+    /// Returns true if the lane may lose markers within `launches` more launches, and a read now
+    /// would prevent that.
+    #[must_use]
+    pub const fn is_about_to_overflow(&self, launches: u32) -> bool {
+        let has_room = match self.launches_left() {
+            Some(left) => left >= launches,
+            None => true,
+        };
+        !has_room && (self.used_words > 0 || self.lost_launches > 0)
+    }
+}
+
+/// How full the lanes of a mesh are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watermarks {
+    lanes: BTreeMap<LaneId, LaneWatermark>,
+}
+
+impl Watermarks {
+    /// Every lane that anything was pushed to or waits for, by id.
+    pub fn lanes(&self) -> impl Iterator<Item = &LaneWatermark> {
+        self.lanes.values()
+    }
+
+    /// The lane with the smallest part of it free.
+    #[must_use]
+    pub fn fullest(&self) -> Option<&LaneWatermark> {
+        let part = |lane: &LaneWatermark| {
+            (u64::from(lane.used_words) << 32) / u64::from(lane.lane_words.max(1))
+        };
+        self.lanes().max_by_key(|lane| (lane.lost_launches > 0, part(lane)))
+    }
+
+    /// Returns true if any lane may lose markers within `launches` more launches, and a read now
+    /// would prevent that.
+    #[must_use]
+    pub fn about_to_overflow(&self, launches: u32) -> bool {
+        self.lanes().any(|lane| lane.is_about_to_overflow(launches))
+    }
+
+    /// Takes over the watermarks of a later read; of each lane, the fuller one stays.
+    pub fn merge(&mut self, later: Self) {
+        for (id, later) in later.lanes {
+            let lane = self.lanes.entry(id).or_insert(later);
+            if (later.lost_launches, later.used_words) > (lane.lost_launches, lane.used_words) {
+                *lane = later;
+            }
+        }
+    }
+
+    /// The watermark of one lane, if anything was pushed to it or waits for it.
+    #[must_use]
+    pub fn of_lane(&self, id: LaneId) -> Option<&LaneWatermark> {
+        self.lanes.get(&id)
+    }
+
+    pub(crate) fn of_lane_mut(&mut self, id: LaneId) -> Option<&mut LaneWatermark> {
+        self.lanes.get_mut(&id)
+    }
+
+    pub(crate) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut LaneWatermark> {
+        self.lanes.values_mut()
+    }
+
+    pub(crate) fn enter(&mut self, lane: LaneWatermark) {
+        if lane.used_words > 0 || lane.waiting_words > 0 || lane.lost_launches > 0 {
+            self.lanes.insert(lane.lane, lane);
+        }
+    }
+
+    /// Takes over the watermarks of other chips.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.lanes.extend(others.lanes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Noc0Coord;
+    use wire::Risc;
+
+    fn mark(used_words: u32) -> LaneWatermark {
+        LaneWatermark {
+            lane: LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc },
+            lane_words: 12_000,
+            used_words,
+            waiting_words: 0,
+            lost_launches: 0,
+            pushed_words: 1_000,
+            pushed_launches: 10,
+            elapsed_cycles: Some(2_000_000),
+            words_per_launch: 100,
+        }
+    }
+
+    #[test]
+    fn room_is_counted_in_launches_like_those_so_far_and_one_larger() {
+        assert_eq!(mark(6_000).launches_left(), Some(54));
+        assert_eq!(LaneWatermark { waiting_words: 100, ..mark(6_000) }.launches_left(), Some(53));
+        assert!(mark(11_300).is_about_to_overflow(2) && !mark(11_300).is_about_to_overflow(1));
+        assert_eq!(LaneWatermark { words_per_launch: 0, ..mark(0) }.launches_left(), None);
+        assert_eq!(mark(6_000).words_per_second(1_000), Some(500_000.0));
+    }
+
+    #[test]
+    fn a_lane_that_a_read_would_not_help_asks_for_none() {
+        let small = LaneWatermark { lane_words: 512, ..mark(0) };
+        assert_eq!(small.launches_left(), Some(0));
+        assert!(!small.is_about_to_overflow(1));
+        assert!(LaneWatermark { lost_launches: 1, ..small }.is_about_to_overflow(1));
+    }
+
+    #[test]
+    fn the_fuller_of_two_reads_stays() {
+        let mut marks = Watermarks::default();
+        for used in [500, 9_000, 200] {
+            let mut read = Watermarks::default();
+            read.enter(mark(used));
+            marks.merge(read);
+        }
+        assert_eq!(marks.fullest().map(|lane| lane.used_words), Some(9_000));
+        assert!(marks.about_to_overflow(30) && !marks.about_to_overflow(10));
+    }
+}

@@ -1,0 +1,149 @@
+//! From cycles of a chip's reference clock to the nanoseconds of a trace.
+
+use crate::Recording;
+use analysis::cycles_to_ns;
+use capture::sync::MeshClock;
+use clock_fit::TileClock;
+use rayon::prelude::*;
+use reader::{
+    lane::Lane,
+    readout::{ChipSummary, DeviceReadout},
+};
+
+/// Conversion of a chip's cycles to the trace's time.
+///
+/// With a clock that was fitted to the host's, times are those of the host. Without one
+/// a chip's first record is at 0 and cycles are converted at the nominal frequency; times
+/// of different chips are then not comparable.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceClock<'a> {
+    nominal_mhz: u32,
+    first_cycle: u64,
+    last_cycle: u64,
+    host: Option<TileClock<'a>>,
+    /// Host time of the trace's origin; of use only with `host`.
+    origin_ns: i64,
+}
+
+impl<'a> DeviceClock<'a> {
+    /// The clock of a chip whose records lie between these cycles.
+    fn new(
+        chip: &ChipSummary,
+        (first_cycle, last_cycle): (u64, u64),
+        clock: Option<&'a MeshClock>,
+    ) -> Self {
+        let reference = clock.and_then(|clock| clock.reference_clock(chip.chip_id));
+        Self { nominal_mhz: chip.aiclk_mhz, first_cycle, last_cycle, host: reference, origin_ns: 0 }
+    }
+
+    /// Host time of the first record; `None` without a clock of the host.
+    fn first_host_ns(&self) -> Option<i64> {
+        Some(self.host?.to_host_ns(self.first_cycle).ns)
+    }
+
+    const fn set_origin_ns(&mut self, origin_ns: i64) {
+        self.origin_ns = origin_ns;
+    }
+
+    /// Returns true if times are those of the host's clock, comparable between chips.
+    #[must_use]
+    pub const fn is_host_time(&self) -> bool {
+        self.host.is_some()
+    }
+
+    /// Nominal frequency in MHz; `None` if unknown: a cycle is then drawn as a nanosecond.
+    #[must_use]
+    pub const fn nominal_mhz(&self) -> Option<u32> {
+        if self.nominal_mhz == 0 { None } else { Some(self.nominal_mhz) }
+    }
+
+    /// Frequency in GHz, measured where it could be.
+    #[must_use]
+    pub fn frequency_ghz(&self) -> f64 {
+        match self.host {
+            Some(clock) => clock.frequency_ghz(self.first_cycle),
+            None => f64::from(self.drawn_mhz()) / 1000.0,
+        }
+    }
+
+    /// How far a time may be off the host's clock, in nanoseconds; `None` without it.
+    #[must_use]
+    pub fn bound_ns(&self) -> Option<f64> {
+        let clock = self.host?;
+        let bounds =
+            [self.first_cycle, self.last_cycle].map(|cycle| clock.to_host_ns(cycle).bound_ns);
+        Some(bounds[0].max(bounds[1]))
+    }
+
+    /// The earliest cycle of the chip's records.
+    #[must_use]
+    pub const fn first_cycle(&self) -> u64 {
+        self.first_cycle
+    }
+
+    /// The latest cycle of the chip's records.
+    #[must_use]
+    pub const fn last_cycle(&self) -> u64 {
+        self.last_cycle
+    }
+
+    /// Nanoseconds since the trace's origin at a cycle of the chip's reference clock.
+    #[must_use]
+    pub fn time_ns(&self, cycle: u64) -> u64 {
+        match self.host {
+            Some(clock) => self.since_origin(clock.to_host_ns(cycle).ns),
+            None => self.nominal_ns(cycle),
+        }
+    }
+
+    /// The times of many cycles.
+    #[must_use]
+    pub fn times_ns(&self, cycles: &[u64]) -> Vec<u64> {
+        let Some(clock) = self.host else {
+            return cycles.iter().map(|&cycle| self.nominal_ns(cycle)).collect();
+        };
+        cycles.iter().map(|&cycle| self.since_origin(clock.to_host_ns(cycle).ns)).collect()
+    }
+
+    const fn drawn_mhz(&self) -> u32 {
+        if self.nominal_mhz == 0 { 1000 } else { self.nominal_mhz }
+    }
+
+    fn since_origin(&self, host_ns: i64) -> u64 {
+        u64::try_from(i128::from(host_ns) - i128::from(self.origin_ns)).unwrap_or(0)
+    }
+
+    #[inline]
+    fn nominal_ns(&self, cycle: u64) -> u64 {
+        let cycles = cycle.saturating_sub(self.first_cycle);
+        match self.drawn_mhz() {
+            1000 => cycles,
+            mhz => cycles_to_ns(cycles, mhz).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// The clock of each chip, all with one origin, and when that was on the host's clock, if
+/// all chips have it.
+pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
+    let devices = &recording.readout.devices;
+    let clock = |device: &DeviceReadout| {
+        DeviceClock::new(&device.chip, bounds(device), recording.clock.as_ref())
+    };
+    let mut clocks: Vec<_> = devices.iter().map(clock).collect();
+    let used = || devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
+    let is_common = used().all(|(_, clock)| clock.is_host_time());
+    let of_chips = used().filter_map(|(_, clock)| clock.first_host_ns()).min();
+    let of_host =
+        recording.first_host_event_ns().filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
+    let origin_ns = of_chips.map(|first| of_host.map_or(first, |of_host| of_host.min(first)));
+    clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
+    (clocks, origin_ns.filter(|_| is_common))
+}
+
+/// The earliest and latest cycle of a chip's records.
+fn bounds(device: &DeviceReadout) -> (u64, u64) {
+    let of_lane = |lane: &Lane| Some((*lane.times.iter().min()?, *lane.times.iter().max()?));
+    let lanes = device.lanes.par_iter().filter_map(of_lane);
+    lanes.reduce_with(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
+}

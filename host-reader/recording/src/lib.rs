@@ -1,0 +1,82 @@
+//! Everything that was recorded of a program, and the part of it that is wanted.
+//!
+//! | question | item |
+//! |---|---|
+//! | what was recorded? | [`Recording`] |
+//! | how does a log, a capture or a folder become one? | [`load`] |
+//! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
+//! | what time was it, in one clock for all chips? | [`DeviceClock`] |
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod filter;
+mod load;
+mod selection;
+
+pub use clock::{DeviceClock, clocks_of};
+pub use filter::{FilterError, TraceFilter};
+pub use load::{LoadError, Loaded, is_capture, load, read_log};
+pub use selection::HiddenLaunches;
+
+use capture::{
+    CapturedRun,
+    sync::{MeshClock, MeshSamples, SyncOptions},
+};
+use host_events::{HostEventKind, HostRecording, OpMetadata};
+use reader::readout::Readout;
+
+/// Everything that was recorded of one run of a program, on one clock per chip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Records, names, losses and anomalies; times are on the clock of each chip's reference
+    /// core.
+    pub readout: Readout,
+    /// The host's clock, if it was sampled.
+    pub clock: Option<MeshClock>,
+    /// The samples that it was made of.
+    pub samples: MeshSamples,
+    /// The host's metadata of the ops, in any order.
+    pub ops: Vec<OpMetadata>,
+    /// Events recorded by the threads of the host.
+    pub host: Vec<HostRecording>,
+}
+
+impl Recording {
+    /// A recording of chips alone, whose times are on one clock per chip already, as those of
+    /// device logs are.
+    #[must_use]
+    pub fn of_readout(readout: Readout) -> Self {
+        Self { readout, ..Self::default() }
+    }
+
+    /// Fits the clocks that a run sampled, and aligns its records by them.
+    #[must_use]
+    pub fn of_captured_run(run: CapturedRun) -> Self {
+        let CapturedRun { mut readout, samples, ops, host, .. } = run;
+        let clock = samples.fit(&SyncOptions::default().fit);
+        clock.tile_origins(&readout).align(&mut readout);
+        Self { readout, clock: Some(clock), samples, ops, host }
+    }
+
+    /// Names of the signposts that the host set, in no particular order.
+    pub fn signpost_names(&self) -> impl Iterator<Item = &str> + Clone {
+        let threads = self
+            .host
+            .iter()
+            .flat_map(|recording| recording.threads.iter().map(move |thread| (recording, thread)));
+        let events = threads.flat_map(|(recording, thread)| {
+            thread.events.iter().map(move |event| (recording, event))
+        });
+        events
+            .filter(|(_, event)| event.kind == HostEventKind::Signpost)
+            .map(|(recording, event)| recording.name(event))
+    }
+
+    /// When the host recorded its first event.
+    #[must_use]
+    pub fn first_host_event_ns(&self) -> Option<u64> {
+        let threads = self.host.iter().flat_map(|recording| &recording.threads);
+        threads.flat_map(|thread| &thread.events).map(|event| event.time_ns).min()
+    }
+}

@@ -1,0 +1,234 @@
+//! Selection of a readout's launches by a filter, for tables.
+
+use crate::{Recording, TraceFilter, clocks_of};
+use analysis::launches_of;
+use host_events::{HostEventKind, HostRecording, OpMetadata};
+use reader::{
+    lane::{Lane, LaneId, Run},
+    ledger::LossLedger,
+};
+use std::collections::{BTreeSet, HashMap};
+use wire::RunHostId;
+
+/// Counts of what [`Recording::retain`] removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct HiddenLaunches {
+    /// Launches removed as a whole.
+    pub launch_count: u64,
+    /// Lanes.
+    pub lane_count: u64,
+    /// Records of lanes and launches.
+    pub record_count: u64,
+    /// Records that were lost there.
+    pub lost_record_count: u64,
+    /// Chips and encoded ids of ops removed as a whole.
+    #[serde(skip)]
+    pub ops: BTreeSet<(u32, u32)>,
+}
+
+impl HiddenLaunches {
+    /// Returns true if nothing was removed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.launch_count == 0
+            && self.lane_count == 0
+            && self.record_count == 0
+            && self.lost_record_count == 0
+    }
+}
+
+impl Recording {
+    /// Takes out what a filter does not want: lanes, and launches as a whole. A launch is in a
+    /// window of time if it touches it. Names of zones take nothing out here; tables of zones
+    /// ask [`TraceFilter::selects_zone`].
+    ///
+    /// ```
+    /// use analysis::ops_of;
+    /// use device_log::read_device_log;
+    /// use recording::{Recording, TraceFilter};
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+    /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+    /// 0,1,2,BRISC,7,300,0,2048,BRISC-FW,ZONE_START
+    /// 0,1,2,BRISC,7,360,0,2048,BRISC-FW,ZONE_END
+    /// ";
+    /// let mut recording = Recording::of_readout(read_device_log(log.as_bytes(), "my log")?);
+    /// let filter: TraceFilter = "time=100ns..".parse()?;
+    /// let hidden = recording.retain(&filter);
+    /// assert_eq!((hidden.launch_count, hidden.record_count), (1, 2));
+    /// assert_eq!(ops_of(&recording.readout)[0].run_host_id, 2048);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn retain(&mut self, filter: &TraceFilter) -> HiddenLaunches {
+        if filter.is_empty() {
+            return HiddenLaunches::default();
+        }
+        let (wanted, mut hidden) = self.wanted_runs(filter);
+        let Self { readout, ops, .. } = self;
+        for device in &mut readout.devices {
+            device.lanes.retain_mut(|lane| {
+                let id = lane.id;
+                let is_run_wanted = |run: usize| wanted.get(&(id, run)) == Some(&true);
+                let before = lane.record_count();
+                let is_wanted = filter.selects_lane(id);
+                hidden.lane_count += u64::from(!is_wanted);
+                if is_wanted {
+                    *lane = with_runs(std::mem::replace(lane, Lane::new(id)), is_run_wanted);
+                    hidden.record_count += (before - lane.record_count()) as u64;
+                } else {
+                    hidden.record_count += before as u64;
+                }
+                is_wanted && lane.record_count() > 0
+            });
+        }
+        let names = names_of(ops);
+        let mut losses = LossLedger::default();
+        for (key, &totals) in readout.losses.entries() {
+            let program = key.program.unwrap_or_default();
+            let name = names.get(&(key.lane.chip_id, program.0)).copied();
+            if filter.selects_lane(key.lane) && filter.selects_op(program.base(), name) {
+                losses.enter(*key, totals);
+            } else {
+                hidden.lost_record_count += totals.record_count();
+            }
+        }
+        readout.losses = losses;
+        hidden
+    }
+
+    /// Which runs are of wanted launches.
+    fn wanted_runs(
+        &self,
+        filter: &TraceFilter,
+    ) -> (HashMap<(LaneId, usize), bool>, HiddenLaunches) {
+        let Self { readout, ops, host, .. } = self;
+        let (clocks, origin_ns) = clocks_of(self);
+        let filter = filter.resolved(&signposts_of(host, origin_ns));
+        let names = names_of(ops);
+        let mut hidden = HiddenLaunches::default();
+        let mut wanted = HashMap::new();
+        let mut kept = BTreeSet::new();
+        for launch in launches_of(readout) {
+            let (chip_id, id) = (launch.op.chip_id, launch.op.run_host_id);
+            let chips = readout.devices.iter().zip(&clocks);
+            let clock = chips.into_iter().find(|(device, _)| device.chip.chip_id == chip_id);
+            let is_in_window = clock.is_none_or(|(_, clock)| {
+                filter.selects_time(
+                    clock.time_ns(launch.first_cycle),
+                    clock.time_ns(launch.last_cycle),
+                )
+            });
+            let is_wanted = is_in_window
+                && filter.selects_op(RunHostId(id).base(), names.get(&(chip_id, id)).copied())
+                && launch.runs.iter().any(|run| filter.selects_lane(run.lane));
+            hidden.launch_count += u64::from(!is_wanted);
+            let set = if is_wanted { &mut kept } else { &mut hidden.ops };
+            set.insert((chip_id, id));
+            wanted.extend(launch.runs.iter().map(|run| ((run.lane, run.run), is_wanted)));
+        }
+        hidden.ops.retain(|op| !kept.contains(op));
+        (wanted, hidden)
+    }
+}
+
+/// Names of ops by chip and encoded id.
+fn names_of(ops: &[OpMetadata]) -> HashMap<(u32, u32), &str> {
+    let mut names = HashMap::new();
+    for op in ops {
+        if let Some(name) = op.value(OpMetadata::NAME) {
+            names.entry((op.chip_id, op.run_host_id.0)).or_insert(name);
+        }
+    }
+    names
+}
+
+/// Signposts by time since the trace's origin; none if chips do not have the host's clock.
+fn signposts_of(recordings: &[HostRecording], origin_ns: Option<i64>) -> Vec<(u64, &str)> {
+    let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
+        return Vec::new();
+    };
+    let threads = recordings
+        .iter()
+        .flat_map(|recording| recording.threads.iter().map(move |thread| (recording, thread)));
+    let mut signposts: Vec<_> = threads
+        .flat_map(|(recording, thread)| thread.events.iter().map(move |event| (recording, event)))
+        .filter(|(_, event)| event.kind == HostEventKind::Signpost)
+        .map(|(recording, event)| (event.time_ns.saturating_sub(origin_ns), recording.name(event)))
+        .collect();
+    signposts.sort_unstable();
+    signposts
+}
+
+/// The lane with the runs that are wanted and nothing else.
+fn with_runs(lane: Lane, is_wanted: impl Fn(usize) -> bool) -> Lane {
+    if (0..lane.runs.len()).all(&is_wanted) {
+        return lane;
+    }
+    let mut kept = Lane { goes_on: lane.goes_on, ..Lane::new(lane.id) };
+    let mut values = lane.data.iter().copied();
+    let mut metadata = lane.metadata.into_iter().peekable();
+    for (number, run) in lane.runs.iter().enumerate() {
+        let records = run.first_record
+            ..lane.runs.get(number + 1).map_or(lane.heads.len(), |next| next.first_record);
+        let first_record = kept.heads.len();
+        let is_kept = is_wanted(number);
+        if is_kept {
+            kept.runs.push(Run { first_record, ..*run });
+        }
+        for record in records {
+            let (Some(&head), Some(&time)) = (lane.heads.get(record), lane.times.get(record))
+            else {
+                break;
+            };
+            let data: Vec<u64> = values.by_ref().take(head.data_count()).collect();
+            let text = metadata.next_if(|(of, _)| *of == record);
+            if is_kept {
+                kept.metadata.extend(text.map(|(_, text)| (kept.heads.len(), text)));
+                kept.push(head, time, &data);
+            }
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{
+        lane::{RecordHead, ZoneIndex},
+        mesh::Noc0Coord,
+    };
+    use wire::{PacketKind, Risc};
+
+    /// Three runs of an event, a value of two words with a text, and a sum.
+    fn lane() -> Lane {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+        for run in 0..3_u32 {
+            let first_record = lane.record_count();
+            let program = RunHostId(run);
+            lane.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin: 0 });
+            let (time, value) = (u64::from(run) * 100, u64::from(run));
+            let head = |kind| RecordHead::new(kind, ZoneIndex(7));
+            lane.push(head(PacketKind::TimestampedEvent), time, &[]);
+            lane.metadata.push((lane.record_count(), format!("run {run}").into()));
+            lane.push(head(PacketKind::TimestampedData16B), time + 1, &[value, value + 10]);
+            lane.push(head(PacketKind::ZoneTotal), time + 2, &[value + 20]);
+        }
+        lane
+    }
+
+    #[test]
+    fn runs_keep_their_values_and_texts() {
+        assert_eq!(with_runs(lane(), |_| true), lane());
+        let kept = with_runs(lane(), |run| run != 1);
+        assert_eq!(kept.times, [0, 1, 2, 200, 201, 202]);
+        assert_eq!(kept.data, [0, 10, 20, 2, 12, 22]);
+        let texts: Vec<_> = kept.metadata.iter().map(|(at, text)| (*at, &**text)).collect();
+        assert_eq!(texts, [(1, "run 0"), (4, "run 2")]);
+        let runs: Vec<_> = kept.runs.iter().map(|run| (run.program.0, run.first_record)).collect();
+        assert_eq!(runs, [(0, 0), (2, 3)]);
+        assert_eq!(with_runs(lane(), |_| false), Lane::new(lane().id));
+    }
+}

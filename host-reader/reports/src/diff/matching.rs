@@ -1,0 +1,113 @@
+//! Which op or zone of one recording is which of the other.
+//!
+//! Kind, place and name must be equal. Of those, the same source goes first, in order;
+//! then, of what is left, sources that may have moved: zones of the same file on other
+//! lines, and whatever has no source on one side. An op of other shapes is another op.
+
+use super::measured::{Measured, MeasuredKind};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Pairs of indices, by the first.
+pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
+    let mut left: Vec<usize> = (0..first.len()).collect();
+    let mut right: Vec<usize> = (0..second.len()).collect();
+    let mut pairs = Vec::new();
+    for source_of in [exact_source, moved_source] {
+        let found = pair_by(first, &left, second, &right, source_of);
+        let (taken_left, taken_right): (HashSet<_>, HashSet<_>) = found.iter().copied().unzip();
+        left.retain(|at| !taken_left.contains(at));
+        right.retain(|at| !taken_right.contains(at));
+        pairs.extend(found);
+    }
+    pairs.extend(pair_unknown(first, &left, second, &right));
+    pairs.sort_unstable();
+    pairs
+}
+
+type Key<'a> = (MeasuredKind, &'a str, &'a str, String);
+
+fn key<'a>(item: &'a Measured, source: String) -> Key<'a> {
+    (item.kind, &item.place, &item.name, source)
+}
+
+fn exact_source(item: &Measured) -> String {
+    item.source.clone()
+}
+
+/// The file of a zone without folder and line; of an op all of it.
+fn moved_source(item: &Measured) -> String {
+    match item.kind {
+        MeasuredKind::Op => item.source.clone(),
+        MeasuredKind::Zone => {
+            let file = item.source.rsplit_once(':').map_or(&*item.source, |(file, _)| file);
+            file.rsplit('/').next().unwrap_or(file).to_owned()
+        }
+    }
+}
+
+/// The n-th of a key with the n-th of the same key.
+fn pair_by(
+    first: &[Measured],
+    left: &[usize],
+    second: &[Measured],
+    right: &[usize],
+    source_of: fn(&Measured) -> String,
+) -> Vec<(usize, usize)> {
+    let mut waiting: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
+    for &at in right {
+        let item = &second[at];
+        waiting.entry(key(item, source_of(item))).or_default().push_back(at);
+    }
+    let pair = |&at: &usize| {
+        let item = &first[at];
+        Some((at, waiting.get_mut(&key(item, source_of(item)))?.pop_front()?))
+    };
+    left.iter().filter_map(pair).collect()
+}
+
+/// Pairs items that have no source on one side, in order.
+fn pair_unknown(
+    first: &[Measured],
+    left: &[usize],
+    second: &[Measured],
+    right: &[usize],
+) -> Vec<(usize, usize)> {
+    let has_source = |items: &[Measured], at: usize| !items[at].source.is_empty();
+    let (named, bare): (Vec<_>, Vec<_>) = left.iter().partition(|&&at| has_source(first, at));
+    let (named_right, bare_right): (Vec<_>, Vec<_>) =
+        right.iter().partition(|&&at| has_source(second, at));
+    let no_source = |_: &Measured| String::new();
+    let mut pairs = pair_by(first, &bare, second, &named_right, no_source);
+    pairs.extend(pair_by(first, &named, second, &bare_right, no_source));
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(name: &str, source: &str) -> Measured {
+        Measured {
+            kind: MeasuredKind::Zone,
+            place: "chip 0 BRISC".into(),
+            name: name.into(),
+            source: source.into(),
+            durations_ns: vec![1.0],
+        }
+    }
+
+    #[test]
+    fn zones_are_matched_by_source_then_by_order_within_a_file() {
+        let a = [zone("Z", "/a/k.cpp:10"), zone("Z", "/a/k.cpp:20"), zone("Z", "/a/x.cpp:1")];
+        let b = [zone("Z", "/b/k.cpp:11"), zone("Z", "/a/k.cpp:20"), zone("Z", "/a/y.cpp:1")];
+        assert_eq!(pairs_of(&a, &b), [(0, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn ops_of_other_shapes_are_other_ops() {
+        let op = |source| Measured { kind: MeasuredKind::Op, ..zone("Matmul", source) };
+        assert_eq!(pairs_of(&[op("32x32")], &[op("64x64")]), []);
+        assert_eq!(pairs_of(&[op("32x32"), op("32x32")], &[op("32x32")]), [(0, 0)]);
+        assert_eq!(pairs_of(&[op("32x32")], &[op("")]), [(0, 0)]);
+    }
+}

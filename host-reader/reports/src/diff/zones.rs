@@ -1,0 +1,82 @@
+//! Durations of zones, from the records of a readout.
+
+use super::{
+    measured::{Measured, MeasuredKind, Measurements},
+    ops::clock_mhz,
+};
+use reader::{
+    lane::{Lane, TraceReplay, ZoneIndex},
+    readout::{DeviceReadout, Readout},
+    timeline::{DeviceTimeline, NO_RUN, Timeline},
+};
+use std::collections::{BTreeMap, HashMap};
+use wire::Risc;
+
+/// One launch: the program, its replay, and which launch of these it is.
+type Launch = (u32, Option<TraceReplay>, u64);
+
+/// Sum of durations in cycles, and how many they are.
+type Sum = (f64, f64);
+
+impl Measurements {
+    /// Adds the zones of a readout. A repetition is a launch: the mean over its cores and
+    /// passes. Zones whose end is missing are left out and counted.
+    pub fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
+        for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
+            self.add_device(readout, device, zones);
+        }
+    }
+
+    fn add_device(&mut self, readout: &Readout, device: &DeviceReadout, zones: &DeviceTimeline) {
+        let mut sums: BTreeMap<(Risc, ZoneIndex), BTreeMap<Launch, Sum>> = BTreeMap::new();
+        let mut open_count = 0;
+        for (lane, zones) in device.lanes.iter().zip(&zones.lanes) {
+            let launches = launches_of(lane);
+            for zone in zones.zones.iter() {
+                if zone.flags.is_open() {
+                    open_count += 1;
+                    continue;
+                }
+                let launch = launch_of(&launches, zone.run);
+                let sum: &mut Sum =
+                    sums.entry((lane.id.risc, zone.zone)).or_default().entry(launch).or_default();
+                sum.0 += zone.duration_cycles() as f64;
+                sum.1 += 1.0;
+            }
+        }
+        self.skip("zones without an end", open_count);
+        let chip_id = device.chip.chip_id;
+        let clock = clock_mhz(readout, chip_id);
+        for ((risc, zone), launches) in sums {
+            let source = readout.zones.sources(zone).first();
+            self.add(Measured {
+                kind: MeasuredKind::Zone,
+                place: format!("device {chip_id} {}", risc.label()),
+                name: readout.zones.label(zone).into_owned(),
+                source: source
+                    .map_or_else(String::new, |source| format!("{}:{}", source.file, source.line)),
+                durations_ns: launches
+                    .values()
+                    .map(|(cycles, count)| cycles / count * 1000.0 / clock)
+                    .collect(),
+            });
+        }
+    }
+}
+
+/// Which launch each run of a lane belongs to.
+fn launches_of(lane: &Lane) -> Vec<Launch> {
+    let mut counts: HashMap<(u32, Option<TraceReplay>), u64> = HashMap::new();
+    let launch = |run: &reader::lane::Run| {
+        let count = counts.entry((run.program.0, run.trace)).or_default();
+        *count += 1;
+        (run.program.0, run.trace, *count)
+    };
+    lane.runs.iter().map(launch).collect()
+}
+
+/// Records before the first run belong to no program.
+fn launch_of(launches: &[Launch], run: u32) -> Launch {
+    let index = usize::try_from(run).ok().filter(|_| run != NO_RUN);
+    index.and_then(|run| launches.get(run)).copied().unwrap_or((0, None, 0))
+}

@@ -1,0 +1,13 @@
+//! Reports of recordings.
+//!
+//! | question | module |
+//! |---|---|
+//! | How is it reported as tt-metal does? | [`report`] |
+//! | What do ops cost, and what bounds them? | [`perf`] |
+//! | What became slower or faster? | [`diff`] |
+
+#![forbid(unsafe_code)]
+
+pub mod diff;
+pub mod perf;
+pub mod report;

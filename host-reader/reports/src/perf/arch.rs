@@ -1,0 +1,278 @@
+//! Peak performance of each architecture: cores, DRAM bandwidth and FLOPs.
+//!
+//! The figures are data, `architectures.csv` beside this file; users may add rows of
+//! their own.
+
+use super::cell;
+use std::sync::LazyLock;
+
+/// The table that comes with the library.
+static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
+    // A test reads every row, so that the file cannot be wrong unseen.
+    ArchTable::parse(include_str!("architectures.csv")).unwrap_or_default()
+});
+
+/// Numbers of columns: name, aliases, three figures and four speeds.
+const COLUMN_COUNT: usize = 9;
+
+/// How many bits of mantissas a matrix engine multiplies in how many passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum MathFidelity {
+    /// One pass.
+    LoFi,
+    /// Two passes.
+    HiFi2,
+    /// Three passes.
+    HiFi3,
+    /// Four passes.
+    HiFi4,
+}
+
+impl MathFidelity {
+    /// The fidelity of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "LoFi" => Self::LoFi,
+            "HiFi2" => Self::HiFi2,
+            "HiFi3" => Self::HiFi3,
+            "HiFi4" => Self::HiFi4,
+            _ => return None,
+        })
+    }
+}
+
+/// Peak performance of one architecture.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ArchLimits {
+    /// Lower-case name.
+    pub name: String,
+    /// Other names of it, lower-case.
+    pub aliases: Vec<String>,
+    /// Worker cores, where a file does not tell.
+    pub worker_cores: u64,
+    /// Cores that a matmul with DRAM-sharded weights runs on.
+    pub dram_sharded_cores: u64,
+    /// DRAM bandwidth in 10^9 bytes per second.
+    pub dram_gb_per_s: f64,
+    /// 10^12 floating-point operations per second of one core: HiFi4, HiFi3, HiFi2, LoFi.
+    pub tflops_per_core: [f64; 4],
+}
+
+impl ArchLimits {
+    /// 10^12 floating-point operations per second of one core.
+    #[must_use]
+    pub const fn tflops_per_core(&self, fidelity: MathFidelity) -> f64 {
+        let [hifi4, hifi3, hifi2, lofi] = self.tflops_per_core;
+        match fidelity {
+            MathFidelity::HiFi4 => hifi4,
+            MathFidelity::HiFi3 => hifi3,
+            MathFidelity::HiFi2 => hifi2,
+            MathFidelity::LoFi => lofi,
+        }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+}
+
+/// Why a table of architectures cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArchTableError {
+    /// A line has too few or too many cells.
+    #[error("line {line}: expected {COLUMN_COUNT} cells, found {found}; see architectures.csv")]
+    Cells {
+        /// Line of the table, from 1.
+        line: u64,
+        /// Cells that it has.
+        found: usize,
+    },
+    /// A cell holds no such number.
+    #[error("line {line}, column {column}: expected {expected}, found `{found}`")]
+    Value {
+        /// Line of the table, from 1.
+        line: u64,
+        /// Title of the column.
+        column: &'static str,
+        /// Description of the values expected in this column.
+        expected: &'static str,
+        /// Value found.
+        found: String,
+    },
+    /// The table is no CSV.
+    #[error("line {line}: {detail}")]
+    Csv {
+        /// Line of the table, from 1.
+        line: u64,
+        /// Error message of the CSV parser.
+        detail: String,
+    },
+}
+
+/// The known architectures.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1: the same names, aliases and figures.
+///
+/// ```
+/// use reports::perf::{ArchTable, MathFidelity};
+/// let table = ArchTable::built_in();
+/// let p150 = table.find("P150").unwrap();
+/// assert_eq!((p150.name.as_str(), p150.dram_gb_per_s), ("blackhole", 512.0));
+/// assert_eq!(p150.tflops_per_core(MathFidelity::HiFi4), 1.3824);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArchTable {
+    rows: Vec<ArchLimits>,
+}
+
+impl ArchTable {
+    /// The table that comes with the library.
+    #[must_use]
+    pub fn built_in() -> Self {
+        BUILT_IN.clone()
+    }
+
+    /// Reads a table in the form of `architectures.csv`, with its line of titles. Speeds
+    /// may be written as products and quotients, such as `74/72`.
+    ///
+    /// # Errors
+    /// With line and column, if a cell is missing or is no number above 0.
+    ///
+    /// ```
+    /// use reports::perf::ArchTable;
+    /// let table = "name,aliases,worker_cores,dram_sharded_cores,dram_gb_per_s,hifi4,hifi3,hifi2,lofi
+    /// mine,my_card,10,2,100,1,4/3,2,4";
+    /// let table = ArchTable::parse(table)?;
+    /// assert_eq!(table.find("my_card").unwrap().worker_cores, 10);
+    /// # Ok::<(), reports::perf::ArchTableError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, ArchTableError> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|error| ArchTableError::Csv {
+                line: error.position().map_or(0, csv::Position::line),
+                detail: error.to_string(),
+            })?;
+            rows.push(parse_row(&record)?);
+        }
+        Ok(Self { rows })
+    }
+
+    /// Puts the rows of another table in front, so that they win.
+    #[must_use]
+    pub fn overridden_by(self, other: Self) -> Self {
+        Self { rows: other.rows.into_iter().chain(self.rows).collect() }
+    }
+
+    /// The architecture of this name or alias, in upper or lower case.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&ArchLimits> {
+        let name = name.trim().to_lowercase();
+        self.rows.iter().find(|row| row.is_called(&name))
+    }
+
+    /// All names, for messages.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+}
+
+fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
+    let line = record.position().map_or(0, csv::Position::line);
+    if record.len() != COLUMN_COUNT {
+        return Err(ArchTableError::Cells { line, found: record.len() });
+    }
+    let cell = |at| record.get(at).unwrap_or("").trim();
+    let wrong = |at, column, expected| {
+        let found = cell(at).to_owned();
+        ArchTableError::Value { line, column, expected, found }
+    };
+    let cores = |at, column| {
+        cell::core_count(cell(at)).ok_or_else(|| wrong(at, column, "a number of cores"))
+    };
+    let rate = |at, column| {
+        const EXPECTED: &str = "a number above 0, or a product or quotient of such";
+        chain(cell(at)).ok_or_else(|| wrong(at, column, EXPECTED))
+    };
+    if cell(0).is_empty() {
+        return Err(wrong(0, "name", "a name"));
+    }
+    Ok(ArchLimits {
+        name: cell(0).to_lowercase(),
+        aliases: cell(1).split_whitespace().map(str::to_lowercase).collect(),
+        worker_cores: cores(2, "worker_cores")?,
+        dram_sharded_cores: cores(3, "dram_sharded_cores")?,
+        dram_gb_per_s: rate(4, "dram_gb_per_s")?,
+        tflops_per_core: [
+            rate(5, "hifi4_tflops_per_core")?,
+            rate(6, "hifi3_tflops_per_core")?,
+            rate(7, "hifi2_tflops_per_core")?,
+            rate(8, "lofi_tflops_per_core")?,
+        ],
+    })
+}
+
+/// The value of `a*b/c`, from left to right; `None` if it is no number above 0.
+fn chain(text: &str) -> Option<f64> {
+    let mut value = 1.0;
+    let mut rest = text;
+    let mut is_division = false;
+    loop {
+        let end = rest.find(['*', '/']).unwrap_or(rest.len());
+        let factor = cell::number(&rest[..end])?;
+        value = if is_division { value / factor } else { value * factor };
+        let Some(operator) = rest[end..].chars().next() else { break };
+        is_division = operator == '/';
+        rest = &rest[end + 1..];
+    }
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_built_in_table_is_read() {
+        let table = ArchTable::parse(include_str!("architectures.csv")).unwrap();
+        assert_eq!(table.names(), ["wormhole", "blackhole", "blackhole_p100", "bh20", "n1"]);
+    }
+
+    #[test]
+    fn the_figures_are_those_of_the_data_sheets() {
+        let table = ArchTable::built_in();
+        let of = |name: &str| {
+            let arch = table.find(name).unwrap();
+            (arch.worker_cores, arch.dram_sharded_cores, arch.dram_gb_per_s, arch.tflops_per_core)
+        };
+        let blackhole = [1.3824, 5.5296 / 3.0, 2.7648, 5.5296];
+        let wormhole = [74.0 / 72.0, 74.0 / 72.0 * 4.0 / 3.0, 148.0 / 72.0, 262.0 / 72.0];
+        assert_eq!(of("wormhole_b0"), (64, 12, 288.0, wormhole));
+        assert_eq!(of("p150c"), (110, 8, 512.0, blackhole));
+        assert_eq!(of("P100a"), (110, 7, 448.0, blackhole));
+        assert_eq!(of("bh20"), (20, 8, 512.0, blackhole));
+        assert_eq!((of("N1").2, of("N1").3[3]), (120.0, 4096.0 * 0.65 / 1000.0));
+        assert_eq!(table.find("grayskull"), None);
+    }
+
+    #[test]
+    fn a_wrong_cell_is_named_with_line_and_column() {
+        let table = "a,b,c,d,e,f,g,h,i\nx,,1,1,5,1,1,1,1/0\n";
+        let error = ArchTable::parse(table).unwrap_err().to_string();
+        assert!(error.starts_with("line 2, column lofi_tflops_per_core"), "{error}");
+        let error = ArchTable::parse("a\nx,y\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: expected 9 cells, found 2"), "{error}");
+    }
+
+    #[test]
+    fn rows_of_a_user_win() {
+        let mine = "a,b,c,d,e,f,g,h,i\nwormhole,,1,1,5,1,1,1,1\n";
+        let table = ArchTable::built_in().overridden_by(ArchTable::parse(mine).unwrap());
+        assert_eq!(table.find("wormhole").unwrap().worker_cores, 1);
+        assert_eq!(table.find("wormhole_b0").unwrap().worker_cores, 64);
+    }
+}

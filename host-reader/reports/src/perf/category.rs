@@ -1,0 +1,116 @@
+//! Categories of ops: computing, moving data, talking to other chips, shaping tensors.
+//!
+//! Which op belongs where is data, `op_categories.csv` beside this file.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| {
+    let lines = include_str!("op_categories.csv").lines().skip(1);
+    lines.filter_map(|line| line.split_once(',')).filter_map(entry).collect()
+});
+
+/// Text by which a host op is known.
+const HOST_MARK: &str = "(torch)";
+
+/// Ending that newer producers append to the names of ops.
+const ENDING: &str = "DeviceOperation";
+
+/// Category of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum OpCategory {
+    /// Arithmetic.
+    Compute,
+    /// Collective communication between chips.
+    #[serde(rename = "CCL")]
+    Ccl,
+    /// Tensor manipulation: layout and shape.
+    #[serde(rename = "TM")]
+    TensorManipulation,
+    /// Data movement between memories.
+    #[serde(rename = "DM")]
+    DataMovement,
+    /// Done by the host.
+    Host,
+    /// Not in the table.
+    Other,
+}
+
+impl OpCategory {
+    /// All of them, in the order of charts.
+    pub const ALL: [Self; 6] = [
+        Self::Compute,
+        Self::Ccl,
+        Self::TensorManipulation,
+        Self::DataMovement,
+        Self::Host,
+        Self::Other,
+    ];
+
+    /// The name in reports.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Compute => "Compute",
+            Self::Ccl => "CCL",
+            Self::TensorManipulation => "TM",
+            Self::DataMovement => "DM",
+            Self::Host => "Host",
+            Self::Other => "Other",
+        }
+    }
+
+    /// The category of an op code; of a longer text, its first word counts.
+    ///
+    /// # Compatibility
+    /// tt-perf-report 1.4.1: the same ops in the same categories.
+    ///
+    /// ```
+    /// use reports::perf::OpCategory;
+    /// assert_eq!(OpCategory::of("ReshapeDeviceOperation"), OpCategory::TensorManipulation);
+    /// assert_eq!(OpCategory::of("Matmul 32 x 32 x 32"), OpCategory::Compute);
+    /// assert_eq!(OpCategory::of("(torch) contiguous"), OpCategory::Host);
+    /// assert_eq!(OpCategory::of("NewOp"), OpCategory::Other);
+    /// ```
+    #[must_use]
+    pub fn of(op_code: &str) -> Self {
+        if is_host_op(op_code) {
+            return Self::Host;
+        }
+        let name = op_code.split_whitespace().next().unwrap_or("");
+        let known = |name: &str| BUILT_IN.get(name).copied();
+        let short = || name.strip_suffix(ENDING).and_then(known);
+        known(name).or_else(short).unwrap_or(Self::Other)
+    }
+}
+
+/// Returns true if an op code belongs to an op on the host.
+pub(super) fn is_host_op(op_code: &str) -> bool {
+    op_code.contains(HOST_MARK)
+}
+
+fn entry((name, category): (&'static str, &str)) -> Option<(&'static str, OpCategory)> {
+    let category = OpCategory::ALL.into_iter().find(|known| known.label() == category)?;
+    Some((name, category))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_used_once() {
+        let line_count = include_str!("op_categories.csv").lines().count() - 1;
+        assert_eq!(BUILT_IN.len(), line_count);
+        assert!(line_count > 90);
+    }
+
+    #[test]
+    fn the_ending_of_newer_producers_changes_no_category() {
+        for (name, category) in BUILT_IN.iter() {
+            assert_eq!(OpCategory::of(name), *category, "{name}");
+            assert_eq!(OpCategory::of(&format!("{name} 1 x 2")), *category, "{name}");
+        }
+        assert_eq!(OpCategory::of("HaloDeviceOperation"), OpCategory::DataMovement);
+        assert_eq!(OpCategory::of("Pad"), OpCategory::Other);
+    }
+}

@@ -1,0 +1,112 @@
+//! Cells of an ops CSV as numbers and texts; what does not fit is no value.
+
+/// Most cores that a chip is believed to have.
+const MAX_CORES: u64 = 1 << 20;
+
+/// Longest side of a tensor that is believed.
+const MAX_DIMENSION: u64 = 1 << 32;
+
+/// Returns true if a cell means a missing value, as data frames write it.
+pub(super) fn is_blank(cell: &str) -> bool {
+    matches!(
+        cell.trim(),
+        "" | "nan"
+            | "NaN"
+            | "-nan"
+            | "NA"
+            | "N/A"
+            | "n/a"
+            | "#N/A"
+            | "<NA>"
+            | "None"
+            | "null"
+            | "NULL"
+    )
+}
+
+/// A finite number.
+pub(super) fn number(cell: &str) -> Option<f64> {
+    cell.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// A whole number from 0, also if it is written as `64.0`.
+pub(super) fn whole(cell: &str) -> Option<u64> {
+    if let Ok(whole) = cell.trim().parse() {
+        return Some(whole);
+    }
+    let number = number(cell)?;
+    // Beyond 2^53 not every whole number is a f64, and none of ours is that large.
+    let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole, not negative and at most 2^53"
+    )]
+    is_exact.then_some(number as u64)
+}
+
+/// A count of cores.
+pub(super) fn core_count(cell: &str) -> Option<u64> {
+    whole(cell).filter(|count| (1..=MAX_CORES).contains(count))
+}
+
+/// One side of a tensor, `physical[logical]` or a bare number: the physical one.
+pub(super) fn dimension(cell: &str) -> Option<u64> {
+    let physical = cell.split('[').next()?;
+    whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))
+}
+
+/// Text without control characters other than the tab, which could steer a terminal.
+pub(super) fn clean(cell: &str) -> String {
+    cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
+}
+
+/// A sub-device: a whole number as such, anything else as a short text.
+pub(super) fn sub_device(cell: &str) -> Option<String> {
+    const LONGEST: usize = 32;
+    if is_blank(cell) {
+        return None;
+    }
+    let text = || clean(cell).chars().take(LONGEST).collect();
+    Some(whole(cell).map_or_else(text, |id| id.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_not_rounded_into_being() {
+        assert_eq!((whole("64"), whole(" 64.0 "), whole("1e3")), (Some(64), Some(64), Some(1000)));
+        for refused in ["", "1.5", "-1", "x", "inf", "1e300", "64 cores"] {
+            assert_eq!(whole(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_physical_side_of_a_tensor_counts() {
+        assert_eq!((dimension("32[19]"), dimension("768")), (Some(32), Some(768)));
+        for refused in ["", "0", "[19]", "4294967297", "-32[1]"] {
+            assert_eq!(dimension(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn core_counts_that_no_chip_has_are_refused() {
+        assert_eq!((core_count("1"), core_count("1048576")), (Some(1), Some(1 << 20)));
+        assert_eq!((core_count("0"), core_count("1048577")), (None, None));
+    }
+
+    #[test]
+    fn numbers_must_be_finite() {
+        assert_eq!((number(" -2.5e3"), number("inf"), number("NaN")), (Some(-2500.0), None, None));
+    }
+
+    #[test]
+    fn texts_lose_what_steers_a_terminal() {
+        assert_eq!(clean("a\u{1b}[31m\u{9b}b\tc\u{7f}"), "a[31mb\tc");
+        assert_eq!(sub_device("3.0").as_deref(), Some("3"));
+        assert_eq!(sub_device("nan"), None);
+        assert_eq!(sub_device(&"y".repeat(40)).map(|text| text.len()), Some(32));
+    }
+}

@@ -1,0 +1,167 @@
+//! Which architecture the rows were measured on, and how many cores it had.
+
+use super::{
+    arch::{ArchLimits, ArchTable},
+    ops_csv::OpsCsv,
+    problem::{Place, quoted},
+    row::OpRow,
+    titles::OpsCsvFormat,
+};
+use std::collections::BTreeSet;
+
+/// Clocks above this, in GHz, are Blackhole's: it runs at 1.35, Wormhole at 1.0.
+const BLACKHOLE_CLOCK_GHZ: f64 = 1.2;
+
+/// Assumptions of a report about the chip.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ChipFacts {
+    /// Limits of the architecture; `None` if it is unknown, and ops then have no
+    /// percentages.
+    pub arch: Option<ArchLimits>,
+    /// Number of cores available to an op if its row does not give one.
+    pub worker_core_count: Option<u64>,
+}
+
+/// Why an architecture cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no architecture `{name}`; choose from {known}")]
+pub struct UnknownArch {
+    /// The name that was given.
+    pub name: String,
+    /// Known names.
+    pub known: String,
+}
+
+/// Decides on the architecture: as asked for, as the files say, or as their clock tells.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1 takes every file without a name for Wormhole's; so it is here
+/// with `is_upstream_exact`.
+pub(super) fn chip_facts(
+    files: &mut [OpsCsv],
+    asked: Option<&str>,
+    table: &ArchTable,
+    is_upstream_exact: bool,
+    notes: &mut Vec<String>,
+) -> Result<ChipFacts, UnknownArch> {
+    let named = name_of_files(files, notes);
+    let arch = match (asked, named) {
+        (Some(name), _) => Some(find(name, table)?),
+        (None, Some(name)) => {
+            let found = table.find(&name).cloned();
+            if found.is_none() {
+                note_unknown(files, &name, table);
+            }
+            notes.push(format!("Architecture: {name}, as the file says"));
+            found
+        }
+        (None, None) => Some(guess(files, table, is_upstream_exact, notes)?),
+    };
+    let counts = files.iter().flat_map(|file| &file.rows).filter_map(|row| row.available_cores);
+    let of_table = arch.as_ref().map(|arch| arch.worker_cores);
+    Ok(ChipFacts { worker_core_count: counts.max().or(of_table), arch })
+}
+
+fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
+    let unknown = || UnknownArch { name: name.to_owned(), known: table.names().join(", ") };
+    table.find(name).cloned().ok_or_else(unknown)
+}
+
+/// The first name in the files; later ones that differ are mentioned.
+fn name_of_files(files: &[OpsCsv], notes: &mut Vec<String>) -> Option<String> {
+    let rows = files
+        .iter()
+        .filter(|file| file.format == OpsCsvFormat::V2_1)
+        .flat_map(|file| &file.rows)
+        .filter_map(|row| row.arch.as_deref());
+    let names: Vec<&str> = rows.collect();
+    let first = (*names.first()?).to_owned();
+    let others: BTreeSet<&str> = names.into_iter().filter(|&name| name != first).collect();
+    if !others.is_empty() {
+        let others: Vec<_> = others.into_iter().collect();
+        notes.push(format!(
+            "Warning: rows of {} are scored as {first}; choose with --arch",
+            others.join(", ")
+        ));
+    }
+    Some(first)
+}
+
+fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
+    let expected = format!("one of {}", table.names().join(", "));
+    for file in files {
+        let of_arch = |row: &&OpRow| row.arch.as_deref() == Some(name);
+        for row in file.rows.iter().filter(of_arch) {
+            let place = Place { file: &file.file, line: row.line, column: "DEVICE ARCH" };
+            let effect = "ops have no percentages; see --arch and --arch-table";
+            file.problems.record(place, &expected, &quoted(name), effect);
+        }
+    }
+}
+
+/// The architecture by its clock; Wormhole if there is none.
+fn guess(
+    files: &[OpsCsv],
+    table: &ArchTable,
+    is_upstream_exact: bool,
+    notes: &mut Vec<String>,
+) -> Result<ArchLimits, UnknownArch> {
+    let rows = files.iter().flat_map(|file| &file.rows);
+    let mut clocks: Vec<f64> = rows.filter_map(|row| row.clock_ghz).collect();
+    clocks.sort_by(f64::total_cmp);
+    let median = clocks.get(clocks.len() / 2).filter(|_| !is_upstream_exact);
+    let name = match median {
+        Some(&clock) if clock > BLACKHOLE_CLOCK_GHZ => "blackhole",
+        _ => "wormhole",
+    };
+    notes.push(match median {
+        Some(clock) => {
+            format!("Architecture: {name}, by its clock of {clock:.2} GHz; choose with --arch")
+        }
+        None => format!("Architecture: {name}, since the file does not tell; choose with --arch"),
+    });
+    find(name, table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(text: &str, asked: Option<&str>) -> (Option<String>, Vec<String>, Vec<OpsCsv>) {
+        let mut files = vec![super::super::read_ops_csv(text.as_bytes(), "a.csv").unwrap()];
+        let mut notes = Vec::new();
+        let table = ArchTable::built_in();
+        let facts = chip_facts(&mut files, asked, &table, false, &mut notes).unwrap();
+        (facts.arch.map(|arch| arch.name), notes, files)
+    }
+
+    #[test]
+    fn a_clock_tells_the_architecture_where_no_name_does() {
+        let log = |cycles: u32| {
+            format!(
+                "OP CODE,DEVICE FW START CYCLE,DEVICE FW END CYCLE,DEVICE FW DURATION [ns]\n\
+                 A,1000,{},1000\n",
+                1000 + cycles
+            )
+        };
+        assert_eq!(facts(&log(1350), None).0.as_deref(), Some("blackhole"));
+        assert_eq!(facts(&log(1000), None).0.as_deref(), Some("wormhole"));
+        assert_eq!(facts(&log(1350), Some("p100")).0.as_deref(), Some("blackhole_p100"));
+    }
+
+    #[test]
+    fn an_unknown_name_costs_the_percentages_and_is_named_once() {
+        let text = "OP CODE,DEVICE ARCH\nA,quasar\nB,quasar\n";
+        let (arch, _, files) = facts(text, None);
+        assert_eq!(arch, None);
+        let mut problems = files[0].problems.list().iter();
+        let problem = problems.find(|problem| problem.column == "DEVICE ARCH").unwrap();
+        assert_eq!((problem.line, problem.line_count, &*problem.found), (2, 2, "`quasar`"));
+    }
+
+    #[test]
+    fn an_unknown_name_that_was_asked_for_is_refused() {
+        let error = find("quasar", &ArchTable::built_in()).unwrap_err().to_string();
+        assert!(error.contains("choose from wormhole, blackhole"), "{error}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Values in the text of an op's attributes.
+
+/// Returns the value that follows `'name': `.
+///
+/// # Compatibility
+/// Producers write `{'name': 'value'; 'other': value}`.
+pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    let key = format!("'{name}':");
+    let after = attributes.split_once(&key)?.1.trim_start();
+    match after.strip_prefix('\'') {
+        Some(quoted) => quoted.split('\'').next(),
+        None => after.split([';', ',', '}', ' ']).next(),
+    }
+}
+
+/// A yes or no.
+pub(super) fn flag(attributes: &str, name: &str) -> Option<bool> {
+    match value(attributes, name)? {
+        "true" | "True" | "1" => Some(true),
+        "false" | "False" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The digits that follow `name=`, at the first place where there are some.
+pub(in crate::perf) fn first_number(attributes: &str, name: &str) -> Option<u64> {
+    let key = format!("{name}=");
+    let mut rest = attributes;
+    loop {
+        rest = rest.split_once(&key)?.1;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        if let Ok(number) = rest[..end].parse() {
+            return Some(number);
+        }
+    }
+}
+
+/// Returns the text in the parentheses after `name=`, including nested parentheses.
+pub(super) fn parenthesised<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    let key = format!("{name}=(");
+    let after = attributes.split_once(&key)?.1;
+    let mut depth = 1_usize;
+    for (at, c) in after.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(&after[..at]);
+        }
+    }
+    None
+}
+
+/// Two whole numbers in the parentheses after `name=`.
+pub(super) fn pair(attributes: &str, name: &str) -> Option<(u64, u64)> {
+    let (one, other) = parenthesised(attributes, name)?.split_once([';', ','])?;
+    Some((one.trim().parse().ok()?, other.trim().parse().ok()?))
+}
+
+/// Returns true if the attributes mention a program configuration.
+pub(in crate::perf) fn has_program_config(attributes: &str) -> bool {
+    attributes.contains("program_config")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "{'a': 'true'; 'nnz': 8; 'config': 'C(b=x;b=12;window_hw=(3;5);\
+        padding=((1; 1); (2; 2)))'; 'last': 7}";
+
+    #[test]
+    fn values_end_with_their_quote_or_at_the_next_separator() {
+        assert_eq!((value(TEXT, "nnz"), value(TEXT, "last")), (Some("8"), Some("7")));
+        assert_eq!((flag(TEXT, "a"), flag(TEXT, "b")), (Some(true), None));
+    }
+
+    #[test]
+    fn numbers_and_parentheses_are_found_by_name() {
+        assert_eq!((first_number(TEXT, "b"), first_number(TEXT, "zz")), (Some(12), None));
+        assert_eq!(pair(TEXT, "window_hw"), Some((3, 5)));
+        assert_eq!(parenthesised(TEXT, "padding"), Some("(1; 1); (2; 2)"));
+        assert_eq!(parenthesised("padding=((1; 1", "padding"), None);
+    }
+}

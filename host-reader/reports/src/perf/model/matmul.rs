@@ -1,0 +1,81 @@
+//! Dense matrix products.
+
+use super::{BoundAnalysis, ModelContext, Modelled, Work, dram_bytes};
+use crate::perf::row::OpRow;
+
+/// Configuration whose weights lie in DRAM banks and which runs beside them.
+const DRAM_SHARDED: &str = "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig";
+
+/// M, K, N and the sides of batches.
+pub(super) struct MatmulShape {
+    pub(super) m: u64,
+    pub(super) k: u64,
+    pub(super) n: u64,
+    pub(super) w: u64,
+    pub(super) z: u64,
+}
+
+impl MatmulShape {
+    /// `None` if one of the twelve sides is unknown.
+    pub(super) fn of(row: &OpRow) -> Option<Self> {
+        let [first, second] = &row.inputs;
+        let [w0, z0, m, k] = known(first.sides)?;
+        let [w1, z1, _, n] = known(second.sides)?;
+        known(row.output.sides)?;
+        Some(Self { m, k, n, w: w0.max(w1), z: z0.max(z1) })
+    }
+
+    /// `M x K x N`.
+    pub(super) fn text(&self) -> String {
+        format!("{} x {} x {}", self.m, self.k, self.n)
+    }
+}
+
+fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
+    let [w, z, y, x] = sides;
+    Some([w?, z?, y?, x?])
+}
+
+/// Returns true if the weights are sharded over DRAM banks.
+pub(super) fn is_dram_sharded(row: &OpRow) -> bool {
+    row.attributes.contains(DRAM_SHARDED)
+}
+
+/// # Compatibility
+/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches; bytes of those
+/// tensors that lie in DRAM, each once.
+pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
+    let mut modelled = Modelled::default();
+    let shape = MatmulShape::of(row);
+    match &shape {
+        None => modelled = Modelled::unknown_shape(BoundAnalysis::Full),
+        Some(shape) => modelled.suffix = suffix(shape),
+    }
+    modelled.analysis = BoundAnalysis::Full;
+    modelled.is_dram_sharded = is_dram_sharded(row);
+    if modelled.is_dram_sharded {
+        modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
+    }
+    if let Some(shape) = &shape {
+        modelled.enter(&work(shape, row, context), row, context);
+    }
+    modelled
+}
+
+fn suffix(shape: &MatmulShape) -> String {
+    match shape.w.saturating_mul(shape.z) {
+        0 | 1 => format!(" {}", shape.text()),
+        batches => format!(" b={{{batches}}} x {}", shape.text()),
+    }
+}
+
+fn work(shape: &MatmulShape, row: &OpRow, context: &ModelContext<'_>) -> Work {
+    let sides = [shape.m, shape.k, shape.n, shape.w, shape.z];
+    let products: f64 = sides.iter().map(|&side| side as f64).product();
+    let tensors = row.inputs.iter().chain([&row.output]);
+    let bytes = tensors.map(|tensor| {
+        let sides = tensor.sides.iter().map(|side| side.unwrap_or(0) as f64);
+        dram_bytes(tensor, sides.product(), context)
+    });
+    Work { flops: products * 2.0, dram_bytes: bytes.sum() }
+}

@@ -1,0 +1,165 @@
+//! Lower bounds for an op: operations and bytes from its shapes, for a few kinds of op.
+
+mod attribute;
+mod conv;
+mod halo;
+mod matmul;
+mod sparse;
+
+pub(super) use attribute::{first_number, has_program_config};
+
+use super::{
+    arch::{ArchLimits, MathFidelity},
+    row::{OpRow, Tensor},
+};
+
+/// Which limits an op is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoundAnalysis {
+    /// FLOPs and DRAM.
+    Full,
+    /// FLOPs alone.
+    FlopsOnly,
+    /// None: there is no model of the op.
+    #[default]
+    None,
+}
+
+impl BoundAnalysis {
+    /// The name in reports.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::FlopsOnly => "flops_only",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Inputs of a model besides the row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelContext<'a> {
+    pub(super) arch: Option<&'a ArchLimits>,
+    /// Experts that are active in each group of inputs of a sparse matmul.
+    pub(super) active_experts: Option<u64>,
+    /// True if known bugs of tt-perf-report are reproduced.
+    pub(super) is_upstream_exact: bool,
+    /// Duration of the row in nanoseconds; `None` if it is missing or invalid.
+    pub(super) duration_ns: Option<f64>,
+}
+
+/// Result of an op's model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Modelled {
+    /// Text appended to the op code.
+    pub(super) suffix: String,
+    pub(super) analysis: BoundAnalysis,
+    /// 10^12 operations per second.
+    pub(super) tflops: Option<f64>,
+    pub(super) flops_percent: Option<f64>,
+    pub(super) dram_bytes: Option<f64>,
+    /// 10^9 bytes per second.
+    pub(super) dram_gb_per_s: Option<f64>,
+    pub(super) dram_percent: Option<f64>,
+    /// Cores, where they are not those of the row.
+    pub(super) cores: Option<u64>,
+    pub(super) is_dram_sharded: bool,
+    /// True if it is a sparse matmul whose number of active experts is unknown.
+    pub(super) is_active_unknown: bool,
+}
+
+/// Operations and bytes of one op.
+struct Work {
+    flops: f64,
+    dram_bytes: f64,
+}
+
+/// The figures of an op, as far as there is a model of it.
+pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
+    let is = |part: &str| row.op_code.contains(part);
+    if is("SparseMatmul") {
+        sparse::model(row, context)
+    } else if is("Matmul") {
+        matmul::model(row, context)
+    } else if is("OptimizedConvNew") || is("Conv2d") {
+        conv::model(row, context)
+    } else if is("HaloDeviceOperation") {
+        Modelled { suffix: halo::suffix(row, context.is_upstream_exact), ..Modelled::default() }
+    } else {
+        Modelled::default()
+    }
+}
+
+impl Modelled {
+    fn unknown_shape(analysis: BoundAnalysis) -> Self {
+        Self { suffix: " unknown shape".to_owned(), analysis, ..Self::default() }
+    }
+
+    /// Enters the speeds that `work` was done with.
+    fn enter(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
+        let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
+        let seconds = duration_ns * 1e-9;
+        let flops_per_s = work.flops / seconds;
+        self.tflops = Some(flops_per_s / 1e12);
+        let cores = self.cores.or(row.core_count);
+        let fidelity = MathFidelity::from_name(&row.math_fidelity);
+        if let (Some(arch), Some(cores), Some(fidelity)) = (context.arch, cores, fidelity) {
+            let peak = arch.tflops_per_core(fidelity) * 1e12 * cores as f64;
+            self.flops_percent = Some(flops_per_s / peak * 100.0);
+        }
+        if self.analysis == BoundAnalysis::Full && work.dram_bytes > 0.0 {
+            let gb_per_s = work.dram_bytes / seconds / 1e9;
+            self.dram_bytes = Some(work.dram_bytes);
+            self.dram_gb_per_s = Some(gb_per_s);
+            self.dram_percent = context.arch.map(|arch| gb_per_s / arch.dram_gb_per_s * 100.0);
+        }
+    }
+}
+
+/// Bytes of one element.
+///
+/// Tiles of block floats hold an exponent of 8 bits for every 16 elements.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1 counts BFLOAT8_B as one byte and BFLOAT4_B as half a one.
+fn element_bytes(datatype: &str, is_upstream_exact: bool) -> f64 {
+    const EXPONENT_BITS: f64 = 8.0 / 16.0;
+    let digits: String = datatype
+        .chars()
+        .skip_while(|c| !c.is_ascii_digit())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let Ok(bits) = digits.parse::<u32>() else { return 4.0 };
+    let has_exponents = !is_upstream_exact && matches!(datatype, "BFLOAT8_B" | "BFLOAT4_B");
+    let exponent_bits = if has_exponents { EXPONENT_BITS } else { 0.0 };
+    (f64::from(bits) + exponent_bits) / 8.0
+}
+
+/// Bytes that `element_count` elements of a tensor occupy in DRAM.
+fn dram_bytes(tensor: &Tensor, element_count: f64, context: &ModelContext<'_>) -> f64 {
+    if !tensor.is_in_dram() {
+        return 0.0;
+    }
+    let datatype = tensor.datatype.as_deref().unwrap_or("");
+    element_count * element_bytes(datatype, context.is_upstream_exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "sums of powers of two are exact")]
+    fn tiles_of_block_floats_are_as_large_as_in_memory() {
+        // A tile of 32 x 32: 1024 mantissas and 64 exponents of a byte.
+        assert_eq!(element_bytes("BFLOAT8_B", false) * 1024.0, 1088.0);
+        assert_eq!(element_bytes("BFLOAT4_B", false) * 1024.0, 576.0);
+        assert_eq!(element_bytes("BFLOAT8_B", true), 1.0);
+        assert_eq!(element_bytes("BFLOAT4_B", true), 0.5);
+        assert_eq!(element_bytes("BFLOAT16", false), 2.0);
+        assert_eq!(element_bytes("UINT32", false), 4.0);
+        assert_eq!(element_bytes("odd", false), 4.0);
+    }
+}

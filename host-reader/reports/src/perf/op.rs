@@ -1,0 +1,361 @@
+//! One row of a report: an op with everything that can be said of it alone.
+
+use super::{
+    category::{OpCategory, is_host_op},
+    fidelity::{FidelityAdvice, judge_fidelity},
+    model::{BoundAnalysis, ModelContext, Modelled, first_number, has_program_config, model_of},
+    row::OpRow,
+};
+
+/// Percent of a limit from which an op is bound by it.
+const BOUND_PERCENT: f64 = 65.0;
+
+/// Gaps beyond this, in ns, are doubted where a duration is missing, or if negative.
+const DOUBTED_GAP_NS: f64 = 1e6;
+
+/// Kind of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// An op on a device.
+    Device,
+    /// An op on the host.
+    Host,
+    /// A mark that the program set.
+    Signpost,
+}
+
+/// Resource that limits an op's speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Bound {
+    /// DRAM and FLOPs.
+    Both,
+    /// DRAM bandwidth.
+    Dram,
+    /// FLOPs.
+    Flop,
+    /// Neither.
+    Slow,
+    /// It ran on the host.
+    Host,
+}
+
+impl Bound {
+    /// The name in reports.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Both => "BOTH",
+            Self::Dram => "DRAM",
+            Self::Flop => "FLOP",
+            Self::Slow => "SLOW",
+            Self::Host => "HOST",
+        }
+    }
+}
+
+/// How a matmul was told to cut its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ProgramBlocks {
+    /// Width of blocks of the inner dimension, in tiles.
+    pub inner_block_tiles: Option<u64>,
+    /// Height of blocks of the output, in tiles.
+    pub output_subblock_height_tiles: Option<u64>,
+    /// Width of blocks of the output, in tiles.
+    pub output_subblock_width_tiles: Option<u64>,
+}
+
+/// One row of a report.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct OpReport {
+    /// Number of the row, as a spreadsheet of all files would show it.
+    pub id: u64,
+    /// Which of the files, from 0.
+    pub file: usize,
+    /// Line in that file.
+    pub line: u64,
+    /// Kind of the row.
+    pub kind: RowKind,
+    /// Share of the time of all rows, gaps included.
+    pub total_percent: Option<f64>,
+    /// Resource that limits its speed.
+    pub bound: Option<Bound>,
+    /// Op code with what the model adds to it.
+    pub op_code: String,
+    /// Op code as it was written.
+    pub raw_op_code: String,
+    /// Shapes, element types and memories of its tensors.
+    pub source: String,
+    /// The device.
+    pub device: Option<u64>,
+    /// The sub-device.
+    pub sub_device: Option<String>,
+    /// How long its kernels ran.
+    pub device_time_us: Option<f64>,
+    /// From the end of the op before.
+    pub op_to_op_gap_us: Option<f64>,
+    /// Cores that it ran on.
+    pub core_count: Option<u64>,
+    /// Cores that it could have had.
+    pub available_core_count: Option<u64>,
+    /// Modelled bytes from and to DRAM.
+    pub dram_bytes: Option<f64>,
+    /// 10^9 bytes per second.
+    pub dram_gb_per_s: Option<f64>,
+    /// Share of the architecture's bandwidth.
+    pub dram_percent: Option<f64>,
+    /// 10^12 floating-point operations per second.
+    pub tflops: Option<f64>,
+    /// Share of what the cores could do.
+    pub flops_percent: Option<f64>,
+    /// Fidelity and element types as text.
+    pub math_fidelity: String,
+    /// Element type of the first output.
+    pub output_datatype: Option<String>,
+    /// Element types of the first two inputs.
+    pub input_datatypes: [Option<String>; 2],
+    /// True if its weights are sharded over DRAM banks.
+    pub is_dram_sharded: bool,
+    /// Where the first input lies.
+    pub input_0_memory: Option<String>,
+    /// How a matmul was told to cut its work.
+    pub blocks: ProgramBlocks,
+    /// Number of the call, as it was written.
+    pub global_call_count: String,
+    /// Category of the op; signposts have none.
+    pub category: Option<OpCategory>,
+    /// Which limits it is compared with.
+    pub bound_analysis: BoundAnalysis,
+    /// Verdict on its math fidelity; `None` if the op has no model of its bounds.
+    pub fidelity: Option<FidelityAdvice>,
+    /// Optimisation advice for a matmul; `None` for other ops.
+    pub advice: Option<Vec<String>>,
+    /// True if its duration is missing or implausible.
+    pub is_duration_invalid: bool,
+    /// Which replay of a trace it belongs to.
+    pub trace_session: Option<u64>,
+    /// True if it is a sparse matmul whose number of active experts is unknown.
+    pub is_active_unknown: bool,
+}
+
+impl OpReport {
+    /// Returns true if it is a matrix product of any kind.
+    #[must_use]
+    pub fn is_matmul(&self) -> bool {
+        self.raw_op_code.contains("Matmul")
+    }
+
+    /// Device time and gap together; `None` if both are blank.
+    #[must_use]
+    pub fn total_us(&self) -> Option<f64> {
+        match (self.device_time_us, self.op_to_op_gap_us) {
+            (None, None) => None,
+            (time, gap) => Some(time.unwrap_or(0.0) + gap.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// Facts from the previous row that decide whether a gap is plausible.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Previous {
+    pub(super) is_duration_invalid: bool,
+}
+
+/// Analyses one row on its own.
+pub(super) fn analyse(
+    row: &OpRow,
+    previous: Option<Previous>,
+    available_core_count: Option<u64>,
+    context: ModelContext<'_>,
+) -> OpReport {
+    let kind = kind_of(row);
+    let is_duration_invalid = kind != RowKind::Signpost && is_duration_invalid(row);
+    let duration_ns = row.kernel_duration_ns.filter(|_| !is_duration_invalid);
+    let modelled = match kind {
+        RowKind::Device => model_of(row, &ModelContext { duration_ns, ..context }),
+        RowKind::Host | RowKind::Signpost => Modelled::default(),
+    };
+    let is_op = kind == RowKind::Device;
+    OpReport {
+        id: row.id,
+        file: row.file,
+        line: row.line,
+        kind,
+        total_percent: None,
+        bound: bound_of(kind, &modelled),
+        op_code: match kind {
+            RowKind::Signpost => format!("{} (signpost)", row.op_code),
+            RowKind::Device | RowKind::Host => format!("{}{}", row.op_code, modelled.suffix),
+        },
+        raw_op_code: row.op_code.clone(),
+        source: row.source(),
+        device: row.device,
+        sub_device: row.sub_device.clone(),
+        device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
+        op_to_op_gap_us: gap_us(row, kind, is_duration_invalid, previous),
+        core_count: modelled.cores.or(row.core_count),
+        available_core_count: row.available_cores.or(available_core_count),
+        dram_bytes: modelled.dram_bytes,
+        dram_gb_per_s: modelled.dram_gb_per_s,
+        dram_percent: modelled.dram_percent,
+        tflops: modelled.tflops,
+        flops_percent: modelled.flops_percent,
+        math_fidelity: fidelity_text(row, modelled.analysis),
+        output_datatype: row.output.datatype.clone(),
+        input_datatypes: [0, 1].map(|input| row.inputs[input].datatype.clone()),
+        is_dram_sharded: modelled.is_dram_sharded,
+        input_0_memory: row.inputs[0].memory.clone(),
+        blocks: blocks_of(row),
+        global_call_count: row.global_call_count.clone(),
+        category: (kind != RowKind::Signpost).then(|| OpCategory::of(&row.op_code)),
+        bound_analysis: modelled.analysis,
+        fidelity: (modelled.analysis != BoundAnalysis::None).then(|| judge_fidelity(row)),
+        advice: None,
+        is_duration_invalid: is_duration_invalid && is_op,
+        trace_session: row.trace_session,
+        is_active_unknown: modelled.is_active_unknown,
+    }
+}
+
+fn kind_of(row: &OpRow) -> RowKind {
+    if row.is_signpost() {
+        RowKind::Signpost
+    } else if is_host_op(&row.op_code) {
+        RowKind::Host
+    } else {
+        RowKind::Device
+    }
+}
+
+/// Returns true if a duration is missing, negative, or comes with an implausible gap.
+pub(super) fn is_duration_invalid(row: &OpRow) -> bool {
+    let Some(duration) = row.kernel_duration_ns.filter(|&ns| ns >= 0.0) else { return true };
+    let Some(gap) = row.op_to_op_latency_ns else { return false };
+    gap < -DOUBTED_GAP_NS && gap.abs() > (duration / 2.0).max(DOUBTED_GAP_NS)
+}
+
+fn gap_us(
+    row: &OpRow,
+    kind: RowKind,
+    is_duration_invalid: bool,
+    previous: Option<Previous>,
+) -> Option<f64> {
+    let previous = previous?;
+    let gap = row.op_to_op_latency_ns.filter(|&gap| gap >= 0.0)?;
+    let is_doubted = is_duration_invalid || previous.is_duration_invalid;
+    let is_kept = kind != RowKind::Signpost && !(is_doubted && gap > DOUBTED_GAP_NS);
+    is_kept.then_some(gap / 1000.0)
+}
+
+fn bound_of(kind: RowKind, modelled: &Modelled) -> Option<Bound> {
+    if kind == RowKind::Host {
+        return Some(Bound::Host);
+    }
+    if modelled.analysis != BoundAnalysis::Full {
+        return None;
+    }
+    let is_dram = modelled.dram_percent? >= BOUND_PERCENT;
+    let is_flop = modelled.flops_percent? >= BOUND_PERCENT;
+    Some(match (is_dram, is_flop) {
+        (true, true) => Bound::Both,
+        (true, false) => Bound::Dram,
+        (false, true) => Bound::Flop,
+        (false, false) => Bound::Slow,
+    })
+}
+
+fn fidelity_text(row: &OpRow, analysis: BoundAnalysis) -> String {
+    let types = |separator: &str| {
+        let inputs = row.inputs.iter().filter_map(|tensor| tensor.datatype.as_deref());
+        inputs.map(short_datatype).collect::<Vec<_>>().join(separator)
+    };
+    let output = row.output.datatype.as_deref().map(short_datatype);
+    let with_output = |inputs: String| match output {
+        Some(output) if inputs.is_empty() => output.to_owned(),
+        Some(output) => format!("{inputs} => {output}"),
+        None => inputs,
+    };
+    match analysis {
+        BoundAnalysis::None => with_output(types(", ")),
+        _ => format!("{} {}", row.math_fidelity, with_output(types(" x "))).trim().to_owned(),
+    }
+}
+
+fn short_datatype(datatype: &str) -> &str {
+    match datatype {
+        "FLOAT32" => "FP32",
+        "BFLOAT16" => "BF16",
+        "BFLOAT8_B" => "BFP8",
+        "BFLOAT4_B" => "BFP4",
+        other => other,
+    }
+}
+
+fn blocks_of(row: &OpRow) -> ProgramBlocks {
+    if !has_program_config(&row.attributes) {
+        return ProgramBlocks::default();
+    }
+    let number = |name: &str| first_number(&row.attributes, name);
+    ProgramBlocks {
+        inner_block_tiles: number("in0_block_w"),
+        output_subblock_height_tiles: number("out_subblock_h"),
+        output_subblock_width_tiles: number("out_subblock_w"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(duration: Option<f64>, gap: f64) -> OpRow {
+        OpRow {
+            op_code: "A".into(),
+            kernel_duration_ns: duration,
+            op_to_op_latency_ns: Some(gap),
+            ..OpRow::default()
+        }
+    }
+
+    #[test]
+    fn a_gap_far_below_zero_makes_its_duration_invalid() {
+        assert!(is_duration_invalid(&row(None, 0.0)));
+        assert!(is_duration_invalid(&row(Some(-1.0), 0.0)));
+        assert!(is_duration_invalid(&row(Some(5.0), -1_000_001.0)));
+        assert!(!is_duration_invalid(&row(Some(5.0), -1_000_000.0)));
+        // Ops of sub-devices overlap; a long one may begin before the last one ended.
+        assert!(!is_duration_invalid(&row(Some(4_000_000.0), -2_000_000.0)));
+    }
+
+    #[test]
+    fn gaps_are_blank_where_nothing_came_before_or_they_cannot_be() {
+        let gap = |row: &OpRow, previous: Option<bool>| {
+            let previous = previous.map(|is_duration_invalid| Previous { is_duration_invalid });
+            gap_us(row, RowKind::Device, is_duration_invalid(row), previous)
+        };
+        assert_eq!(gap(&row(Some(1.0), 2000.0), None), None);
+        assert_eq!(gap(&row(Some(1.0), 2000.0), Some(false)), Some(2.0));
+        assert_eq!(gap(&row(Some(1.0), -1.0), Some(false)), None);
+        assert_eq!(gap(&row(None, 1_000_001.0), Some(false)), None);
+        assert_eq!(gap(&row(Some(1.0), 1_000_001.0), Some(true)), None);
+        assert_eq!(gap(&row(Some(1.0), 1_000_000.0), Some(true)), Some(1000.0));
+    }
+
+    #[test]
+    fn an_op_is_bound_from_65_percent() {
+        let bound = |dram: f64, flops: f64| {
+            let modelled = Modelled {
+                analysis: BoundAnalysis::Full,
+                dram_percent: Some(dram),
+                flops_percent: Some(flops),
+                ..Modelled::default()
+            };
+            bound_of(RowKind::Device, &modelled)
+        };
+        assert_eq!(bound(65.0, 65.0), Some(Bound::Both));
+        assert_eq!(bound(65.0, 64.9), Some(Bound::Dram));
+        assert_eq!(bound(0.0, 70.0), Some(Bound::Flop));
+        assert_eq!(bound(0.0, 0.0), Some(Bound::Slow));
+        assert_eq!(bound_of(RowKind::Host, &Modelled::default()), Some(Bound::Host));
+    }
+}

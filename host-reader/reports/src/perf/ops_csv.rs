@@ -1,0 +1,292 @@
+//! Reading an ops CSV, `ops_perf_results*.csv`: text in, rows and problems out.
+//!
+//! A line that cannot be used costs itself alone. What rows mean is not decided here.
+
+use super::{
+    problem::{Place, ProblemLog},
+    row::{OpRow, RowReader},
+    titles::{OpsCsvFormat, Titles},
+};
+use std::io::Read;
+
+/// Quotes that stay open after which the rest of a file is read as it is, since each of
+/// them makes the reader go back.
+const MAX_OPEN_QUOTES: usize = 64;
+
+/// Why a file is no ops CSV.
+#[derive(Debug, thiserror::Error)]
+pub enum OpsCsvError {
+    /// It cannot be read.
+    #[error("cannot read {file}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{file} is empty; expected an ops CSV, which begins with a line of titles")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// Its first line has no column of ops.
+    #[error(
+        "{file}: line 1: expected titles with a column `OP CODE`, found {found}; an ops CSV is called ops_perf_results*.csv"
+    )]
+    Titles {
+        /// The file.
+        file: String,
+        /// The beginning of the line.
+        found: String,
+    },
+}
+
+/// The rows of one file.
+#[derive(Clone, Debug)]
+pub struct OpsCsv {
+    /// The file, as it was named by the caller.
+    pub file: String,
+    /// Its generation.
+    pub format: OpsCsvFormat,
+    /// Its rows, in the order of the file.
+    pub rows: Vec<OpRow>,
+    /// Lines that could not be used at all.
+    pub skipped_line_count: u64,
+    /// Problems in reading the file.
+    pub problems: ProblemLog,
+}
+
+/// Reads an ops CSV of any generation; `file` names it in messages.
+///
+/// A row with too few cells is kept without its last one, which may be cut as well; one
+/// with too many is left out, since its cells cannot be told apart. Memory: the file and
+/// its rows.
+///
+/// # Errors
+/// If the stream cannot be read or does not begin as an ops CSV.
+///
+/// ```
+/// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nMatmul,tt_dnn_device,0,1500\n";
+/// let csv = reports::perf::read_ops_csv(text.as_bytes(), "ops.csv")?;
+/// assert_eq!(csv.rows[0].kernel_duration_ns, Some(1500.0));
+/// // A report wants more columns than these; the missing ones are named.
+/// assert!(!csv.problems.list().is_empty());
+/// # Ok::<(), reports::perf::OpsCsvError>(())
+/// ```
+pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError> {
+    let mut bytes = Vec::new();
+    input
+        .read_to_end(&mut bytes)
+        .map_err(|source| OpsCsvError::Io { file: file.to_owned(), source })?;
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+    if text.trim_ascii().is_empty() {
+        return Err(OpsCsvError::Empty { file: file.to_owned() });
+    }
+    let mut records = Records::new(text);
+    let first = records.next().unwrap_or_default();
+    let titles = Titles::new(&first.cells);
+    if titles.index("OP CODE").is_none() {
+        let found = super::problem::quoted(&first.cells.iter().collect::<Vec<_>>().join(","));
+        return Err(OpsCsvError::Titles { file: file.to_owned(), found });
+    }
+    let mut csv = OpsCsv {
+        file: file.to_owned(),
+        format: titles.format(),
+        rows: Vec::new(),
+        skipped_line_count: 0,
+        problems: ProblemLog::default(),
+    };
+    titles.check(file, first.line, &mut csv.problems);
+    csv.read_rows(&titles, records);
+    Ok(csv)
+}
+
+impl OpsCsv {
+    fn read_rows(&mut self, titles: &Titles, mut records: Records<'_>) {
+        let mut open_quotes = 0;
+        while let Some(mut record) = records.next() {
+            let (line, count) = (record.line, record.cells.len());
+            if count != titles.count() && record.line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
+                open_quotes += 1;
+                self.skip(line, "cells whose quotes are closed", "a quote that stays open");
+                records.resume_after_line_of(&record);
+                continue;
+            }
+            if count > titles.count() {
+                self.skip(line, &cells_text(titles.count()), &cells_text(count));
+                continue;
+            }
+            if count < titles.count() {
+                let place = Place { file: &self.file, line, column: "" };
+                let effect = "the row is kept without its last cell";
+                self.problems.record(
+                    place,
+                    &cells_text(titles.count()),
+                    &cells_text(count),
+                    effect,
+                );
+                record.cells.truncate(count - 1);
+            }
+            if record.cells.iter().all(|cell| cell.trim().is_empty()) {
+                self.skip(line, "a row with an op", "blank cells only");
+                continue;
+            }
+            let file = &self.file;
+            let reader = RowReader {
+                titles,
+                cells: &record.cells,
+                file,
+                line,
+                problems: &mut self.problems,
+            };
+            self.rows.push(reader.read());
+        }
+    }
+
+    fn skip(&mut self, line: u64, expected: &str, found: &str) {
+        self.skipped_line_count += 1;
+        let place = Place { file: &self.file, line, column: "" };
+        self.problems.record(place, expected, found, "the line is left out");
+    }
+}
+
+fn cells_text(count: usize) -> String {
+    match count {
+        1 => "1 cell".to_owned(),
+        count => format!("{count} cells"),
+    }
+}
+
+/// One record and where it stands.
+#[derive(Default)]
+struct Record {
+    cells: csv::StringRecord,
+    /// Line of its first character, from 1.
+    line: u64,
+    line_count: u64,
+    /// Its first byte in the text.
+    start: usize,
+}
+
+/// The records of a text; can go back to the second line of a record.
+struct Records<'text> {
+    text: &'text [u8],
+    reader: csv::Reader<&'text [u8]>,
+    /// Where the reader began.
+    base: usize,
+    base_line: u64,
+}
+
+impl<'text> Records<'text> {
+    fn new(text: &'text [u8]) -> Self {
+        Self { text, reader: reader_of(text), base: 0, base_line: 0 }
+    }
+
+    fn next(&mut self) -> Option<Record> {
+        let mut bytes = csv::ByteRecord::new();
+        // Reading from memory into bytes has no way to fail.
+        if !self.reader.read_byte_record(&mut bytes).unwrap_or(false) {
+            return None;
+        }
+        let position = bytes.position().cloned().unwrap_or_else(csv::Position::new);
+        let start = self.base + usize::try_from(position.byte()).unwrap_or(usize::MAX);
+        let text = self.text.get(start..).unwrap_or(b"");
+        // The reader counts from before the line ends that it skips.
+        let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
+        let start = start + skipped.count();
+        let line = self.base_line + position.line() + skipped_lines;
+        let end = self.base + usize::try_from(self.reader.position().byte()).unwrap_or(usize::MAX);
+        let body = self.text.get(start..end).unwrap_or(b"").trim_ascii_end();
+        let line_count = 1 + memchr::memchr_iter(b'\n', body).count() as u64;
+        let cells = csv::StringRecord::from_byte_record_lossy(bytes);
+        Some(Record { cells, line, line_count, start })
+    }
+
+    /// Goes on with the line after the first line of a record.
+    fn resume_after_line_of(&mut self, record: &Record) {
+        let rest = self.text.get(record.start..).unwrap_or(b"");
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        self.base = record.start + length;
+        self.base_line = record.line;
+        self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));
+    }
+}
+
+fn reader_of(text: &[u8]) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TITLES: &str = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,\
+        DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],CORE COUNT,INPUT_0_MEMORY";
+
+    fn read(rows: &str) -> OpsCsv {
+        read_ops_csv(format!("{TITLES}\r\n{rows}").as_bytes(), "a.csv").unwrap()
+    }
+
+    fn row(name: &str) -> String {
+        format!("{name},tt_dnn_device,1024,0,{{}},5,1500,20,64,DEV_0_L1\r\n")
+    }
+
+    fn names(csv: &OpsCsv) -> Vec<&str> {
+        csv.rows.iter().map(|row| row.op_code.as_str()).collect()
+    }
+
+    #[test]
+    fn a_clean_file_has_no_problems_and_lines_are_counted_as_editors_do() {
+        let csv = read(&format!("{}\r\n{}", row("A"), row("\"B\nC\"")));
+        assert_eq!(csv.problems.list(), []);
+        assert_eq!(names(&csv), ["A", "BC"]);
+        assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
+    }
+
+    #[test]
+    fn a_cut_row_keeps_its_whole_cells() {
+        let csv = read(&format!("{}B,tt_dnn_device,1024,0,{{}},5,15", row("A")));
+        assert_eq!(names(&csv), ["A", "B"]);
+        assert_eq!((csv.rows[1].host_start_ns, csv.rows[1].kernel_duration_ns), (Some(5.0), None));
+        let [problem] = csv.problems.list() else { panic!("{:?}", csv.problems) };
+        assert_eq!((problem.line, problem.found.as_str()), (3, "7 cells"));
+    }
+
+    #[test]
+    fn a_row_with_too_many_cells_is_left_out_alone() {
+        let csv = read(&format!("{}B,{}{}", row("A"), row("x"), row("C")));
+        assert_eq!(names(&csv), ["A", "C"]);
+        assert_eq!((csv.skipped_line_count, csv.problems.list()[0].line), (1, 3));
+    }
+
+    #[test]
+    fn an_open_quote_costs_its_own_line_only() {
+        let csv = read(&format!("{}\"B,tt,{}{}", row("A"), row("x"), row("C")));
+        assert_eq!(names(&csv), ["A", "C"]);
+        assert_eq!(csv.rows[1].line, 4);
+        assert!(csv.problems.list()[0].to_string().contains("line 3: expected cells whose quotes"));
+    }
+
+    #[test]
+    fn an_odd_cell_is_left_blank_and_named_with_line_and_column() {
+        let csv = read(&row("A").replace("64", "6.4e"));
+        assert_eq!(csv.rows[0].core_count, None);
+        let problem = &csv.problems.list()[0];
+        assert_eq!((problem.line, problem.column.as_str()), (2, "CORE COUNT"));
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_refused_with_what_was_found() {
+        let refused = |text: &str| read_ops_csv(text.as_bytes(), "x").unwrap_err().to_string();
+        assert!(refused("ARCH: blackhole, CHIP_FREQ[MHz]: 1350\n").contains("`ARCH: blackhole"));
+        assert!(refused(" \r\n").contains("is empty"));
+    }
+
+    #[test]
+    fn floods_of_open_quotes_end() {
+        let csv = read(&"\"x,y\n".repeat(500));
+        assert!(csv.skipped_line_count >= MAX_OPEN_QUOTES as u64);
+    }
+}

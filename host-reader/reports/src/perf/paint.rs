@@ -1,0 +1,135 @@
+//! Colours of a report's cells.
+
+use super::{
+    OpReport,
+    advice::HIGH_GAP_US,
+    fidelity::FidelityVerdict,
+    op::{Bound, RowKind},
+};
+
+/// Colours of terminals with 256 of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Colour {
+    Grey = 8,
+    Red = 9,
+    Green = 10,
+    Yellow = 11,
+    Blue = 12,
+    Magenta = 13,
+    Cyan = 14,
+    White = 15,
+    Orange = 208,
+}
+
+impl Colour {
+    /// Wraps a text in the codes of the colour.
+    pub(super) fn paint(self, text: &str) -> String {
+        format!("\u{1b}[38;5;{}m{text}\u{1b}[0m", self as u8)
+    }
+}
+
+/// Columns whose colour depends on more than the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paintable {
+    OpCode,
+    Bound,
+    Gap,
+    Cores,
+    Dram,
+    Flops,
+    Fidelity,
+}
+
+/// The colour of a cell in a row.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1: the same colours.
+pub(super) fn colour_of(row: &OpReport, cell: Paintable, min_percentage: f64) -> Option<Colour> {
+    if is_minor(row, min_percentage) {
+        return Some(Colour::Grey);
+    }
+    match cell {
+        Paintable::OpCode => Some(op_colour(&row.raw_op_code)),
+        Paintable::Bound => bound_colour(row.bound),
+        Paintable::Gap => row.op_to_op_gap_us.filter(|&gap| gap > HIGH_GAP_US).map(|_| Colour::Red),
+        Paintable::Cores => cores_colour(row),
+        Paintable::Dram => dram_colour(row),
+        Paintable::Flops => flops_colour(row),
+        Paintable::Fidelity => fidelity_colour(row),
+    }
+}
+
+/// Returns true if a row's share of the time is small enough to grey the whole row.
+pub(super) fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
+    row.kind != RowKind::Host && row.total_percent.is_some_and(|percent| percent < min_percentage)
+}
+
+/// The colour of an op's name.
+pub(super) fn op_colour(op_code: &str) -> Colour {
+    const COLOURS: [(&str, Colour); 12] = [
+        ("(torch)", Colour::Red),
+        ("Matmul", Colour::Magenta),
+        ("OptimizedConvNew", Colour::Orange),
+        ("Conv2d", Colour::Orange),
+        ("LayerNorm", Colour::Cyan),
+        ("AllGather", Colour::Cyan),
+        ("AllReduce", Colour::Cyan),
+        ("ScaledDotProductAttentionDecode", Colour::Blue),
+        ("ScaledDotProductAttentionGQADecode", Colour::Blue),
+        ("NlpCreateHeadsDeviceOperation", Colour::Blue),
+        ("NLPConcatHeadsDecodeDeviceOperation", Colour::Blue),
+        ("UpdateCache", Colour::Blue),
+    ];
+    let found = COLOURS.iter().find(|(part, _)| op_code.contains(part));
+    found.map_or(Colour::White, |&(_, colour)| colour)
+}
+
+const fn bound_colour(bound: Option<Bound>) -> Option<Colour> {
+    match bound {
+        Some(Bound::Dram | Bound::Flop) => Some(Colour::Green),
+        Some(Bound::Slow) => Some(Colour::Yellow),
+        Some(Bound::Host) => Some(Colour::Red),
+        Some(Bound::Both) | None => None,
+    }
+}
+
+fn cores_colour(row: &OpReport) -> Option<Colour> {
+    const FEW: u64 = 10;
+    let Some(cores) = row.core_count else { return Some(Colour::Grey) };
+    if row.is_dram_sharded {
+        return Some(Colour::Green);
+    }
+    let available = row.available_core_count?;
+    if cores < FEW && cores * 2 < available {
+        Some(Colour::Red)
+    } else {
+        (cores == available).then_some(Colour::Green)
+    }
+}
+
+fn dram_colour(row: &OpReport) -> Option<Colour> {
+    match row.bound? {
+        Bound::Dram => Some(Colour::Green),
+        Bound::Slow if row.dram_percent > row.flops_percent => Some(Colour::Yellow),
+        _ => None,
+    }
+}
+
+fn flops_colour(row: &OpReport) -> Option<Colour> {
+    match row.bound? {
+        Bound::Flop => Some(Colour::Green),
+        Bound::Slow if row.dram_percent <= row.flops_percent => Some(Colour::Yellow),
+        _ => None,
+    }
+}
+
+fn fidelity_colour(row: &OpReport) -> Option<Colour> {
+    let is_judged = row.is_matmul() || row.raw_op_code.contains("OptimizedConvNew");
+    let fidelity = row.fidelity.filter(|_| is_judged)?;
+    Some(match fidelity.verdict {
+        FidelityVerdict::Sufficient => Colour::Green,
+        FidelityVerdict::TooHigh => Colour::Red,
+        FidelityVerdict::TooLow => Colour::Cyan,
+        FidelityVerdict::NotApplicable | FidelityVerdict::Unknown => Colour::White,
+    })
+}

@@ -1,0 +1,315 @@
+//! The report: from the rows of files to rows, sums, summary and advice.
+
+use super::{
+    advice::{Advice, matmul_advice},
+    arch::{ArchTable, MathFidelity},
+    category::OpCategory,
+    chip::{ChipFacts, UnknownArch, chip_facts},
+    devices::{join_files, merge_devices},
+    iterations::Iterations,
+    model::ModelContext,
+    op::{OpReport, Previous, RowKind, analyse, is_duration_invalid},
+    ops_csv::OpsCsv,
+    problem::{Place, Problem, ProblemLog, quoted},
+    row::OpRow,
+    stacked::{StackBy, StackedOps, stack},
+    titles::OpsCsvFormat,
+    window::{WindowOptions, cut_window},
+};
+use recording::TraceFilter;
+use std::{collections::BTreeSet, ops::RangeInclusive};
+use wire::RunHostId;
+
+/// Options of a report.
+#[derive(Clone, Debug)]
+pub struct PerfOptions {
+    /// Which signposts bound it.
+    pub window: WindowOptions,
+    /// Ids of the rows that are wanted; sums are over them alone.
+    pub id_range: Option<RangeInclusive<u64>>,
+    /// Only rows of these devices and ops; a filter's other keys say nothing of rows.
+    pub filter: TraceFilter,
+    /// Name of the architecture, whatever the files say.
+    pub arch: Option<String>,
+    /// The known architectures.
+    pub arch_table: ArchTable,
+    /// True if rows keep the order of the files, as those of replayed traces should.
+    pub keeps_file_order: bool,
+    /// True if ops of the host are left out.
+    pub leaves_out_host_ops: bool,
+    /// True if an op that ran on several devices becomes one row.
+    pub merges_devices: bool,
+    /// Grouping of ops in the summary.
+    pub stack_by: StackBy,
+    /// Experts that are active in each group of inputs of a sparse matmul.
+    pub active_experts: Option<u64>,
+    /// True if known bugs of tt-perf-report 1.4.1 are reproduced, for comparison.
+    pub is_upstream_exact: bool,
+}
+
+impl Default for PerfOptions {
+    fn default() -> Self {
+        Self {
+            window: WindowOptions::default(),
+            id_range: None,
+            filter: TraceFilter::default(),
+            arch: None,
+            arch_table: ArchTable::built_in(),
+            keeps_file_order: false,
+            leaves_out_host_ops: false,
+            merges_devices: true,
+            stack_by: StackBy::default(),
+            active_experts: None,
+            is_upstream_exact: false,
+        }
+    }
+}
+
+/// Sums over all rows of a report.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Totals {
+    /// Ops on devices.
+    pub device_op_count: u64,
+    /// Ops on the host.
+    pub host_op_count: u64,
+    /// Signposts among the rows.
+    pub signpost_count: u64,
+    /// Device times together, as if no two ops overlapped.
+    pub device_time_us: f64,
+    /// Gaps together.
+    pub op_to_op_gap_us: f64,
+    /// Modelled DRAM traffic over all device time, in 10^9 bytes per second.
+    pub dram_gb_per_s: Option<f64>,
+    /// DRAM % over all device time.
+    pub dram_percent: Option<f64>,
+    /// Device ops whose duration is missing or cannot be; they are in no sum.
+    pub invalid_duration_count: u64,
+}
+
+/// Report on the rows of one or several ops CSVs.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PerfReport {
+    /// The files.
+    pub files: Vec<String>,
+    /// The newest generation among them.
+    pub format: OpsCsvFormat,
+    /// The chip.
+    pub chip: ChipFacts,
+    /// Decisions and warnings, in the order in which they were made.
+    pub notes: Vec<String>,
+    /// Problems in reading the files.
+    pub problems: Vec<Problem>,
+    /// Number of lines that could not be used at all.
+    pub skipped_line_count: u64,
+    /// True if each device is reported on its own.
+    pub is_by_device: bool,
+    /// True if a row of the files has no global call count.
+    pub is_call_count_missing: bool,
+    /// The rows.
+    pub rows: Vec<OpReport>,
+    /// Sums over them.
+    pub totals: Totals,
+    /// The summary.
+    pub stacked: Vec<StackedOps>,
+    /// Optimisation advice.
+    pub advice: Advice,
+    /// Each op over repeated iterations.
+    pub iterations: Iterations,
+}
+
+impl PerfReport {
+    /// Analyses the rows of files, one file for each host.
+    ///
+    /// ```
+    /// use reports::perf::{read_ops_csv, PerfOptions, PerfReport};
+    /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]
+    /// Tilize,tt_dnn_device,0,1500
+    /// Softmax,tt_dnn_device,0,500
+    /// ";
+    /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
+    /// let report = PerfReport::new(vec![csv], &PerfOptions::default())?;
+    /// assert_eq!(report.rows[0].total_percent, Some(75.0));
+    /// assert_eq!(report.stacked[1].op_code, "Softmax");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If an architecture was asked for that is not in the table.
+    pub fn new(mut files: Vec<OpsCsv>, options: &PerfOptions) -> Result<Self, UnknownArch> {
+        let mut notes = Vec::new();
+        let is_exact = options.is_upstream_exact;
+        let asked = options.arch.as_deref();
+        let chip = chip_facts(&mut files, asked, &options.arch_table, is_exact, &mut notes)?;
+        let mut rows = join_files(&mut files, &mut notes);
+        let is_call_count_missing =
+            rows.iter().any(|row| super::cell::is_blank(&row.global_call_count));
+        if !options.keeps_file_order {
+            rows.sort_by(compare_starts);
+        }
+        let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
+        retain_wanted(&mut rows, &options.filter, &mut notes);
+        let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
+        if options.merges_devices && !devices.is_empty() {
+            rows = merge_devices(rows, &mut notes);
+        }
+        let mut problems = ProblemLog::default();
+        let files_read: Vec<String> = files.iter().map(|file| file.file.clone()).collect();
+        let format = files.iter().map(|file| file.format).max().unwrap_or(OpsCsvFormat::V1);
+        let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
+        files.into_iter().for_each(|file| problems.append(file.problems));
+        note_unmodelled(&rows, &files_read, &mut problems);
+        // The first row of a range has no row before it, so no gap either.
+        rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
+        let mut rows = analyse_rows(&rows, &chip, options);
+        rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
+        enter_total_percents(&mut rows);
+        note_rows(&rows, &mut notes);
+        let is_by_device = !options.merges_devices;
+        Ok(Self {
+            files: files_read,
+            format,
+            chip,
+            notes,
+            problems: problems.list().to_vec(),
+            skipped_line_count,
+            is_by_device,
+            is_call_count_missing,
+            totals: Totals::new(&rows),
+            stacked: stack(&rows, options.stack_by, is_by_device),
+            advice: Advice::new(&rows),
+            iterations: Iterations::new(&rows),
+            rows,
+        })
+    }
+
+    /// Returns two flags: true if a row names its sub-device; true if a row names its sub-device or
+    /// the rows differ in their number of available cores.
+    #[must_use]
+    pub fn has_sub_devices(&self) -> (bool, bool) {
+        let has_sub_device = self.rows.iter().any(|row| row.sub_device.is_some());
+        let counts = self.rows.iter().filter(|row| row.kind == RowKind::Device);
+        let counts: BTreeSet<_> = counts.filter_map(|row| row.available_core_count).collect();
+        (has_sub_device, has_sub_device || counts.len() > 1)
+    }
+}
+
+/// Rows without a start come last.
+fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
+    match (one.host_start_ns, other.host_start_ns) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    }
+}
+
+fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
+    let context = ModelContext {
+        arch: chip.arch.as_ref(),
+        active_experts: options.active_experts,
+        is_upstream_exact: options.is_upstream_exact,
+        duration_ns: None,
+    };
+    let mut previous = None;
+    let mut reports = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut report = analyse(row, previous, chip.worker_core_count, context);
+        if report.is_matmul() && report.kind == RowKind::Device {
+            report.advice = Some(matmul_advice(&report));
+        }
+        if !row.is_signpost() {
+            previous = Some(Previous { is_duration_invalid: is_duration_invalid(row) });
+        }
+        reports.push(report);
+    }
+    reports
+}
+
+/// Matrix products whose fidelity is not known have no FLOPs %.
+/// Leaves out rows of other devices and ops. Signposts stay.
+fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<String>) {
+    if filter.is_empty() {
+        return;
+    }
+    let count = rows.len();
+    rows.retain(|row| {
+        let device = row.device.map(|device| u32::try_from(device).unwrap_or(u32::MAX));
+        let id = row.global_call_count.trim().parse().map_or(0, |id| RunHostId(id).base());
+        row.is_signpost()
+            || device.is_none_or(|device| filter.selects_device(device))
+                && filter.selects_op(id, Some(&row.op_code))
+    });
+    notes.push(format!("Rows filtered out: {}", count - rows.len()));
+}
+
+fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
+    let is_modelled = |row: &&OpRow| {
+        ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))
+    };
+    for row in rows.iter().filter(is_modelled) {
+        if MathFidelity::from_name(&row.math_fidelity).is_none() {
+            let file = files.get(row.file).map_or("", String::as_str);
+            let place = Place { file, line: row.line, column: "MATH FIDELITY" };
+            let found = quoted(&row.math_fidelity);
+            problems.record(place, "LoFi, HiFi2, HiFi3 or HiFi4", &found, "the op has no FLOPs %");
+        }
+    }
+}
+
+fn enter_total_percents(rows: &mut [OpReport]) {
+    let times: f64 = rows.iter().filter_map(|row| row.device_time_us).sum();
+    let gaps: f64 = rows.iter().filter_map(|row| row.op_to_op_gap_us).sum();
+    let total = times + gaps;
+    for row in rows {
+        row.total_percent = row.total_us().filter(|_| total > 0.0).map(|us| us / total * 100.0);
+    }
+}
+
+fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
+    let unknown: BTreeSet<&str> = rows
+        .iter()
+        .filter(|row| row.category == Some(OpCategory::Other))
+        .filter_map(|row| row.raw_op_code.split_whitespace().next())
+        .collect();
+    for op_code in unknown {
+        let short: String = op_code.chars().take(80).collect();
+        notes.push(format!("Warning: {short} is in no category; it counts as Other"));
+    }
+    let invalid = rows.iter().filter(|row| row.is_duration_invalid).count();
+    if invalid > 0 {
+        notes.push(format!(
+            "Warning: {invalid} device ops have no duration that can be; they are in no sum"
+        ));
+    }
+    let unknown = rows.iter().filter(|row| row.is_active_unknown).count();
+    if unknown > 0 {
+        notes.push(format!(
+            "Warning: of {unknown} sparse matmuls it is not known how much was active; \
+             pass --active-experts"
+        ));
+    }
+    let shapeless = rows.iter().filter(|row| row.op_code.ends_with(" unknown shape")).count();
+    if shapeless > 0 {
+        notes.push(format!("Warning: {shapeless} ops have no shape; they are not modelled"));
+    }
+}
+
+impl Totals {
+    fn new(rows: &[OpReport]) -> Self {
+        let count = |kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
+        let device_time_us: f64 = rows.iter().filter_map(|row| row.device_time_us).sum();
+        let bytes: f64 = rows.iter().filter_map(|row| row.dram_bytes).sum();
+        let of_row = |row: &OpReport| Some(row.dram_percent? * row.device_time_us?);
+        let weighted: f64 = rows.iter().filter_map(of_row).sum();
+        let has_dram = bytes > 0.0 && device_time_us > 0.0;
+        Self {
+            device_op_count: count(RowKind::Device),
+            host_op_count: count(RowKind::Host),
+            signpost_count: count(RowKind::Signpost),
+            device_time_us,
+            op_to_op_gap_us: rows.iter().filter_map(|row| row.op_to_op_gap_us).sum(),
+            dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
+            dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
+            invalid_duration_count: rows.iter().filter(|row| row.is_duration_invalid).count()
+                as u64,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! How far measurements of one thing lie apart.
+
+/// Measurements of one thing in short; all 0 if there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: usize,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the sample; `None` of a single one.
+    pub std: Option<f64>,
+    /// Least.
+    pub min: f64,
+    /// Median.
+    pub median: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// The spread of measurements.
+    ///
+    /// ```
+    /// use reports::perf::Spread;
+    /// let spread = Spread::of(vec![4.0, 1.0, 3.0, 2.0]);
+    /// assert_eq!((spread.mean, spread.median, spread.max), (2.5, 2.5, 4.0));
+    /// ```
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
+            return Self::default();
+        };
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Self {
+            count: values.len(),
+            mean,
+            std: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            min,
+            median: f64::midpoint(low, high),
+            max,
+        }
+    }
+
+    /// Standard deviation as a share of the mean.
+    #[must_use]
+    pub fn std_percent(&self) -> Option<f64> {
+        self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean * 100.0)
+    }
+}

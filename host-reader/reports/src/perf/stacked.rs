@@ -1,0 +1,158 @@
+//! The summary: ops grouped by kind.
+
+use super::op::{OpReport, RowKind};
+use std::collections::HashMap;
+
+/// Key by which the summary groups ops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StackBy {
+    /// Name of the op.
+    Op,
+    /// Name of the op and where its first input lies.
+    #[default]
+    Memory,
+    /// Category of the op.
+    Category,
+}
+
+/// Ops of one kind.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct StackedOps {
+    /// Key of the group.
+    pub op_code: String,
+    /// The device, where devices are apart.
+    pub device: Option<u64>,
+    /// Share of the device time, gaps left out; of the device's own where devices are
+    /// apart.
+    pub total_percent: f64,
+    /// Device times together.
+    pub device_time_us: f64,
+    /// Number of ops.
+    pub op_count: u64,
+    /// Category of the first op.
+    pub category: &'static str,
+    /// Least FLOPs %.
+    pub min_flops_percent: Option<f64>,
+    /// Greatest FLOPs %.
+    pub max_flops_percent: Option<f64>,
+    /// Mean FLOPs %.
+    pub mean_flops_percent: Option<f64>,
+    /// Standard deviation of the sample; `None` of a single op.
+    pub std_flops_percent: Option<f64>,
+    /// Mean FLOPs %, weighted by device time, over all devices.
+    pub weighted_mean_flops_percent: Option<f64>,
+}
+
+/// Puts ops of one kind together, those with the most device time first.
+///
+/// # Compatibility
+/// tt-perf-report 1.4.1: the same rows and figures.
+pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
+    let mut groups: Vec<(StackedOps, Vec<&OpReport>)> = Vec::new();
+    let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
+    for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
+        let key = (key_of(row, by), row.device.filter(|_| by_device));
+        let at = *index.entry(key.clone()).or_insert_with(|| {
+            groups.push((StackedOps::empty(key, row), Vec::new()));
+            groups.len() - 1
+        });
+        if let Some((_, members)) = groups.get_mut(at) {
+            members.push(row);
+        }
+    }
+    let weighted = weighted_means(&groups);
+    let totals = device_totals(&groups);
+    let mut stacked: Vec<_> = groups
+        .into_iter()
+        .map(|(group, members)| {
+            let total_us = totals.get(&group.device).copied().unwrap_or(0.0);
+            let weighted = weighted.get(&group.op_code).copied();
+            group.filled(&members, total_us, weighted)
+        })
+        .collect();
+    stacked.sort_by(|one, other| other.device_time_us.total_cmp(&one.device_time_us));
+    stacked
+}
+
+fn key_of(row: &OpReport, by: StackBy) -> String {
+    let name = row.op_code.split_whitespace().next().unwrap_or("");
+    match by {
+        StackBy::Op => name.to_owned(),
+        StackBy::Category => row.category.map_or("", super::OpCategory::label).to_owned(),
+        StackBy::Memory => {
+            let memory = row.input_0_memory.as_deref().unwrap_or("");
+            if memory.is_empty() {
+                return name.to_owned();
+            }
+            let parts: Vec<_> = memory.split('_').collect();
+            let place = parts[parts.len().saturating_sub(2)..].join("_").to_lowercase();
+            format!("{name} (in0:{place})")
+        }
+    }
+}
+
+type Group<'a> = (StackedOps, Vec<&'a OpReport>);
+
+fn weighted_means(groups: &[Group<'_>]) -> HashMap<String, f64> {
+    let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
+    for (group, members) in groups {
+        for row in members {
+            if let Some((percent, time)) = row.flops_percent.zip(row.device_time_us) {
+                let sum = sums.entry(group.op_code.clone()).or_default();
+                sum.0 += percent * time;
+                sum.1 += time;
+            }
+        }
+    }
+    let mean = |(key, (product, time)): (String, (f64, f64))| (key, product / time);
+    sums.into_iter().filter(|(_, (_, time))| *time > 0.0).map(mean).collect()
+}
+
+fn device_totals(groups: &[Group<'_>]) -> HashMap<Option<u64>, f64> {
+    let mut totals = HashMap::new();
+    for (group, members) in groups {
+        *totals.entry(group.device).or_insert(0.0) += time_us(members);
+    }
+    totals
+}
+
+/// The sum of device times, with what each addition rounds away carried along.
+fn time_us(members: &[&OpReport]) -> f64 {
+    let mut sum = 0.0;
+    let mut carry = 0.0;
+    for time in members.iter().filter_map(|row| row.device_time_us) {
+        let added: f64 = time - carry;
+        let next: f64 = sum + added;
+        carry = (next - sum) - added;
+        sum = next;
+    }
+    sum
+}
+
+impl StackedOps {
+    fn empty((op_code, device): (String, Option<u64>), first: &OpReport) -> Self {
+        let category = first.category.map_or("", super::OpCategory::label);
+        Self { op_code, device, category, ..Self::default() }
+    }
+
+    fn filled(mut self, members: &[&OpReport], total_us: f64, weighted: Option<f64>) -> Self {
+        self.device_time_us = time_us(members);
+        self.op_count = members.len() as u64;
+        if total_us > 0.0 {
+            self.total_percent = self.device_time_us / total_us * 100.0;
+        }
+        let percents: Vec<f64> = members.iter().filter_map(|row| row.flops_percent).collect();
+        if percents.is_empty() {
+            return self;
+        }
+        let count = percents.len() as f64;
+        let mean = percents.iter().sum::<f64>() / count;
+        let squares: f64 = percents.iter().map(|percent| (percent - mean).powi(2)).sum();
+        self.min_flops_percent = percents.iter().copied().reduce(f64::min);
+        self.max_flops_percent = percents.iter().copied().reduce(f64::max);
+        self.mean_flops_percent = Some(mean);
+        self.std_flops_percent = (percents.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+        self.weighted_mean_flops_percent = weighted;
+        self
+    }
+}

@@ -1,0 +1,107 @@
+//! The line of titles of an ops CSV: which column is where, and which generation it is.
+
+use super::problem::{Place, ProblemLog};
+use std::collections::HashMap;
+
+/// Ending of shape columns since 2025-09.
+const PADDED: &str = "_PAD[LOGICAL]";
+
+/// Columns that a report without gaps cannot do without, and what becomes of it.
+const WANTED: [(&str, &str); 9] = [
+    ("OP TYPE", "signposts and device ops cannot be told from other rows"),
+    ("DEVICE ID", "devices are blank, and not merged"),
+    ("GLOBAL CALL COUNT", "left blank"),
+    ("ATTRIBUTES", "program configurations are unknown"),
+    ("HOST START TS", "rows stay in the order of the file"),
+    ("DEVICE KERNEL DURATION [ns]", "device times are blank"),
+    ("OP TO OP LATENCY [ns]", "gaps are blank"),
+    ("CORE COUNT", "cores are blank, and matmuls have no FLOPs %"),
+    ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
+];
+
+/// Generations of the ops CSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum OpsCsvFormat {
+    /// Bare shape columns.
+    #[serde(rename = "v1")]
+    V1,
+    /// Shapes as `physical[logical]`.
+    #[serde(rename = "v2")]
+    V2,
+    /// With architecture and worker cores.
+    #[serde(rename = "v2.1")]
+    V2_1,
+}
+
+impl OpsCsvFormat {
+    /// The name in reports.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+            Self::V2_1 => "v2.1",
+        }
+    }
+}
+
+/// Index of each column by its title.
+#[derive(Clone, Debug)]
+pub(super) struct Titles {
+    index: HashMap<String, usize>,
+    count: usize,
+    format: OpsCsvFormat,
+}
+
+impl Titles {
+    /// Reads a header; the first of two columns with one title is used.
+    pub(super) fn new(record: &csv::StringRecord) -> Self {
+        let mut index = HashMap::new();
+        for (at, title) in record.iter().enumerate() {
+            index.entry(title.trim().to_owned()).or_insert(at);
+        }
+        let format = format_of(&index);
+        Self { index, count: record.len(), format }
+    }
+
+    pub(super) fn index(&self, title: &str) -> Option<usize> {
+        self.index.get(title).copied()
+    }
+
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) const fn format(&self) -> OpsCsvFormat {
+        self.format
+    }
+
+    /// Title of one side of a tensor.
+    pub(super) fn shape_title(&self, tensor: &str, side: &str) -> String {
+        match self.format {
+            OpsCsvFormat::V1 => format!("{tensor}_{side}"),
+            OpsCsvFormat::V2 | OpsCsvFormat::V2_1 => format!("{tensor}_{side}{PADDED}"),
+        }
+    }
+
+    /// Notes the columns that are missing.
+    pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
+        for (column, effect) in WANTED {
+            if !self.index.contains_key(column) {
+                let place = Place { file, line, column };
+                problems.record(place, "a column of this title", "none", effect);
+            }
+        }
+    }
+}
+
+fn format_of(index: &HashMap<String, usize>) -> OpsCsvFormat {
+    let has = |title: &str| index.contains_key(title);
+    if has("DEVICE ARCH") || has("AVAILABLE WORKER CORE COUNT") {
+        OpsCsvFormat::V2_1
+    } else if index.keys().any(|title| title.contains(PADDED)) {
+        OpsCsvFormat::V2
+    } else {
+        OpsCsvFormat::V1
+    }
+}

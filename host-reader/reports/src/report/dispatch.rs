@@ -1,0 +1,347 @@
+//! Work of the dispatch cores for each op: commands and the wait before the go signal.
+//!
+//! # Compatibility
+//! `process_device_log.py` and `process_ops_logs.py` of release 0.81.1. Cores that have a
+//! zone of a dispatcher or prefetcher are gone through by themselves: meta data of BRISC and
+//! NCRISC say which op is worked on and by which command, and the n-th op of one is the n-th
+//! of the other.
+
+use super::{
+    device_op::DeviceOps,
+    problem::ProblemLog,
+    value::{Value, whole_text},
+};
+use reader::{
+    lane::{Lane, ZoneIndex},
+    mesh::Noc0Coord,
+    names::ZoneTable,
+    readout::{DeviceReadout, Readout},
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use wire::{PacketKind, Risc, RunHostId};
+
+/// Columns of [`DispatchOp`]'s durations.
+pub(super) const COLUMNS: [&str; 2] =
+    ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
+
+/// Parts of zone names that dispatch cores are known by.
+const ZONES: [&str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
+/// Part of the names of a dispatcher's commands.
+const COMMAND: &str = "CQ_DISPATCH_";
+const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
+/// After this command an op is done with.
+const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
+
+/// The RISCs that dispatch: the first begins an op, the second waits.
+pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
+
+/// Returns true if a zone makes its core a dispatch core.
+pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
+    risc != Risc::Erisc && ZONES.iter().any(|part| zone.contains(part))
+}
+
+/// One row of a dispatch core.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DispatchRow {
+    pub(super) time: u64,
+    /// Which of [`RISCS`]; `None` of others.
+    pub(super) risc: Option<usize>,
+    pub(super) is_end: bool,
+    /// Name of its zone; the first and last row of a command get the command's.
+    pub(super) name: String,
+    /// The op that the row says it is of.
+    workers_id: Option<u64>,
+    command: Option<String>,
+}
+
+impl DispatchRow {
+    pub(super) fn new(time: u64, risc: Risc, is_end: bool, name: &str, metadata: &[u8]) -> Self {
+        let risc = RISCS.iter().position(|&known| known == risc);
+        let row = Self { time, risc, is_end, name: name.to_owned(), ..Self::default() };
+        if metadata.is_empty() {
+            return row;
+        }
+        let text = String::from_utf8_lossy(metadata).replace(';', ",").replace('\'', "\"");
+        let Ok(value) = serde_json::from_str::<Value>(&text) else { return row };
+        Self {
+            workers_id: value.get("workers_runtime_id").and_then(Value::number),
+            command: value.get("dispatch_command_type").map(Value::cell),
+            ..row
+        }
+    }
+}
+
+/// First and last cycle.
+type Span = (u64, u64);
+
+/// Work of a dispatch core for one op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct DispatchOp {
+    /// The op's id, as its dispatcher knows it.
+    pub(super) id: u64,
+    begin: u64,
+    /// Spans of [`COLUMNS`].
+    pub(super) spans: [Option<Span>; 2],
+}
+
+/// Work of the dispatch cores for the ops of one chip, by id.
+pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
+
+/// Enters the ops of a core among those of its chip; of two with one id, the later counts.
+pub(super) fn enter_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
+    for op in of_core {
+        let known = ops.entry(op.id).or_insert(op);
+        if known.begin <= op.begin {
+            *known = op;
+        }
+    }
+}
+
+/// Rows of one op, as positions.
+type Rows = Vec<usize>;
+
+/// How far a RISC has come.
+#[derive(Default)]
+struct Progress {
+    /// Rows since the last end of a zone.
+    open: Rows,
+    id: u64,
+    command: String,
+    is_finished: bool,
+    /// Rows of each op, and where they stand in time.
+    ops: BTreeMap<u64, Rows>,
+}
+
+impl Progress {
+    fn enter(&mut self, at: usize, rows: &mut [DispatchRow]) {
+        self.open.push(at);
+        let row = &rows[at];
+        if let Some(id) = row.workers_id {
+            self.is_finished = false;
+            // Of an op that comes again only the first time counts.
+            self.id = if self.ops.contains_key(&id) { 0 } else { id };
+        }
+        if let Some(command) = &row.command {
+            self.command.clone_from(command);
+            self.is_finished |= command.contains(NOTIFY);
+            self.id += u64::from(command.contains(SEND_GO));
+        }
+        if !row.is_end {
+            return;
+        }
+        for end in [self.open.first(), self.open.last()].into_iter().flatten() {
+            rows[*end].name.clone_from(&self.command);
+        }
+        self.ops.entry(self.id).or_default().append(&mut self.open);
+        if self.is_finished {
+            self.id = 0;
+        }
+    }
+
+    /// Ids of the ops in the order in which they began.
+    fn in_order(&self, rows: &[DispatchRow]) -> Vec<u64> {
+        let mut ids: Vec<u64> = self.ops.keys().copied().collect();
+        ids.sort_by_key(|id| self.ops[id].first().map(|&row| rows[row].time));
+        ids
+    }
+}
+
+/// The ops of one dispatch core, from all of its rows by time.
+pub(super) fn ops_of_core(rows: &mut [DispatchRow]) -> Vec<DispatchOp> {
+    let mut riscs = [Progress::default(), Progress::default()];
+    for at in 0..rows.len() {
+        if let Some(risc) = rows[at].risc {
+            riscs[risc].enter(at, rows);
+        }
+    }
+    let [master, subordinate] = &riscs;
+    let waits = subordinate.in_order(rows);
+    let ids = master.in_order(rows).into_iter().enumerate();
+    let op = |(number, id): (usize, u64)| {
+        let mut of_op = master.ops[&id].clone();
+        let wait = waits.get(number).and_then(|id| subordinate.ops.get(id));
+        of_op.extend(wait.into_iter().flatten());
+        of_op.sort_by_key(|&row| rows[row].time);
+        (id > 0).then(|| dispatch_op(&of_op, rows))
+    };
+    ids.filter_map(op).collect()
+}
+
+fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
+    let row = |&at: &usize| &rows[at];
+    let span = |is_it: &dyn Fn(&DispatchRow) -> bool| {
+        let first = of_op.iter().position(|at| is_it(row(at)))?;
+        let last = of_op.iter().rposition(|at| is_it(row(at))).filter(|&last| last > first)?;
+        Some((row(&of_op[first]).time, row(&of_op[last]).time))
+    };
+    DispatchOp {
+        id: of_op.iter().find_map(|at| row(at).workers_id).unwrap_or(0),
+        begin: of_op.first().map_or(0, |at| row(at).time),
+        spans: [
+            span(&|row| row.risc == Some(0) && row.name.contains(COMMAND)),
+            span(&|row| row.risc == Some(1) && row.name == SEND_GO),
+        ],
+    }
+}
+
+/// Returns the work of the dispatch cores of each chip of a readout.
+pub(super) fn dispatch_of_readout(readout: &Readout) -> BTreeMap<u64, DispatchOps> {
+    let zones = &readout.zones;
+    let dispatches =
+        |zone: &&reader::names::ZoneSource| ZONES.iter().any(|part| zone.name.contains(part));
+    if !zones.places().any(|(_, zone)| dispatches(&zone)) {
+        return BTreeMap::new();
+    }
+    let of_device = |device: &DeviceReadout| {
+        let mut ops = DispatchOps::new();
+        for lanes in dispatch_cores(device, zones).values() {
+            let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
+            let mut rows: Vec<_> = rows.collect();
+            rows.sort_by_key(|row| row.time);
+            enter_ops(&mut ops, ops_of_core(&mut rows));
+        }
+        (device.chip.chip_id.into(), ops)
+    };
+    readout.devices.iter().map(of_device).collect()
+}
+
+/// Lanes of cores that have a dispatcher's zone.
+fn dispatch_cores<'readout>(
+    device: &'readout DeviceReadout,
+    zones: &ZoneTable,
+) -> BTreeMap<Noc0Coord, Vec<&'readout Lane>> {
+    let mut known: HashMap<(Risc, ZoneIndex), bool> = HashMap::new();
+    let mut dispatches = |lane: &Lane| {
+        lane.heads.iter().any(|head| {
+            let (risc, zone) = (lane.id.risc, head.zone());
+            *known
+                .entry((risc, zone))
+                .or_insert_with(|| is_of_dispatch_core(risc, zones.name(zone)))
+        })
+    };
+    let cores: BTreeSet<_> =
+        device.lanes.iter().filter(|lane| dispatches(lane)).map(|lane| lane.id.core).collect();
+    let mut lanes: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for lane in device.lanes.iter().filter(|lane| cores.contains(&lane.id.core)) {
+        lanes.entry(lane.id.core).or_default().push(lane);
+    }
+    lanes
+}
+
+fn rows_of_lane(lane: &Lane, zones: &ZoneTable) -> impl Iterator<Item = DispatchRow> {
+    let mut metadata = lane.metadata.iter().peekable();
+    lane.records().enumerate().map(move |(index, record)| {
+        while metadata.next_if(|(of, _)| *of < index).is_some() {}
+        let text = metadata.next_if(|(of, _)| *of == index).map_or("", |(_, text)| text);
+        let is_end = record.kind == PacketKind::ZoneEnd;
+        DispatchRow::new(
+            record.time,
+            lane.id.risc,
+            is_end,
+            zones.name(record.zone),
+            text.as_bytes(),
+        )
+    })
+}
+
+/// Rule by which an op of a dispatch core is matched to a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DispatchIds {
+    /// The ids are equal.
+    Encoded,
+    /// The ids are equal, or equal but for a chip that the dispatcher does not know.
+    Any,
+}
+
+/// Enters the durations at the first launch of each op on its chip.
+pub(super) fn attach(
+    ops: &mut DeviceOps,
+    dispatch: &BTreeMap<u64, DispatchOps>,
+    ids: DispatchIds,
+    aiclk_mhz_of: impl Fn(u64) -> f64,
+    (file, problems): (&str, &mut ProblemLog),
+) {
+    for (&chip_id, of_dispatch) in dispatch {
+        let mut launches: Vec<_> = ops.get_mut(&chip_id).into_iter().flatten().collect();
+        launches.sort_by_key(|launch| launch.begin_cycle);
+        let mut first_of = HashMap::new();
+        for (position, launch) in launches.iter().enumerate() {
+            first_of.entry(launch.run_host_id).or_insert(position);
+            let base = u32::try_from(launch.run_host_id).ok().map(|id| RunHostId(id).base());
+            if let (DispatchIds::Any, Some(base)) = (ids, base) {
+                first_of.entry(base.into()).or_insert(position);
+            }
+        }
+        let mut unknown_count = 0_u64;
+        for op in of_dispatch.values() {
+            let Some(&position) = first_of.get(&op.id) else {
+                unknown_count += 1;
+                continue;
+            };
+            for (column, (start, end)) in
+                COLUMNS.iter().zip(op.spans).filter_map(|(c, s)| Some((c, s?)))
+            {
+                #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+                let cycles = (end - start) as f64;
+                launches[position]
+                    .set(*column, whole_text(cycles * 1000.0 / aiclk_mhz_of(chip_id)));
+            }
+        }
+        if unknown_count > 0 {
+            let detail = format!(
+                "device {chip_id}: dispatch cores worked on {unknown_count} ops that no worker core \
+                 recorded"
+            );
+            problems.of_file(file, detail);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(time: u64, risc: Risc, is_end: bool, metadata: &str) -> DispatchRow {
+        DispatchRow::new(time, risc, is_end, "CQ-DISPATCH", metadata.as_bytes())
+    }
+
+    fn command(time: u64, risc: Risc, name: &str) -> [DispatchRow; 3] {
+        let metadata = format!(r#"{{"dispatch_command_type":"{name}"}}"#);
+        [
+            row(time, risc, false, ""),
+            row(time + 1, risc, false, &metadata),
+            row(time + 10, risc, true, ""),
+        ]
+    }
+
+    #[test]
+    fn commands_between_two_ids_are_of_the_first() {
+        let [b, n] = RISCS;
+        let id =
+            |time, risc, id| row(time, risc, false, &format!(r#"{{"workers_runtime_id":{id}}}"#));
+        let mut rows = Vec::new();
+        for (time, op) in [(100, 7), (300, 8)] {
+            rows.push(id(time, b, op));
+            rows.extend(command(time + 1, b, "CQ_DISPATCH_CMD_WRITE_PACKED"));
+            rows.extend(command(time + 20, b, "CQ_DISPATCH_CMD_WAIT"));
+            rows.extend(command(time + 40, b, NOTIFY));
+            // The wait has the id of the op before until the signal is sent.
+            rows.extend(command(time + 60, n, SEND_GO));
+        }
+        rows.sort_by_key(|row| row.time);
+        let ops = ops_of_core(&mut rows);
+        let found: Vec<_> = ops.iter().map(|op| (op.id, op.spans)).collect();
+        assert_eq!(
+            found,
+            [(7, [Some((100, 150)), Some((160, 170))]), (8, [Some((300, 350)), Some((360, 370))]),]
+        );
+    }
+
+    #[test]
+    fn rows_that_say_nothing_are_of_no_op() {
+        let mut rows = vec![row(1, Risc::Brisc, false, ""), row(2, Risc::Brisc, true, "broken")];
+        assert_eq!(ops_of_core(&mut rows), []);
+        assert!(is_of_dispatch_core(Risc::Ncrisc, "CQ-PREFETCH"));
+        assert!(!is_of_dispatch_core(Risc::Erisc, "CQ-DISPATCH"));
+    }
+}

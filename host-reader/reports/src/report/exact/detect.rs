@@ -1,0 +1,151 @@
+//! Finding ops in the rows of a chip as upstream's scripts do, mistakes included.
+//!
+//! # Compatibility
+//! `process_device_log.py`: rows are gone through program by program. An op is closed once
+//! every core of the program has shown the end of its master firmware zone; what follows
+//! goes into the next op, and an op that is not closed swallows the next program's rows.
+//! The last op is dropped if it is not closed.
+
+use super::series::{CoreSeries, DeviceLog, Row};
+use crate::report::problem::ProblemLog;
+use reader::mesh::Noc0Coord;
+use std::collections::{BTreeMap, HashMap};
+use wire::{PacketKind, Risc};
+
+/// Rows of one op, in the order in which upstream looks at them.
+pub(super) type OpRows = Vec<Row>;
+
+/// The ops of one chip.
+pub(super) fn ops_of_chip(
+    log: &DeviceLog,
+    chip_id: u64,
+    cores: &[CoreSeries],
+    file: &str,
+    problems: &mut ProblemLog,
+) -> Vec<OpRows> {
+    let mut rows: Vec<Row> = cores.iter().flat_map(|core| core.rows.iter().copied()).collect();
+    rows.sort_by_key(|row| row.time);
+    let mut detector = Detector { masters: Masters::new(log), ops: vec![Vec::new()] };
+    for (program, rows) in by_program(rows) {
+        if program == 0 {
+            let count = rows.len();
+            let detail = format!("device {chip_id}: {count} lines of run host ID 0 are of no op");
+            problems.of_file(file, detail);
+            continue;
+        }
+        if let Err(row) = detector.enter_program(&rows) {
+            problems.of_file(
+                file,
+                format!(
+                    "op {program} of device {chip_id}: core {} begins its firmware at cycle {} \
+                     before all cores of the launch before have ended theirs; upstream gives up \
+                     here, this report closes the op",
+                    row.core, row.time
+                ),
+            );
+        }
+    }
+    detector.ops.pop();
+    detector.ops
+}
+
+/// Rows by program, those that began first in front.
+fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
+    let mut positions: HashMap<u32, usize> = HashMap::new();
+    let mut programs: Vec<(u32, Vec<Row>)> = Vec::new();
+    for row in rows {
+        let position = *positions.entry(row.program).or_insert_with(|| {
+            programs.push((row.program, Vec::new()));
+            programs.len() - 1
+        });
+        programs[position].1.push(row);
+    }
+    programs
+}
+
+/// The zones whose start and end are an op's on a core.
+struct Masters(Vec<(Risc, u32)>);
+
+impl Masters {
+    fn new(log: &DeviceLog) -> Self {
+        let named = [
+            (Risc::Brisc, "BRISC-FW"),
+            (Risc::Erisc, "ERISC-FW"),
+            (Risc::TensixAggregate, "TRACE-FW"),
+        ];
+        let numbered = named.into_iter();
+        Self(numbered.filter_map(|(risc, name)| Some((risc, log.name_number(name)?))).collect())
+    }
+
+    fn is_boundary(&self, row: &Row, kind: PacketKind) -> bool {
+        row.kind == kind && self.0.contains(&(row.risc, row.name))
+    }
+}
+
+/// How far a core has come in the current op.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Unseen,
+    Begun,
+    Ended,
+}
+
+struct Detector {
+    masters: Masters,
+    /// The last one is open.
+    ops: Vec<OpRows>,
+}
+
+impl Detector {
+    /// Goes through the rows of a program; the error is a start that upstream refuses.
+    fn enter_program(&mut self, rows: &[Row]) -> Result<(), Row> {
+        let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
+        let boundary_rows = || rows.iter().filter(|row| !is_data(row));
+        let mut cores: BTreeMap<Noc0Coord, Progress> =
+            boundary_rows().map(|row| (row.core, Progress::Unseen)).collect();
+        let first_op = self.ops.len() - 1;
+        let mut refused = None;
+        for row in boundary_rows().filter(|row| row.marker_id != 0) {
+            if !self.enter_row(*row, &mut cores) {
+                refused = refused.or(Some(*row));
+            }
+        }
+        if let Some(op) = self.ops.get_mut(first_op) {
+            op.extend(rows.iter().filter(is_data).copied());
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Enters a row; `false` if upstream would refuse it.
+    fn enter_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
+        let progress = cores.get(&row.core).copied().unwrap_or(Progress::Unseen);
+        let is_start = self.masters.is_boundary(&row, PacketKind::ZoneStart);
+        let is_end = self.masters.is_boundary(&row, PacketKind::ZoneEnd);
+        let is_refused = is_start && progress != Progress::Unseen;
+        if is_refused {
+            self.close(cores);
+        }
+        if is_start {
+            cores.insert(row.core, Progress::Begun);
+        } else if is_end && progress != Progress::Unseen {
+            cores.insert(row.core, Progress::Ended);
+        }
+        self.push(row);
+        let is_done = is_end && cores.values().all(|&progress| progress == Progress::Ended);
+        if is_done {
+            self.close(cores);
+        }
+        !is_refused
+    }
+
+    fn push(&mut self, row: Row) {
+        if let Some(op) = self.ops.last_mut() {
+            op.push(row);
+        }
+    }
+
+    fn close(&mut self, cores: &mut BTreeMap<Noc0Coord, Progress>) {
+        self.ops.push(Vec::new());
+        cores.values_mut().for_each(|progress| *progress = Progress::Unseen);
+    }
+}

@@ -1,0 +1,77 @@
+//! Dispatch cores of a device log as upstream's scripts go through them.
+
+use super::series::{CoreSeries, DeviceLog};
+use crate::report::dispatch::{
+    DispatchOps, DispatchRow, enter_ops, is_of_dispatch_core, ops_of_core,
+};
+use device_log::{LogLine, walk_device_log};
+use reader::mesh::Noc0Coord;
+use std::collections::{BTreeMap, HashMap};
+use wire::{PacketKind, Risc};
+
+/// Rows of one core, RISC by RISC in the order in which these appear in the log.
+type CoreRows = Vec<(Risc, Vec<DispatchRow>)>;
+
+/// Returns the work of the dispatch cores of each chip. Renames their rows after the commands that
+/// they begin and end, as upstream's scripts leave them to all other analyses.
+pub(super) fn dispatch_of(
+    log: &mut DeviceLog,
+    text: &[u8],
+    file: &str,
+) -> BTreeMap<u64, DispatchOps> {
+    let mut ops = BTreeMap::new();
+    let mut of_cores = dispatch_cores(log);
+    if of_cores.is_empty() {
+        return ops;
+    }
+    let visit = |line: &LogLine<'_>| {
+        let key = (u64::from(line.lane.chip_id), line.lane.core);
+        let Some(riscs) = of_cores.get_mut(&key) else { return };
+        let is_end = line.kind == PacketKind::ZoneEnd;
+        let (name, risc) = (String::from_utf8_lossy(line.name), line.lane.risc);
+        let row = DispatchRow::new(line.time, risc, is_end, &name, line.metadata);
+        match riscs.iter_mut().find(|(known, _)| *known == risc) {
+            Some((_, rows)) => rows.push(row),
+            None => riscs.push((risc, vec![row])),
+        }
+    };
+    // The log has been walked before, which told of its faults.
+    let _ = walk_device_log(text, file, visit, |_| ());
+    let mut of_cores: Vec<_> = of_cores.into_iter().collect();
+    of_cores.sort_by_key(|(key, _)| *key);
+    for ((chip_id, core), riscs) in of_cores {
+        let mut rows: Vec<_> = riscs.into_iter().flat_map(|(_, rows)| rows).collect();
+        rows.sort_by_key(|row| row.time);
+        enter_ops(ops.entry(chip_id).or_default(), ops_of_core(&mut rows));
+        rename(log, (chip_id, core), &rows);
+    }
+    ops
+}
+
+fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
+    // Whether a zone makes the core of any RISC but ERISC a dispatch core.
+    let is_named: Vec<_> =
+        log.names.iter().map(|name| is_of_dispatch_core(Risc::Brisc, name)).collect();
+    if !is_named.contains(&true) {
+        return HashMap::new();
+    }
+    let dispatches = |core: &&CoreSeries| {
+        let mut rows = core.rows.iter().filter(|row| row.risc != Risc::Erisc);
+        rows.any(|row| is_named.get(row.name as usize) == Some(&true))
+    };
+    let of_chip = |(&chip_id, cores): (&u64, &Vec<CoreSeries>)| -> Vec<_> {
+        cores.iter().filter(dispatches).map(|core| ((chip_id, core.core), Vec::new())).collect()
+    };
+    log.chips.iter().flat_map(of_chip).collect()
+}
+
+/// Gives the rows of a core, which stand in the same order, their new names.
+fn rename(log: &mut DeviceLog, (chip_id, core): (u64, Noc0Coord), rows: &[DispatchRow]) {
+    let names: Vec<_> = rows.iter().map(|row| log.number_of(&row.name)).collect();
+    let cores = log.chips.get_mut(&chip_id).into_iter().flatten();
+    for series in cores.filter(|series| series.core == core) {
+        for (row, &name) in series.rows.iter_mut().zip(&names) {
+            row.name = name;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The figures of one op as upstream's scripts compute them from its rows.
+//!
+//! # Compatibility
+//! `device_post_proc_config.py`, `default_setup`: the first row with one of a list of zone
+//! names, whatever its type, to the last such row after it.
+
+use super::{
+    detect::OpRows,
+    series::{DeviceLog, Row},
+};
+use crate::report::{
+    device_op::{DeviceOp, LatencySpan, Rate},
+    value::whole_text,
+};
+use reader::mesh::Noc0Coord;
+use std::collections::BTreeSet;
+use wire::{PacketKind, Risc};
+
+const KERNELS: [&str; 6] = [
+    "BRISC-KERNEL",
+    "NCRISC-KERNEL",
+    "TRISC-KERNEL",
+    "ERISC-KERNEL",
+    "TENSIX_RISC_AGG-KERNEL",
+    "DM-KERNEL",
+];
+const FIRMWARE: [&str; 6] =
+    ["BRISC-FW", "NCRISC-FW", "TRISC-FW", "ERISC-FW", "TENSIX_RISC_AGG-FW", "DM-FW"];
+const DATA_MOVEMENT: [&str; 3] = ["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"];
+
+/// A column and the one zone and RISC that it is about.
+const OF_RISCS: [(&str, Risc, &str); 6] = [
+    ("DEVICE BRISC KERNEL DURATION [ns]", Risc::Brisc, "BRISC-KERNEL"),
+    ("DEVICE NCRISC KERNEL DURATION [ns]", Risc::Ncrisc, "NCRISC-KERNEL"),
+    ("DEVICE TRISC0 KERNEL DURATION [ns]", Risc::Trisc0, "TRISC-KERNEL"),
+    ("DEVICE TRISC1 KERNEL DURATION [ns]", Risc::Trisc1, "TRISC-KERNEL"),
+    ("DEVICE TRISC2 KERNEL DURATION [ns]", Risc::Trisc2, "TRISC-KERNEL"),
+    ("DEVICE ERISC KERNEL DURATION [ns]", Risc::Erisc, "ERISC-KERNEL"),
+];
+
+/// A column and the sum zone that it adds up.
+pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
+    ("DEVICE COMPUTE CB WAIT FRONT [ns]", Risc::Trisc0, "CB-COMPUTE-WAIT-FRONT"),
+    ("DEVICE COMPUTE CB RESERVE BACK [ns]", Risc::Trisc2, "CB-COMPUTE-RESERVE-BACK"),
+];
+
+/// Numbers of the zone names that figures are about, for one log.
+pub(super) struct Durations {
+    aiclk_mhz: f64,
+    is_device_only: bool,
+    kernels: Vec<u32>,
+    firmware: Vec<u32>,
+    data_movement: Vec<u32>,
+    of_riscs: Vec<(&'static str, Risc, u32)>,
+    sums: Vec<(&'static str, Risc, u32)>,
+    /// True for each name, by number, that counts as a core's firmware.
+    has_fw: Vec<bool>,
+}
+
+impl Durations {
+    /// In reports without a host upstream's floats take another way to nanoseconds.
+    pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
+        let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
+        let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
+            Some((column, risc, log.name_number(name)?))
+        };
+        Self {
+            aiclk_mhz: f64::from(log.aiclk_mhz),
+            is_device_only,
+            kernels: numbers(&KERNELS),
+            firmware: numbers(&FIRMWARE),
+            data_movement: numbers(&DATA_MOVEMENT),
+            of_riscs: OF_RISCS.iter().filter_map(of_risc).collect(),
+            sums: SUMS.iter().filter_map(of_risc).collect(),
+            has_fw: log.names.iter().map(|name| name.contains("FW")).collect(),
+        }
+    }
+
+    /// All cells of an op; `None` if it has no rows.
+    pub(super) fn op(&self, device_id: u64, rows: &OpRows) -> Option<DeviceOp> {
+        let (first, last) = (rows.first()?, rows.last()?);
+        let mut op = DeviceOp {
+            device_id,
+            run_host_id: last.program.into(),
+            begin_cycle: first.time,
+            ..DeviceOp::default()
+        };
+        op.set("CORE COUNT", self.core_count(rows).to_string());
+        self.enter_firmware(&mut op, rows);
+        let is_kernel = |row: &Row| self.kernels.contains(&row.name);
+        self.enter_starts(&mut op, rows);
+        op.kernel = self.enter(&mut op, "DEVICE KERNEL DURATION [ns]", rows, is_kernel, is_kernel);
+        op.rate = op.kernel.map_or(Rate::Unknown, |kernel| self.rate(kernel));
+        let moves_data = |row: &Row| self.data_movement.contains(&row.name);
+        let column = "DEVICE KERNEL DURATION DM START [ns]";
+        op.data_movement = self.enter(&mut op, column, rows, moves_data, is_kernel);
+        for &(column, risc, name) in &self.of_riscs {
+            let is_it = |row: &Row| (row.risc, row.name) == (risc, name);
+            self.enter(&mut op, column, rows, is_it, is_it);
+        }
+        self.enter_cores(&mut op, rows);
+        self.enter_sums(&mut op, rows);
+        Some(op)
+    }
+
+    fn core_count(&self, rows: &OpRows) -> usize {
+        let with_fw = rows.iter().filter(|row| self.has_fw.get(row.name as usize) == Some(&true));
+        with_fw.map(|row| row.core).collect::<BTreeSet<_>>().len()
+    }
+
+    fn enter_firmware(&self, op: &mut DeviceOp, rows: &OpRows) {
+        let is_firmware = |row: &Row| self.firmware.contains(&row.name);
+        let column = "DEVICE FW DURATION [ns]";
+        if let Some(span) = self.enter(op, column, rows, is_firmware, is_firmware) {
+            op.set("DEVICE FW START CYCLE", span.start_cycle.to_string());
+            op.set("DEVICE FW END CYCLE", span.end_cycle.to_string());
+        }
+    }
+
+    fn enter_starts(&self, op: &mut DeviceOp, rows: &OpRows) {
+        let is_start =
+            |row: &Row| row.kind == PacketKind::ZoneStart && self.kernels.contains(&row.name);
+        self.enter(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
+    }
+
+    /// Enters the duration between two kinds of rows, if there are both.
+    fn enter(
+        &self,
+        op: &mut DeviceOp,
+        column: &'static str,
+        rows: &[Row],
+        is_start: impl Fn(&Row) -> bool,
+        is_end: impl Fn(&Row) -> bool,
+    ) -> Option<LatencySpan> {
+        let (start_cycle, end_cycle) = first_to_last(rows, is_start, is_end)?;
+        let cycles = float(end_cycle - start_cycle);
+        op.set(column, whole_text(cycles * 1000.0 / self.aiclk_mhz));
+        Some(LatencySpan { start_cycle, end_cycle })
+    }
+
+    /// Upstream gets the clock back from a duration in cycles and in nanoseconds, but for
+    /// reports without a host.
+    fn rate(&self, span: LatencySpan) -> Rate {
+        if self.is_device_only {
+            return Rate::Megahertz(self.aiclk_mhz);
+        }
+        let cycles = float(span.end_cycle - span.start_cycle);
+        Rate::CyclesPerNs(cycles / (cycles * 1000.0 / self.aiclk_mhz))
+    }
+
+    fn enter_cores(&self, op: &mut DeviceOp, rows: &OpRows) {
+        let mut cores: Vec<(Noc0Coord, Vec<Row>)> = Vec::new();
+        let mut positions = std::collections::HashMap::new();
+        for row in rows {
+            let position = *positions.entry(row.core).or_insert_with(|| {
+                cores.push((row.core, Vec::new()));
+                cores.len() - 1
+            });
+            cores[position].1.push(*row);
+        }
+        let is_kernel = |row: &Row| self.kernels.contains(&row.name);
+        let spans = cores.iter().filter_map(|(_, rows)| first_to_last(rows, is_kernel, is_kernel));
+        let cycles: Vec<_> = spans.map(|(start, end)| end - start).collect();
+        let (Some(&min), Some(&max)) = (cycles.iter().min(), cycles.iter().max()) else { return };
+        let Some(&first) = cycles.first() else { return };
+        let per_ns = float(first) / (float(first) * 1000.0 / self.aiclk_mhz);
+        let ns = |cycles: f64| match self.is_device_only {
+            true => cycles * 1000.0 / self.aiclk_mhz,
+            false => cycles / per_ns,
+        };
+        let mean = float(cycles.iter().sum()) / float(cycles.len() as u64);
+        for (which, cycles) in [("MIN", float(min)), ("MAX", float(max)), ("AVG", mean)] {
+            let column = format!("DEVICE KERNEL DURATION PER CORE {which} [ns]");
+            op.set(column, whole_text(ns(cycles)));
+        }
+    }
+
+    fn enter_sums(&self, op: &mut DeviceOp, rows: &OpRows) {
+        for &(column, risc, name) in &self.sums {
+            let of_zone = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
+            let total: u64 = of_zone.map(|row| row.value).fold(0, u64::saturating_add);
+            if total > 0 {
+                op.set(column, whole_text(float(total) * 1000.0 / self.aiclk_mhz));
+            }
+        }
+    }
+}
+
+/// Times of the first row that is a start and of the last row after it that is an end.
+fn first_to_last(
+    rows: &[Row],
+    is_start: impl Fn(&Row) -> bool,
+    is_end: impl Fn(&Row) -> bool,
+) -> Option<(u64, u64)> {
+    let start = rows.iter().position(is_start)?;
+    let end = rows.iter().rposition(is_end).filter(|&end| end > start)?;
+    // Rows of counters stand behind all others, whatever their time.
+    (rows[start].time <= rows[end].time).then(|| (rows[start].time, rows[end].time))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+fn float(number: u64) -> f64 {
+    number as f64
+}

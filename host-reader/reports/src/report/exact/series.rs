@@ -1,0 +1,214 @@
+//! The rows of a device log as upstream's scripts line them up: by chip, core, RISC, time.
+
+use crate::report::{
+    counters::{COUNTER_ID, CounterScale, OpCounters},
+    device_op::{Cells, DeviceOp},
+    problem::ProblemLog,
+};
+use device_log::{LogChip, LogLine, walk_device_log};
+use reader::{lane::TraceReplay, mesh::Noc0Coord};
+use std::collections::{BTreeMap, HashMap};
+use wire::{PacketKind, Risc};
+
+/// One row of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) time: u64,
+    pub(super) value: u64,
+    pub(super) core: Noc0Coord,
+    pub(super) program: u32,
+    /// Number of the zone's name in [`DeviceLog::names`].
+    pub(super) name: u32,
+    pub(super) marker_id: u16,
+    pub(super) risc: Risc,
+    pub(super) kind: PacketKind,
+}
+
+/// Rows of one core, RISC by RISC in the order in which these appear in the log.
+#[derive(Default)]
+struct CoreRows {
+    riscs: Vec<(Risc, Vec<Row>)>,
+}
+
+/// All rows of one core, by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CoreSeries {
+    pub(super) core: Noc0Coord,
+    pub(super) rows: Vec<Row>,
+}
+
+/// Which sub-device an op ran on, by chip, op, trace and replay.
+pub(in crate::report) type SubDevices = BTreeMap<(u64, u64, Option<TraceReplay>), String>;
+
+/// Hardware counters, by chip, op and replay.
+#[derive(Default)]
+pub(in crate::report) struct ExactCounters {
+    of_ops: BTreeMap<(u64, u64, Option<u64>), OpCounters>,
+    scale: CounterScale,
+}
+
+impl ExactCounters {
+    fn enter(&mut self, line: &LogLine<'_>) {
+        let is_data =
+            matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
+        if line.marker_id == COUNTER_ID && is_data && line.lane.risc == Risc::Brisc {
+            let replay = line.trace.map(|trace| trace.counter);
+            let key = (line.lane.chip_id.into(), line.program.into(), replay);
+            let counters = self.of_ops.entry(key).or_default();
+            counters.enter(line.lane.core, line.lane.risc, line.metadata);
+        }
+    }
+
+    /// Enters what the counters of a launch say; reports without a host have no means over
+    /// the grid.
+    pub(in crate::report) fn enter_cells(
+        &self,
+        cells: &mut Cells,
+        device: &DeviceOp,
+        replay: Option<u64>,
+        has_grid: bool,
+    ) {
+        let key = (device.device_id, device.run_host_id, replay);
+        let Some(counters) = self.of_ops.get(&key) else { return };
+        let kernel_cycles = device.kernel.map(|span| span.end_cycle - span.start_cycle);
+        let scale = CounterScale { kernel_cycles, ..self.scale };
+        counters.enter_cells(cells, scale);
+        if has_grid {
+            counters.enter_grid_cells(cells, scale);
+        }
+    }
+}
+
+/// A log, understood as upstream's scripts do.
+#[derive(Default)]
+pub(super) struct DeviceLog {
+    pub(super) aiclk_mhz: u32,
+    pub(super) is_quasar: bool,
+    /// Names of zones, by number.
+    pub(super) names: Vec<String>,
+    /// Cores of each chip, in the order in which they appear.
+    pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
+    pub(super) sub_devices: SubDevices,
+    pub(super) counters: ExactCounters,
+}
+
+impl DeviceLog {
+    /// Reads a log; `None` if it is none.
+    pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
+        let mut gathered = Gathered::default();
+        let mut faults = Vec::new();
+        let visit = |line: &LogLine<'_>| gathered.enter(line);
+        let chip = match walk_device_log(text, file, visit, |fault| faults.push(fault)) {
+            Ok(chip) => chip,
+            Err(error) => {
+                problems.of_file(file, error.to_string());
+                return None;
+            }
+        };
+        for fault in faults {
+            problems.of_log_line(
+                file,
+                fault.line,
+                &format!("{}; the line is left out", fault.detail),
+            );
+        }
+        Some(gathered.finish(&chip))
+    }
+
+    /// The number of a name, which the log has from now on.
+    pub(super) fn number_of(&mut self, name: &str) -> u32 {
+        self.name_number(name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// The number of a name, if the log has it.
+    pub(super) fn name_number(&self, name: &str) -> Option<u32> {
+        let position = self.names.iter().position(|known| known == name);
+        position.and_then(|position| u32::try_from(position).ok())
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    names: Vec<String>,
+    numbers: HashMap<Vec<u8>, u32>,
+    chips: BTreeMap<u64, Vec<(Noc0Coord, CoreRows)>>,
+    positions: HashMap<(u64, Noc0Coord), usize>,
+    sub_devices: SubDevices,
+    counters: ExactCounters,
+}
+
+impl Gathered {
+    fn enter(&mut self, line: &LogLine<'_>) {
+        let chip_id = u64::from(line.lane.chip_id);
+        let row = Row {
+            time: line.time,
+            value: line.value,
+            core: line.lane.core,
+            program: line.program,
+            name: self.number(line.name),
+            marker_id: line.marker_id,
+            risc: line.lane.risc,
+            kind: line.kind,
+        };
+        self.counters.enter(line);
+        if let Some(sub_device) = sub_device_of(line.metadata) {
+            let key = (chip_id, u64::from(line.program), line.trace);
+            self.sub_devices.insert(key, sub_device);
+        }
+        let cores = self.chips.entry(chip_id).or_default();
+        let position = *self.positions.entry((chip_id, row.core)).or_insert_with(|| {
+            cores.push((row.core, CoreRows::default()));
+            cores.len() - 1
+        });
+        let riscs = &mut cores[position].1.riscs;
+        match riscs.iter_mut().find(|(risc, _)| *risc == row.risc) {
+            Some((_, rows)) => rows.push(row),
+            None => riscs.push((row.risc, vec![row])),
+        }
+    }
+
+    fn number(&mut self, name: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.numbers.insert(name.to_vec(), number);
+        number
+    }
+
+    fn finish(self, chip: &LogChip) -> DeviceLog {
+        let series = |(core, rows): (Noc0Coord, CoreRows)| {
+            let mut rows: Vec<_> = rows.riscs.into_iter().flat_map(|(_, rows)| rows).collect();
+            rows.sort_by_key(|row| row.time);
+            CoreSeries { core, rows }
+        };
+        let arch = chip.arch.to_lowercase();
+        let scale = CounterScale {
+            is_blackhole: arch.contains("blackhole"),
+            max_compute_cores: chip.max_compute_cores,
+            kernel_cycles: None,
+        };
+        let chips = self.chips.into_iter();
+        let chips = chips.map(|(id, cores)| (id, cores.into_iter().map(series).collect()));
+        DeviceLog {
+            aiclk_mhz: chip.aiclk_mhz,
+            is_quasar: arch.contains("quasar"),
+            names: self.names,
+            chips: chips.collect(),
+            sub_devices: self.sub_devices,
+            counters: ExactCounters { scale, ..self.counters },
+        }
+    }
+}
+
+/// The sub-device that a row's meta data names.
+pub(in crate::report) fn sub_device_of(metadata: &[u8]) -> Option<String> {
+    memchr::memmem::find(metadata, b"sub_device_id")?;
+    let text = String::from_utf8_lossy(metadata).replace(';', ",");
+    let value: crate::report::value::Value = serde_json::from_str(&text).ok()?;
+    value.get("sub_device_id").map(crate::report::value::Value::cell)
+}

@@ -1,0 +1,242 @@
+//! Collects the inputs of a report, from upstream's files or from a readout.
+//!
+//! A missing or unreadable input becomes a problem; joining and showing is not done here.
+
+use super::{
+    device_op::DeviceOps,
+    dispatch::{DispatchIds, attach, dispatch_of_readout},
+    exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
+    host::{HostLog, HostOp, read_input, read_messages, read_times},
+    measured::{measured_marks, measured_ops},
+    ops::{DeviceData, OpsOptions},
+    per_core::CoreMarks,
+    perf_report::{DevicePerfReport, figures_of, read_report},
+    problem::ProblemLog,
+};
+use analysis::launches_of;
+use device_log::read_device_log_file;
+use host_events::OpMetadata;
+use reader::{anomaly::AnomalyKind, readout::Readout};
+use recording::{HiddenLaunches, Recording};
+use std::{collections::HashMap, path::Path};
+use wire::RunHostId;
+
+/// Names of upstream's files in `.logs`.
+const DEVICE_LOG: &str = "profile_log_device.csv";
+const PERF_REPORT: &str = "cpp_device_perf_report.csv";
+const OP_MESSAGES: &str = "tracy_ops_data.csv";
+const OP_TIMES: &str = "tracy_ops_times.csv";
+
+fn name(logs: &Path, file: &str) -> String {
+    logs.join(file).display().to_string()
+}
+
+/// How problems of the host's messages name their file.
+pub(super) fn messages_name(logs: &Path) -> String {
+    name(logs, OP_MESSAGES)
+}
+
+pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) -> HostLog {
+    let [messages_path, times_path] = [OP_MESSAGES, OP_TIMES].map(|file| logs.join(file));
+    if !messages_path.exists() && !times_path.exists() {
+        return HostLog::default();
+    }
+    let needed = "ops have no names then, and the report is of the device alone";
+    let Some(messages) = read_input(&messages_path, needed, problems) else {
+        return HostLog::default();
+    };
+    let mut log = read_messages(&messages, &name(logs, OP_MESSAGES), is_exact, problems);
+    let needed = "ops have no host times then, and stand in the order of their messages";
+    if let Some(times) = read_input(&times_path, needed, problems) {
+        let file = name(logs, OP_TIMES);
+        read_times(&times, &file, &mut log, problems);
+        for op in log.ops.iter().filter(|op| op.time.is_none()) {
+            let detail = format!("op {} has no host time in {file}; its cells are empty", op.id);
+            problems.of_line(&name(logs, OP_MESSAGES), op.line, detail);
+        }
+    }
+    log
+}
+
+/// Device data of a mesh's ops.
+#[derive(Default)]
+pub(super) struct DeviceSide {
+    pub(super) file: String,
+    pub(super) ops: DeviceOps,
+    pub(super) has_sessions: bool,
+    pub(super) sub_devices: SubDevices,
+    pub(super) counters: ExactCounters,
+    pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
+    pub(super) aiclk_mhz: u32,
+    pub(super) device_perf_csv: Option<String>,
+    /// Launches left out by the filter.
+    pub(super) hidden: HiddenLaunches,
+}
+
+pub(super) fn read_device(
+    logs: &Path,
+    options: &OpsOptions,
+    host: &HostLog,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
+    let is_device_only = host.ops.is_empty();
+    let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
+    let takes_report = !is_device_only
+        && report.exists()
+        && match options.device_data {
+            DeviceData::Best => options.is_exact || !log.exists(),
+            DeviceData::DeviceLog => false,
+            DeviceData::PerfReport => true,
+        };
+    if !options.filter.is_empty() && (takes_report || options.is_exact) {
+        let file = if takes_report { &report } else { &log };
+        let detail = "no launches can be left out of reports on this file; all are there";
+        problems.of_file(&file.display().to_string(), detail);
+    }
+    for name in options.filter.unknown_signposts(std::iter::empty()) {
+        let detail =
+            format!("a device log has no clock to place signpost `{name}` by; captures have");
+        problems.of_file(&log.display().to_string(), detail);
+    }
+    if !takes_report {
+        return if options.is_exact {
+            device_of_log_exactly(&log, is_device_only, problems)
+        } else {
+            device_of_log(&log, options, host, problems)
+        };
+    }
+    let bytes = read_input(&report, "ops have no durations then", problems).unwrap_or_default();
+    let file = report.display().to_string();
+    let ops = read_report(&bytes, &file, problems);
+    // Sub-devices stand only in the log.
+    let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
+    let sub_devices = in_log.map(|device| device.sub_devices).unwrap_or_default();
+    DeviceSide { file, ops, has_sessions: true, sub_devices, ..DeviceSide::default() }
+}
+
+pub(super) fn device_of_log_exactly(
+    log: &Path,
+    is_device_only: bool,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
+    let file = log.display().to_string();
+    let Some(bytes) = read_input(log, "ops have no durations then", problems) else {
+        return DeviceSide { file, ..DeviceSide::default() };
+    };
+    let Some(exact) = read_exactly(&bytes, &file, is_device_only, problems) else {
+        return DeviceSide { file, ..DeviceSide::default() };
+    };
+    let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, dispatch } = exact;
+    // Upstream's reports without a host do not show them.
+    if !is_device_only {
+        let told = (&*file, problems);
+        attach(&mut ops, &dispatch, DispatchIds::Encoded, |_| f64::from(aiclk_mhz), told);
+    }
+    DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, ..DeviceSide::default() }
+}
+
+pub(super) fn device_of_log(
+    log: &Path,
+    options: &OpsOptions,
+    host: &HostLog,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
+    let file = log.display().to_string();
+    match read_device_log_file(log) {
+        Ok(readout) => {
+            let mut recording = Recording::of_readout(readout);
+            if !options.filter.is_empty() {
+                recording.ops = named_ops(host);
+            }
+            let hidden = recording.retain(&options.filter);
+            let readout = &recording.readout;
+            let mut side = device_of_readout(readout, &[], options, &file, problems);
+            side.hidden = hidden;
+            if host.ops.is_empty() {
+                side.marks = measured_marks(readout);
+            }
+            side
+        }
+        Err(error) => {
+            problems.of_file(&file, format!("{error}; ops have no durations then"));
+            DeviceSide { file, ..DeviceSide::default() }
+        }
+    }
+}
+
+/// Names of the host's ops, which a filter may ask for.
+fn named_ops(host: &HostLog) -> Vec<OpMetadata> {
+    let named = |op: &HostOp| {
+        Some(OpMetadata {
+            chip_id: u32::try_from(op.device_id?).ok()?,
+            run_host_id: RunHostId(u32::try_from(op.id).ok()?),
+            fields: vec![(OpMetadata::NAME.to_owned(), op.name()?)],
+        })
+    };
+    host.ops.iter().filter_map(named).collect()
+}
+
+/// Converts a readout, except for the marks that only reports without a host need.
+pub(super) fn device_of_readout(
+    readout: &Readout,
+    names: &[OpMetadata],
+    options: &OpsOptions,
+    file: &str,
+    problems: &mut ProblemLog,
+) -> DeviceSide {
+    enter_anomalies(readout, file, problems);
+    let launches = launches_of(readout);
+    let figures = figures_of(readout, &launches, &options.analyses);
+    let unnamed_count: u64 = figures.iter().map(|figures| figures.unnamed_counter_count).sum();
+    if unnamed_count > 0 {
+        let detail = format!("{unnamed_count} values of hardware counters do not say of which");
+        problems.of_file(file, detail);
+    }
+    let analyses = options.analyses.clone();
+    let report =
+        DevicePerfReport::of_launches(readout, &launches, &figures, analyses, options.is_exact);
+    let names: HashMap<_, _> = names
+        .iter()
+        .filter_map(|op| Some(((op.chip_id, op.run_host_id.0), op.value(OpMetadata::NAME)?)))
+        .collect();
+    let name_of = |chip_id, program| {
+        names.get(&(chip_id, program)).map_or_else(String::new, |&name| name.to_owned())
+    };
+    let aiclk_mhz_of = |chip_id| {
+        let mut chips = readout.devices.iter().map(|device| &device.chip);
+        let chip = chips.find(|chip| u64::from(chip.chip_id) == chip_id);
+        chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
+    };
+    let mut ops = measured_ops(readout, &launches, &figures);
+    let dispatch = dispatch_of_readout(readout);
+    attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
+    DeviceSide {
+        file: file.to_owned(),
+        ops,
+        aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
+        device_perf_csv: Some(report.to_csv(name_of)),
+        ..DeviceSide::default()
+    }
+}
+
+/// Lines of a log that could not be read are problems of its report.
+fn enter_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
+    let is_line = |kind| {
+        matches!(
+            kind,
+            AnomalyKind::MalformedLine | AnomalyKind::UnknownRisc | AnomalyKind::StrayValue
+        )
+    };
+    for anomaly in readout.anomalies.kept().iter().filter(|anomaly| is_line(anomaly.kind)) {
+        problems.of_log_line(file, anomaly.position, &anomaly.detail);
+    }
+    for (kind, count) in readout.anomalies.counts() {
+        let kept = readout.anomalies.kept().iter().filter(|anomaly| anomaly.kind == kind).count();
+        let unkept = count - kept as u64;
+        if is_line(kind) && unkept > 0 {
+            problems.of_file(file, format!("{unkept} more times: {}", kind.label()));
+        } else if !is_line(kind) && !kind.is_repair() {
+            problems.of_file(file, format!("{count} times: {}", kind.label()));
+        }
+    }
+}

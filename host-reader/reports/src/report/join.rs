@@ -1,0 +1,258 @@
+//! Which launches on the device are which op of the host.
+//!
+//! Ops are joined by their encoded id. What has no partner is shown without it and named
+//! as a problem; upstream gives up there.
+
+use super::{
+    device_op::{DeviceOp, DeviceOps},
+    host::{HostLog, HostOp},
+    problem::ProblemLog,
+};
+use capture::sync::MeshClock;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One row of the report to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JoinedOp {
+    /// Position of the host's op.
+    pub(super) host: Option<usize>,
+    pub(super) device: Option<DeviceOp>,
+    pub(super) trace_id: Option<u64>,
+    /// Which replay of the trace, from 1.
+    pub(super) session_id: Option<u64>,
+    /// When the row stands in the report, on the host's clock.
+    pub(super) time_ns: u64,
+}
+
+impl JoinedOp {
+    fn of_host(position: usize, op: &HostOp) -> Self {
+        Self {
+            host: Some(position),
+            device: None,
+            trace_id: op.trace_id,
+            session_id: None,
+            time_ns: op.time.map_or(op.message_ns, |time| time.start_ns),
+        }
+    }
+}
+
+/// Joins a device's launches to the host's ops.
+pub(super) struct Joiner<'report> {
+    pub(super) host: &'report HostLog,
+    pub(super) host_file: &'report str,
+    pub(super) device_file: &'report str,
+    /// True if a launch is joined only to the host op of the same id and trace, as in a device perf
+    /// report, and numbers its replays itself.
+    pub(super) has_sessions: bool,
+    /// Says when launches began on the host's clock.
+    pub(super) clock: Option<&'report MeshClock>,
+    pub(super) problems: &'report mut ProblemLog,
+}
+
+impl Joiner<'_> {
+    /// All rows: the host's ops in their order, then replays by chip, op and replay, then
+    /// launches that the host does not know.
+    pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
+        let of_host = |(position, op)| JoinedOp::of_host(position, op);
+        let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();
+        let mut more = Vec::new();
+        for device_id in self.devices() {
+            let of_device = device_ops.remove(&device_id).unwrap_or_default();
+            self.join_device(device_id, of_device, &mut rows, &mut more);
+        }
+        for (device_id, ops) in device_ops {
+            let count = ops.len();
+            let detail = format!("device {device_id}: the host announced none of its {count} ops");
+            self.problems.of_file(self.device_file, detail);
+            for op in ops {
+                let time_ns = self.begin_ns(&op).unwrap_or(0);
+                more.push(Self::unknown(op, time_ns));
+            }
+        }
+        rows.extend(more);
+        rows
+    }
+
+    /// Chips of the host's ops, in the order in which they appear.
+    fn devices(&self) -> Vec<u64> {
+        let mut seen = BTreeSet::new();
+        let ids = self.host.ops.iter().filter_map(|op| op.device_id);
+        ids.filter(|&id| seen.insert(id)).collect()
+    }
+
+    fn join_device(
+        &mut self,
+        device_id: u64,
+        device_ops: Vec<DeviceOp>,
+        rows: &mut [JoinedOp],
+        more: &mut Vec<JoinedOp>,
+    ) {
+        let of_device = |(_, op): &(usize, &HostOp)| op.device_id == Some(device_id);
+        let positions: BTreeMap<u64, usize> =
+            self.host.ops.iter().enumerate().filter(of_device).map(|(i, op)| (op.id, i)).collect();
+        let mut replays = ReplayCounter::default();
+        let mut sessions: BTreeMap<(u64, u64), JoinedOp> = BTreeMap::new();
+        let mut is_joined = BTreeSet::new();
+        let mut unknown_ids = BTreeSet::new();
+        let mut last_time_ns = 0;
+        for device in in_time_order(device_ops, self.has_sessions) {
+            let id = device.run_host_id;
+            let Some(&position) = positions.get(&id) else {
+                unknown_ids.insert(id);
+                let time_ns = self.begin_ns(&device).unwrap_or(last_time_ns);
+                more.push(Self::unknown(device, time_ns));
+                continue;
+            };
+            let row = self.row(position, device, &mut replays);
+            last_time_ns = row.time_ns;
+            match row.session_id {
+                Some(session) => {
+                    sessions.insert((id, session), row);
+                    is_joined.insert(position);
+                }
+                None if is_joined.insert(position) => rows[position] = row,
+                None => more.push(row),
+            }
+        }
+        more.extend(sessions.into_values());
+        self.tell_unknown(device_id, &unknown_ids);
+        self.tell_missing(device_id, &positions, &is_joined);
+    }
+
+    fn row(&mut self, position: usize, device: DeviceOp, replays: &mut ReplayCounter) -> JoinedOp {
+        let op = &self.host.ops[position];
+        let mut row = JoinedOp::of_host(position, op);
+        row.trace_id = device.trace_id.or(op.trace_id);
+        row.session_id = device.session_id;
+        if let (None, Some(trace_id)) = (row.session_id, row.trace_id)
+            && !self.has_sessions
+            && !self.host.replays.is_empty()
+        {
+            row.session_id = Some(replays.number(trace_id, op.id));
+        }
+        if let (Some(trace_id), Some(session), Some(device_id)) =
+            (row.trace_id, row.session_id, op.device_id)
+        {
+            let times = self.host.replays.get(&(device_id, trace_id));
+            let index = usize::try_from(session - 1).unwrap_or(usize::MAX);
+            match times.and_then(|times| times.get(index)) {
+                Some(&time_ns) => row.time_ns = time_ns,
+                None => self.problems.of_file(
+                    self.host_file,
+                    format!(
+                        "device {device_id}: the device ran replay {session} of trace {trace_id}, \
+                         which the host did not announce; its ops stand where the trace was captured"
+                    ),
+                ),
+            }
+        }
+        if op.time.is_none()
+            && let Some(begin_ns) = self.begin_ns(&device)
+        {
+            row.time_ns = begin_ns;
+        }
+        row.device = Some(device);
+        row
+    }
+
+    /// When a launch began, on the clock of the host.
+    fn begin_ns(&self, device: &DeviceOp) -> Option<u64> {
+        let clock = self.clock?.reference_clock(u32::try_from(device.device_id).ok()?)?;
+        u64::try_from(clock.to_host_ns(device.begin_cycle).ns).ok()
+    }
+
+    fn unknown(op: DeviceOp, time_ns: u64) -> JoinedOp {
+        let (trace_id, session_id) = (op.trace_id, op.session_id);
+        JoinedOp { host: None, device: Some(op), trace_id, session_id, time_ns }
+    }
+
+    fn tell_unknown(&mut self, device_id: u64, ids: &BTreeSet<u64>) {
+        if ids.is_empty() {
+            return;
+        }
+        let detail = format!(
+            "device {device_id} ran {} that no message of the host describes: {}",
+            counted(ids.len()),
+            listed(ids)
+        );
+        self.problems.of_file(self.device_file, detail);
+    }
+
+    /// Ops that ran on the device must have left something there; ops of a trace that was
+    /// captured and never replayed did not run.
+    fn tell_missing(
+        &mut self,
+        device_id: u64,
+        positions: &BTreeMap<u64, usize>,
+        joined: &BTreeSet<usize>,
+    ) {
+        let has_run = |op: &HostOp| {
+            op.trace_id.is_none_or(|id| self.host.replays.contains_key(&(device_id, id)))
+        };
+        let missing = positions.iter().filter(|(_, position)| {
+            !joined.contains(position) && has_run(&self.host.ops[**position])
+        });
+        let ids: BTreeSet<u64> = missing.map(|(&id, _)| id).collect();
+        if !ids.is_empty() {
+            let detail = format!(
+                "device {device_id} has no data of {} that the host ran; their rows have no device \
+                 columns: {}",
+                counted(ids.len()),
+                listed(&ids)
+            );
+            self.problems.of_file(self.device_file, detail);
+        }
+    }
+}
+
+fn counted(count: usize) -> String {
+    if count == 1 { "1 op".to_owned() } else { format!("{count} ops") }
+}
+
+/// The first ids of a set.
+fn listed(ids: &BTreeSet<u64>) -> String {
+    const SHOWN: usize = 8;
+    let mut texts: Vec<_> = ids.iter().take(SHOWN).map(u64::to_string).collect();
+    if ids.len() > SHOWN {
+        texts.push("...".to_owned());
+    }
+    texts.join(", ")
+}
+
+/// Launches by time; rows of a device perf report keep their order.
+fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
+    if !is_ordered {
+        ops.sort_by_key(|op| op.begin_cycle);
+    }
+    ops
+}
+
+/// Numbers the replays of traces: an op that comes again begins the next one.
+#[derive(Default)]
+struct ReplayCounter {
+    traces: BTreeMap<u64, (u64, BTreeSet<u64>)>,
+}
+
+impl ReplayCounter {
+    fn number(&mut self, trace_id: u64, op_id: u64) -> u64 {
+        let (session, seen) = self.traces.entry(trace_id).or_insert_with(|| (1, BTreeSet::new()));
+        if !seen.insert(op_id) {
+            *session += 1;
+            *seen = BTreeSet::from([op_id]);
+        }
+        *session
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_that_comes_again_begins_the_next_replay() {
+        let mut replays = ReplayCounter::default();
+        let sessions: Vec<_> = [1, 2, 1, 2, 1].map(|op| replays.number(9, op)).to_vec();
+        assert_eq!(sessions, [1, 1, 2, 2, 3]);
+        assert_eq!(replays.number(8, 1), 1);
+    }
+}

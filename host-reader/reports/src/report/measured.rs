@@ -1,0 +1,147 @@
+//! Launches of a readout as rows of a report: what this project itself measures.
+
+use super::{
+    counters::CounterScale,
+    device_op::{DeviceOp, DeviceOps},
+    exact::{FIRST_RISCS, SUMS},
+    per_core::{CoreMarks, Mark},
+    perf_report::LaunchFigures,
+};
+use analysis::{Launch, Op, Span, cycles_to_ns};
+use reader::{
+    lane::Lane,
+    readout::{ChipSummary, DeviceReadout, Readout},
+    role::RoleTable,
+};
+use std::collections::BTreeMap;
+use wire::{PacketKind, Risc};
+
+/// Launches of all chips, each chip's in the order in which they began.
+pub(super) fn measured_ops(
+    readout: &Readout,
+    launches: &[Launch],
+    figures: &[LaunchFigures],
+) -> DeviceOps {
+    let mut ops = DeviceOps::new();
+    for (launch, figures) in launches.iter().zip(figures) {
+        let chips = readout.devices.iter().map(|device| &device.chip);
+        let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
+        let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
+        of_chip.push(device_op(launch, figures, chip));
+    }
+    ops
+}
+
+fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary>) -> DeviceOp {
+    let op = &launch.op;
+    let aiclk_mhz = chip.map_or(0, |chip| chip.aiclk_mhz);
+    let mut device = DeviceOp {
+        device_id: op.chip_id.into(),
+        run_host_id: op.run_host_id.into(),
+        trace_id: op.trace_id,
+        session_id: op.trace_replay,
+        begin_cycle: launch.first_cycle,
+        ..DeviceOp::default()
+    };
+    if let Some(chip) = chip {
+        device.set("DEVICE ARCH", chip.arch.clone());
+        let cores = chip.max_compute_cores.map(u64::from);
+        device.set_number("AVAILABLE WORKER CORE COUNT", cores);
+    }
+    device.set_number("CORE COUNT", Some(op.core_count));
+    if let Some(sub_device) = &figures.sub_device {
+        device.set("SUB DEVICE ID", sub_device.clone());
+    }
+    enter_durations(&mut device, op);
+    for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
+        // Upstream adds up the cores and calls it an average; this is one.
+        let mean = (cycles + cores / 2).checked_div(cores);
+        device.set_number(column, mean.and_then(|mean| cycles_to_ns(mean, aiclk_mhz)));
+    }
+    let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
+    let scale = CounterScale { kernel_cycles, ..scale_of(chip) };
+    figures.counters.enter_cells(&mut device.cells, scale);
+    figures.counters.enter_grid_cells(&mut device.cells, scale);
+    device
+}
+
+fn scale_of(chip: Option<&ChipSummary>) -> CounterScale {
+    CounterScale {
+        is_blackhole: chip.is_some_and(|chip| chip.arch.contains("blackhole")),
+        max_compute_cores: chip.and_then(|chip| chip.max_compute_cores),
+        kernel_cycles: None,
+    }
+}
+
+fn enter_durations(device: &mut DeviceOp, op: &Op) {
+    let ns = |span: Option<Span>| span.and_then(|span| span.duration_ns);
+    let cores = &op.core_kernel;
+    let has_cores = cores.count > 0;
+    let mean = cores.total_ns.and_then(|total| (total + cores.count / 2).checked_div(cores.count));
+    let riscs = &op.risc_kernels;
+    for (column, number) in [
+        ("DEVICE FW START CYCLE", op.firmware.map(|span| span.start_cycle)),
+        ("DEVICE FW END CYCLE", op.firmware.map(|span| span.end_cycle)),
+        ("OP TO OP LATENCY [ns]", op.op_to_op_latency_ns),
+        ("OP TO OP LATENCY BR/NRISC START [ns]", op.data_movement_op_to_op_latency_ns),
+        ("DEVICE FW DURATION [ns]", ns(op.firmware)),
+        ("DEVICE KERNEL DURATION [ns]", ns(op.kernel)),
+        ("DEVICE KERNEL DURATION DM START [ns]", ns(op.data_movement_kernel)),
+        ("DEVICE KERNEL DURATION PER CORE MIN [ns]", cores.min_ns.filter(|_| has_cores)),
+        ("DEVICE KERNEL DURATION PER CORE MAX [ns]", cores.max_ns.filter(|_| has_cores)),
+        ("DEVICE KERNEL DURATION PER CORE AVG [ns]", mean),
+        ("DEVICE KERNEL FIRST TO LAST START [ns]", op.kernel_first_to_last_start_ns),
+        ("DEVICE BRISC KERNEL DURATION [ns]", ns(riscs.brisc)),
+        ("DEVICE NCRISC KERNEL DURATION [ns]", ns(riscs.ncrisc)),
+        ("DEVICE TRISC0 KERNEL DURATION [ns]", ns(riscs.trisc0)),
+        ("DEVICE TRISC1 KERNEL DURATION [ns]", ns(riscs.trisc1)),
+        ("DEVICE TRISC2 KERNEL DURATION [ns]", ns(riscs.trisc2)),
+        ("DEVICE ERISC KERNEL DURATION [ns]", ns(riscs.erisc)),
+    ] {
+        device.set_number(column, number);
+    }
+}
+
+/// Kernel starts and ends of every core, by chip.
+pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
+    let roles = RoleTable::of_readout(readout);
+    let of_device = |device: &DeviceReadout| {
+        let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
+        for lane in &device.lanes {
+            let marks = cores.entry(lane.id.core).or_default();
+            enter_marks(lane, &roles, marks);
+        }
+        let sorted = |(core, mut marks): (_, Vec<Mark>)| {
+            marks.sort_by_key(|mark| mark.time);
+            CoreMarks { core, marks }
+        };
+        (device.chip.chip_id.into(), cores.into_iter().map(sorted).collect())
+    };
+    readout.devices.iter().map(of_device).collect()
+}
+
+fn enter_marks(lane: &Lane, roles: &RoleTable, marks: &mut Vec<Mark>) {
+    for (index, run) in lane.runs.iter().enumerate() {
+        let program = u64::from(run.program.0);
+        for record in lane.run_records(index) {
+            let (Some(head), Some(&time)) = (lane.heads.get(record), lane.times.get(record)) else {
+                break;
+            };
+            let kind = head.kind();
+            if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
+                continue;
+            }
+            let role = roles.of(head.zone());
+            let is_start = kind == PacketKind::ZoneStart;
+            if role.is_kernel() {
+                if !is_start {
+                    marks.push(Mark::end(time, program));
+                } else if FIRST_RISCS.contains(&lane.id.risc) {
+                    marks.push(Mark::start(time, program));
+                }
+            } else if is_start && lane.id.risc == Risc::Brisc && role.is_firmware() {
+                marks.push(Mark::launch(time));
+            }
+        }
+    }
+}

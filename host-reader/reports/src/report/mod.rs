@@ -1,0 +1,36 @@
+//! Reports that users of tt-metal know: the device perf report and the ops report.
+//!
+//! | question | open |
+//! |---|---|
+//! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
+//! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
+//! | what was missing or wrong in the inputs? | [`ProblemLog`] |
+//!
+//! The ops report joins what the host announced with what the device recorded. Figures come
+//! from [`analysis`]; nothing is paired or measured here, and no file is written.
+//!
+#![doc = include_str!("mistakes.md")]
+
+mod counters;
+mod csv_line;
+mod csv_records;
+mod device_op;
+mod dispatch;
+mod exact;
+mod host;
+mod host_cells;
+mod inputs;
+mod join;
+mod latency;
+mod measured;
+mod ops;
+mod per_core;
+mod perf_report;
+mod problem;
+mod recorded;
+mod sheet;
+mod value;
+
+pub use ops::{DeviceData, OpsOptions, OpsReport};
+pub use perf_report::{AnalysesError, DevicePerfReport, DevicePerfRow, ProgramAnalyses};
+pub use problem::{KEPT_PROBLEMS, Problem, ProblemLog};

@@ -1,0 +1,392 @@
+//! The ops report: what goes in, and the texts that come out.
+
+use super::{
+    device_op::Cells,
+    host::{HostLog, Signpost},
+    host_cells::{Descriptions, enter_times, enter_utilisation, op_cells, signpost_cells},
+    inputs::{
+        DeviceSide, device_of_log, device_of_log_exactly, device_of_readout, messages_name,
+        read_device, read_host,
+    },
+    join::{JoinedOp, Joiner},
+    latency::RowLatencies,
+    measured::measured_marks,
+    per_core::{PROBE_OVERHEAD_NS, per_core_csv},
+    perf_report::ProgramAnalyses,
+    problem::ProblemLog,
+    recorded::host_log_of,
+    sheet::{Columns, sheet_csv},
+    value::whole_text,
+};
+use capture::sync::MeshClock;
+use reader::lane::TraceReplay;
+use recording::{HiddenLaunches, Recording, TraceFilter};
+use std::{borrow::Cow, path::Path};
+use wire::RunHostId;
+
+/// Where durations of ops are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceData {
+    /// The device log if there is one, since it says most; exact reports take the device
+    /// perf report if there is one, as upstream does.
+    #[default]
+    Best,
+    /// `profile_log_device.csv`.
+    DeviceLog,
+    /// `cpp_device_perf_report.csv`.
+    PerfReport,
+}
+
+/// Options of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpsOptions {
+    /// Repeat upstream's known mistakes, to compare with its reports.
+    pub is_exact: bool,
+    /// Where durations come from, if a folder of logs has both.
+    pub device_data: DeviceData,
+    /// Leave out what the host recorded.
+    pub is_device_only: bool,
+    /// The durations of the device perf report.
+    pub analyses: ProgramAnalyses,
+    /// Which launches to report on. Exact reports, and those of a device perf report, are
+    /// whole.
+    pub filter: TraceFilter,
+}
+
+/// The texts of a report.
+///
+/// ```
+/// use device_log::read_device_log;
+/// use host_events::OpMetadata;
+/// use recording::Recording;
+/// use reports::report::{OpsOptions, OpsReport};
+/// use wire::RunHostId;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let op = OpMetadata {
+///     chip_id: 0,
+///     run_host_id: RunHostId(1024),
+///     fields: vec![("name".to_owned(), "Matmul".to_owned())],
+/// };
+/// let recording = Recording { ops: vec![op], ..Recording::of_readout(readout) };
+/// let report = OpsReport::of_recording(&recording, &OpsOptions::default());
+/// let csv = report.ops_csv;
+/// assert!(csv.starts_with("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,"));
+/// assert!(csv.lines().nth(1).unwrap().starts_with("Matmul,tt_dnn_device,1024,0,wormhole_b0,"));
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpsReport {
+    /// `ops_perf_results.csv`.
+    pub ops_csv: String,
+    /// Rows of it.
+    pub row_count: u64,
+    /// Launches that the device recorded.
+    pub device_op_count: u64,
+    /// Ops that the host announced.
+    pub host_op_count: u64,
+    /// Launches left out by the filter.
+    pub hidden: HiddenLaunches,
+    /// `per_core_op_to_op_times.csv`, which belongs to reports without a host.
+    pub per_core_csv: Option<String>,
+    /// `cpp_device_perf_report.csv`, where it was made.
+    pub device_perf_csv: Option<String>,
+    /// Missing inputs and errors in them.
+    pub problems: ProblemLog,
+}
+
+impl OpsReport {
+    /// Reports on a folder of logs, `.logs` of upstream's artifacts.
+    ///
+    /// Missing or unreadable inputs are listed as problems; the rest is reported. Without ops of
+    /// the host the report covers the device alone.
+    #[must_use]
+    pub fn of_folder(logs: &Path, options: &OpsOptions) -> Self {
+        let mut problems = ProblemLog::default();
+        let mut host = if options.is_device_only {
+            HostLog::default()
+        } else {
+            read_host(logs, options.is_exact, &mut problems)
+        };
+        let device = read_device(logs, options, &host, &mut problems);
+        let has_host = !host.ops.is_empty();
+        leave_out_hidden(&mut host, &device.hidden, options);
+        let host_file = &messages_name(logs);
+        Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
+    }
+
+    /// Reports on one device log, without a host.
+    #[must_use]
+    pub fn of_device_log(log: &Path, options: &OpsOptions) -> Self {
+        let mut problems = ProblemLog::default();
+        let device = if options.is_exact {
+            device_of_log_exactly(log, true, &mut problems)
+        } else {
+            device_of_log(log, options, &HostLog::default(), &mut problems)
+        };
+        let host = HostLog::default();
+        let options = OpsOptions { is_device_only: true, ..options.clone() };
+        Builder {
+            options: &options,
+            host: &host,
+            has_host: false,
+            host_file: "",
+            clock: None,
+            problems,
+        }
+        .build(device)
+    }
+
+    /// Reports on a recording: its chips, and its host if that said anything of ops.
+    #[must_use]
+    pub fn of_recording(recording: &Recording, options: &OpsOptions) -> Self {
+        let mut problems = ProblemLog::default();
+        let mut host = host_log_of(recording, &mut problems);
+        let (wanted, hidden) = filtered(recording, &options.filter);
+        let Recording { readout, ops, clock, .. } = wanted.as_ref();
+        let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
+        let has_host = !host.ops.is_empty();
+        leave_out_hidden(&mut host, &hidden, options);
+        device.hidden = hidden;
+        if !has_host {
+            device.marks = measured_marks(readout);
+        }
+        let (host_file, clock) = ("the capture's ops", clock.as_ref());
+        Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
+    }
+}
+
+/// The recording without the launches that are not wanted, and what these were.
+fn filtered<'recording>(
+    recording: &'recording Recording,
+    filter: &TraceFilter,
+) -> (Cow<'recording, Recording>, HiddenLaunches) {
+    if filter.is_empty() {
+        return (Cow::Borrowed(recording), HiddenLaunches::default());
+    }
+    let mut wanted = recording.clone();
+    let hidden = wanted.retain(filter);
+    (Cow::Owned(wanted), hidden)
+}
+
+/// Leaves out the host's ops whose launches are not wanted, and of the others those that the
+/// filter does not want itself.
+fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOptions) {
+    let filter = &options.filter;
+    if filter.is_empty() || options.is_exact {
+        return;
+    }
+    host.ops.retain(|op| {
+        let id = u32::try_from(op.id).unwrap_or(u32::MAX);
+        let chip_id = op.device_id.map(|id| u32::try_from(id).unwrap_or(u32::MAX));
+        chip_id.is_none_or(|chip_id| {
+            filter.selects_device(chip_id) && !hidden.ops.contains(&(chip_id, id))
+        }) && filter.selects_op(RunHostId(id).base(), op.name().as_deref())
+    });
+}
+
+struct Builder<'report> {
+    options: &'report OpsOptions,
+    host: &'report HostLog,
+    /// True if there are ops of the host, including those that a filter left out.
+    has_host: bool,
+    host_file: &'report str,
+    clock: Option<&'report MeshClock>,
+    problems: ProblemLog,
+}
+
+impl Builder<'_> {
+    fn build(mut self, device: DeviceSide) -> OpsReport {
+        let is_device_only = !self.has_host;
+        let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
+        let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
+        let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
+        let device_perf_csv = device.device_perf_csv.clone();
+        let hidden = device.hidden.clone();
+        let (rows, columns) = if is_device_only {
+            (self.device_rows(&device), Columns::Filled)
+        } else {
+            (self.joined_rows(device), Columns::All)
+        };
+        OpsReport {
+            hidden,
+            ops_csv: sheet_csv(&rows, columns, line_end),
+            row_count: rows.len() as u64,
+            device_op_count,
+            host_op_count: self.host.ops.len() as u64,
+            per_core_csv,
+            device_perf_csv,
+            problems: self.problems,
+        }
+    }
+
+    fn per_core(&self, device: &DeviceSide, line_end: &str) -> String {
+        let is_exact = self.options.is_exact;
+        let aiclk_mhz = f64::from(device.aiclk_mhz);
+        #[expect(clippy::cast_precision_loss, reason = "gaps are far below 2^53 cycles")]
+        let ns_of = |cycles: u64| {
+            let scale = if is_exact || aiclk_mhz == 0.0 { 1.0 } else { 1000.0 / aiclk_mhz };
+            whole_text(cycles as f64 * scale - PROBE_OVERHEAD_NS)
+        };
+        per_core_csv(&device.marks, ns_of, line_end)
+    }
+
+    /// Rows of a report without a host.
+    fn device_rows(&self, device: &DeviceSide) -> Vec<Cells> {
+        let is_exact = self.options.is_exact;
+        let mut latencies = RowLatencies::default();
+        let mut rows = Vec::new();
+        for op in device.ops.values().flatten() {
+            let mut cells = op.cells.clone();
+            cells.insert("GLOBAL CALL COUNT".into(), op.run_host_id.to_string());
+            if is_exact {
+                // Upstream finds only sub-devices of ops outside of traces.
+                if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
+                    cells.insert("SUB DEVICE ID".into(), id.clone());
+                }
+                cells.remove("CORE COUNT");
+                latencies.enter(&mut cells, op);
+                device.counters.enter_cells(&mut cells, op, None, false);
+            } else {
+                cells.insert("DEVICE ID".into(), op.device_id.to_string());
+                enter_replay(&mut cells, op.trace_id, op.session_id);
+            }
+            rows.push(cells);
+        }
+        rows
+    }
+
+    /// Rows of a report that joins host and device.
+    fn joined_rows(&mut self, mut device: DeviceSide) -> Vec<Cells> {
+        let device_ops = std::mem::take(&mut device.ops);
+        let mut joined = Joiner {
+            host: self.host,
+            host_file: self.host_file,
+            device_file: &device.file,
+            has_sessions: device.has_sessions,
+            clock: self.clock,
+            problems: &mut self.problems,
+        }
+        .join(device_ops);
+        if self.options.is_exact {
+            joined.retain(|op| op.host.is_some());
+        }
+        let mut entries: Vec<_> = joined.iter().map(Entry::Op).collect();
+        entries.extend(self.host.signposts.iter().map(Entry::Signpost));
+        if self.options.is_exact {
+            entries.sort_by_key(Entry::time_ns);
+        } else {
+            entries.sort_by_key(Entry::order);
+        }
+        let mut latencies = RowLatencies::default();
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            rows.push(match entry {
+                Entry::Signpost(signpost) => signpost_cells(signpost, self.options.is_exact),
+                Entry::Op(op) => self.op_row(op, &device, &mut latencies),
+            });
+        }
+        rows
+    }
+
+    fn op_row(
+        &mut self,
+        op: &JoinedOp,
+        of_device: &DeviceSide,
+        latencies: &mut RowLatencies,
+    ) -> Cells {
+        let is_exact = self.options.is_exact;
+        let host = op.host.and_then(|position| self.host.ops.get(position));
+        let mut cells = match host {
+            None => unknown_cells(op),
+            Some(host) => {
+                let file = self.host_file;
+                op_cells(host, &mut Descriptions { file, problems: &mut self.problems })
+            }
+        };
+        if let Some(host) = host {
+            if op.session_id.is_none() || is_exact {
+                enter_times(&mut cells, host);
+            } else {
+                cells.insert("HOST START TS".into(), op.time_ns.to_string());
+            }
+        }
+        let shows_trace = !is_exact || op.session_id.is_some();
+        enter_replay(&mut cells, op.trace_id.filter(|_| shows_trace), op.session_id);
+        if let Some(device) = &op.device {
+            for (column, text) in &device.cells {
+                let cell = cells.entry(column.clone()).or_default();
+                if cell.is_empty() {
+                    cell.clone_from(text);
+                }
+            }
+            let replay = match (op.trace_id, op.session_id) {
+                (Some(trace_id), Some(counter)) => Some(TraceReplay { trace_id, counter }),
+                _ => None,
+            };
+            let key = (device.device_id, device.run_host_id, replay);
+            if let Some(id) = of_device.sub_devices.get(&key) {
+                cells.insert("SUB DEVICE ID".into(), id.clone());
+            }
+            if is_exact {
+                latencies.enter(&mut cells, device);
+                of_device.counters.enter_cells(&mut cells, device, op.session_id, true);
+            }
+        }
+        if let Some(host) = host {
+            enter_utilisation(&mut cells, host);
+        }
+        cells
+    }
+}
+
+/// Cells of a launch that the host says nothing of.
+fn unknown_cells(op: &JoinedOp) -> Cells {
+    let mut cells = Cells::new();
+    cells.insert("OP CODE".into(), "UNKNOWN".to_owned());
+    cells.insert("OP TYPE".into(), "tt_dnn_device".to_owned());
+    if let Some(device) = &op.device {
+        cells.insert("GLOBAL CALL COUNT".into(), device.run_host_id.to_string());
+        cells.insert("DEVICE ID".into(), device.device_id.to_string());
+    }
+    cells
+}
+
+fn enter_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>) {
+    for (column, number) in
+        [("METAL TRACE ID", trace_id), ("METAL TRACE REPLAY SESSION ID", session_id)]
+    {
+        if let Some(number) = number {
+            cells.insert(column.into(), number.to_string());
+        }
+    }
+}
+
+/// A row to be.
+enum Entry<'report> {
+    Op(&'report JoinedOp),
+    Signpost(&'report Signpost),
+}
+
+impl Entry<'_> {
+    fn time_ns(&self) -> u64 {
+        match self {
+            Self::Op(op) => op.time_ns,
+            Self::Signpost(signpost) => signpost.time_ns,
+        }
+    }
+
+    /// By time on the host; the ops of one replay, which share it, by time on the device.
+    fn order(&self) -> (u64, bool, u64, u64) {
+        let device = match self {
+            Self::Op(op) => op.device.as_ref(),
+            Self::Signpost(_) => None,
+        };
+        let (device_id, begin) = device.map_or((0, 0), |op| (op.device_id, op.begin_cycle));
+        (self.time_ns(), matches!(self, Self::Signpost(_)), device_id, begin)
+    }
+}

@@ -1,0 +1,208 @@
+//! Which durations a device perf report holds.
+
+use crate::report::value::Value;
+use wire::{PacketKind, Risc};
+
+/// Markers that an analysis begins or ends with. An empty list means any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct MarkerFilter {
+    riscs: Vec<String>,
+    kinds: Vec<String>,
+    /// One of these must be part of the zone's name.
+    keywords: Vec<String>,
+}
+
+impl MarkerFilter {
+    pub(super) fn matches(&self, risc: Risc, kind: PacketKind, name: &str) -> bool {
+        let is_any_of =
+            |list: &[String], text: &str| list.is_empty() || list.iter().any(|t| t == text);
+        let has_keyword = || self.keywords.iter().any(|keyword| name.contains(keyword.as_str()));
+        is_any_of(&self.riscs, risc.label())
+            && is_any_of(&self.kinds, kind.label())
+            && (self.keywords.is_empty() || has_keyword())
+    }
+}
+
+/// From the first marker of one kind to the last of another within a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Analysis {
+    /// Title of the column of the duration.
+    pub(super) title: String,
+    /// Titles of the columns of the first and the last cycle, where these are shown.
+    pub(super) cycle_titles: Option<[String; 2]>,
+    pub(super) start: MarkerFilter,
+    pub(super) end: MarkerFilter,
+}
+
+/// The durations of a device perf report, in the order of its columns.
+///
+/// The default are those of the chips that this project knows. Others are read from the
+/// JSON that upstream's host reads.
+///
+/// ```
+/// use reports::report::ProgramAnalyses;
+/// let analyses = ProgramAnalyses::from_json(r#"[{
+///     "type": "PROGRAM_FIRST_TO_LAST_MARKER", "dimension": "PROGRAM",
+///     "results_config": {"analysis_name": "LOAD [ns]"},
+///     "start_config": {"risc": ["BRISC", "NCRISC"], "marker_name_keywords": ["load"]},
+///     "end_config": {"marker_type": "ZONE_END", "marker_name_keywords": ["load"]}
+/// }]"#)?;
+/// assert_eq!(analyses.titles().collect::<Vec<_>>(), ["LOAD [ns]"]);
+/// assert!(ProgramAnalyses::default().titles().any(|title| title == "DEVICE FW DURATION [ns]"));
+/// # Ok::<(), reports::report::AnalysesError>(())
+/// ```
+///
+/// # Compatibility
+/// `cpp_device_analyses.json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramAnalyses(pub(super) Vec<Analysis>);
+
+/// Why a list of analyses cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnalysesError {
+    /// The text is not JSON.
+    #[error("expected a JSON list of analyses: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The JSON is something else than a list of analyses.
+    #[error("analysis {number}: expected {expected}, found {found}")]
+    Form {
+        /// Which analysis, from 1.
+        number: usize,
+        /// Description of the expected JSON.
+        expected: &'static str,
+        /// JSON found instead.
+        found: String,
+    },
+}
+
+const FIRST_TO_LAST: &str = "PROGRAM_FIRST_TO_LAST_MARKER";
+
+impl ProgramAnalyses {
+    /// Reads the JSON that upstream's host reads.
+    ///
+    /// # Errors
+    /// If it is no list of analyses of the type and dimension that upstream knows.
+    pub fn from_json(text: &str) -> Result<Self, AnalysesError> {
+        let value: Value = serde_json::from_str(text)?;
+        let Value::List(list) = &value else {
+            return Err(form(1, "a list of analyses", &value));
+        };
+        let analyses = (1..).zip(list).map(|(number, value)| analysis(number, value));
+        analyses.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Titles of all columns, cycles included.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|analysis| {
+            let cycles = analysis.cycle_titles.iter().flatten();
+            std::iter::once(&analysis.title).chain(cycles).map(String::as_str)
+        })
+    }
+
+    /// Where the duration with this title stands.
+    pub(super) fn position(&self, title: &str) -> Option<usize> {
+        self.0.iter().position(|analysis| analysis.title == title)
+    }
+}
+
+fn form(number: usize, expected: &'static str, found: &Value) -> AnalysesError {
+    AnalysesError::Form { number, expected, found: format!("`{}`", found.cell()) }
+}
+
+fn analysis(number: usize, value: &Value) -> Result<Analysis, AnalysesError> {
+    let text = |object: &Value, key: &str| object.get(key).map(Value::cell);
+    let is = |key: &str, expected: &str| text(value, key).is_none_or(|found| found == expected);
+    if !is("type", FIRST_TO_LAST) || !is("dimension", "PROGRAM") {
+        return Err(form(number, "type PROGRAM_FIRST_TO_LAST_MARKER of dimension PROGRAM", value));
+    }
+    let results = value.get("results_config");
+    let title = results.and_then(|results| text(results, "analysis_name"));
+    let title = title.ok_or_else(|| form(number, "results_config with an analysis_name", value))?;
+    let cycle_titles = results.and_then(|results| {
+        let is_shown = results.get("display_start_and_end_timestamps") == Some(&Value::Bool(true));
+        let titles =
+            ["start_timestamp_header", "end_timestamp_header"].map(|key| text(results, key));
+        let [Some(start), Some(end)] = titles else { return None };
+        is_shown.then_some([start, end])
+    });
+    let filter = |key: &str| {
+        let config = value.get(key);
+        let list = |key| config.and_then(|config| config.get(key)).map_or_else(Vec::new, texts);
+        MarkerFilter {
+            riscs: list("risc"),
+            kinds: list("marker_type"),
+            keywords: list("marker_name_keywords"),
+        }
+    };
+    Ok(Analysis { title, cycle_titles, start: filter("start_config"), end: filter("end_config") })
+}
+
+/// One text, or a list of texts.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::List(list) => list.iter().map(Value::cell).collect(),
+        one => vec![one.cell()],
+    }
+}
+
+impl Default for ProgramAnalyses {
+    fn default() -> Self {
+        let aggregate = &["TENSIX_RISC_AGG"][..];
+        let (start, end) = ("ZONE_START", "ZONE_END");
+        let all = |title, cycles, riscs, keywords| {
+            built_in(title, cycles, (riscs, start, keywords), (riscs, end, keywords))
+        };
+        let kernel = &["-KERNEL"][..];
+        let movers = &["BRISC", "NCRISC", "ERISC"][..];
+        let moving = &["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"][..];
+        let shown = |what: &str| Some([format!("{what} START CYCLE"), format!("{what} END CYCLE")]);
+        let mut analyses = vec![
+            all("DEVICE TRACE FIRMWARE DURATION [ns]", None, aggregate, &["-FW"]),
+            all("DEVICE TRACE KERNEL DURATION [ns]", None, aggregate, kernel),
+            built_in(
+                "DEVICE KERNEL FIRST TO LAST START [ns]",
+                None,
+                (&[], start, kernel),
+                (&[], start, kernel),
+            ),
+            all("DEVICE FW DURATION [ns]", shown("DEVICE FW"), &[], &["-FW"]),
+            all("DEVICE KERNEL DURATION [ns]", shown("DEVICE KERNEL"), &[], kernel),
+            built_in(
+                "DEVICE KERNEL DURATION DM START [ns]",
+                shown("DEVICE KERNEL DM"),
+                (movers, start, moving),
+                (&[], end, kernel),
+            ),
+        ];
+        analyses.extend(OF_RISCS.iter().map(|(title, risc, zone)| all(title, None, risc, zone)));
+        Self(analyses)
+    }
+}
+
+/// Title, RISC and zone of the analyses that are about one RISC.
+const OF_RISCS: [(&str, &[&str], &[&str]); 6] = [
+    ("DEVICE BRISC KERNEL DURATION [ns]", &["BRISC"], &["BRISC-KERNEL"]),
+    ("DEVICE NCRISC KERNEL DURATION [ns]", &["NCRISC"], &["NCRISC-KERNEL"]),
+    ("DEVICE TRISC0 KERNEL DURATION [ns]", &["TRISC_0"], &["TRISC-KERNEL"]),
+    ("DEVICE TRISC1 KERNEL DURATION [ns]", &["TRISC_1"], &["TRISC-KERNEL"]),
+    ("DEVICE TRISC2 KERNEL DURATION [ns]", &["TRISC_2"], &["TRISC-KERNEL"]),
+    ("DEVICE ERISC KERNEL DURATION [ns]", &["ERISC"], &["ERISC-KERNEL"]),
+];
+
+type BuiltInFilter<'a> = (&'a [&'a str], &'a str, &'a [&'a str]);
+
+fn built_in(
+    title: &str,
+    cycle_titles: Option<[String; 2]>,
+    start: BuiltInFilter<'_>,
+    end: BuiltInFilter<'_>,
+) -> Analysis {
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+    let filter = |(riscs, kind, keywords): BuiltInFilter<'_>| MarkerFilter {
+        riscs: owned(riscs),
+        kinds: owned(&[kind]),
+        keywords: owned(keywords),
+    };
+    Analysis { title: title.to_owned(), cycle_titles, start: filter(start), end: filter(end) }
+}

@@ -1,0 +1,245 @@
+//! Figures of each launch besides those of its op: analyses, sums, counters, sub-device.
+
+use super::analyses::ProgramAnalyses;
+use crate::report::{
+    counters::{COUNTER_ID, OpCounters},
+    exact::{SUMS, sub_device_of},
+};
+use analysis::{Launch, LaunchRun};
+use rayon::prelude::*;
+use reader::{
+    lane::{Lane, RecordHead},
+    names::ZoneTable,
+    readout::Readout,
+};
+use std::collections::HashMap;
+use wire::{PacketKind, Risc};
+
+/// First start and last end of an analysis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::report) struct Bounds {
+    first_start: Option<u64>,
+    last_end: Option<u64>,
+}
+
+impl Bounds {
+    fn enter_start(&mut self, time: u64) {
+        self.first_start = Some(self.first_start.map_or(time, |first| first.min(time)));
+    }
+
+    fn enter_end(&mut self, time: u64) {
+        self.last_end = self.last_end.max(Some(time));
+    }
+
+    fn join(&mut self, other: Self) {
+        other.first_start.into_iter().for_each(|time| self.enter_start(time));
+        other.last_end.into_iter().for_each(|time| self.enter_end(time));
+    }
+
+    /// Start and end, if an end follows the start.
+    pub(in crate::report) fn span(self) -> Option<(u64, u64)> {
+        let (start, end) = (self.first_start?, self.last_end?);
+        (start <= end).then_some((start, end))
+    }
+}
+
+/// Figures of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::report) struct LaunchFigures {
+    /// One for each analysis.
+    pub(in crate::report) bounds: Vec<Bounds>,
+    /// Cycles of each sum zone that has a column, and the cores that recorded it.
+    pub(in crate::report) sums: [(u64, u64); 2],
+    /// The sub-device, where the log names it.
+    pub(in crate::report) sub_device: Option<String>,
+    /// Hardware counters of all cores.
+    pub(in crate::report) counters: OpCounters,
+    /// Values of hardware counters that the log does not name.
+    pub(in crate::report) unnamed_counter_count: u64,
+}
+
+impl LaunchFigures {
+    /// Adds what another launch contributes.
+    pub(in crate::report) fn join(&mut self, other: &Self) {
+        self.bounds.resize(self.bounds.len().max(other.bounds.len()), Bounds::default());
+        for (own, other) in self.bounds.iter_mut().zip(&other.bounds) {
+            own.join(*other);
+        }
+        for (own, other) in self.sums.iter_mut().zip(other.sums) {
+            *own = (own.0.saturating_add(other.0), own.1 + other.1);
+        }
+        if self.sub_device.is_none() {
+            self.sub_device.clone_from(&other.sub_device);
+        }
+        self.counters.join(&other.counters);
+        self.unnamed_counter_count += other.unnamed_counter_count;
+    }
+}
+
+/// Figures of each launch, in the order of `launches`.
+///
+/// # Cost
+/// Every record is looked at once, and nothing is kept but what is given back.
+pub(in crate::report) fn figures_of(
+    readout: &Readout,
+    launches: &[Launch],
+    analyses: &ProgramAnalyses,
+) -> Vec<LaunchFigures> {
+    let lanes: Vec<_> = readout.lanes().collect();
+    let lanes: HashMap<_, _> =
+        lanes.into_par_iter().map(|lane| (lane.id, LaneRuns::new(lane))).collect();
+    let zones = &readout.zones;
+    let of_launch = |meanings: &mut Meanings<'_>, launch: &Launch| {
+        let mut figures = LaunchFigures {
+            bounds: vec![Bounds::default(); analyses.0.len()],
+            ..LaunchFigures::default()
+        };
+        for LaunchRun { lane, run } in &launch.runs {
+            if let Some(lane) = lanes.get(lane) {
+                lane.enter_run(*run, meanings, &mut figures);
+            }
+        }
+        figures
+    };
+    let meanings = || Meanings { zones, analyses, known: HashMap::new() };
+    launches.par_iter().map_init(meanings, of_launch).collect()
+}
+
+/// Which analyses a kind of record starts and ends, and which sum it adds to.
+#[derive(Clone, Debug, Default)]
+struct Meaning {
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+    sum: Option<usize>,
+    is_counter: bool,
+}
+
+impl Meaning {
+    fn new(risc: Risc, head: RecordHead, zones: &ZoneTable, analyses: &ProgramAnalyses) -> Self {
+        let (kind, name) = (head.kind(), zones.name(head.zone()));
+        let all = || analyses.0.iter().enumerate();
+        let sum = SUMS.iter().position(|&(_, of, zone)| (of, zone) == (risc, name));
+        Self {
+            starts: all()
+                .filter(|(_, a)| a.start.matches(risc, kind, name))
+                .map(|(i, _)| i)
+                .collect(),
+            ends: all().filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
+            sum: sum.filter(|_| kind == PacketKind::ZoneTotal),
+            is_counter: is_counter(head, zones),
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.starts.is_empty() && self.ends.is_empty() && self.sum.is_none() && !self.is_counter
+    }
+}
+
+/// Meanings of the records of a log, each kind looked up once.
+struct Meanings<'report> {
+    zones: &'report ZoneTable,
+    analyses: &'report ProgramAnalyses,
+    known: HashMap<(Risc, RecordHead), Option<Meaning>>,
+}
+
+impl Meanings<'_> {
+    fn of(&mut self, risc: Risc, head: RecordHead) -> Option<&Meaning> {
+        let known = self.known.entry((risc, head)).or_insert_with(|| {
+            let meaning = Meaning::new(risc, head, self.zones, self.analyses);
+            (!meaning.is_none()).then_some(meaning)
+        });
+        known.as_ref()
+    }
+}
+
+/// One lane, to be read run by run.
+struct LaneRuns<'readout> {
+    lane: &'readout Lane,
+    /// Index of each run's first value; empty if the lane has no values.
+    first_values: Vec<usize>,
+}
+
+impl<'readout> LaneRuns<'readout> {
+    fn new(lane: &'readout Lane) -> Self {
+        let value_count = |run| {
+            let heads = lane.heads.get(lane.run_records(run)).unwrap_or_default();
+            heads.iter().map(|head| head.data_count()).sum::<usize>()
+        };
+        let run_count = if lane.data.is_empty() { 0 } else { lane.runs.len() };
+        let mut next = 0;
+        let mut first_of = |run| {
+            let first = next;
+            next += value_count(run);
+            first
+        };
+        Self { lane, first_values: (0..run_count).map(&mut first_of).collect() }
+    }
+
+    fn enter_run(&self, run: usize, meanings: &mut Meanings<'_>, figures: &mut LaunchFigures) {
+        let records = self.lane.run_records(run);
+        let heads = self.lane.heads.get(records.clone()).unwrap_or_default();
+        let times = self.lane.times.get(records.clone()).unwrap_or_default();
+        let mut next_value = self.first_values.get(run).copied().unwrap_or(0);
+        let mut sums = [None; 2];
+        for (&head, &time) in heads.iter().zip(times) {
+            if let Some(meaning) = meanings.of(self.lane.id.risc, head) {
+                let value = self.lane.data.get(next_value).copied();
+                figures.enter(meaning, time);
+                if let Some(sum) = meaning.sum {
+                    let before: u64 = sums[sum].unwrap_or(0);
+                    sums[sum] = Some(before.saturating_add(value.unwrap_or(0)));
+                }
+            }
+            next_value += head.data_count();
+        }
+        figures.enter_sums(sums);
+        self.enter_metadata(records, meanings.zones, figures);
+    }
+
+    /// Adds the metadata texts of a run's records; the first that names a sub-device counts.
+    fn enter_metadata(
+        &self,
+        records: std::ops::Range<usize>,
+        zones: &ZoneTable,
+        figures: &mut LaunchFigures,
+    ) {
+        let Lane { id, heads, metadata, .. } = self.lane;
+        let first = metadata.partition_point(|(record, _)| *record < records.start);
+        let of_run = metadata[first..].iter().take_while(|(record, _)| *record < records.end);
+        for (record, text) in of_run {
+            let text = text.as_bytes();
+            if figures.sub_device.is_none() {
+                figures.sub_device = sub_device_of(text);
+            }
+            let Some(head) = heads.get(*record) else { continue };
+            if is_counter(*head, zones) && figures.counters.enter(id.core, id.risc, text) {
+                figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
+            }
+        }
+    }
+}
+
+fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
+    head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID)
+}
+
+impl LaunchFigures {
+    fn enter(&mut self, meaning: &Meaning, time: u64) {
+        for &analysis in &meaning.starts {
+            self.bounds[analysis].enter_start(time);
+        }
+        for &analysis in &meaning.ends {
+            self.bounds[analysis].enter_end(time);
+        }
+        self.unnamed_counter_count += u64::from(meaning.is_counter);
+    }
+
+    /// Enters the sums of one core.
+    fn enter_sums(&mut self, sums: [Option<u64>; 2]) {
+        for (own, cycles) in self.sums.iter_mut().zip(sums) {
+            if let Some(cycles) = cycles {
+                *own = (own.0.saturating_add(cycles), own.1 + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The rows of a device perf report, computed and written.
+
+use super::{
+    analyses::ProgramAnalyses,
+    figures::{LaunchFigures, figures_of},
+};
+use crate::report::{csv_line::push_line, value::whole_text};
+use analysis::{Launch, cycles_to_ns, launches_of};
+use reader::readout::{ChipSummary, Readout};
+use std::collections::BTreeMap;
+
+const FIXED_TITLES: [&str; 8] = [
+    "GLOBAL CALL COUNT",
+    "METAL TRACE ID",
+    "METAL TRACE REPLAY SESSION ID",
+    "DEVICE ID",
+    "DEVICE ARCH",
+    "OP NAME",
+    "CORE COUNT",
+    "AVAILABLE WORKER CORE COUNT",
+];
+const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"];
+
+/// One launch of one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DevicePerfRow {
+    /// Number of the chip.
+    pub device_id: u32,
+    /// The program, encoded with its chip.
+    pub run_host_id: u32,
+    /// The trace that was replayed, if any.
+    pub trace_id: Option<u64>,
+    /// Which replay of it, from 1.
+    pub trace_replay: Option<u64>,
+    /// First and last cycle of each analysis.
+    pub spans: Vec<Option<(u64, u64)>>,
+    /// Nanoseconds between the kernels of the op before and this one's; between the op
+    /// before and the first kernel that moves data.
+    pub latencies_ns: [Option<i64>; 2],
+    core_count: u64,
+}
+
+/// A device perf report.
+///
+/// ```
+/// use device_log::read_device_log;
+/// use reports::report::{DevicePerfReport, ProgramAnalyses};
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let analyses = ProgramAnalyses::default();
+/// let report = DevicePerfReport::new(&readout, analyses, false);
+/// let csv = report.to_csv(|_, _| String::new());
+/// assert!(csv.lines().nth(1).unwrap().starts_with("1024,,,0,wormhole_b0,,1,64,,,,120,100,160,"));
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePerfReport {
+    analyses: ProgramAnalyses,
+    chips: Vec<ChipSummary>,
+    /// The rows: by chip, then program, trace and replay.
+    pub rows: Vec<DevicePerfRow>,
+}
+
+impl DevicePerfReport {
+    /// Computes the rows of a readout.
+    ///
+    /// With `is_exact`, launches of one program that are not told apart by a trace replay
+    /// share a row, from the first start of any to the last end of any, as upstream has it.
+    #[must_use]
+    pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
+        let launches = launches_of(readout);
+        let figures = figures_of(readout, &launches, &analyses);
+        Self::of_launches(readout, &launches, &figures, analyses, is_exact)
+    }
+
+    pub(in crate::report) fn of_launches(
+        readout: &Readout,
+        launches: &[Launch],
+        figures: &[LaunchFigures],
+        analyses: ProgramAnalyses,
+        is_exact: bool,
+    ) -> Self {
+        let mut gathered: BTreeMap<_, (LaunchFigures, u64)> = BTreeMap::new();
+        for (launch, figures) in launches.iter().zip(figures) {
+            let op = &launch.op;
+            let ordinal = if is_exact { 0 } else { op.launch };
+            let key = (op.chip_id, op.run_host_id, op.trace_id, op.trace_replay, ordinal);
+            let entry = gathered.entry(key).or_default();
+            entry.0.join(figures);
+            entry.1 = entry.1.max(op.core_count);
+        }
+        let row = |(key, (figures, core_count)): ((u32, u32, _, _, u64), (LaunchFigures, u64))| {
+            let (device_id, run_host_id, trace_id, trace_replay, _) = key;
+            let spans = figures.bounds.iter().map(|bounds| bounds.span()).collect();
+            let latencies_ns = [None; 2];
+            DevicePerfRow {
+                device_id,
+                run_host_id,
+                trace_id,
+                trace_replay,
+                spans,
+                latencies_ns,
+                core_count,
+            }
+        };
+        let rows = gathered.into_iter().map(row).collect();
+        let chips = readout.devices.iter().map(|device| device.chip.clone()).collect();
+        let mut report = Self { analyses, chips, rows };
+        report.enter_latencies(0, "DEVICE KERNEL DURATION [ns]");
+        report.enter_latencies(1, "DEVICE KERNEL DURATION DM START [ns]");
+        report
+    }
+
+    /// The nanoseconds of a row's analysis.
+    #[must_use]
+    pub fn duration_ns(&self, row: &DevicePerfRow, analysis: usize) -> Option<u64> {
+        let (start, end) = row.spans.get(analysis).copied().flatten()?;
+        cycles_to_ns(end - start, self.aiclk_mhz(row.device_id))
+    }
+
+    /// The whole file; `name_of` gives the name of a chip's program.
+    #[must_use]
+    pub fn to_csv(&self, name_of: impl Fn(u32, u32) -> String) -> String {
+        let mut out = String::new();
+        let titles = FIXED_TITLES.into_iter().chain(self.analyses.titles()).chain(LATENCY_TITLES);
+        push_line(&mut out, titles, "\n");
+        for row in &self.rows {
+            push_line(&mut out, self.cells(row, name_of(row.device_id, row.run_host_id)), "\n");
+        }
+        out
+    }
+
+    fn chip(&self, device_id: u32) -> Option<&ChipSummary> {
+        self.chips.iter().find(|chip| chip.chip_id == device_id)
+    }
+
+    fn aiclk_mhz(&self, device_id: u32) -> u32 {
+        self.chip(device_id).map_or(0, |chip| chip.aiclk_mhz)
+    }
+
+    fn cells(&self, row: &DevicePerfRow, name: String) -> Vec<String> {
+        let chip = self.chip(row.device_id);
+        let mut cells = vec![
+            row.run_host_id.to_string(),
+            optional(row.trace_id),
+            optional(row.trace_replay),
+            row.device_id.to_string(),
+            chip.map_or_else(String::new, |chip| chip.arch.clone()),
+            name,
+            row.core_count.to_string(),
+            optional(chip.and_then(|chip| chip.max_compute_cores)),
+        ];
+        for (index, analysis) in self.analyses.0.iter().enumerate() {
+            cells.push(optional(self.duration_ns(row, index)));
+            if analysis.cycle_titles.is_some() {
+                let span = row.spans.get(index).copied().flatten();
+                cells.push(optional(span.map(|(start, _)| start)));
+                cells.push(optional(span.map(|(_, end)| end)));
+            }
+        }
+        cells.extend(row.latencies_ns.map(optional));
+        cells
+    }
+
+    /// Latencies by one analysis: 0 for a chip's first row, none where ops overlap.
+    fn enter_latencies(&mut self, which: usize, title: &str) {
+        let Some(position) = self.analyses.position(title) else { return };
+        let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
+        let mut order: Vec<_> =
+            (0..self.rows.len()).filter(|&i| span(&self.rows[i]).is_some()).collect();
+        order.sort_by_key(|&i| (self.rows[i].device_id, span(&self.rows[i])));
+        let mut previous: Option<(u32, u64)> = None;
+        for index in order {
+            let row = &self.rows[index];
+            let Some((start, end)) = span(row) else { continue };
+            let before = previous.filter(|&(chip, _)| chip == row.device_id).map(|(_, end)| end);
+            previous = Some((row.device_id, end));
+            let duration_ns = self.duration_ns(row, position);
+            self.rows[index].latencies_ns[which] = match before {
+                None => Some(0),
+                Some(before) => latency(before, (start, end), duration_ns),
+            };
+        }
+    }
+}
+
+fn optional(number: Option<impl ToString>) -> String {
+    number.map_or_else(String::new, |number| number.to_string())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+fn latency(before: u64, (start, end): (u64, u64), duration_ns: Option<u64>) -> Option<i64> {
+    let cycles = start.checked_sub(before)?;
+    let length = (end - start > 0).then_some((end - start) as f64)?;
+    let ns = cycles as f64 * (duration_ns? as f64 / length);
+    whole_text(ns).parse().ok()
+}

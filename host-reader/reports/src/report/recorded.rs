@@ -1,0 +1,216 @@
+//! Host records of a capture, in the form in which upstream's host announces ops.
+
+use super::{
+    host::{HostLog, HostOp, HostTime, Signpost},
+    problem::ProblemLog,
+    sheet::fixed_column,
+    value::Value,
+};
+use host_events::{HostEvent, HostEventKind, OpMetadata};
+use recording::Recording;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Keys of structures that have columns of their own, as JSON.
+const STRUCTURES: [&str; 8] = [
+    "attributes",
+    "input_tensors",
+    "optional_input_tensors",
+    "output_tensors",
+    "kernel_info",
+    "performance_model",
+    "op_hash",
+    "program_cache_hit",
+];
+
+/// The ops of a recording. Fields with a column of their own fill it; the others become
+/// attributes. Signposts become rows. A zone whose text is `id:` and the encoded id of an op
+/// says how long the host took for that op, and the zones within it for what.
+pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
+    let mut log = HostLog { ops: recorded.ops.iter().map(host_op).collect(), ..HostLog::default() };
+    if log.ops.is_empty() {
+        return log;
+    }
+    let mut times = RecordedTimes { positions: log.positions(), ..RecordedTimes::default() };
+    for recording in &recorded.host {
+        for thread in &recording.threads {
+            let nesting = times.nestings.remove(&(recording.process_id, thread.number));
+            let mut nesting = nesting.unwrap_or_default();
+            for event in &thread.events {
+                let name = recording.name(event);
+                match event.kind {
+                    HostEventKind::Zone { end_ns, depth } => {
+                        let zone = Zone { name, start_ns: event.time_ns, end_ns };
+                        times.enter(&mut nesting, &zone, depth, event.text.as_deref(), &mut log);
+                    }
+                    HostEventKind::Signpost => log.signposts.push(signpost(name, event)),
+                    _ => {}
+                }
+            }
+            times.nestings.insert((recording.process_id, thread.number), nesting);
+        }
+    }
+    if times.unknown_count > 0 {
+        let detail = format!("{} zones are of ops that it does not name", times.unknown_count);
+        problems.of_file("the capture's host records", detail);
+    }
+    log
+}
+
+fn signpost(name: &str, event: &HostEvent) -> Signpost {
+    let message = event.text.as_deref().map_or_else(String::new, |text| format!("\n{text}"));
+    Signpost { text: format!("TT_SIGNPOST: {name}{message}"), time_ns: event.time_ns }
+}
+
+struct Zone<'run> {
+    name: &'run str,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+/// Zones that have ended and whose parents have not, by depth.
+type Nesting<'run> = BTreeMap<u16, Vec<Zone<'run>>>;
+
+#[derive(Default)]
+struct RecordedTimes<'run> {
+    positions: BTreeMap<u64, usize>,
+    /// By process and thread.
+    nestings: BTreeMap<(u32, u64), Nesting<'run>>,
+    unknown_count: u64,
+}
+
+impl<'run> RecordedTimes<'run> {
+    /// Enters a zone that ended; those within it came before.
+    fn enter(
+        &mut self,
+        nesting: &mut Nesting<'run>,
+        zone: &Zone<'run>,
+        depth: u16,
+        text: Option<&str>,
+        log: &mut HostLog,
+    ) {
+        let mut within = nesting.split_off(&depth.saturating_add(1));
+        if depth > 0 {
+            let &Zone { name, start_ns, end_ns } = zone;
+            nesting.entry(depth).or_default().push(Zone { name, start_ns, end_ns });
+        }
+        let Some(id) = text.and_then(|text| text.strip_prefix("id:")?.trim().parse().ok()) else {
+            return;
+        };
+        let position = self.positions.get(&id);
+        let Some(op) = position.and_then(|&position| log.ops.get_mut(position)) else {
+            self.unknown_count += 1;
+            return;
+        };
+        let duration = |zone: &Zone<'_>| zone.end_ns.saturating_sub(zone.start_ns);
+        op.time = Some(HostTime { start_ns: zone.start_ns, duration_ns: duration(zone) });
+        let children = within.remove(&depth.saturating_add(1)).unwrap_or_default();
+        for child in children.iter().filter(|child| child.start_ns >= zone.start_ns) {
+            let total = op.child_calls_ns.entry(child.name.to_owned()).or_default();
+            *total = total.saturating_add(duration(child));
+        }
+    }
+}
+
+fn host_op(op: &OpMetadata) -> HostOp {
+    let mut fields = vec![
+        ("op_type".to_owned(), Value::Text("tt_dnn_device".into())),
+        ("device_id".to_owned(), Value::Unsigned(op.chip_id.into())),
+    ];
+    let mut attributes = Vec::new();
+    for (key, text) in &op.fields {
+        let key = if key == OpMetadata::NAME { "op_code" } else { key };
+        let value = || serde_json::from_str(text).unwrap_or_else(|_| Value::Text(text.clone()));
+        if STRUCTURES.contains(&key) {
+            fields.push((key.to_owned(), value()));
+        } else if fixed_column(key).is_some() {
+            fields.push((key.to_owned(), Value::Text(text.clone())));
+        } else if !matches!(key, START | DURATION) {
+            attributes.push((key.to_owned(), Value::Text(text.clone())));
+        }
+    }
+    if !attributes.is_empty() {
+        fields.push(("attributes".to_owned(), Value::Object(attributes)));
+    }
+    let number = |key| op.value(key).and_then(|text| text.parse().ok());
+    let time = number(START)
+        .map(|start_ns| HostTime { start_ns, duration_ns: number(DURATION).unwrap_or(0) });
+    HostOp {
+        id: op.run_host_id.0.into(),
+        description: Arc::new(Value::Object(fields)),
+        is_cache_hit: None,
+        device_id: Some(op.chip_id.into()),
+        trace_id: None,
+        message_ns: 0,
+        time,
+        child_calls_ns: BTreeMap::new(),
+        line: 0,
+    }
+}
+
+const START: &str = "host_start_ns";
+const DURATION: &str = "host_duration_ns";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_events::{HostRecorder, HostRecorderOptions, HostSource};
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use wire::RunHostId;
+
+    #[test]
+    fn fields_without_a_column_become_attributes() {
+        let fields = [("name", "Matmul"), ("math_fidelity", "HiFi2"), ("tile", "32x32")];
+        let op = OpMetadata {
+            chip_id: 1,
+            run_host_id: RunHostId::encode(2, 1),
+            fields: fields.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        };
+        let host = Recording { ops: vec![op], ..Recording::default() };
+        let log = host_log_of(&host, &mut ProblemLog::default());
+        let cell = |key: &str| log.ops[0].description.get(key).unwrap().cell();
+        assert_eq!((cell("op_code"), cell("math_fidelity")), ("Matmul".into(), "HiFi2".into()));
+        assert_eq!(cell("attributes"), "{'tile': '32x32'}");
+    }
+
+    #[test]
+    fn zones_of_ops_are_their_host_times_and_signposts_are_kept() {
+        let recorder = HostRecorder::new(HostRecorderOptions {
+            clock: Some(Arc::new({
+                let time = AtomicU64::new(100);
+                move || time.fetch_add(10, Ordering::Relaxed)
+            })),
+            ..HostRecorderOptions::default()
+        });
+        recorder.signpost("start", Some("of it"));
+        let op = OpMetadata { run_host_id: RunHostId(1024), ..OpMetadata::default() };
+        let outer = recorder.zone(&MODEL);
+        for _ in 0..2 {
+            let mut zone = recorder.zone(&ENQUEUE);
+            zone.text("id:1024");
+            for _ in 0..2 {
+                let compile = recorder.zone(&COMPILE);
+                drop(recorder.zone(&MODEL));
+                drop(compile);
+            }
+        }
+        let first = recorder.take();
+        recorder.zone(&ENQUEUE).text("id:9");
+        drop(outer);
+        let recordings = [first, recorder.take()];
+        let host = Recording { ops: vec![op], host: recordings.into(), ..Recording::default() };
+        let mut problems = ProblemLog::default();
+        let log = host_log_of(&host, &mut problems);
+        // The clock goes on by 10 with each start and end.
+        let time = HostTime { start_ns: 220, duration_ns: 90 };
+        assert_eq!(log.ops[0].time, Some(time));
+        let calls: Vec<_> = log.ops[0].child_calls_ns.iter().collect();
+        assert_eq!(calls, [(&"Compile".to_owned(), &120)]);
+        assert_eq!(log.signposts[0].text, "TT_SIGNPOST: start\nof it");
+        assert_eq!(log.signposts[0].time_ns, 100);
+        assert!(problems.kept()[0].to_string().contains("1 zones are of ops"), "{problems:?}");
+    }
+
+    static MODEL: HostSource = HostSource::new("Model", "tests", "recorded.rs", 1);
+    static ENQUEUE: HostSource = HostSource::new("Enqueue", "tests", "recorded.rs", 2);
+    static COMPILE: HostSource = HostSource::new("Compile", "tests", "recorded.rs", 3);
+}

@@ -1,0 +1,183 @@
+//! The columns of an ops report and the text of its file.
+//!
+//! # Compatibility
+//! `ops_perf_results.csv` of upstream's release 0.81.1: fixed columns, tensors, fixed
+//! columns with kernel sizes among them, hardware counters, host functions.
+
+use super::{counters::counter_titles, csv_line::push_line, device_op::Cells};
+use std::collections::BTreeSet;
+
+pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
+pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
+pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
+pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
+const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
+
+/// Columns in front of the tensors.
+const FRONT: [&str; 35] = [
+    "OP CODE",
+    "OP TYPE",
+    "GLOBAL CALL COUNT",
+    "DEVICE ID",
+    "DEVICE ARCH",
+    "ATTRIBUTES",
+    "MATH FIDELITY",
+    "CORE COUNT",
+    "AVAILABLE WORKER CORE COUNT",
+    "SUB DEVICE ID",
+    "PARALLELIZATION STRATEGY",
+    "HOST START TS",
+    "HOST END TS",
+    "HOST DURATION [ns]",
+    "DEVICE FW START CYCLE",
+    "DEVICE FW END CYCLE",
+    LATENCY,
+    DATA_MOVEMENT_LATENCY,
+    "DEVICE FW DURATION [ns]",
+    KERNEL_DURATION,
+    "DEVICE KERNEL DURATION DM START [ns]",
+    "DEVICE KERNEL DURATION PER CORE MIN [ns]",
+    "DEVICE KERNEL DURATION PER CORE MAX [ns]",
+    "DEVICE KERNEL DURATION PER CORE AVG [ns]",
+    "DEVICE KERNEL FIRST TO LAST START [ns]",
+    "DEVICE BRISC KERNEL DURATION [ns]",
+    "DEVICE NCRISC KERNEL DURATION [ns]",
+    "DEVICE TRISC0 KERNEL DURATION [ns]",
+    "DEVICE TRISC1 KERNEL DURATION [ns]",
+    "DEVICE TRISC2 KERNEL DURATION [ns]",
+    "DEVICE ERISC KERNEL DURATION [ns]",
+    "DEVICE COMPUTE CB WAIT FRONT [ns]",
+    "DEVICE COMPUTE CB RESERVE BACK [ns]",
+    "DISPATCH TOTAL CQ CMD OP TIME [ns]",
+    "DISPATCH GO SEND WAIT TIME [ns]",
+];
+
+/// Columns between the tensors and the kernel sizes.
+const MIDDLE: [&str; 8] = [
+    "METAL TRACE ID",
+    "METAL TRACE REPLAY SESSION ID",
+    "COMPUTE KERNEL SOURCE",
+    "COMPUTE KERNEL HASH",
+    "DATA MOVEMENT KERNEL SOURCE",
+    "DATA MOVEMENT KERNEL HASH",
+    "PROGRAM HASH",
+    "PROGRAM CACHE HIT",
+];
+
+/// Columns behind the kernel sizes.
+const BACK: [&str; 12] = [
+    "PM IDEAL [ns]",
+    "PM COMPUTE [ns]",
+    "PM BANDWIDTH [ns]",
+    "PM REQ I BW",
+    "PM REQ O BW",
+    "PM FPU UTIL (%)",
+    "NOC UTIL (%)",
+    "MULTICAST NOC UTIL (%)",
+    "DRAM BW UTIL (%)",
+    "DRAM BW UTIL PER CTRL (%)",
+    "ETH BW UTIL (%)",
+    "NPE CONG IMPACT (%)",
+];
+
+/// Fields of a tensor, in the order of their columns.
+pub(super) const TENSOR_COLUMNS: [&str; 7] = [
+    "W_PAD[LOGICAL]",
+    "Z_PAD[LOGICAL]",
+    "Y_PAD[LOGICAL]",
+    "X_PAD[LOGICAL]",
+    "LAYOUT",
+    "DATATYPE",
+    "MEMORY",
+];
+
+/// The fixed column that a field of an op's description fills, if there is one.
+pub(super) fn fixed_column(key: &str) -> Option<&'static str> {
+    let title = key.replace('_', " ").to_uppercase();
+    FRONT.into_iter().chain(MIDDLE).chain(BACK).find(|&column| column == title)
+}
+
+/// Returns true if a column of a device perf report also exists in an ops report.
+pub(super) fn is_device_column(title: &str) -> bool {
+    FRONT.contains(&title) || MIDDLE.contains(&title) || BACK.contains(&title)
+}
+
+/// Which columns a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Every fixed column, and of the others those that some row fills.
+    All,
+    /// Columns that some row fills.
+    Filled,
+}
+
+/// The whole file.
+pub(super) fn sheet_csv(rows: &[Cells], columns: Columns, line_end: &str) -> String {
+    let titles = titles_of(rows, columns);
+    let mut out = String::new();
+    push_line(&mut out, &titles, line_end);
+    for row in rows {
+        let cell = |title: &String| row.get(title.as_str()).map_or("", String::as_str);
+        push_line(&mut out, titles.iter().map(cell), line_end);
+    }
+    out
+}
+
+fn titles_of(rows: &[Cells], columns: Columns) -> Vec<String> {
+    let filled: BTreeSet<&str> = rows.iter().flatten().map(|(title, _)| title.as_ref()).collect();
+    let owned = |titles: &[&'static str]| -> Vec<String> {
+        let wanted = titles.iter().filter(|t| columns == Columns::All || filled.contains(*t));
+        wanted.map(|&title| title.to_owned()).collect()
+    };
+    let mut titles = owned(&FRONT);
+    titles.extend(tensor_titles(&filled, "INPUT"));
+    titles.extend(tensor_titles(&filled, "OUTPUT"));
+    titles.extend(owned(&MIDDLE));
+    let mut sizes: Vec<_> = filled.iter().filter(|t| t.ends_with(KERNEL_SIZE_SUFFIX)).collect();
+    sizes.sort_by_key(|title| kernel_size_order(title));
+    titles.extend(sizes.into_iter().map(|&title| title.to_owned()));
+    titles.extend(owned(&BACK));
+    titles.extend(counter_titles().filter(|title| filled.contains(title.as_str())));
+    let calls = filled.iter().filter(|title| title.ends_with(CHILD_CALL_SUFFIX));
+    titles.extend(calls.map(|&title| title.to_owned()));
+    titles
+}
+
+/// Columns of as many tensors as the row with most has.
+fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
+    let has =
+        |count: usize| filled.contains(tensor_title(which, count, TENSOR_COLUMNS[0]).as_str());
+    let count = (0..).take_while(|&count| has(count)).count();
+    let numbers = 0..count;
+    numbers.flat_map(|n| TENSOR_COLUMNS.map(|column| tensor_title(which, n, column))).collect()
+}
+
+/// The title of one field of a tensor.
+pub(super) fn tensor_title(which: &str, number: usize, column: &str) -> String {
+    format!("{which}_{number}_{column}")
+}
+
+/// Kernel sizes by class of processor, then by its number.
+fn kernel_size_order(title: &str) -> (usize, u64, String) {
+    const CLASSES: [&str; 4] = ["TENSIX DM", "TENSIX COMPUTE", "ACTIVE ETH DM", "IDLE ETH DM"];
+    let processor = title.strip_suffix(KERNEL_SIZE_SUFFIX).unwrap_or(title);
+    let (class, number) = processor.rsplit_once(' ').unwrap_or((processor, ""));
+    let rank = CLASSES.iter().position(|&known| known == class).unwrap_or(CLASSES.len());
+    (rank, number.parse().unwrap_or(u64::MAX), title.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_sizes_stand_by_class_and_number() {
+        let mut row = Cells::new();
+        for kernel in ["IDLE ETH DM 0", "TENSIX DM 10", "TENSIX COMPUTE 0", "TENSIX DM 2"] {
+            row.insert(format!("{kernel}{KERNEL_SIZE_SUFFIX}").into(), "1".into());
+        }
+        let titles = titles_of(&[row], Columns::Filled);
+        let classes: Vec<_> = titles.iter().map(|t| t.replace(KERNEL_SIZE_SUFFIX, "")).collect();
+        assert_eq!(classes, ["TENSIX DM 2", "TENSIX DM 10", "TENSIX COMPUTE 0", "IDLE ETH DM 0"]);
+    }
+}

@@ -1,0 +1,247 @@
+//! Values of an op's description, and the text that upstream's scripts make of them.
+//!
+//! Descriptions arrive as JSON and leave as cells. Cells hold what Python prints for the
+//! value, since that is what every reader of ops CSVs has learnt to parse.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::fmt::{self, Write};
+
+/// A JSON value whose objects keep the order of their keys.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+    Text(String),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+impl Value {
+    /// The value of a key; of a key that is repeated, the last.
+    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+        let fields = self.fields();
+        fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The fields of an object, none of anything else.
+    pub(super) fn fields(&self) -> &[(String, Self)] {
+        if let Self::Object(fields) = self { fields } else { &[] }
+    }
+
+    /// The elements of a list, none of anything else.
+    pub(super) fn elements(&self) -> &[Self] {
+        if let Self::List(elements) = self { elements } else { &[] }
+    }
+
+    /// A whole number, or text that spells one.
+    pub(super) fn number(&self) -> Option<u64> {
+        match self {
+            Self::Unsigned(number) => Some(*number),
+            Self::Signed(number) => u64::try_from(*number).ok(),
+            Self::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Any number, or text that spells one.
+    pub(super) fn float(&self) -> Option<f64> {
+        match self {
+            Self::Float(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+            #[expect(clippy::cast_precision_loss, reason = "what Python's float() does")]
+            Self::Unsigned(number) => Some(*number as f64),
+            #[expect(clippy::cast_precision_loss, reason = "what Python's float() does")]
+            Self::Signed(number) => Some(*number as f64),
+            _ => None,
+        }
+    }
+
+    /// The text of a cell, commas still in it: text as it is, nothing for null.
+    pub(super) fn cell(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Float(number) if number.is_nan() => String::new(),
+            Self::Text(text) => text.clone(),
+            _ => {
+                let mut literal = String::new();
+                self.write_literal(&mut literal);
+                literal
+            }
+        }
+    }
+
+    fn write_literal(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("None"),
+            Self::Bool(value) => out.push_str(if *value { "True" } else { "False" }),
+            Self::Signed(number) => write_display(out, number),
+            Self::Unsigned(number) => write_display(out, number),
+            Self::Float(number) => out.push_str(&float_text(*number)),
+            Self::Text(text) => write_quoted(out, text),
+            Self::List(elements) => {
+                write_joined(out, ('[', ']'), elements, |out, element| element.write_literal(out));
+            }
+            Self::Object(fields) => write_joined(out, ('{', '}'), fields, |out, (key, value)| {
+                write_quoted(out, key);
+                out.push_str(": ");
+                value.write_literal(out);
+            }),
+        }
+    }
+}
+
+fn write_display(out: &mut String, value: &impl fmt::Display) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+fn write_joined<T>(
+    out: &mut String,
+    (open, close): (char, char),
+    items: &[T],
+    write_item: impl Fn(&mut String, &T),
+) {
+    out.push(open);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        write_item(out, item);
+    }
+    out.push(close);
+}
+
+/// Text in the quotes that Python chooses.
+fn write_quoted(out: &mut String, text: &str) {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(quote);
+    for character in text.chars() {
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            c if c == quote => out.extend(['\\', c]),
+            c if c.is_control() => write_display(out, &format_args!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+}
+
+/// A float in the fewest digits that read back as the same number, always with a point or
+/// an exponent.
+pub(super) fn float_text(number: f64) -> String {
+    let mut text = clock_fit::shortest_float(number);
+    if !text.contains(['.', 'e', 'n', 'i']) {
+        text.push_str(".0");
+    }
+    text
+}
+
+/// A float rounded to the nearest whole number, ties to even.
+pub(super) fn whole_text(number: f64) -> String {
+    let text = format!("{number:.0}");
+    if text == "-0" { "0".to_owned() } else { text }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Signed(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Unsigned(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = sequence.next_element()? {
+            elements.push(element);
+        }
+        Ok(Value::List(elements))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(json: &str) -> String {
+        serde_json::from_str::<Value>(json).unwrap().cell()
+    }
+
+    #[test]
+    fn cells_read_as_python_prints_them() {
+        // Each right side was printed by `str(json.loads(left))` of Python 3.11.
+        for (json, expected) in [
+            ("null", ""),
+            ("true", "True"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("-3", "-3"),
+            ("1.0", "1.0"),
+            ("1e16", "1e+16"),
+            ("1e-5", "1e-05"),
+            ("292.5714416503906", "292.5714416503906"),
+            (r#""a,b""#, "a,b"),
+            (r#"[1, "a", null, false]"#, "[1, 'a', None, False]"),
+            (r#"{"b": "it's", "a": {"c": "\"'"}}"#, r#"{'b': "it's", 'a': {'c': '"\''}}"#),
+            (r#"["tab\t line\n \\ é \u0001"]"#, r"['tab\t line\n \\ é \x01']"),
+            ("[]", "[]"),
+        ] {
+            assert_eq!(cell(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn objects_keep_the_order_of_their_keys_and_the_last_of_repeated_ones() {
+        let value: Value = serde_json::from_str(r#"{"z": 1, "a": 2, "z": 3}"#).unwrap();
+        assert_eq!(value.get("z").and_then(Value::number), Some(3));
+        assert_eq!(value.fields()[1].0, "a");
+    }
+}

@@ -1,0 +1,12 @@
+/// \file
+/// Upstream's spelling of 2026; see kernel_profiler/header.hpp.
+
+#pragma once
+
+#include "../../kernel_profiler/choice.hpp"
+
+#if KERNEL_PROFILER_IS_UPSTREAMS
+#include_next "api/debug/kernel_profiler.hpp"
+#else
+#include "../../kernel_profiler/header.hpp"
+#endif

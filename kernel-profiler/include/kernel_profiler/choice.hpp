@@ -1,0 +1,41 @@
+/// \file
+/// Where this header stands, and whether a build is for it or for upstream's own.
+///
+/// `KERNEL_PROFILER_IN_TT_METAL` is 1 where tt-metal's headers are on the include path.
+/// `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that upstream's header behind this one on the
+/// include path serves: profiler off, streaming, Quasar, the DRAM processor, trace-only,
+/// accumulate, debug dump.
+
+#pragma once
+
+#if __has_include("hostdev/profiler_common.h")
+#define KERNEL_PROFILER_IN_TT_METAL 1
+#include "hostdev/profiler_common.h"
+#else
+#define KERNEL_PROFILER_IN_TT_METAL 0
+#define PROFILER_OPT_DO_DISPATCH_CORES (1 << 1)
+#define PROFILER_OPT_DO_TRACE_ONLY (1 << 2)
+#define PROFILER_OPT_DO_SUM (1 << 3)
+#define PROFILER_OPT_DO_ACCUMULATE (1 << 4)
+#endif
+
+#if defined(PROFILE_KERNEL) && \
+    (!defined(DISPATCH_KERNEL) || ((PROFILE_KERNEL) & PROFILER_OPT_DO_DISPATCH_CORES) != 0)
+#define KERNEL_PROFILER_IS_ON 1
+#else
+#define KERNEL_PROFILER_IS_ON 0
+#endif
+
+#if KERNEL_PROFILER_IS_ON && (defined(PROFILE_STREAMING) || defined(DEVICE_DEBUG_DUMP) ||             \
+                              ((PROFILE_KERNEL) & (PROFILER_OPT_DO_TRACE_ONLY | PROFILER_OPT_DO_ACCUMULATE)) != 0)
+#define KERNEL_PROFILER_MODE_IS_BUILT 0
+#else
+#define KERNEL_PROFILER_MODE_IS_BUILT 1
+#endif
+
+#if KERNEL_PROFILER_IN_TT_METAL && (!KERNEL_PROFILER_IS_ON || !KERNEL_PROFILER_MODE_IS_BUILT || \
+                                    defined(ARCH_QUASAR) || defined(COMPILE_FOR_DRISC))
+#define KERNEL_PROFILER_IS_UPSTREAMS 1
+#else
+#define KERNEL_PROFILER_IS_UPSTREAMS 0
+#endif

@@ -1,0 +1,519 @@
+/// \file
+/// The begin and the end of a launch, and pushes to DRAM.
+///
+/// Every RISC begins with an empty ring and publishes how far it is filled. The aggregating one
+/// (BRISC, the first Ethernet RISC) also prepares the vectors of all and pushes them.
+///
+/// # Compatibility
+/// The order of stores that the host relies on: data in DRAM, HOST_END, counters, RUN_COUNTER,
+/// PROFILER_DONE.
+
+#pragma once
+
+#include "ring.hpp"
+
+namespace kernel_profiler {
+namespace detail {
+
+// Words of the control vector: upstream's, then ours.
+constexpr uint32_t HOST_END = 0;
+constexpr uint32_t DEVICE_END = 24;
+constexpr uint32_t DRAM_ADDRESS = 50;
+constexpr uint32_t RUNS = 51;
+constexpr uint32_t OWN_X = 52;
+constexpr uint32_t OWN_Y = 53;
+constexpr uint32_t FLAT = 54;
+constexpr uint32_t CORES_PER_BANK = 55;
+constexpr uint32_t DROPPED = 56;
+constexpr uint32_t DONE = 57;
+constexpr uint32_t SIGNATURE = 5;
+constexpr uint32_t SIGNATURE_VALUE = 0x4B503000;
+constexpr uint32_t GENERATION = 7;
+constexpr uint32_t SEEN_RUNS = 8;
+constexpr uint32_t REFUSED_RUNS = 9;
+constexpr uint32_t REFUSED_MARKERS = 14;
+constexpr uint32_t FIRST_REFUSED = 19;
+constexpr uint32_t LAST_REFUSED = 20;
+constexpr uint32_t TIMED_OUT = 21;
+constexpr uint32_t EMPTY_LAUNCHES = 22;
+constexpr uint32_t ENABLES = 23;
+constexpr uint32_t UNPUBLISHED = 43;
+
+// Words of a vector, and fields of its third.
+constexpr uint32_t ID_LH_BYTES = 8;
+constexpr uint32_t ID_LL_BYTES = 12;
+constexpr uint32_t FIXED_SLOTS_BYTES = 16;
+constexpr uint32_t FLAT_SHIFT = 5;
+constexpr uint32_t FLAT_MAX = 255;
+constexpr uint32_t TRACE_SHIFT = 13;
+constexpr uint32_t TRACE_MASK = 0xFFFF;
+constexpr uint32_t GENERATION_SHIFT = 29;
+constexpr uint32_t EMPTY_SLOT = 0x80000000;
+
+/// Polls of the NoC at most, some ten milliseconds of them. What they wait for takes microseconds
+/// unless the chip is stuck.
+constexpr uint32_t NOC_POLLS = 1 << 20;
+/// Polls at most of a word in which another RISC publishes its ring. It does so some hundred cycles
+/// after it has said that its kernel is done.
+constexpr uint32_t PUBLICATION_POLLS = 1 << 12;
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t control(uint32_t index) { return read_word(control_place() + 4 * index); }
+
+KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
+    write_word(control_place() + 4 * index, value);
+}
+
+/// Adds to a word.
+KERNEL_PROFILER_ALWAYS_INLINE void add_to_word(uint32_t place, uint32_t amount) {
+    write_word(place, read_word(place) + amount);
+}
+
+/// Waits until a word at a place is (or is not) 0, not forever. Returns what stands there.
+template <bool IS_ZERO_WANTED, uint32_t POLLS>
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
+    uint32_t word = read_word(place);
+    for (uint32_t polls = POLLS; __builtin_expect((word == 0) != IS_ZERO_WANTED && polls != 0, 0); --polls) {
+        forget_cached();
+        word = read_word(place);
+    }
+    return word;
+}
+
+// Loops over RISCs: unrolled where a kernel or firmware is built to be fast.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr int UNROLLED_RISCS = 1;
+#else
+constexpr int UNROLLED_RISCS = 5;
+#endif
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
+    if constexpr (HAS_TRACE_COUNT) {
+        return (traceCount & TRACE_MASK) << TRACE_SHIFT;
+    }
+    return 0;
+}
+
+/// Empties the fixed slots of all vectors. A Wormhole takes five cycles for each word, so that it
+/// gets the first of each slot alone, which says that it is empty; on a Blackhole, neighbours
+/// merge.
+KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
+    constexpr uint32_t STEP_BYTES = IS_BLACKHOLE ? 4 : 8;
+    uint32_t vector = hidden(first_vector());
+#pragma GCC unroll UNROLLED_RISCS
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+#pragma GCC unroll 8
+        for (uint32_t offset = FIXED_SLOTS_BYTES; offset < FIRST_OPTIONAL_BYTES; offset += STEP_BYTES) {
+            write_word(vector + offset, EMPTY_SLOT);
+        }
+        vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
+    }
+}
+
+#if KERNEL_PROFILER_HAS_NOC
+
+/// Hands the core's lanes back to the device: the host has read everything that is in them.
+inline __attribute__((noinline)) void take_lanes_back() {
+    const uint32_t words = hidden(control_place());
+    const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
+    write_word(words + 4 * GENERATION, generation);
+    write_word(words + 4 * SIGNATURE, SIGNATURE_VALUE);
+    write_word(words + 4 * OWN_X, noc_x());
+    write_word(words + 4 * OWN_Y, noc_y());
+    write_word(words + 4 * FIRST_REFUSED, 0);
+    write_word(words + 4 * LAST_REFUSED, 0);
+    write_word(words + 4 * DROPPED, 0);
+    const uint32_t flat = read_word(words + 4 * FLAT) & FLAT_MAX;
+    const uint32_t id = generation << GENERATION_SHIFT | trace_field() | flat << FLAT_SHIFT;
+    uint32_t vector = hidden(first_vector());
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        write_word(words + 4 * (HOST_END + risc), 0);
+        write_word(vector, 0);
+        write_word(vector + 4, 0);
+        write_word(vector + ID_LH_BYTES, id | risc);
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+}
+
+/// Makes the command buffer write to a bank of DRAM, with answers to this tile and under an id of
+/// our own.
+KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, uint32_t bank) {
+    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
+    write_word(buffer + PACKET_TAG, PUSH_PACKET_TAG);
+    write_word(buffer + CTRL, CTRL_ANSWERED_WRITE);
+    const uint32_t own = read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK;
+    write_word(buffer + TARG_COORDINATE, own << COORDINATE_SHIFT);
+    write_word(buffer + RET_COORDINATE, bank_coordinates(bank));
+    if constexpr (IS_BLACKHOLE) {
+        write_word(buffer + TARG_ADDR_MID, 0);
+        write_word(buffer + RET_ADDR_MID, 0);
+    }
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t to, uint32_t word_count) {
+    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
+    write_word(buffer + TARG_ADDR_LO, from);
+    write_word(buffer + RET_ADDR_LO, to);
+    write_word(buffer + AT_LEN_BE, 4 * word_count);
+    write_word(buffer + CMD_CTRL, 1);
+}
+
+/// Waits for the answers to our pushes and to nothing else. False if they do not come.
+KERNEL_PROFILER_ALWAYS_INLINE bool await_pushes(uint32_t noc) {
+    return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;
+}
+
+/// Returns when the store to a place and those before it are in L1: one to a register may overtake
+/// them, but not a load of them that is consumed.
+KERNEL_PROFILER_ALWAYS_INLINE void settle(uint32_t place) {
+    __asm__ volatile("mv zero, %0" : : "r"(read_word(place)) : "memory");
+}
+
+/// Pads a run, of which so many words are there, to a whole number of pushed units.
+KERNEL_PROFILER_ALWAYS_INLINE void pad(uint32_t vector, uint32_t word_count) {
+    if ((word_count & 2) != 0) {
+        const uint32_t place = vector + 4 * word_count;
+        write_word(place, EMPTY_SLOT);
+        write_word(place + 4, 0);
+        settle(place + 4);
+    }
+}
+
+constexpr uint32_t padded(uint32_t word_count) { return (word_count + 2) & ~3u; }
+
+/// Where a core's lanes lie in DRAM.
+struct Lanes {
+    /// Words of each; 0 if the host has given the core none.
+    uint32_t words;
+    uint32_t bank;
+    /// Address of the lane of the core's first RISC; the other lanes follow.
+    uint32_t address;
+};
+
+/// Reads the lanes that the host has set up: a core without a DRAM address, with a flat id beyond
+/// the format's eight bits or in a bank that does not exist has no lanes. `control` is the address
+/// of the control vector.
+KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
+    const uint32_t region = read_word(control + 4 * DRAM_ADDRESS);
+    const uint32_t flat = read_word(control + 4 * FLAT);
+    const uint32_t cores = read_word(control + 4 * CORES_PER_BANK);
+    if (__builtin_expect(region == 0 || cores == 0 || flat > FLAT_MAX, 0)) {
+        return {0, 0, 0};
+    }
+    const uint32_t bank = hidden(flat / cores);  // Else the remainder would be a second division.
+    if (__builtin_expect(bank >= bank_count(), 0)) {
+        return {0, 0, 0};
+    }
+    const uint32_t words = lane_words();
+    const uint32_t before = (flat - bank * cores) * (LANE_STRIDE_RISCS * 4 * words);
+    return {words, bank, region + before + bank_offset(bank)};
+}
+
+/// Counts the records of a RISC's run of `run` words that DRAM did not take; it took the first
+/// `stored` words. `words` is the address of the control vector, `core` that of the RISC's first
+/// control word.
+KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored) {
+    add_to_word(core + 4 * REFUSED_RUNS, 1);
+    // The ID words are no markers, stored or not.
+    add_to_word(core + 4 * REFUSED_MARKERS, (run - (stored == 0 ? 4 : stored)) / 2);
+    const uint32_t risc = (core - words) / 4;
+    const uint32_t program = read_word(first_vector() + PROFILER_L1_BUFFER_SIZE * risc + ID_LL_BYTES);
+    const uint32_t dropped = read_word(words + 4 * DROPPED);
+    if (dropped == 0) {
+        write_word(words + 4 * FIRST_REFUSED, program);
+    }
+    write_word(words + 4 * LAST_REFUSED, program);
+    write_word(words + 4 * DROPPED, dropped | 1u << risc);
+}
+
+/// Sends what the RISCs of this core have published: all of a run, or the fixed slots, or nothing,
+/// whatever its lane can take. Leaves in `stored` how many words that were, 0 of a RISC that has
+/// published nothing; returns how many writes it took.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t send_published(
+    uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
+    const Lanes lanes = lanes_of_core(words);
+    const uint32_t capacity = lanes.words;
+    uint32_t address = lanes.address;
+    begin_pushes(noc, buffer, lanes.bank);
+    uint32_t writes = 0;
+    uint32_t vector = hidden(first_vector());
+    const uint32_t end_of_cores = words + 4 * risc_count();
+    for (uint32_t core = words; core != end_of_cores; core += 4) {
+        uint32_t run = read_word(core + 4 * DEVICE_END);
+        uint32_t sent = 0;
+        if (__builtin_expect(run == 0, 0)) {
+            if ((read_word(words + 4 * ENABLES) >> ((core - words) / 4) & 1) != 0) {
+                run = await_word<false, PUBLICATION_POLLS>(core + 4 * DEVICE_END);
+                if (run == 0) {
+                    add_to_word(core + 4 * UNPUBLISHED, 1);
+                }
+            }
+        }
+        bool is_sent = run != 0;
+        if (is_sent) {
+            const uint32_t end = read_word(core + 4 * HOST_END);
+            sent = padded(run);
+            if (__builtin_expect(end + sent > capacity, 0)) {
+                is_sent = end + CUSTOM_MARKERS <= capacity;
+                sent = is_sent ? CUSTOM_MARKERS : 0;
+            }
+            if (is_sent) {
+                pad(vector, run);
+                push(buffer, vector, address + 4 * end, sent);
+                ++writes;
+            }
+        }
+        *stored++ = sent;
+        address += 4 * capacity;
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+    return writes;
+}
+
+/// Pushes what the RISCs of this core have published and says so to the host.
+KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
+    forget_cached();
+    const uint32_t noc = hidden(noc_place());
+    const uint32_t buffer = hidden(command_buffer_place());
+    const uint32_t words = hidden(control_place());
+    uint32_t stored[LANE_STRIDE_RISCS];
+    count_writes(send_published(noc, buffer, words, stored));
+    if (__builtin_expect(!await_pushes(noc), 0)) {
+        add_to_word(words + 4 * TIMED_OUT, 1);
+        for (uint32_t& sent : stored) {
+            sent = 0;
+        }
+    }
+    write_word(buffer + PACKET_TAG, 0);
+    const uint32_t* sent = stored;
+    const uint32_t end_of_cores = words + 4 * risc_count();
+    for (uint32_t core = words; core != end_of_cores; core += 4) {
+        const uint32_t run = read_word(core + 4 * DEVICE_END);
+        add_to_word(core + 4 * HOST_END, *sent);
+        if (__builtin_expect(*sent < run, 0)) {
+            refuse(words, core, run, *sent);
+        }
+        write_word(core + 4 * DEVICE_END, 0);
+        ++sent;
+    }
+    add_to_word(words + 4 * RUNS, 1);
+    write_word(words + 4 * DONE, 1);
+}
+
+#endif
+
+}  // namespace detail
+
+/// Begins a launch on this RISC.
+static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
+    using namespace detail;
+    wIndex = own_vector() + FIRST_OPTIONAL_BYTES;
+    stackSize = OPTIONAL_BYTES;
+    if constexpr (DO_SUM) {
+        // No instruction: gcc lays variables out by where they are named first, and would leave a
+        // hole before these.
+        __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
+    }
+#if KERNEL_PROFILER_HAS_NOC
+    if (is_aggregator()) {
+        const uint32_t runs = control(RUNS);
+        const uint32_t seen_runs = control(SEEN_RUNS);
+        set_control(DONE, 0);
+        empty_fixed_slots();
+        if (runs == seen_runs) {
+            take_lanes_back();
+        }
+    }
+#endif
+}
+
+/// Says which RISCs have a kernel in this launch; if none, nothing of it is pushed.
+KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(uint32_t enables) {
+    detail::set_control(detail::DONE, enables == 0);
+    detail::set_control(detail::ENABLES, enables);
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() { return detail::control(detail::DONE) == 1; }
+
+/// Sets the program id of this launch for all RISCs of the core.
+KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
+    using namespace detail;
+    if constexpr (!IS_TOLD_ENABLES) {
+        set_control(ENABLES, launch_enables());
+    }
+    uint32_t vector = hidden(first_vector());
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        write_word(vector + ID_LL_BYTES, program_id);
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+}
+
+/// Counts a trace replay.
+KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() {
+    using namespace detail;
+    traceCount = traceCount + 1;
+    uint32_t vector = hidden(first_vector()) + ID_LH_BYTES;
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        write_word(vector, (read_word(vector) & ~(TRACE_MASK << TRACE_SHIFT)) | trace_field());
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+}
+
+/// Nothing: trace-only mode is upstream's.
+KERNEL_PROFILER_ALWAYS_INLINE void trace_only_init() {}
+
+/// Ends a launch on this RISC: publishes its ring; the aggregating RISC pushes.
+///
+/// A RISC that comes after the push publishes no more: its markers would look like the next
+/// launch's.
+static inline void finish_profiler(bool = false) {
+    using namespace detail;
+    // Read first and asked for last: L1 takes its time.
+    const uint32_t done = control(DONE);
+    uint32_t place = wIndex;
+    if constexpr (DO_SUM) {
+        for (int index = 0; index < SUM_COUNT; ++index) {
+            const uint32_t total = sumIDs[index];
+            if (total != 0) {
+                write_word(place, total);
+                write_word(place + 4, sums[index]);
+                place += MARKER_BYTES;
+                sumIDs[index] = 0;
+                sums[index] = 0;
+            }
+        }
+    }
+    uint32_t words = (place - own_vector()) / 4;
+    __asm__ volatile("" : "+r"(words));
+    if (done != 0) {
+        if (is_aggregator()) {
+            add_to_word(control_place() + 4 * EMPTY_LAUNCHES, 1);
+        }
+        return;
+    }
+    write_word(own_place() + 4 * DEVICE_END, words);
+#if KERNEL_PROFILER_HAS_NOC
+    if (is_aggregator()) {
+        push_published();
+    }
+#endif
+}
+
+/// Pushes what this RISC has recorded so far and begins a new run.
+///
+/// Does nothing where a push is not possible: on a TRISC, while the NoC holds a linked
+/// transaction, while an earlier push is stuck, when the lane could not take the end of the launch
+/// afterwards. The markers then stay, and the launch's end decides about them. The zone
+/// PROFILER-NOC-QUICK-PUSH shows what the push cost; it is the first record of the new run.
+inline __attribute__((noinline)) void quick_push() {
+#if KERNEL_PROFILER_HAS_NOC
+    using namespace detail;
+    const uint32_t noc = hidden(noc_place());
+    uint32_t linked = 0;
+    for (uint32_t number = 0; number < 4; ++number) {
+        linked |= read_word(noc + (number << COMMAND_BUFFER_SHIFT) + CTRL);
+    }
+    forget_cached();
+    const uint32_t words = hidden(control_place());
+    const uint32_t core = hidden(own_place());
+    const uint32_t vector = hidden(own_vector());
+    uint32_t place = wIndex;
+    const uint32_t used = place - vector - FIRST_OPTIONAL_BYTES;
+    const uint32_t end = read_word(core + 4 * HOST_END);
+    const uint32_t run = (place - vector) / 4;
+    const Lanes lanes = lanes_of_core(words);
+    if ((linked & CTRL_LINKED) != 0 || used == 0 || used > PROFILER_L1_BUFFER_SIZE ||
+        end + padded(run) + CUSTOM_MARKERS > lanes.words) {
+        return;
+    }
+    // Another RISC may be pushing through the same NoC; but if a push is stuck, no call waits long.
+    if (await_word<true, PUBLICATION_POLLS>(noc + PUSHES_OUTSTANDING) != 0) {
+        return;
+    }
+    const Clock started = Clock::now(TILE_REGISTERS);
+    const uint32_t buffer = hidden(command_buffer_place());
+    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
+    // The kernel may be in the middle of preparing a transaction of its own.
+    constexpr uint32_t REGISTERS = AT_LEN_BE / 4 + 1;
+    const auto exists = [](uint32_t index) {
+        return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);
+    };
+    uint32_t saved[REGISTERS];
+    for (uint32_t index = 0; index < REGISTERS; ++index) {
+        if (exists(index)) {
+            saved[index] = read_word(buffer + 4 * index);
+        }
+    }
+    begin_pushes(noc, buffer, lanes.bank);
+    settle(place - 4);
+    pad(vector, run);
+    push(buffer, vector, lanes.address + (core - words) * lanes.words + 4 * end, padded(run));
+    count_writes(1);
+    const bool has_arrived = await_pushes(noc);
+    saved[CTRL / 4] &= ~CTRL_RESERVED;
+    for (uint32_t index = 0; index < REGISTERS; ++index) {
+        if (exists(index)) {
+            write_word(buffer + 4 * index, saved[index]);
+        }
+    }
+    if (!has_arrived) {
+        return;
+    }
+    write_word(core + 4 * HOST_END, end + padded(run));
+    int32_t room = load_room() + static_cast<int32_t>(used);
+    place = vector + FIRST_OPTIONAL_BYTES;
+    if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
+        constexpr uint32_t ID = KERNEL_PROFILER_QUICK_PUSH_ID;
+        const Clock ended = Clock::now(TILE_REGISTERS);
+        write_word(place, prefix(ZONE_START, ID) | (started.high & TIME_HIGH_MASK));
+        write_word(place + 4, started.low);
+        write_word(place + 8, prefix(ZONE_END, ID) | (ended.high & TIME_HIGH_MASK));
+        write_word(place + 12, ended.low);
+        place += ZONE_BYTES;
+        room -= ZONE_BYTES;
+    }
+    wIndex = place;
+    stackSize = static_cast<uint32_t>(room);
+#endif
+}
+
+/// Pushes before a linked transaction begins on a command buffer: while it lasts, none is possible.
+inline void quick_push_if_linked(uint32_t cmd_buf, bool linked) {
+#if KERNEL_PROFILER_HAS_NOC
+    using namespace detail;
+    if (linked && (read_word(noc_place() + ((cmd_buf & 3) << COMMAND_BUFFER_SHIFT) + CTRL) & CTRL_LINKED) == 0) {
+        quick_push();
+    }
+#endif
+}
+
+/// The firmware's zone (index 0), which begins and ends the launch, or the kernel's within it:
+/// their markers have slots of their own.
+template <uint32_t timer_id, uint32_t index>
+struct profileScopeGuaranteed {
+    static constexpr uint32_t start_index = 4 + 4 * index;
+    static constexpr uint32_t end_index = start_index + 2;
+    static_assert(end_index < CUSTOM_MARKERS, "index 0 or 1");
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScopeGuaranteed() {
+        if constexpr (index == 0) {
+            init_profiler();
+        }
+        detail::write_fixed(start_index, detail::prefix(ZONE_START, timer_id));
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
+        detail::write_fixed(end_index, detail::prefix(ZONE_END, timer_id));
+        if constexpr (index == 0) {
+            finish_profiler();
+        }
+    }
+
+    profileScopeGuaranteed(const profileScopeGuaranteed&) = delete;
+    profileScopeGuaranteed& operator=(const profileScopeGuaranteed&) = delete;
+};
+
+/// As profileScopeGuaranteed: accumulate mode is upstream's.
+template <uint32_t timer_id, uint32_t index>
+struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
+
+}  // namespace kernel_profiler

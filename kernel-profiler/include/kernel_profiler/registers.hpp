@@ -1,0 +1,96 @@
+/// \file
+/// Words of L1 and registers of the tile, by address.
+///
+/// # Compatibility
+/// `noc_parameters.h` of Wormhole and Blackhole; `RISCV_DEBUG_REG_WALL_CLOCK_L`.
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__riscv) || __riscv_xlen != 32
+#error "expected a 32-bit RISC-V compiler: the probes read registers of a Tensix core"
+#endif
+
+#if !defined(ARCH_WORMHOLE) && !defined(ARCH_BLACKHOLE)
+#error "expected ARCH_WORMHOLE or ARCH_BLACKHOLE to be defined: registers of the NoC differ"
+#endif
+
+#define KERNEL_PROFILER_ALWAYS_INLINE __attribute__((always_inline)) inline
+
+namespace kernel_profiler {
+namespace detail {
+
+#if defined(ARCH_BLACKHOLE)
+constexpr bool IS_BLACKHOLE = true;
+#else
+constexpr bool IS_BLACKHOLE = false;
+#endif
+
+constexpr uint32_t TILE_REGISTERS = 0xFFB12000;
+constexpr uint32_t WALL_CLOCK_LOW = 0x1F0;
+constexpr uint32_t WALL_CLOCK_HIGH = 0x1F4;
+constexpr uint32_t TIME_HIGH_MASK = 0xFFF;
+
+constexpr uint32_t NOC_REGISTERS = 0xFFB20000;
+constexpr uint32_t NOC_REGISTERS_SHIFT = 16;
+constexpr uint32_t COMMAND_BUFFER_SHIFT = IS_BLACKHOLE ? 11 : 10;
+
+// Registers of a command buffer.
+constexpr uint32_t TARG_ADDR_LO = 0x00;
+constexpr uint32_t TARG_ADDR_MID = 0x04;
+constexpr uint32_t TARG_ADDR_HI = 0x08;
+constexpr uint32_t RET_ADDR_LO = 0x0C;
+constexpr uint32_t RET_ADDR_MID = 0x10;
+constexpr uint32_t RET_ADDR_HI = 0x14;
+constexpr uint32_t PACKET_TAG = 0x18;
+constexpr uint32_t CTRL = 0x1C;
+constexpr uint32_t AT_LEN_BE = 0x20;
+constexpr uint32_t CMD_CTRL = IS_BLACKHOLE ? 0x40 : 0x28;
+
+/// A Wormhole keeps the coordinates above the address bits, a Blackhole by themselves.
+constexpr uint32_t TARG_COORDINATE = IS_BLACKHOLE ? TARG_ADDR_HI : TARG_ADDR_MID;
+constexpr uint32_t RET_COORDINATE = IS_BLACKHOLE ? RET_ADDR_HI : RET_ADDR_MID;
+constexpr uint32_t COORDINATE_SHIFT = IS_BLACKHOLE ? 0 : 4;
+
+/// Where a tile reads its own coordinates, as tt-metal's `noc_init` does: a Wormhole's node id,
+/// a Blackhole's translated one.
+constexpr uint32_t OWN_COORDINATES = IS_BLACKHOLE ? 0x100 + 4 * 0x12 : 0x2C;
+constexpr uint32_t OWN_COORDINATES_MASK = 0xFFF;
+
+/// A transaction id that tt-metal's own code leaves alone.
+constexpr uint32_t PUSH_TRANSACTION_ID = 15;
+constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
+/// How many transactions of that id have not been answered.
+constexpr uint32_t PUSHES_OUTSTANDING = 0x200 + 4 * (0x10 + PUSH_TRANSACTION_ID);
+
+constexpr uint32_t CTRL_LINKED = 1 << 6;
+/// Bits of CTRL that read as anything and are written as 0.
+constexpr uint32_t CTRL_RESERVED = 0x87FC0000;
+/// A write on static virtual channel 1 whose arrival is answered. Many tiles that write to one
+/// DRAM channel on dynamic channels get a third of its bandwidth.
+constexpr uint32_t CTRL_ANSWERED_WRITE = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
+
+#pragma GCC diagnostic push
+// gcc 12 takes addresses below 4,096 for offsets from a null pointer; L1 begins at 0.
+#pragma GCC diagnostic ignored "-Warray-bounds"
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t read_word(uint32_t place) {
+    return *reinterpret_cast<const volatile uint32_t*>(place);
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE void write_word(uint32_t place, uint32_t value) {
+    *reinterpret_cast<volatile uint32_t*>(place) = value;
+}
+
+#pragma GCC diagnostic pop
+
+/// A value that the compiler no longer knows, so that it addresses from a register.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t hidden(uint32_t value) {
+    __asm__("" : "+r"(value));
+    return value;
+}
+
+}  // namespace detail
+}  // namespace kernel_profiler

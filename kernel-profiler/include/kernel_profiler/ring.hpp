@@ -1,0 +1,368 @@
+/// \file
+/// A RISC's own ring of markers: what is remembered of it, and the hot paths that fill it.
+///
+/// # State
+/// Upstream's variables, which the firmware of each RISC defines in its local RAM and which
+/// kernels are linked against. C++ and Rust share them; nothing else is remembered.
+///
+/// | variable | symbol | meaning |
+/// |---|---|---|
+/// | `wIndex` | `_ZN15kernel_profiler6wIndexE` | address of the next free word of this RISC's vector |
+/// | `stackSize` | `_ZN15kernel_profiler9stackSizeE` | signed: bytes left for records; the ends of open zones and the totals of sums are already taken off |
+/// | `sums[2]` | `_ZN15kernel_profiler4sumsE` | cycles of each accumulator, modulo 2^32 |
+/// | `sumIDs[2]` | `_ZN15kernel_profiler6sumIDsE` | finished first word of each total, 0 while nobody used the accumulator |
+/// | `traceCount` | `_ZN15kernel_profiler10traceCountE` | trace replays so far; the aggregating RISC's only |
+///
+/// All zero is a valid state: nothing fits, every record is counted as lost.
+///
+/// Begin of a launch: `wIndex` = vector + 48, `stackSize` = 2000 (1984 where sums are compiled
+/// in, which keeps 16 bytes for their totals). So, at any time until its end, `wIndex + stackSize
+/// + 8 * open zones + 16 with sums` is the vector's end. The end appends the totals and sets
+/// `sumIDs` and `sums` to 0.
+///
+/// | record | wants `stackSize` >= | `stackSize` -= | `wIndex` += |
+/// |---|---|---|---|
+/// | a zone's start | 16 | 16 | 8 |
+/// | a zone's end | - (nothing if the start did not fit) | 0 | 8 |
+/// | event | 8 | 8 | 8 |
+/// | data of 64 / 128 bits | 16 / 24 | 16 / 24 | 16 / 24 |
+/// | a sum's total, at the end of a launch | - | 0 | 8 |
+///
+/// A dispatch kernel wants 64 bytes more (DISPATCH) or 16 more (DISPATCH_META), which it does
+/// not take. What does not fit adds 1 to control word 29 + RISC (zones), 34 + RISC (data of
+/// both sizes) or 39 + RISC (events).
+///
+/// A quick push sets `wIndex` = vector + 48 again and gives the bytes that it freed back to
+/// `stackSize`.
+///
+/// # ID words
+/// The aggregating RISC writes words 0 to 2 of all vectors in the fresh path, with the trace
+/// counter and the generation in them, and rewrites the trace counter's bits at a replay; the end
+/// of a launch does not touch them. Word 3 is set in all vectors when the program id is told.
+/// The begin of a launch empties the fixed slots of all vectors: on Wormhole the first words
+/// alone (each L1 store costs there), on Blackhole both.
+
+#pragma once
+
+#include "registers.hpp"
+
+namespace kernel_profiler {
+
+extern uint32_t wIndex;
+extern uint32_t stackSize;
+extern uint32_t sums[SUM_COUNT];
+extern uint32_t sumIDs[SUM_COUNT];
+extern uint32_t traceCount;
+
+#if ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0
+constexpr bool DO_SUM = true;
+#else
+constexpr bool DO_SUM = false;
+#endif
+
+// Modes that upstream's own header serves; its siblings ask.
+constexpr bool TRACE_ON_TENSIX = false;
+constexpr bool DO_ACCUMULATE = false;
+constexpr bool NON_DROPPING = false;
+
+/// Words behind the clock's base that upstream's names speak of.
+constexpr int WALL_CLOCK_LOW_INDEX = 0;
+constexpr int WALL_CLOCK_HIGH_INDEX = 1;
+
+/// Which limit a record of a dispatch kernel keeps.
+enum class DoingDispatch {
+    /// Leaves the headroom free.
+    DISPATCH,
+    /// Metadata: may use most of the headroom.
+    DISPATCH_META,
+    /// May use all room.
+    NOT_DISPATCH,
+};
+
+/// The format's hash of a text: FNV-1a.
+constexpr uint32_t Hash32_CT(const char* text, size_t length, uint32_t basis = UINT32_C(2166136261)) {
+    for (size_t index = 0; index < length; ++index) {
+        basis = (basis ^ static_cast<unsigned char>(text[index])) * UINT32_C(16777619);
+    }
+    return basis;
+}
+
+/// The id of a text: the halves of its hash, combined.
+template <size_t SIZE>
+constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
+    const uint32_t hash = Hash32_CT(text, SIZE - 1);
+    return (hash ^ hash >> 16) & 0xFFFF;
+}
+
+namespace detail {
+
+constexpr uint32_t MARKER_BYTES = 8;
+constexpr int32_t ZONE_BYTES = 2 * MARKER_BYTES;
+/// From the beginning of a vector to its first optional word.
+constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
+/// Bytes that every launch keeps for the totals of its sums.
+constexpr int32_t SUM_TOTALS_BYTES = DO_SUM ? SUM_COUNT * static_cast<int32_t>(MARKER_BYTES) : 0;
+constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES;
+/// The largest record.
+constexpr int32_t RECORD_BYTES_MAX = 24;
+
+/// Control words that count, per RISC, what found no room in L1.
+constexpr uint32_t LOST_ZONES = 29;
+constexpr uint32_t LOST_DATA = 34;
+constexpr uint32_t LOST_EVENTS = 39;
+
+/// A marker's first word without its time.
+constexpr uint32_t prefix(PacketTypes type, uint32_t id) {
+    return 0x80000000u | static_cast<uint32_t>(type) << 28 | (id & 0xFFFFu) << 12;
+}
+
+/// Bytes that a record must leave free.
+constexpr int32_t headroom(DoingDispatch dispatch) {
+    return dispatch == DoingDispatch::DISPATCH        ? 64
+           : dispatch == DoingDispatch::DISPATCH_META ? 16
+                                                      : 0;
+}
+
+/// Two constants that a zone needs in registers. The compiler cannot see what they are, so that
+/// it makes them once for a zone, or once for a loop, and not for each marker anew.
+struct Constants {
+    uint32_t registers;
+    uint32_t time_mask;
+
+    KERNEL_PROFILER_ALWAYS_INLINE static Constants hidden() {
+        uint32_t registers;
+        uint32_t time_mask;
+        __asm__("" : "=r"(registers) : "0"(TILE_REGISTERS));
+        __asm__("" : "=r"(time_mask) : "0"(TIME_HIGH_MASK));
+        return {registers, time_mask};
+    }
+};
+
+/// A reading of the tile's wall clock.
+struct Clock {
+    uint32_t low;
+    uint32_t high;
+
+    /// Reads the low and the live high word, back to back, low first; the host repairs a pair
+    /// that is torn by a wrap.
+    KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
+        const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
+        const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);
+        return {low, high};
+    }
+};
+
+// Accesses to the state are volatile to stand in the order of the text: what the clock's loads
+// would delay comes before them, what their latency can hide comes after.
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_cursor() { return *const_cast<volatile uint32_t*>(&wIndex); }
+KERNEL_PROFILER_ALWAYS_INLINE void store_cursor(uint32_t place) { *const_cast<volatile uint32_t*>(&wIndex) = place; }
+KERNEL_PROFILER_ALWAYS_INLINE int32_t load_room() {
+    return static_cast<int32_t>(*const_cast<volatile uint32_t*>(&stackSize));
+}
+KERNEL_PROFILER_ALWAYS_INLINE void store_room(int32_t bytes) {
+    *const_cast<volatile uint32_t*>(&stackSize) = static_cast<uint32_t>(bytes);
+}
+
+/// Counts a record that found no room.
+KERNEL_PROFILER_ALWAYS_INLINE void lose(uint32_t kind) {
+    const uint32_t counter = own_place() + 4 * kind;
+    write_word(counter, read_word(counter) + 1);
+}
+
+/// Writes the two words of a marker, after everything that has been stored to the state: the
+/// core stalls at the first use of the clock, and stores that come before cost nothing.
+KERNEL_PROFILER_ALWAYS_INLINE void write_marker(uint32_t place, uint32_t prefix, Clock now, uint32_t time_mask) {
+    uint32_t high = now.high;
+    __asm__("" : "+r"(high) : "m"(wIndex), "m"(stackSize));
+    write_word(place, prefix | (high & time_mask));
+    write_word(place + 4, now.low);
+}
+
+/// Moves the cursor behind the marker at a place. Two instructions that stay together: behind the
+/// clock's loads a Wormhole passes a result on to the very next instruction at once, and to any
+/// other only once the clock has been read.
+KERNEL_PROFILER_ALWAYS_INLINE void move_cursor(uint32_t place) {
+    uint32_t next;
+    __asm__ volatile("addi %0, %1, %2" : "=r"(next) : "r"(place), "I"(MARKER_BYTES));
+    store_cursor(next);
+}
+
+/// Opens a zone; returns the room that is left, negative if there was none.
+template <DoingDispatch DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE int32_t open_zone(uint32_t prefix, Constants constants) {
+    const uint32_t place = load_cursor();
+    const int32_t room = load_room();
+    const Clock now = Clock::now(constants.registers);
+    const int32_t left = room - ZONE_BYTES - headroom(DISPATCH);
+    if (__builtin_expect(left < 0, 0)) {
+        lose(LOST_ZONES);
+        return left;
+    }
+    move_cursor(place);
+    store_room(room - ZONE_BYTES);
+    write_marker(place, prefix, now, constants.time_mask);
+    return left;
+}
+
+/// Closes a zone for which `open_zone` has returned `left`.
+KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Constants constants) {
+    const uint32_t place = load_cursor();
+    const Clock now = Clock::now(constants.registers);
+    // Else the compiler would make two copies of what the zone measures, to spare a branch that
+    // the clock's latency hides.
+    __asm__("" : "+r"(left));
+    if (__builtin_expect(left >= 0, 1)) {
+        move_cursor(place);
+        write_marker(place, prefix, now, constants.time_mask);
+    }
+}
+
+/// Takes room for a record and writes its marker; `place` becomes the place behind it. False if
+/// there was no room.
+KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, int32_t size, int32_t headroom, uint32_t& place) {
+    const Constants constants = Constants::hidden();
+    const int32_t room = load_room();
+    place = load_cursor();
+    const Clock now = Clock::now(constants.registers);
+    if (__builtin_expect(room - size < headroom, 0)) {
+        return false;
+    }
+    store_room(room - size);
+    store_cursor(place + static_cast<uint32_t>(size));
+    write_marker(place, prefix, now, constants.time_mask);
+    place += MARKER_BYTES;
+    return true;
+}
+
+/// Writes 64 bits as the format has them, high word first; returns the place behind.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
+    write_word(place, static_cast<uint32_t>(data >> 32));
+    write_word(place + 4, static_cast<uint32_t>(data));
+    return place + 8;
+}
+
+/// Writes a marker into one of the vector's fixed slots.
+KERNEL_PROFILER_ALWAYS_INLINE void write_fixed(uint32_t word_index, uint32_t prefix) {
+    const uint32_t place = own_vector() + 4 * word_index;
+    const Clock now = Clock::now(TILE_REGISTERS);
+    write_word(place, prefix | (now.high & TIME_HIGH_MASK));
+    write_word(place + 4, now.low);
+}
+
+}  // namespace detail
+
+constexpr uint32_t get_const_id(uint32_t id, PacketTypes type) {
+    return (id & 0xFFFFu) | static_cast<uint32_t>(type) << 16;
+}
+
+/// Returns true if a record of one word and `additional_words` more fits.
+template <DoingDispatch DISPATCH = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE bool bufferHasRoom(uint32_t additional_words = 0) {
+    return detail::load_room() - detail::headroom(DISPATCH) > static_cast<int32_t>(4 * additional_words);
+}
+
+void quick_push();
+
+/// Pushes if a record of so many words and one more does not fit, or if the largest one does not:
+/// callers that name no number want to record something.
+template <DoingDispatch DISPATCH = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE void flush_to_dram_if_full(uint32_t additional_words = 0) {
+    constexpr uint32_t LARGEST = detail::RECORD_BYTES_MAX / 4 - 1;
+    if (!bufferHasRoom<DISPATCH>(additional_words > LARGEST ? additional_words : LARGEST)) {
+        quick_push();
+    }
+}
+
+/// A zone, open as long as it lives.
+template <uint32_t timer_id, DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
+struct profileScope {
+    const detail::Constants constants = detail::Constants::hidden();
+    int32_t left;
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScope()
+        : left(detail::open_zone<dispatch>(detail::prefix(ZONE_START, timer_id), constants)) {}
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScope() {
+        detail::close_zone(detail::prefix(ZONE_END, timer_id), left, constants);
+        if (dispatch == DoingDispatch::DISPATCH &&
+            detail::load_room() < detail::headroom(dispatch) + detail::ZONE_BYTES) {
+            quick_push();
+        }
+    }
+
+    profileScope(const profileScope&) = delete;
+    profileScope& operator=(const profileScope&) = delete;
+};
+
+/// A zone that is there only if a condition holds.
+template <uint32_t timer_id, DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
+struct profileScopeIf {
+    const detail::Constants constants = detail::Constants::hidden();
+    int32_t left;
+
+    KERNEL_PROFILER_ALWAYS_INLINE explicit profileScopeIf(bool is_active)
+        : left(is_active ? detail::open_zone<dispatch>(detail::prefix(ZONE_START, timer_id), constants) : -1) {}
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeIf() {
+        detail::close_zone(detail::prefix(ZONE_END, timer_id), left, constants);
+    }
+
+    profileScopeIf(const profileScopeIf&) = delete;
+    profileScopeIf& operator=(const profileScopeIf&) = delete;
+};
+
+/// A zone whose cycles are added up. Its accumulator keeps the name of the last one that used it.
+template <uint32_t timer_id, uint32_t index>
+struct profileScopeAccumulate {
+    uint32_t started = 0;
+
+    KERNEL_PROFILER_ALWAYS_INLINE profileScopeAccumulate() {
+        if constexpr (DO_SUM) {
+            started = detail::read_word(detail::TILE_REGISTERS + detail::WALL_CLOCK_LOW);
+        }
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeAccumulate() {
+        if constexpr (DO_SUM) {
+            const uint32_t ended = detail::read_word(detail::TILE_REGISTERS + detail::WALL_CLOCK_LOW);
+            sumIDs[index] = detail::prefix(ZONE_TOTAL, timer_id);
+            sums[index] += ended - started;
+        }
+    }
+
+    profileScopeAccumulate(const profileScopeAccumulate&) = delete;
+    profileScopeAccumulate& operator=(const profileScopeAccumulate&) = delete;
+};
+
+/// Records data under an id, with the time: 64 bits and whatever follows them.
+template <
+    uint32_t data_id,
+    DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH,
+    PacketTypes packet_type = TS_DATA,
+    typename... Trailers>
+KERNEL_PROFILER_ALWAYS_INLINE void timeStampedData(uint64_t data, Trailers... trailers) {
+    constexpr uint32_t EXPECTED = TimestampedDataSize<packet_type>::size;
+    static_assert(
+        EXPECTED == 0 || EXPECTED == 1 + sizeof...(Trailers),
+        "as many values of 64 bits as the packet type has: TS_DATA one, TS_DATA_16B two");
+    constexpr int32_t SIZE = detail::MARKER_BYTES + 8 * (1 + static_cast<int32_t>(sizeof...(Trailers)));
+    uint32_t place;
+    if (!detail::append(detail::prefix(packet_type, data_id), SIZE, detail::headroom(dispatch), place)) {
+        detail::lose(detail::LOST_DATA);
+        return;
+    }
+    place = detail::write_data(place, data);
+    ((place = detail::write_data(place, static_cast<uint64_t>(trailers))), ...);
+}
+
+/// Records an event.
+template <DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
+KERNEL_PROFILER_ALWAYS_INLINE void recordEvent(uint16_t event_id) {
+    uint32_t place;
+    if (!detail::append(detail::prefix(TS_EVENT, event_id), detail::MARKER_BYTES, detail::headroom(dispatch), place)) {
+        detail::lose(detail::LOST_EVENTS);
+    }
+}
+
+}  // namespace kernel_profiler

@@ -1,0 +1,146 @@
+/// \file
+/// The runtime's surroundings outside of tt-metal: the format's constants under upstream's names,
+/// and what the firmware provides.
+///
+/// Symbols with the names that the module `kernel_profiler::tensix` of the Rust runtime explains:
+/// either runtime works on either's firmware.
+
+#pragma once
+
+#include "registers.hpp"
+
+#define KERNEL_PROFILER_HAS_NOC 1
+
+namespace kernel_profiler {
+
+constexpr int SUM_COUNT = 2;
+constexpr uint32_t NOC_TRACING_STATIC_ID = 12345;
+constexpr uint32_t CUSTOM_MARKERS = 12;
+constexpr uint32_t PROFILER_L1_VECTOR_SIZE = 512;
+constexpr uint32_t PROFILER_L1_BUFFER_SIZE = 4 * PROFILER_L1_VECTOR_SIZE;
+
+/// Packet types of the format.
+enum PacketTypes : uint32_t {
+    ZONE_START = 0,
+    ZONE_END = 1,
+    ZONE_TOTAL = 2,
+    TS_DATA = 3,
+    TS_EVENT = 4,
+    TS_DATA_16B = 5,
+};
+
+/// How many values of 64 bits a packet type has; 0 if any number.
+template <PacketTypes>
+struct TimestampedDataSize {
+    static constexpr uint32_t size = 0;
+};
+template <>
+struct TimestampedDataSize<TS_DATA> {
+    static constexpr uint32_t size = 1;
+};
+template <>
+struct TimestampedDataSize<TS_DATA_16B> {
+    static constexpr uint32_t size = 2;
+};
+
+}  // namespace kernel_profiler
+
+extern "C" {
+// Numbers in place of addresses, from the linker script.
+extern uint8_t __kprof_control[];
+extern uint8_t __kprof_own[];
+extern uint8_t __kprof_vector[];
+extern uint8_t __kprof_risc_count[];
+extern uint8_t __kprof_bank_count[];
+}
+
+// The firmware's variables.
+extern uint8_t noc_index;
+extern uint8_t my_x[2];
+extern uint8_t my_y[2];
+extern uint16_t dram_bank_to_noc_xy[];
+extern uint32_t bank_to_dram_offset[];
+extern uint32_t noc_nonposted_writes_num_issued[2];
+extern uint32_t noc_nonposted_writes_acked[2];
+
+/// Variables of the profiler and of its pushes that a firmware in C++ defines, once per RISC, in
+/// zeroed local RAM.
+#define KERNEL_PROFILER_FIRMWARE_STATE                            \
+    namespace kernel_profiler {                                   \
+    uint32_t wIndex, stackSize, traceCount;                       \
+    uint32_t sums[SUM_COUNT], sumIDs[SUM_COUNT];                  \
+    }                                                             \
+    uint8_t noc_index, my_x[2], my_y[2];                          \
+    uint16_t dram_bank_to_noc_xy[2 * 16];                         \
+    uint32_t bank_to_dram_offset[16];                             \
+    uint32_t noc_nonposted_writes_num_issued[2], noc_nonposted_writes_acked[2]; \
+    static_assert(true, "a semicolon follows")
+
+namespace kernel_profiler {
+namespace detail {
+
+/// Ids that the format keeps for records that are no zones, and 0, as of padding.
+constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != 23456 && id != 9090; }
+
+/// Returns true if the assembler accepts a text without escapes.
+constexpr bool is_plain(const char* text) {
+    for (; *text != '\0'; ++text) {
+        if (*text == '"' || *text == '\\' || *text == '\n') {
+            return false;
+        }
+    }
+    return true;
+}
+
+constexpr bool HAS_TRACE_COUNT = true;
+constexpr bool IS_TOLD_ENABLES = true;
+constexpr uint32_t LANE_STRIDE_RISCS = 5;
+constexpr uint32_t COMMAND_BUFFER = 0;
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t number(const uint8_t* symbol) { return reinterpret_cast<uint32_t>(symbol); }
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t risc_count() { return number(__kprof_risc_count); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t control_place() { return number(__kprof_control); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_place() { return number(__kprof_own); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() { return number(__kprof_vector); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 256; }
+
+/// The RISC that gathers what all RISCs of its core have recorded, and pushes it. Hidden, since the
+/// compiler takes two symbols for two places.
+KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) == control_place(); }
+
+/// As the host says, or by default what it gives a lane for 1,000 programs.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
+    constexpr uint32_t DEFAULT_WORDS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0 ? 16000 : 12000;
+    const uint32_t words = read_word(control_place() + 4 * 6);
+    return (words != 0 ? words : DEFAULT_WORDS) & ~3u;
+}
+
+/// Lets later loads see what other RISCs and the NoC have written, where a data cache is on.
+KERNEL_PROFILER_ALWAYS_INLINE void forget_cached() {
+    if (IS_BLACKHOLE) {
+        __asm__ volatile("fence" : : : "memory");
+    }
+}
+
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t launch_enables() { return 0; }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_x() { return my_x[0]; }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_y() { return my_y[0]; }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t noc_place() {
+    return NOC_REGISTERS + (static_cast<uint32_t>(noc_index) << NOC_REGISTERS_SHIFT);
+}
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t command_buffer_place() {
+    return noc_place() + (COMMAND_BUFFER << COMMAND_BUFFER_SHIFT);
+}
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_count() { return number(__kprof_bank_count); }
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_coordinates(uint32_t bank) {
+    return dram_bank_to_noc_xy[noc_index * bank_count() + bank];
+}
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_offset(uint32_t bank) { return bank_to_dram_offset[bank]; }
+KERNEL_PROFILER_ALWAYS_INLINE void count_writes(uint32_t writes) {
+    noc_nonposted_writes_num_issued[noc_index] += writes;
+    noc_nonposted_writes_acked[noc_index] += writes;
+}
+
+}  // namespace detail
+}  // namespace kernel_profiler

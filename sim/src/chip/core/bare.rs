@@ -1,0 +1,191 @@
+//! Cores that run a few instructions without firmware, for tests of what a chip refuses.
+
+use super::{Core, Running, run_windows};
+use crate::{
+    arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
+    chip::facts::ChipFacts,
+    dram::Dram,
+    fault::RuleSet,
+    machine::{FailureReason, KernelKind, Machine, Progress},
+    native::{firmware::Go, stage::Stage},
+    program::{KernelContext, Launch, Program},
+    riscv::asm::{A0, A1, EBREAK, T0, T1, T2, addi, bne, li, lw, sw},
+    tile::Tile,
+};
+use std::sync::Arc;
+use wire::Risc;
+
+/// A chip without firmware.
+pub(super) struct BareChip {
+    pub(super) facts: Arc<ChipFacts>,
+    cores: Vec<Core>,
+    pub(super) dram: Dram,
+}
+
+/// Instructions in the order in which they run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Script {
+    words: Vec<u32>,
+}
+
+impl Script {
+    /// Stores a word.
+    pub(super) fn store(mut self, address: u32, value: u32) -> Self {
+        self.words.extend(li(T0, address));
+        self.words.extend(li(T1, value));
+        self.words.push(sw(T1, T0, 0));
+        self
+    }
+
+    /// Copies a word into L1.
+    pub(super) fn copy(mut self, from: u32, to: u32) -> Self {
+        self.words.extend(li(T0, from));
+        self.words.extend(li(T1, to));
+        self.words.push(lw(T2, T0, 0));
+        self.words.push(sw(T2, T1, 0));
+        self
+    }
+
+    /// Waits until a word has a value.
+    pub(super) fn wait(mut self, address: u32, value: u32) -> Self {
+        self.words.extend(li(T0, address));
+        self.words.extend(li(T1, value));
+        self.words.extend([lw(T2, T0, 0), bne(T2, T1, -4)]);
+        self
+    }
+
+    /// Lets some cycles pass.
+    pub(super) fn pause(mut self, passes: u32) -> Self {
+        self.words.extend(li(A0, passes));
+        self.words.extend([addi(A0, A0, -1), addi(A1, A1, 1), bne(A0, 0, -8)]);
+        self
+    }
+
+    /// Any instruction.
+    pub(super) fn instruction(mut self, word: u32) -> Self {
+        self.words.push(word);
+        self
+    }
+
+    /// Stores to registers of request initiator 0, by offset.
+    pub(super) fn command(self, noc: u32, stores: &[(u32, u32)]) -> Self {
+        let base = 0xFFB2_0000 + noc * 0x1_0000;
+        stores.iter().fold(self, |script, &(offset, value)| script.store(base + offset, value))
+    }
+
+    /// Goes on with another script.
+    pub(super) fn then(mut self, other: Self) -> Self {
+        self.words.extend(other.words);
+        self
+    }
+
+    /// The instructions, and the end.
+    pub(super) fn words(&self) -> Vec<u32> {
+        [&self.words[..], &[EBREAK]].concat()
+    }
+}
+
+impl BareChip {
+    /// A chip of which nothing is harvested.
+    pub(super) fn new(arch: Arch) -> Self {
+        let plan = Floorplan::new(arch, &[], 0).unwrap();
+        let facts = ChipFacts {
+            chip_id: 0,
+            arch,
+            sums_enabled: false,
+            lane_words: 12_000,
+            region_bytes: 1_920_000,
+            kernels: KernelKind::Riscv,
+            firmware: None,
+            cycle_budget: 0,
+            seed: 1,
+            translation: Translation::new(arch, &[]),
+            plan: Arc::new(plan),
+        };
+        let tile = |place: &_| Core::new(Tile::new(arch.facts(), *place, 0, 1, 0));
+        Self {
+            cores: facts.plan.cores().iter().map(tile).collect(),
+            dram: Dram::new(arch.facts().bank_count, arch.facts().bank_bytes),
+            facts: Arc::new(facts),
+        }
+    }
+
+    fn core(&mut self, coord: TileCoord) -> &mut Core {
+        self.cores.iter_mut().find(|core| core.coord() == coord).unwrap()
+    }
+
+    /// Puts words into L1.
+    pub(super) fn put(&mut self, coord: TileCoord, address: u64, words: &[u32]) {
+        let tile = self.core(coord).tile_mut();
+        for (at, &word) in (address..).step_by(4).zip(words) {
+            tile.l1.replace_word(at, word);
+        }
+    }
+
+    /// A word of L1.
+    pub(super) fn word(&mut self, coord: TileCoord, address: u64) -> u32 {
+        let core = self.core(coord);
+        match &core.running {
+            Some(running) => running.stage.tile.load(address),
+            None => core.tile().load(address),
+        }
+    }
+
+    /// Lets BRISC of cores run their scripts to the end; returns what went wrong, as text.
+    pub(super) fn run(&mut self, scripts: &[(TileCoord, &Script)]) -> Vec<String> {
+        for (coord, script) in scripts {
+            self.start(*coord, script);
+        }
+        let launch = Launch::new(&Arc::new(Program::new("bare")), 1);
+        run_windows(&mut self.cores, &mut self.dram, &self.facts, &launch);
+        self.dram.land_until(u64::MAX);
+        let mut failures = Vec::new();
+        for core in &mut self.cores {
+            let Some(Running { stage, progress, .. }) = core.running.take() else { continue };
+            let wrong = progress.failures().iter();
+            let wrong = wrong.filter(|failure| failure.reason != FailureReason::Stopped);
+            failures.extend(wrong.map(ToString::to_string));
+            let Stage { tile, landings, .. } = *stage;
+            core.tile = Some(tile);
+            landings.into_iter().for_each(|landing| self.dram.expect(landing));
+        }
+        self.dram.land_until(u64::MAX);
+        failures
+    }
+
+    fn start(&mut self, coord: TileCoord, script: &Script) {
+        let facts = Arc::clone(&self.facts);
+        let core = self.core(coord);
+        let mut tile = core.tile.take().unwrap();
+        tile.l1.keep(0x1_0000);
+        tile.journal.see_until(u64::MAX);
+        for (at, word) in (0..).step_by(4).zip(script.words()) {
+            tile.l1.replace_word(at, word);
+        }
+        let place = tile.place;
+        let context = KernelContext {
+            chip_id: 0,
+            place,
+            risc: Risc::Brisc,
+            launch_index: 0,
+            program_id: 1,
+            args: Arc::from([]),
+            sums_enabled: false,
+            seed: 1,
+        };
+        let go = Go::arriving_at(&context, facts.arch, 0);
+        let mut machine = Box::new(Machine::new(&facts, place));
+        machine.start_bare(&facts, place);
+        core.machine = Some(machine);
+        let stage = Box::new(Stage::new(tile, facts, Arc::new(RuleSet::default()), context, 0));
+        core.running = Some(Running { stage, go, progress: Progress::bare(BUDGET_CYCLES) });
+    }
+
+    /// Returns the machine of a core: its harts and devices.
+    pub(super) fn machine(&mut self, coord: TileCoord) -> &mut Machine {
+        self.core(coord).machine.as_mut().unwrap()
+    }
+}
+
+/// More than any of the scripts takes.
+const BUDGET_CYCLES: u64 = 60_000;

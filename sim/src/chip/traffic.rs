@@ -1,0 +1,328 @@
+//! Requests between tiles, and reads of DRAM: what the cores of a launch do to each other.
+//!
+//! A core issues its requests by itself: when they arrive and when they are answered is
+//! known at once. Between windows of time they are carried out one after the other, in the
+//! order of their arrival, so that no number of threads changes anything.
+
+use super::{
+    core::Core,
+    facts::{ChipFacts, Endpoint},
+};
+use crate::{
+    arch::TileCoord,
+    dram::Dram,
+    machine::{
+        Action, Change, Devices, Payload, Request, carry_out, counter, read_bytes, write_bytes,
+    },
+    native::stage::Stage,
+    noc,
+};
+
+/// A request on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// Cycle of the chip at which it is there.
+    pub(crate) arrival: u64,
+    /// Which of the sender's messages it is.
+    pub(crate) number: usize,
+    pub(crate) sender: TileCoord,
+    pub(crate) target: TileCoord,
+    pub(crate) content: Content,
+}
+
+/// Content of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Request {
+        payload: Payload,
+        answer: Option<Answer>,
+    },
+    /// An acknowledgement that was sent to a tile that did not write.
+    StrayAck {
+        noc: usize,
+        transaction_id: usize,
+    },
+}
+
+/// Where what is read goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) cycle: u64,
+    pub(crate) noc: usize,
+    pub(crate) transaction_id: usize,
+    /// L1 of the sender.
+    pub(crate) destination: u32,
+    pub(crate) is_atomic: bool,
+}
+
+impl Answer {
+    /// Returns the counter changes of the sender's interface when the answer arrives.
+    fn changes(self, flits: u32) -> impl Iterator<Item = Change> {
+        let Self { cycle, transaction_id, is_atomic, .. } = self;
+        let received = if is_atomic {
+            [(counter::ATOMIC_RESPONSES, 1), (counter::READ_DATA_WORDS, 0)]
+        } else {
+            [(counter::READ_RESPONSES, 1), (counter::READ_DATA_WORDS, flits)]
+        };
+        let done = (counter::OUTSTANDING + transaction_id, u32::MAX);
+        let counts = received.into_iter().chain([done]);
+        counts.map(move |(counter, amount)| Change { cycle, counter, amount })
+    }
+}
+
+impl Stage {
+    /// Sends a request of a hart of this tile.
+    pub(crate) fn issue(
+        &mut self,
+        devices: &mut Devices,
+        risc_index: usize,
+        cycle: u64,
+        request: &Request,
+    ) {
+        match &request.action {
+            Action::Write { source, byte_count, targets, address, acknowledge_to } => {
+                let data = (u64::from(*source), *byte_count);
+                for &target in targets {
+                    let at = (target, *address);
+                    let ack = self.write(devices, (risc_index, cycle), request.noc, data, at);
+                    if request.wants_response {
+                        self.acknowledge(devices, request, *acknowledge_to, ack);
+                    }
+                }
+            }
+            &Action::Inline { target: [target], address, value, byte_mask } => {
+                let payload = Payload::Masked { address, value, byte_mask };
+                let ack = self.pass(devices, (request.noc, cycle), target, payload, 4);
+                if request.wants_response {
+                    self.acknowledge(devices, request, self.own(), ack);
+                }
+            }
+            &Action::Read { target: [target], address, destination, byte_count } => {
+                let payload = Payload::Read { address, byte_count };
+                let destination = Some((destination, false));
+                self.ask(devices, (request, cycle), target, payload, destination, byte_count);
+            }
+            &Action::Increment { target: [target], address, amount, mask, reply } => {
+                let payload = Payload::Increment { address, amount, mask };
+                let destination = request.wants_response.then_some((reply, true));
+                self.ask(devices, (request, cycle), target, payload, destination, 4);
+            }
+        }
+    }
+
+    /// When the next answer is due that nobody has given yet.
+    pub(crate) fn answer_due(&self) -> Option<u64> {
+        let answers = self.outgoing.iter().filter_map(|message| match &message.content {
+            Content::Request { answer: Some(answer), .. } => Some(answer.cycle),
+            _ => None,
+        });
+        answers.min()
+    }
+
+    const fn own(&self) -> TileCoord {
+        self.context().place.coord
+    }
+
+    /// Writes L1 of this tile to an address of a tile; returns when that is acknowledged.
+    fn write(
+        &mut self,
+        devices: &mut Devices,
+        (risc_index, cycle): (usize, u64),
+        noc: usize,
+        (source, byte_count): (u64, u32),
+        (target, address): (TileCoord, u64),
+    ) -> u64 {
+        if let Some((bank, address)) = self.chip.bank_at(target, address) {
+            let data = (source, byte_count / 4);
+            return self.push_at(risc_index, cycle, noc, data, (bank, address));
+        }
+        let bytes = read_bytes(&self.tile, source, byte_count);
+        let payload = Payload::Bytes { address, bytes };
+        self.pass(devices, (noc, cycle), target, payload, u64::from(byte_count))
+    }
+
+    /// Hands a write to a core; returns when that is acknowledged.
+    fn pass(
+        &mut self,
+        devices: &mut Devices,
+        (noc, cycle): (usize, u64),
+        target: TileCoord,
+        payload: Payload,
+        byte_count: u64,
+    ) -> u64 {
+        let (arrival, back) = self.travel((noc, cycle), target, byte_count);
+        if target == self.own() {
+            let chip = std::sync::Arc::clone(&self.chip);
+            carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
+        } else {
+            self.post(arrival, target, Content::Request { payload, answer: None });
+        }
+        arrival + back
+    }
+
+    /// Sends what may be answered.
+    fn ask(
+        &mut self,
+        devices: &mut Devices,
+        (request, cycle): (&Request, u64),
+        target: TileCoord,
+        payload: Payload,
+        destination: Option<(u32, bool)>,
+        byte_count: u32,
+    ) {
+        let (arrival, back) = self.travel((request.noc, cycle), target, 0);
+        let answer = destination.map(|(destination, is_atomic)| Answer {
+            cycle: arrival + back + self.flits(byte_count),
+            noc: request.noc,
+            transaction_id: request.transaction_id,
+            destination,
+            is_atomic,
+        });
+        if target != self.own() {
+            return self.post(arrival, target, Content::Request { payload, answer });
+        }
+        let chip = std::sync::Arc::clone(&self.chip);
+        let bytes = carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
+        if let Some(answer) = answer {
+            receive(answer, &bytes, self, devices);
+        }
+    }
+
+    fn flits(&self, byte_count: u32) -> u64 {
+        u64::from(byte_count).div_ceil(self.chip.arch.facts().noc_flit_bytes)
+    }
+
+    /// When a request reaches a tile, and how long the way back takes.
+    fn travel(
+        &mut self,
+        (noc, cycle): (usize, u64),
+        target: TileCoord,
+        byte_count: u64,
+    ) -> (u64, u64) {
+        let way = (self.own(), target);
+        let facts = self.chip.arch.facts();
+        let random = &mut self.tile.noc_random;
+        let latency = noc::write_latency(facts, noc, way, byte_count, random);
+        let last = self.last_arrival.entry(target).or_insert(0);
+        let arrival = (cycle + latency.landing_cycles).max(*last + 1);
+        *last = arrival;
+        (arrival, latency.acknowledgement_cycles)
+    }
+
+    /// Lets a write's acknowledgement arrive where it was told to.
+    fn acknowledge(&mut self, devices: &mut Devices, request: &Request, to: TileCoord, cycle: u64) {
+        let (noc, transaction_id) = (request.noc, request.transaction_id);
+        if to == self.own() {
+            count_ack(devices, noc, transaction_id, cycle);
+        } else {
+            self.post(cycle, to, Content::StrayAck { noc, transaction_id });
+        }
+    }
+
+    fn post(&mut self, arrival: u64, target: TileCoord, content: Content) {
+        let (number, sender) = (self.outgoing.len(), self.own());
+        self.outgoing.push(Message { arrival, number, sender, target, content });
+    }
+}
+
+fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize, cycle: u64) {
+    let counts = [(counter::WRITE_ACKS, 1), (counter::OUTSTANDING + transaction_id, u32::MAX)];
+    for (counter, amount) in counts {
+        devices.noc.expect(noc, Change { cycle, counter, amount });
+    }
+}
+
+/// Puts what was read into the asking tile.
+fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Devices) {
+    let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
+    write_bytes((&mut stage.tile, devices), to, answer.cycle);
+    let flits = u32::try_from(stage.flits(u32::try_from(bytes.len()).unwrap_or(0))).unwrap_or(0);
+    for change in answer.changes(flits) {
+        devices.noc.expect(answer.noc, change);
+    }
+}
+
+/// Carries out all requests that are on their way; returns whether there were any.
+pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts) -> bool {
+    let mut messages = Vec::new();
+    let mut has_reads = false;
+    for core in cores.iter_mut() {
+        if let Some(stage) = core.stage_mut() {
+            messages.append(&mut stage.outgoing);
+        }
+    }
+    for message in &messages {
+        has_reads |= matches!(chip.endpoint(message.target), Some(Endpoint::Dram { .. }));
+    }
+    if has_reads {
+        let landings = cores.iter_mut().filter_map(Core::stage_mut);
+        for landing in landings.flat_map(|stage| stage.landings.drain(..)) {
+            dram.expect(landing);
+        }
+    }
+    messages.sort_by_key(|message| (message.arrival, message.sender, message.number));
+    for message in &messages {
+        deliver_one(cores, dram, chip, message);
+    }
+    !messages.is_empty()
+}
+
+fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Message) {
+    let (arrival, target) = (message.arrival, message.target);
+    let (payload, answer) = match &message.content {
+        &Content::StrayAck { noc, transaction_id } => {
+            if let Some(core) = core_at(cores, target) {
+                core.with_devices(chip, |_, devices| {
+                    count_ack(devices, noc, transaction_id, arrival);
+                });
+            }
+            return;
+        }
+        Content::Request { payload, answer } => (payload, *answer),
+    };
+    let bytes = match chip.endpoint(target) {
+        Some(Endpoint::Dram { .. }) => read_dram(dram, chip, message, payload),
+        _ => core_at(cores, target).map_or_else(Vec::new, |core| {
+            core.with_devices(chip, |tile, devices| {
+                carry_out(payload, (tile, devices), chip, arrival)
+            })
+        }),
+    };
+    let sender = core_at(cores, message.sender);
+    if let (Some(answer), Some(core)) = (answer, sender) {
+        core.receive(chip, answer, &bytes);
+    }
+}
+
+fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
+    let index = cores.binary_search_by_key(&coord, Core::coord).ok()?;
+    Some(&mut cores[index])
+}
+
+/// Returns the data of a DRAM read on its arrival, with all writes that have landed until then.
+fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
+    let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
+    let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };
+    let (first, skipped) = (address & !3, (address & 3) as usize);
+    let mut words = vec![0; (skipped + byte_count as usize).div_ceil(4)];
+    if !dram.read_at(bank, first, &mut words, message.arrival) {
+        return vec![0; byte_count as usize];
+    }
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+    bytes.skip(skipped).take(byte_count as usize).collect()
+}
+
+impl Core {
+    /// Puts what this core has read into its L1.
+    fn receive(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
+        let flit_bytes = chip.arch.facts().noc_flit_bytes;
+        self.with_devices(chip, |tile, devices| {
+            let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
+            write_bytes((tile, devices), to, answer.cycle);
+            let flits = (bytes.len() as u64).div_ceil(flit_bytes);
+            for change in answer.changes(u32::try_from(flits).unwrap_or(0)) {
+                devices.noc.expect(answer.noc, change);
+            }
+        });
+    }
+}

@@ -1,0 +1,242 @@
+//! A kernel as a linker leaves it, and how it becomes what is loaded.
+//!
+//! tt-metal links kernels behind the firmware's code and loads them where a launch has room.
+//! Its loader makes them independent of their place; here, where the place is known, addresses
+//! in their code are moved instead, which needs the linker's relocations (`--emit-relocs`).
+
+use crate::{
+    machine::images::zone_texts,
+    program::{Emission, Kernel, KernelContext},
+    riscv::{INSTRUCTION_RAM_BASE, Image, ImageError, LOCAL_RAM_BASE, Segment},
+};
+use object::{
+    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionKind, elf,
+};
+
+/// The ELF file of a kernel.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KernelFile {
+    name: String,
+    file: Vec<u8>,
+    text_address: u32,
+}
+
+/// Why a file is no kernel that can be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelFileError {
+    /// Not a program for these processors.
+    #[error("kernel {name}: {source}")]
+    NotProgram {
+        /// Name of the kernel.
+        name: String,
+        /// The error in the file.
+        source: ImageError,
+    },
+    /// Nothing lies where it begins.
+    #[error("kernel {name}: expected code at its entry {entry:#010x}, found none")]
+    NoEntry {
+        /// Name of the kernel.
+        name: String,
+        /// The address of its first instruction.
+        entry: u32,
+    },
+    /// A part lies where no kernel of tt-metal's does.
+    #[error(
+        "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
+         found {byte_count} bytes for address {address:#010x}"
+    )]
+    UnexpectedSegment {
+        /// Name of the kernel.
+        name: String,
+        /// Where the segment lies.
+        address: u32,
+        /// Its length.
+        byte_count: usize,
+    },
+    /// It holds addresses of its own, and nothing says where.
+    #[error(
+        "kernel {name} is linked for address {linked:#x} and has to be loaded at {place:#x}: \
+         link it with --emit-relocs or for that address"
+    )]
+    Unmovable {
+        /// Name of the kernel.
+        name: String,
+        /// The address that it was linked for.
+        linked: u32,
+        /// The address that it was to have.
+        place: u32,
+    },
+}
+
+impl KernelFile {
+    /// Takes a linked kernel; `name` is for messages.
+    ///
+    /// # Errors
+    /// [`KernelFileError`] if it is no program for these processors.
+    pub fn new(name: impl Into<String>, file: Vec<u8>) -> Result<Self, KernelFileError> {
+        let name = name.into();
+        let image = Image::parse(&file);
+        let image = image.map_err(|source| {
+            let name = name.clone();
+            KernelFileError::NotProgram { name, source }
+        })?;
+        let (entry, segments) = (image.entry(), image.segments());
+        let holds_entry = |segment: &&Segment<'_>| {
+            entry.wrapping_sub(segment.address) < narrow(segment.bytes.len())
+        };
+        let Some(text) = segments.iter().find(holds_entry) else {
+            return Err(KernelFileError::NoEntry { name, entry });
+        };
+        let text_address = text.address;
+        Ok(Self { name, file, text_address })
+    }
+
+    /// Returns the name of the kernel.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The ELF file.
+    #[must_use]
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// Returns the file's segments and symbols.
+    ///
+    /// # Errors
+    /// None: the file was parsed before.
+    pub(crate) fn image(&self) -> Result<Image<'_>, KernelFileError> {
+        Image::parse(&self.file)
+            .map_err(|source| KernelFileError::NotProgram { name: self.name.clone(), source })
+    }
+
+    /// Where a name of it lies.
+    pub(crate) fn symbol(&self, name: &str) -> Option<u32> {
+        let file = object::File::parse(self.file.as_slice()).ok()?;
+        let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
+        u32::try_from(symbol.address()).ok()
+    }
+
+    /// The address that it was linked for.
+    #[must_use]
+    pub const fn text_address(&self) -> u32 {
+        self.text_address
+    }
+
+    /// Returns the bytes that tt-metal's firmware finds at an address: code, and behind it the
+    /// initial contents of private RAM.
+    ///
+    /// # Errors
+    /// [`KernelFileError::UnexpectedSegment`] if it has other parts, and
+    /// [`KernelFileError::Unmovable`] if it would have to be moved and cannot be.
+    pub fn loaded_at(&self, place: u32) -> Result<Vec<u8>, KernelFileError> {
+        let image = self.image()?;
+        let (mut text, mut data) = (Vec::new(), Vec::new());
+        for segment in image.segments().iter().filter(|segment| !segment.bytes.is_empty()) {
+            let is_private = (LOCAL_RAM_BASE..INSTRUCTION_RAM_BASE).contains(&segment.address);
+            let part = if is_private { &mut data } else { &mut text };
+            if !part.is_empty() {
+                return Err(KernelFileError::UnexpectedSegment {
+                    name: self.name.clone(),
+                    address: segment.address,
+                    byte_count: segment.bytes.len(),
+                });
+            }
+            part.extend_from_slice(segment.bytes);
+        }
+        text.resize(text.len().next_multiple_of(4), 0);
+        let is_moved = self.text_address < INSTRUCTION_RAM_BASE && self.text_address != place;
+        if is_moved {
+            self.move_addresses(&mut text, place)?;
+        }
+        text.extend(data);
+        text.resize(text.len().next_multiple_of(4), 0);
+        Ok(text)
+    }
+
+    /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
+    #[must_use]
+    pub fn zone_texts(&self) -> Vec<String> {
+        let file = object::File::parse(self.file.as_slice());
+        file.map(|file| zone_texts(&file)).unwrap_or_default()
+    }
+
+    /// Lets absolute addresses of code mean the same after it was moved.
+    fn move_addresses(&self, text: &mut [u8], place: u32) -> Result<(), KernelFileError> {
+        let unmovable = || KernelFileError::Unmovable {
+            name: self.name.clone(),
+            linked: self.text_address,
+            place,
+        };
+        let file = object::File::parse(self.file.as_slice()).map_err(|_| unmovable())?;
+        let sections = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let mut relocation_count = 0;
+        for section in sections {
+            for (at, relocation) in section.relocations() {
+                relocation_count += 1;
+                let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                let Ok(symbol) = file.symbol_by_index(index) else { continue };
+                let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+                let target = symbol.address().wrapping_add_signed(relocation.addend());
+                let Ok(target) = u32::try_from(target) else { continue };
+                let distance = target.wrapping_sub(self.text_address) as usize;
+                if distance > text.len() {
+                    continue;
+                }
+                let at = u32::try_from(at).map_err(|_| unmovable())?;
+                let at = at.wrapping_sub(self.text_address) as usize;
+                let value = target.wrapping_sub(self.text_address).wrapping_add(place);
+                let word = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+                let word = word.ok_or_else(unmovable)?;
+                *word = patched(u32::from_le_bytes(*word), r_type, value).to_le_bytes();
+            }
+        }
+        if relocation_count == 0 { Err(unmovable()) } else { Ok(()) }
+    }
+}
+
+/// An instruction or word with another absolute address in it.
+fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
+    match kind {
+        elf::R_RISCV_32 => value,
+        elf::R_RISCV_HI20 => word & 0xFFF | value.wrapping_add(0x800) & !0xFFF,
+        elf::R_RISCV_LO12_I => word & 0x000F_FFFF | value << 20,
+        elf::R_RISCV_LO12_S => word & 0x01FF_F07F | (value >> 5 & 0x7F) << 25 | (value & 0x1F) << 7,
+        _ => word,
+    }
+}
+
+/// Object code of somebody else: what it records is not known before it runs.
+impl Kernel for KernelFile {
+    fn run(&self, _: &KernelContext) {
+        panic!("{} exists only as object code", self.name);
+    }
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_file(&self) -> Option<&KernelFile> {
+        Some(self)
+    }
+
+    fn is_object_code_only(&self) -> bool {
+        true
+    }
+}
+
+impl std::fmt::Debug for KernelFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = f.debug_struct("KernelFile");
+        text.field("name", &self.name).field("text_address", &self.text_address);
+        text.finish_non_exhaustive()
+    }
+}
+
+/// Addresses and lengths in these files have 32 bits.
+fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,131 @@
+//! Handling of requests that reach a tile.
+
+use super::{devices::Devices, request::FIRST_REGISTER};
+use crate::{chip::facts::ChipFacts, tile::Tile};
+
+/// Operation that a request asks of its target tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    Bytes {
+        address: u64,
+        bytes: Vec<u8>,
+    },
+    /// Byte `i` of an aligned address is byte `i & 3` of the value where bit `i` is set.
+    Masked {
+        address: u64,
+        value: u32,
+        byte_mask: u32,
+    },
+    Read {
+        address: u64,
+        byte_count: u32,
+    },
+    Increment {
+        address: u64,
+        amount: u32,
+        mask: u32,
+    },
+}
+
+/// Carries a request out on a core; gives back what was read.
+pub(crate) fn carry_out(
+    payload: &Payload,
+    (tile, devices): (&mut Tile, &mut Devices),
+    chip: &ChipFacts,
+    cycle: u64,
+) -> Vec<u8> {
+    match payload {
+        Payload::Bytes { address, bytes } if *address >= FIRST_REGISTER => {
+            let value = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            store_register((tile, devices), chip, *address, value, cycle);
+            Vec::new()
+        }
+        Payload::Bytes { address, bytes } => {
+            let bytes = (*address..).zip(bytes.iter().copied());
+            write_bytes((tile, devices), bytes, cycle);
+            Vec::new()
+        }
+        Payload::Masked { address, value, .. } if *address >= FIRST_REGISTER => {
+            store_register((tile, devices), chip, *address, *value, cycle);
+            Vec::new()
+        }
+        &Payload::Masked { address, value, byte_mask } => {
+            let value = value.to_le_bytes();
+            let bytes = (0..16).filter(|index| byte_mask >> index & 1 != 0);
+            let bytes = bytes.map(|index| (address + index, value[(index & 3) as usize]));
+            write_bytes((tile, devices), bytes, cycle);
+            Vec::new()
+        }
+        &Payload::Read { address, .. } if address >= FIRST_REGISTER => {
+            load_register((tile, devices), chip, address, cycle).to_le_bytes().to_vec()
+        }
+        &Payload::Read { address, byte_count } => read_bytes(tile, address, byte_count),
+        &Payload::Increment { address, amount, mask } => {
+            let before = tile.load(address);
+            let after = before.wrapping_add(amount) & mask | before & !mask;
+            let bytes = (address..).zip(after.to_le_bytes());
+            write_bytes((tile, devices), bytes, cycle);
+            before.to_le_bytes().to_vec()
+        }
+    }
+}
+
+/// Bytes of a tile's L1.
+pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> {
+    let byte = |at: u64| tile.load(at & !3).to_le_bytes()[(at & 3) as usize];
+    (address..address + u64::from(byte_count)).map(byte).collect()
+}
+
+/// Writes bytes, ascending, into a tile's L1.
+pub(crate) fn write_bytes(
+    (tile, devices): (&mut Tile, &mut Devices),
+    bytes: impl Iterator<Item = (u64, u8)>,
+    cycle: u64,
+) {
+    let mut bytes = bytes.peekable();
+    while let Some(&(address, _)) = bytes.peek() {
+        let word_address = address & !3;
+        let mut word = tile.load(word_address).to_le_bytes();
+        while let Some((at, byte)) = bytes.next_if(|(at, _)| at & !3 == word_address) {
+            word[(at & 3) as usize] = byte;
+        }
+        tile.store(word_address, u32::from_le_bytes(word), cycle);
+        let first = u32::try_from(word_address).unwrap_or(u32::MAX - 3);
+        match devices.overwritten.last_mut() {
+            Some(range) if range.end == first => range.end = first + 4,
+            _ => devices.overwritten.push(first..first + 4),
+        }
+    }
+    devices.signals.written_at = Some(cycle);
+}
+
+fn store_register(
+    (tile, devices): (&mut Tile, &mut Devices),
+    chip: &ChipFacts,
+    address: u64,
+    value: u32,
+    cycle: u64,
+) {
+    let _ = tile;
+    if let Ok(address) = u32::try_from(address) {
+        devices.remote_store(chip, address, value, cycle);
+    }
+}
+
+fn load_register(
+    (tile, devices): (&mut Tile, &mut Devices),
+    chip: &ChipFacts,
+    address: u64,
+    cycle: u64,
+) -> u32 {
+    match address {
+        WALL_CLOCK_LOW => tile.clock.read_low(cycle),
+        WALL_CLOCK_HIGH => tile.clock.read_live_high(cycle),
+        WALL_CLOCK_LATCHED => tile.clock.latched_high(),
+        _ => u32::try_from(address).map_or(0, |address| devices.remote_load(chip, address, cycle)),
+    }
+}
+
+const WALL_CLOCK_LOW: u64 = 0xFFB1_21F0;
+const WALL_CLOCK_HIGH: u64 = 0xFFB1_21F4;
+const WALL_CLOCK_LATCHED: u64 = 0xFFB1_21F8;

@@ -1,0 +1,222 @@
+//! The Tensix coprocessor as far as RISCs can tell: it takes and counts instructions, keeps
+//! registers and configuration, and carries out what a RISC may wait for.
+//!
+//! It computes nothing. Instructions are carried out when they are pushed; those that
+//! unpack, compute or pack only count.
+//!
+//! # Compatibility
+//! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
+//! `STOREREG.md`, `BackendConfiguration.md`; opcodes as in tt-metal's `ckernel_ops.h`.
+
+use crate::arch::Arch;
+
+/// Instruction streams, one per TRISC.
+pub(crate) const THREAD_COUNT: usize = 3;
+/// General-purpose registers of each thread.
+pub(crate) const GPR_COUNT: usize = 64;
+/// Semaphores that the threads share.
+pub(crate) const SEMAPHORE_COUNT: usize = 8;
+
+/// State of a tile's coprocessor.
+#[derive(Clone, Debug)]
+pub(crate) struct Coprocessor {
+    /// Instructions taken from each thread.
+    instruction_counts: [u64; THREAD_COUNT],
+    gprs: [[u32; GPR_COUNT]; THREAD_COUNT],
+    semaphores: [Semaphore; SEMAPHORE_COUNT],
+    /// Two banks, one behind the other.
+    config: Vec<u32>,
+    bank_words: usize,
+    /// From this word on both banks hold the same.
+    first_global_word: usize,
+}
+
+/// A counter that saturates.
+#[derive(Clone, Copy, Debug)]
+struct Semaphore {
+    value: u32,
+}
+
+/// Operation that a pushed instruction asks of its tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    Nothing,
+    /// A register of the tile is written.
+    Store {
+        address: u32,
+        value: u32,
+    },
+}
+
+impl Coprocessor {
+    pub(crate) fn new(arch: Arch) -> Self {
+        let (bank_words, first_global_word) = match arch {
+            Arch::WormholeB0 => (188, 152),
+            Arch::Blackhole => (224, 180),
+        };
+        Self {
+            instruction_counts: [0; THREAD_COUNT],
+            gprs: [[0; GPR_COUNT]; THREAD_COUNT],
+            semaphores: [Semaphore { value: 0 }; SEMAPHORE_COUNT],
+            config: vec![0; 2 * bank_words],
+            bank_words,
+            first_global_word,
+        }
+    }
+
+    /// Instructions taken from each thread so far.
+    pub(crate) const fn instruction_counts(&self) -> [u64; THREAD_COUNT] {
+        self.instruction_counts
+    }
+
+    /// Takes an instruction from a thread.
+    pub(crate) fn push(&mut self, thread: usize, instruction: u32) -> Outgoing {
+        self.instruction_counts[thread] += 1;
+        match instruction >> 24 {
+            SETDMAREG => self.set_register_half(thread, instruction),
+            STOREREG => {
+                let register = (instruction >> 18) as usize % GPR_COUNT;
+                let address = REGISTERS_BASE + ((instruction & 0x3_FFFF) << 2);
+                return Outgoing::Store { address, value: self.gprs[thread][register] };
+            }
+            SEMINIT => {
+                let value = instruction >> 16 & SEMAPHORE_MAX;
+                self.for_selected(instruction, |semaphore| semaphore.value = value);
+            }
+            SEMPOST => self.for_selected(instruction, Semaphore::post),
+            SEMGET => self.for_selected(instruction, Semaphore::get),
+            _ => {}
+        }
+        Outgoing::Nothing
+    }
+
+    /// The immediate form writes half a register; the other one reads signals, which are not
+    /// there.
+    fn set_register_half(&mut self, thread: usize, instruction: u32) {
+        if instruction >> 7 & 1 != 0 {
+            return;
+        }
+        let half = instruction & 0x7F;
+        let payload = instruction >> 8 & 0xFFFF;
+        let register = &mut self.gprs[thread][half as usize / 2];
+        let shift = 16 * (half & 1);
+        *register = *register & !(0xFFFF << shift) | payload << shift;
+    }
+
+    fn for_selected(&mut self, instruction: u32, mut action: impl FnMut(&mut Semaphore)) {
+        let mask = instruction >> 2 & 0xFF;
+        for (index, semaphore) in self.semaphores.iter_mut().enumerate() {
+            if mask >> index & 1 != 0 {
+                action(semaphore);
+            }
+        }
+    }
+
+    /// A general-purpose register of a thread.
+    pub(crate) const fn gpr(&self, thread: usize, index: usize) -> u32 {
+        self.gprs[thread][index]
+    }
+
+    pub(crate) const fn set_gpr(&mut self, thread: usize, index: usize, value: u32) {
+        self.gprs[thread][index] = value;
+    }
+
+    pub(crate) const fn semaphore(&self, index: usize) -> u32 {
+        self.semaphores[index].value
+    }
+
+    /// A RISC writes a semaphore: an even number posts, an odd one gets.
+    pub(crate) const fn write_semaphore(&mut self, index: usize, value: u32) {
+        if value & 1 == 0 {
+            self.semaphores[index].post();
+        } else {
+            self.semaphores[index].get();
+        }
+    }
+
+    /// A word of the configuration as RISCs see it.
+    pub(crate) fn config(&self, word: usize) -> u32 {
+        self.config.get(word).copied().unwrap_or(0)
+    }
+
+    /// Writes a word of the configuration.
+    pub(crate) fn set_config(&mut self, word: usize, value: u32) {
+        let (bank, index) = (word / self.bank_words, word % self.bank_words);
+        if index == STATE_RESET_WORD {
+            let first = bank * self.bank_words;
+            self.config[first..first + self.first_global_word].fill(0);
+        } else if index >= self.first_global_word {
+            self.config[index] = value;
+            self.config[self.bank_words + index] = value;
+        } else {
+            self.config[word] = value;
+        }
+    }
+}
+
+impl Semaphore {
+    const fn post(&mut self) {
+        if self.value < SEMAPHORE_MAX {
+            self.value += 1;
+        }
+    }
+
+    const fn get(&mut self) {
+        self.value = self.value.saturating_sub(1);
+    }
+}
+
+const SETDMAREG: u32 = 0x45;
+const STOREREG: u32 = 0x67;
+const SEMINIT: u32 = 0xA3;
+const SEMPOST: u32 = 0xA4;
+const SEMGET: u32 = 0xA5;
+const SEMAPHORE_MAX: u32 = 15;
+/// First address that `STOREREG` reaches.
+const REGISTERS_BASE: u32 = 0xFFB0_0000;
+/// Writing this word clears the bank.
+const STATE_RESET_WORD: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_count_and_semaphores_follow_them() {
+        let mut coprocessor = Coprocessor::new(Arch::WormholeB0);
+        // ttsim's layouts: semaphores 1 and 3 begin with 2; post 1; get 3.
+        coprocessor.push(0, 0xA3 << 24 | 5 << 20 | 2 << 16 | 0b1010 << 2);
+        coprocessor.push(1, 0xA4 << 24 | 0b10 << 2);
+        coprocessor.push(1, 0xA5 << 24 | 0b1000 << 2);
+        coprocessor.push(2, 0x0200_0000);
+        let values: Vec<u32> = (0..4).map(|index| coprocessor.semaphore(index)).collect();
+        assert_eq!(values, [0, 3, 0, 1]);
+        assert_eq!(coprocessor.instruction_counts(), [1, 2, 1]);
+        coprocessor.write_semaphore(3, 1);
+        coprocessor.write_semaphore(3, 1);
+        coprocessor.write_semaphore(2, 0);
+        assert_eq!((coprocessor.semaphore(3), coprocessor.semaphore(2)), (0, 1));
+    }
+
+    #[test]
+    fn a_register_is_set_by_halves_and_stored_to_the_tile() {
+        let mut coprocessor = Coprocessor::new(Arch::Blackhole);
+        coprocessor.push(2, 0x45 << 24 | 0x1234 << 8 | 9);
+        coprocessor.push(2, 0x45 << 24 | 0x0007 << 8 | 8);
+        assert_eq!(coprocessor.gpr(2, 4), 0x1234_0007);
+        let stored = coprocessor.push(2, 0x67 << 24 | 4 << 18 | (0x4_1028 >> 2));
+        let expected = Outgoing::Store { address: 0xFFB4_1028, value: 0x1234_0007 };
+        assert_eq!(stored, expected);
+    }
+
+    #[test]
+    fn configuration_has_two_banks_and_a_part_that_both_share() {
+        let mut coprocessor = Coprocessor::new(Arch::WormholeB0);
+        coprocessor.set_config(10, 1);
+        coprocessor.set_config(188 + 10, 2);
+        coprocessor.set_config(188 + 157, 3);
+        assert_eq!([10, 198, 157, 345].map(|word| coprocessor.config(word)), [1, 2, 3, 3]);
+        coprocessor.set_config(4, 1);
+        assert_eq!([10, 198, 157].map(|word| coprocessor.config(word)), [0, 2, 3]);
+    }
+}

@@ -1,0 +1,438 @@
+//! Devices that the RISCs of a tile share besides memory, and the effects of its registers.
+
+use super::{
+    coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
+    mailbox,
+    niu::NocInterfaces,
+    queues::{Queues, member},
+    registers::{Effect, Found, Registers, TileKind},
+    request::Request,
+};
+use crate::{
+    arch::{Arch, floorplan::CorePlace},
+    chip::facts::ChipFacts,
+    riscv::Refusal,
+};
+use std::{collections::BTreeMap, ops::Range};
+use wire::risc::RISCS_PER_CORE;
+
+/// State of everything behind registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Devices {
+    registers: &'static Registers,
+    pub(crate) noc: NocInterfaces,
+    /// One bit per RISC that is held in reset, as the register has them.
+    pub(crate) soft_reset: u32,
+    reset_addresses: [u32; RISCS_PER_CORE],
+    trisc_reset_override: u32,
+    ncrisc_reset_override: u32,
+    pub(crate) coprocessor: Coprocessor,
+    queues: Queues,
+    /// Registers that keep what is written.
+    stored: BTreeMap<u32, u32>,
+    /// Space that is left in the buffer of each stream.
+    stream_space: BTreeMap<u32, u32>,
+    mover_parameters: [u32; 4],
+    /// NCRISC's, where the chip has one.
+    pub(crate) instruction_ram: Vec<u8>,
+    /// Control and status registers of each RISC that keep what is written.
+    control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
+    /// Code, which nobody may overwrite.
+    pub(crate) code: Range<u32>,
+    pub(crate) mailbox: MailboxPlace,
+    pub(crate) signals: Signals,
+    /// Why the latest access was refused.
+    pub(crate) refusal: Option<String>,
+    /// Memory that something else than a RISC has written.
+    pub(crate) overwritten: Vec<Range<u32>>,
+    arch: Arch,
+}
+
+/// The words through which the firmware speaks, and which of them say what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MailboxPlace {
+    pub(crate) address: u32,
+    pub(crate) size_bytes: u32,
+    /// The byte that gets `done_value` when a launch is over.
+    pub(crate) done_address: u32,
+    pub(crate) done_value: u8,
+    /// Bytes that tell how far each RISC's kernel is, if the firmware has such.
+    pub(crate) stages: Option<u32>,
+}
+
+/// Signals of the firmware in this launch, given through the mailbox.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signals {
+    /// Time of the last write to the mailbox in this turn, if any.
+    pub(crate) written_at: Option<u64>,
+    pub(crate) done_cycle: Option<u64>,
+    pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
+    pub(crate) kernel_end: [Option<u64>; RISCS_PER_CORE],
+}
+
+/// Why a register did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Not yet.
+    Busy,
+    /// Never; why.
+    Refused(String),
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Busy => Self::Busy,
+            _ => Self::Refused("the queue does not take this".to_owned()),
+        }
+    }
+}
+
+/// Consequence of a store to a register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Consequence {
+    Nothing,
+    /// RISCs may have entered or left reset.
+    Resets,
+    Request(Request),
+    /// The mover copies or clears.
+    Move,
+}
+
+impl Devices {
+    pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
+        let kind = TileKind::from(place.kind);
+        let has_instruction_ram = chip.arch == Arch::WormholeB0 && kind == TileKind::Tensix;
+        Self {
+            registers: Registers::of(chip.arch, kind),
+            noc: NocInterfaces::new(chip, place),
+            soft_reset: SOFT_RESET_ALL,
+            reset_addresses: [0; RISCS_PER_CORE],
+            trisc_reset_override: 0,
+            ncrisc_reset_override: 0,
+            coprocessor: Coprocessor::new(chip.arch),
+            queues: Queues::default(),
+            stored: BTreeMap::new(),
+            stream_space: BTreeMap::new(),
+            mover_parameters: [0; 4],
+            instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
+            control_status: Default::default(),
+            code: 0..0,
+            mailbox: MailboxPlace::default(),
+            signals: Signals::default(),
+            refusal: None,
+            overwritten: Vec::new(),
+            arch: chip.arch,
+        }
+    }
+
+    /// Returns true if a RISC is held in reset.
+    pub(crate) const fn is_in_reset(&self, risc_index: usize) -> bool {
+        self.soft_reset & SOFT_RESET[risc_index] != 0
+    }
+
+    /// Where a RISC begins after its reset.
+    pub(crate) const fn reset_pc(&self, risc_index: usize) -> u32 {
+        let is_overridden = match risc_index {
+            0 => return 0,
+            1 => self.ncrisc_reset_override & 1 != 0,
+            _ => self.trisc_reset_override >> (risc_index - 2) & 1 != 0,
+        };
+        if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
+    }
+
+    /// The register behind an address, if this RISC may access it so.
+    pub(crate) fn find(
+        &self,
+        risc_index: usize,
+        address: u32,
+        is_store: bool,
+    ) -> Result<Found, String> {
+        let arch = self.arch;
+        let verb = if is_store { "written" } else { "read" };
+        let found = self.registers.find(address).ok_or_else(|| {
+            format!("{arch} has no register at {address:#010x}, which was to be {verb}")
+        })?;
+        let register = found.register;
+        let named = || format!("{} at {address:#010x} ({})", register.name, found.block.source);
+        if register.effect == Effect::NotModelled {
+            return Err(format!("{} exists, but this simulator does not model it", named()));
+        }
+        if !found.block.reach.has_risc(risc_index) {
+            return Err(format!("{} is not in this RISC's address space", named()));
+        }
+        let access = register.access;
+        if if is_store { access.can_write() } else { access.can_read() } {
+            return Ok(found);
+        }
+        Err(format!("{} cannot be {verb}", named()))
+    }
+
+    /// Reads a register that only devices know.
+    pub(crate) fn load(
+        &mut self,
+        chip: &ChipFacts,
+        found: Found,
+        (address, risc_index): (u32, usize),
+        cycle: u64,
+    ) -> Result<u32, Fault> {
+        let word = found.word as usize;
+        Ok(match found.register.effect {
+            Effect::SoftReset => self.soft_reset,
+            Effect::ResetAddress(of) => self.reset_addresses[of],
+            Effect::TriscResetOverride => self.trisc_reset_override,
+            Effect::NcriscResetOverride => self.ncrisc_reset_override,
+            Effect::StreamSpace => self.stream_space.get(&found.instance).copied().unwrap_or(0),
+            Effect::Gpr => {
+                let (thread, index) = gpr_place(risc_index, word)?;
+                self.coprocessor.gpr(thread, index)
+            }
+            Effect::Config => self.coprocessor.config(config_word(address)),
+            Effect::MoverStatus => MOVER_IDLE,
+            Effect::MoverParameter | Effect::MoverCommand => 0,
+            Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
+                self.queues.drained_pc(pc_buffer(address))?
+            }
+            Effect::PcBuffer => self.queues.pop_pc(risc_index - 2)?,
+            Effect::CoprocessorDone => 0,
+            Effect::Semaphore => self.coprocessor.semaphore(word),
+            Effect::Mailbox => self.read_mailbox(found, risc_index)?,
+            Effect::Stored | Effect::StreamStored | Effect::StreamSize
+                if !NocInterfaces::covers(address) =>
+            {
+                self.stored.get(&address).copied().unwrap_or(0)
+            }
+            Effect::Accepted => 0,
+            _ => self.noc.load(chip, found, address, cycle)?,
+        })
+    }
+
+    /// Writes a register that only devices know.
+    pub(crate) fn store(
+        &mut self,
+        chip: &ChipFacts,
+        found: Found,
+        (address, risc_index): (u32, usize),
+        (value, cycle): (u32, u64),
+    ) -> Result<Consequence, Fault> {
+        let word = found.word as usize;
+        match found.register.effect {
+            Effect::SoftReset => {
+                self.soft_reset = value;
+                return Ok(Consequence::Resets);
+            }
+            Effect::ResetAddress(of) => self.reset_addresses[of] = value,
+            Effect::TriscResetOverride => self.trisc_reset_override = value,
+            Effect::NcriscResetOverride => self.ncrisc_reset_override = value,
+            Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
+                self.store_to_stream(found, address, value);
+            }
+            Effect::Gpr => {
+                let (thread, index) = gpr_place(risc_index, word)?;
+                self.coprocessor.set_gpr(thread, index, value);
+            }
+            Effect::Config => self.coprocessor.set_config(config_word(address), value),
+            Effect::MoverParameter => self.mover_parameters[word] = value,
+            Effect::MoverCommand => return self.command_mover(value),
+            Effect::PushInstruction => self.push_instruction(found, address, risc_index, value)?,
+            Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
+                self.queues.push_pc(pc_buffer(address), value)?;
+            }
+            Effect::Semaphore => self.coprocessor.write_semaphore(word, value),
+            Effect::Mailbox => {
+                self.queues.send(member(risc_index), found.instance as usize, value)?;
+            }
+            Effect::PcBuffer
+            | Effect::CoprocessorDone
+            | Effect::MopConfig
+            | Effect::MoverStatus
+            | Effect::Accepted => {}
+            Effect::Stored if !NocInterfaces::covers(address) => {
+                self.stored.insert(address, value);
+            }
+            _ => {
+                let request = self.noc.store(chip, found, address, value, cycle)?;
+                return Ok(request.map_or(Consequence::Nothing, Consequence::Request));
+            }
+        }
+        Ok(Consequence::Nothing)
+    }
+
+    fn store_to_stream(&mut self, found: Found, address: u32, value: u32) {
+        let space = self.stream_space.entry(found.instance).or_insert(0);
+        match found.register.effect {
+            Effect::StreamSpaceUpdate => {
+                *space = space.wrapping_add(value >> 6) & STREAM_MASK;
+                return;
+            }
+            Effect::StreamSize => *space = value & STREAM_MASK,
+            _ => {}
+        }
+        self.stored.insert(address, value & STREAM_MASK);
+    }
+
+    fn read_mailbox(&mut self, found: Found, risc_index: usize) -> Result<u32, Fault> {
+        let (from, to) = (found.instance as usize, member(risc_index));
+        if found.word == 1 {
+            return Ok(u32::from(self.queues.has_mail(from, to)));
+        }
+        Ok(self.queues.receive(from, to)?)
+    }
+
+    fn push_instruction(
+        &mut self,
+        found: Found,
+        address: u32,
+        risc_index: usize,
+        instruction: u32,
+    ) -> Result<(), Fault> {
+        let thread = match risc_index {
+            0 if address < SECOND_INSTRUCTION_BUFFER => 0,
+            0 => found.instance as usize + 1,
+            _ => risc_index - 2,
+        };
+        match self.coprocessor.push(thread, instruction) {
+            Outgoing::Nothing => Ok(()),
+            Outgoing::Store { address, value } => {
+                let found = self.find(0, address, true)?;
+                match found.register.effect {
+                    Effect::StreamStored | Effect::StreamSize | Effect::StreamSpaceUpdate => {
+                        self.store_to_stream(found, address, value);
+                        Ok(())
+                    }
+                    _ => Err(Fault::Refused(format!(
+                        "STOREREG to {} at {address:#010x} is not modelled",
+                        found.register.name
+                    ))),
+                }
+            }
+        }
+    }
+
+    fn command_mover(&self, command: u32) -> Result<Consequence, Fault> {
+        match command {
+            MOVER_COMMAND => Ok(Consequence::Move),
+            MOVER_WAIT | MOVER_NOP => Ok(Consequence::Nothing),
+            _ => Err(Fault::Refused(format!("command {command:#x} of TDMA-RISC is not modelled"))),
+        }
+    }
+
+    /// Returns the parameters of the mover: destination, source and size in bytes, mode.
+    pub(crate) const fn mover_parameters(&self) -> [u32; 4] {
+        let [source, destination, size, mode] = self.mover_parameters;
+        [destination << 4, source << 4, (size & 0xFFFF) << 4, mode & 3]
+    }
+
+    /// Another tile reads a register.
+    pub(crate) fn remote_load(&mut self, chip: &ChipFacts, address: u32, cycle: u64) -> u32 {
+        let found = self.registers.find(address);
+        let value = found.and_then(|found| self.load(chip, found, (address, 0), cycle).ok());
+        value.unwrap_or(0)
+    }
+
+    /// Another tile writes a register.
+    pub(crate) fn remote_store(&mut self, chip: &ChipFacts, address: u32, value: u32, cycle: u64) {
+        if let Some(found) = self.registers.find(address) {
+            // What cannot be done was refused where the request was sent.
+            let _ = self.store(chip, found, (address, 0), (value, cycle));
+        }
+    }
+
+    /// Reads and, if asked to, changes a control and status register of a RISC.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has none.
+    pub(crate) fn control_status(
+        &mut self,
+        risc_index: usize,
+        number: u32,
+        change: impl FnOnce(u32) -> Option<u32>,
+        cycle: u64,
+    ) -> Result<u32, String> {
+        if self.arch == Arch::WormholeB0 {
+            return Err("wormhole_b0 has no control and status registers".to_owned());
+        }
+        let value = match number {
+            0x7C0 => *self.control_status[risc_index].get(&number).unwrap_or(&CFG0_AT_RESET),
+            0x7C1..=0x7C6 => *self.control_status[risc_index].get(&number).unwrap_or(&0),
+            0xB00 | 0xC00 => (cycle & 0xFFFF_FFFF) as u32,
+            0xB80 | 0xC80 => (cycle >> 32) as u32,
+            0x300 => 0x8000_6600,
+            0x301 => 0x4020_1123,
+            0xF14 => 0,
+            _ => return Err(format!("control and status register {number:#x} is not modelled")),
+        };
+        if let Some(changed) = change(value) {
+            if !(0x7C0..=0x7C6).contains(&number) {
+                return Err(format!(
+                    "writes to control and status register {number:#x} are not modelled"
+                ));
+            }
+            self.control_status[risc_index].insert(number, changed);
+        }
+        Ok(value)
+    }
+
+    /// Notes a store to the mailbox.
+    pub(crate) fn note(&mut self, address: u32, value: u32, cycle: u64) {
+        self.signals.written_at = Some(cycle);
+        let value = value & 0xFF;
+        if address == self.mailbox.done_address && value == u32::from(self.mailbox.done_value) {
+            self.signals.done_cycle = Some(cycle);
+        }
+        let Some(stages) = self.mailbox.stages else { return };
+        let risc = address.wrapping_sub(stages) as usize;
+        if let Some(start) = self.signals.kernel_start.get_mut(risc) {
+            match value {
+                BEGINS => *start = Some(cycle),
+                ENDED => self.signals.kernel_end[risc] = Some(cycle),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The thread and number of a general-purpose register, as a RISC sees them.
+fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
+    match (risc_index, word / GPR_COUNT) {
+        (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),
+        (2.., 0) => Ok((risc_index - 2, word)),
+        _ => Err(Fault::Refused(format!("a TRISC sees {GPR_COUNT} registers, not number {word}"))),
+    }
+}
+
+/// The PC buffer at an address, as BRISC sees them.
+const fn pc_buffer(address: u32) -> usize {
+    (address >> 16 & 3) as usize
+}
+
+const fn config_word(address: u32) -> usize {
+    ((address & 0xFFFF) / 4) as usize
+}
+
+const BEGINS: u32 = mailbox::stage::BEGINS as u32;
+const ENDED: u32 = mailbox::stage::ENDED as u32;
+
+const SOFT_RESET: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
+const SOFT_RESET_ALL: u32 = 0x4_7800;
+/// All but the RISC that leads its core.
+pub(super) const SOFT_RESET_OF_SUBORDINATES: u32 = SOFT_RESET_ALL & !SOFT_RESET[0];
+/// Where RISCs begin unless they are told otherwise.
+const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
+const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;
+const SECOND_INSTRUCTION_BUFFER: u32 = 0xFFE5_0000;
+/// Streams count modulo this.
+const STREAM_MASK: u32 = 0x1_FFFF;
+/// Queues empty, four commands of room.
+const MOVER_IDLE: u32 = 1 << 3 | 1 << 5 | 4 << 8;
+const MOVER_COMMAND: u32 = 0x40;
+const MOVER_WAIT: u32 = 0x46;
+const MOVER_NOP: u32 = 0x89;
+/// `StMergeTimer` is 16.
+const CFG0_AT_RESET: u32 = 16 << 13;

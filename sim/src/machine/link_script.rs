@@ -1,0 +1,82 @@
+//! Linker scripts for kernels of other people, with what they share with the embedded firmware.
+//!
+//! A kernel is linked with nothing but its script: the firmware's variables that the profiler's
+//! probes use stand in it by name and address, so it belongs to one build of the firmware. A
+//! symbol says to which.
+
+use super::{
+    core_code::file_region,
+    images::{self, Image, Selection},
+};
+use crate::riscv::LOCAL_RAM_BASE;
+use std::fmt::Write as _;
+use wire::CoreKind;
+
+/// The symbol whose value tells firmware apart.
+pub const MARK: &str = "__kprof_firmware";
+
+/// The script for kernels of a processor of a Tensix core; `None` if the build has no object
+/// code.
+///
+/// ```
+/// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};
+/// let selection = Selection { arch: Arch::Blackhole, has_sums: false, is_enabled: true };
+/// if let Some(script) = link_script(selection, 1) {
+///     assert!(script.contains("ORIGIN = 0x110000"));
+///     assert!(script.contains("__kprof_firmware = 0x"));
+/// }
+/// ```
+#[must_use]
+pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
+    let processor = images::processor(CoreKind::Tensix, risc_index);
+    let firmware = images::find(selection, "firmware", processor)?;
+    let region = file_region(risc_index);
+    let mut script = format!(
+        "/* Kernels for {processor} of a simulated {} core, linked with nothing else. */\n\
+         ENTRY(kernel_main)\n\
+         MEMORY {{ KERNEL (rwx) : ORIGIN = {:#x}, LENGTH = {:#x} }}\n{SECTIONS}\
+         /* What the firmware and this kernel share. */\n{MARK} = {:#x};\n",
+        selection.arch,
+        region.start,
+        region.end - region.start,
+        mark(firmware),
+    );
+    for (name, address) in shared(firmware) {
+        let _ = writeln!(script, "\"{name}\" = {address:#x};");
+    }
+    Some(script)
+}
+
+/// A value that differs from firmware to firmware.
+pub(crate) fn mark(firmware: &Image) -> u32 {
+    ((firmware.digest ^ firmware.digest >> 32) & 0xFFFF_FFFF) as u32
+}
+
+/// The firmware's variables and places, neither its functions nor its constants.
+fn shared(firmware: &Image) -> Vec<(&str, u32)> {
+    let (start, end) = firmware.bounds();
+    let is_shared = |name: &str, address: u32| {
+        let is_variable = address >= LOCAL_RAM_BASE || name.starts_with("__");
+        let is_name = !name.is_empty() && !name.starts_with(['$', '.']);
+        is_name && is_variable && !(start..end).contains(&address) && !OWN.contains(&name)
+    };
+    let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
+    places.filter(|&(name, address)| is_shared(name, address)).collect()
+}
+
+/// Names that only say where the firmware's own parts begin and end.
+const OWN: [&str; 3] = ["__bss_start", "__bss_end", "__stack_top"];
+
+const SECTIONS: &str = "\
+PHDRS { code PT_LOAD FLAGS(5); data PT_LOAD FLAGS(6); }
+SECTIONS
+{
+  .text : { KEEP(*(.text.kernel_main)) *(.text .text.*) } > KERNEL :code
+  .rodata : ALIGN(4) { *(.rodata .rodata.* .srodata .srodata.*) } > KERNEL :code
+  /* Variables of the kernel lie in L1; a launch begins with their first values. */
+  .data : ALIGN(16) { *(.data .data.* .sdata .sdata.*) } > KERNEL :data
+  .bss : ALIGN(4) { *(.bss .bss.* .sbss .sbss.*) . = ALIGN(4); } > KERNEL :data
+  .kprof_zones 0 (INFO) : { KEEP(*(.kprof_zones)) }
+  /DISCARD/ : { *(.comment .eh_frame .eh_frame_hdr .riscv.attributes .note .note.*) }
+}
+";

@@ -1,0 +1,336 @@
+//! The registers of a tile's two NoC interfaces: request initiators, counters, identity.
+//!
+//! Requests are parsed in [`super::request`]; their effects on other tiles are the job of
+//! [`crate::chip::traffic`].
+//!
+//! # Compatibility
+//! tt-isa-documentation, `NoC/MemoryMap.md` and `NoC/Counters.md` of both architectures.
+
+use super::{
+    registers::{Effect, Found},
+    request::{Action, COMMAND_WORDS, Command, Request},
+};
+use crate::{
+    arch::{Arch, TileCoord, floorplan::CorePlace, translation::NOC_COUNT},
+    chip::facts::ChipFacts,
+};
+use std::collections::BTreeMap;
+
+/// Both interfaces of a tile.
+#[derive(Clone, Debug)]
+pub(crate) struct NocInterfaces {
+    arch: Arch,
+    place: CorePlace,
+    interfaces: [Interface; NOC_COUNT],
+}
+
+#[derive(Clone, Debug)]
+struct Interface {
+    commands: [Command; INITIATOR_COUNT],
+    busy_until: [u64; INITIATOR_COUNT],
+    counters: [u32; COUNTER_COUNT],
+    /// Changes of counters that have yet to come, in no order.
+    changes: Vec<Change>,
+    /// The tiles of a transaction that is not complete.
+    linked: Option<Vec<TileCoord>>,
+    configuration: BTreeMap<u32, u32>,
+}
+
+/// A counter that changes at a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) cycle: u64,
+    pub(crate) counter: usize,
+    /// Amount added to the counter, modulo 2^32.
+    pub(crate) amount: u32,
+}
+
+/// Indices of counters.
+pub(crate) mod counter {
+    pub(crate) const ATOMIC_RESPONSES: usize = 0;
+    pub(crate) const WRITE_ACKS: usize = 1;
+    pub(crate) const READ_RESPONSES: usize = 2;
+    pub(crate) const READ_DATA_WORDS: usize = 3;
+    pub(crate) const COMMANDS_ACCEPTED: usize = 4;
+    pub(crate) const READS_SENT: usize = 5;
+    pub(crate) const ATOMICS_SENT: usize = 6;
+    pub(crate) const POSTED_ATOMICS_SENT: usize = 7;
+    pub(crate) const WRITE_DATA_WORDS_SENT: usize = 8;
+    pub(crate) const POSTED_WRITE_DATA_WORDS_SENT: usize = 9;
+    pub(crate) const WRITES_SENT: usize = 10;
+    pub(crate) const POSTED_WRITES_SENT: usize = 11;
+    pub(crate) const WRITES_STARTED: usize = 12;
+    pub(crate) const POSTED_WRITES_STARTED: usize = 13;
+    pub(crate) const READS_STARTED: usize = 14;
+    pub(crate) const ATOMICS_STARTED: usize = 15;
+    /// The first of sixteen.
+    pub(crate) const OUTSTANDING: usize = 16;
+    /// The first of sixteen.
+    pub(crate) const OUTGOING: usize = 32;
+    /// From here on they count what the tile was asked for.
+    pub(crate) const OF_RECEIVER: usize = 48;
+}
+
+impl NocInterfaces {
+    pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
+        Self {
+            arch: chip.arch,
+            place,
+            interfaces: std::array::from_fn(|_| Interface::new(chip.arch)),
+        }
+    }
+
+    /// Returns true if an address belongs to one of the interfaces.
+    pub(crate) const fn covers(address: u32) -> bool {
+        matches!(address, FIRST..=LAST)
+    }
+
+    /// Reads a register; an error says why it cannot be read.
+    pub(crate) fn load(
+        &mut self,
+        chip: &ChipFacts,
+        found: Found,
+        address: u32,
+        cycle: u64,
+    ) -> Result<u32, String> {
+        let Place { noc, initiator, offset } = self.place_of(address);
+        let interface = &mut self.interfaces[noc];
+        Ok(match found.register.effect {
+            Effect::Initiator => interface.commands[initiator].words[offset / 4],
+            Effect::Send => u32::from(cycle < interface.busy_until[initiator]),
+            Effect::InitiatorsBusy => interface.busy_bits(cycle),
+            Effect::NodeId => self.node_id(noc),
+            Effect::LogicalId => logical_id(chip, self.place.coord),
+            Effect::Counter if found.word as usize >= counter::OF_RECEIVER => {
+                return Err("counters of what a tile was asked for are not modelled".to_owned());
+            }
+            Effect::Counter => interface.counter(found.word as usize, cycle),
+            _ => interface.configuration.get(&(offset_of(address))).copied().unwrap_or(0),
+        })
+    }
+
+    /// Writes a register; gives back the request that this sends, if any.
+    pub(crate) fn store(
+        &mut self,
+        chip: &ChipFacts,
+        found: Found,
+        address: u32,
+        value: u32,
+        cycle: u64,
+    ) -> Result<Option<Request>, String> {
+        let Place { noc, initiator, offset } = self.place_of(address);
+        let interface = &mut self.interfaces[noc];
+        match found.register.effect {
+            Effect::Initiator => {
+                interface.expect_idle(initiator, cycle)?;
+                interface.commands[initiator].words[offset / 4] = value;
+            }
+            Effect::Send => {
+                interface.expect_idle(initiator, cycle)?;
+                if value & 1 != 0 {
+                    return self.send(chip, noc, initiator, cycle).map(Some);
+                }
+            }
+            Effect::ClearOutstanding => interface.clear_outstanding(value, cycle),
+            _ => {
+                interface.configuration.insert(offset_of(address), value);
+            }
+        }
+        Ok(None)
+    }
+
+    fn send(
+        &mut self,
+        chip: &ChipFacts,
+        noc: usize,
+        initiator: usize,
+        cycle: u64,
+    ) -> Result<Request, String> {
+        let interface = &mut self.interfaces[noc];
+        let request = interface.commands[initiator].request(chip, self.place, noc)?;
+        interface.follow_link(&request)?;
+        let flit_bytes = self.arch.facts().noc_flit_bytes;
+        let flits = request.payload_bytes().div_ceil(flit_bytes).max(1);
+        interface.busy_until[initiator] = cycle + flits;
+        interface.count_issue(&request, flits, cycle);
+        Ok(request)
+    }
+
+    /// Lets a counter of an interface change at its time.
+    pub(crate) fn expect(&mut self, noc: usize, change: Change) {
+        self.interfaces[noc].changes.push(change);
+    }
+
+    fn place_of(&self, address: u32) -> Place {
+        let noc = usize::from(address >= FIRST + NOC_STRIDE);
+        let offset = ((address - FIRST) % NOC_STRIDE) as usize;
+        let stride = match self.arch {
+            Arch::WormholeB0 => 0x400,
+            Arch::Blackhole => 0x800,
+        };
+        Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
+    }
+
+    /// Coordinates as this NoC counts, its size, and whether packets go along x first.
+    fn node_id(&self, noc: usize) -> u32 {
+        let (columns, rows) = self.arch.facts().grid;
+        let TileCoord { x, y } = self.place.coord;
+        let (x, y) = if noc == 0 { (x, y) } else { (columns - 1 - x, rows - 1 - y) };
+        let parts = [(x, 0), (y, 6), (columns, 12), (rows, 19), (u16::from(noc == 0), 28)];
+        parts.into_iter().fold(0, |bits, (part, shift)| bits | u32::from(part) << shift)
+    }
+}
+
+/// The translated coordinates of a tile, as one of its interfaces shows them.
+fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
+    let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
+    u32::from(x) | u32::from(y) << 6
+}
+
+/// A register of an interface.
+struct Place {
+    noc: usize,
+    initiator: usize,
+    offset: usize,
+}
+
+fn offset_of(address: u32) -> u32 {
+    (address - FIRST) % NOC_STRIDE
+}
+
+impl Interface {
+    fn new(arch: Arch) -> Self {
+        let facts = arch.facts();
+        let without = |lines: &[u16], count: u16| {
+            (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
+        };
+        // What firmware of the chip has set up before any RISC runs.
+        let configuration = BTreeMap::from([
+            (NIU_CFG_0, TRANSLATION_ENABLED),
+            (ROUTER_CFG_1, without(facts.tensix_columns, facts.grid.0)),
+            (ROUTER_CFG_3, without(facts.tensix_rows, facts.grid.1)),
+        ]);
+        Self {
+            commands: [Command { words: [0; COMMAND_WORDS] }; INITIATOR_COUNT],
+            busy_until: [0; INITIATOR_COUNT],
+            counters: [0; COUNTER_COUNT],
+            changes: Vec::new(),
+            linked: None,
+            configuration,
+        }
+    }
+
+    fn expect_idle(&self, initiator: usize, cycle: u64) -> Result<(), String> {
+        if cycle < self.busy_until[initiator] {
+            return Err(format!("request initiator {initiator} is still busy"));
+        }
+        Ok(())
+    }
+
+    fn busy_bits(&self, cycle: u64) -> u32 {
+        let busy = (0..INITIATOR_COUNT).filter(|&initiator| cycle < self.busy_until[initiator]);
+        busy.fold(0, |bits, initiator| bits | 1 << initiator)
+    }
+
+    /// A linked request must be followed by requests to the same tiles, the last of them not
+    /// linked; anything else stops the NoC.
+    fn follow_link(&mut self, request: &Request) -> Result<(), String> {
+        let targets = request.targets();
+        if let Some(linked) = &self.linked
+            && linked != targets
+        {
+            return Err(format!(
+                "a linked transaction to {} is open, a request to {} stops the NoC for ever",
+                linked[0], targets[0]
+            ));
+        }
+        self.linked = request.is_linked.then(|| targets.to_vec());
+        Ok(())
+    }
+
+    fn count_issue(&mut self, request: &Request, flits: u64, cycle: u64) {
+        let flits = u32::try_from(flits).unwrap_or(u32::MAX);
+        let id = request.transaction_id;
+        self.add(counter::COMMANDS_ACCEPTED, 1);
+        if request.wants_response {
+            self.add(counter::OUTSTANDING + id, 1);
+        }
+        match (&request.action, request.wants_response) {
+            (Action::Write { .. }, has_ack) => {
+                self.count_write(has_ack, flits);
+                self.add(counter::OUTGOING + id, 1);
+                let change = Change {
+                    cycle: cycle + u64::from(flits),
+                    counter: counter::OUTGOING + id,
+                    amount: u32::MAX,
+                };
+                self.changes.push(change);
+            }
+            (Action::Inline { .. }, has_ack) => self.count_write(has_ack, 0),
+            (Action::Read { .. }, _) => {
+                self.add(counter::READS_STARTED, 1);
+                self.add(counter::READS_SENT, 1);
+            }
+            (Action::Increment { .. }, true) => {
+                self.add(counter::ATOMICS_STARTED, 1);
+                self.add(counter::ATOMICS_SENT, 1);
+            }
+            (Action::Increment { .. }, false) => self.add(counter::POSTED_ATOMICS_SENT, 1),
+        }
+    }
+
+    fn count_write(&mut self, has_ack: bool, flits: u32) {
+        let counters = if has_ack {
+            [counter::WRITES_STARTED, counter::WRITES_SENT, counter::WRITE_DATA_WORDS_SENT]
+        } else {
+            [
+                counter::POSTED_WRITES_STARTED,
+                counter::POSTED_WRITES_SENT,
+                counter::POSTED_WRITE_DATA_WORDS_SENT,
+            ]
+        };
+        for (counter, amount) in counters.into_iter().zip([1, 1, flits]) {
+            self.add(counter, amount);
+        }
+    }
+
+    fn add(&mut self, counter: usize, amount: u32) {
+        self.counters[counter] = self.counters[counter].wrapping_add(amount);
+    }
+
+    fn counter(&mut self, index: usize, cycle: u64) -> u32 {
+        self.settle(cycle);
+        let is_per_id = (counter::OUTSTANDING..counter::OF_RECEIVER).contains(&index);
+        self.counters[index] & if is_per_id { 0xFF } else { u32::MAX }
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        let Self { counters, changes, .. } = self;
+        changes.retain(|change| {
+            let is_due = change.cycle <= cycle;
+            if is_due {
+                counters[change.counter] = counters[change.counter].wrapping_add(change.amount);
+            }
+            !is_due
+        });
+    }
+
+    fn clear_outstanding(&mut self, ids: u32, cycle: u64) {
+        self.settle(cycle);
+        for id in (0..16).filter(|id| ids >> id & 1 != 0) {
+            self.counters[counter::OUTSTANDING + id] = 0;
+        }
+    }
+}
+
+/// Where the registers of NoC 0 begin.
+pub(super) const FIRST: u32 = 0xFFB2_0000;
+/// Where those of NoC 1 end.
+const LAST: u32 = 0xFFB3_FFFF;
+const NOC_STRIDE: u32 = 0x1_0000;
+const INITIATOR_COUNT: usize = 4;
+const COUNTER_COUNT: usize = 64;
+const NIU_CFG_0: u32 = 0x100;
+const ROUTER_CFG_1: u32 = 0x108;
+const ROUTER_CFG_3: u32 = 0x110;
+const TRANSLATION_ENABLED: u32 = 1 << 14;

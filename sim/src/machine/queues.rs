@@ -1,0 +1,98 @@
+//! Queues between the RISCs of a Tensix tile: mailboxes and PC buffers.
+//!
+//! # Compatibility
+//! tt-isa-documentation, `TensixTile/BabyRISCV/Mailboxes.md` and `PCBufs.md`.
+
+use crate::riscv::Refusal;
+use std::collections::VecDeque;
+
+/// Mailboxes and PC buffers of a tile. NCRISC has part in none of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queues {
+    /// From a RISC to a RISC; BRISC is 0, the TRISCs 1 to 3.
+    mailboxes: [[VecDeque<u32>; MEMBER_COUNT]; MEMBER_COUNT],
+    /// From BRISC to each TRISC.
+    pc_buffers: [VecDeque<u32>; 3],
+}
+
+impl Queues {
+    /// Puts a value into the mailbox of another RISC.
+    pub(crate) fn send(&mut self, from: usize, to: usize, value: u32) -> Result<(), Refusal> {
+        let held: usize = self.mailboxes[from].iter().map(VecDeque::len).sum();
+        if held >= MAILBOX_VALUES {
+            return Err(Refusal::Busy);
+        }
+        self.mailboxes[from][to].push_back(value);
+        Ok(())
+    }
+
+    /// Takes the next value that another RISC has sent.
+    pub(crate) fn receive(&mut self, from: usize, to: usize) -> Result<u32, Refusal> {
+        self.mailboxes[from][to].pop_front().ok_or(Refusal::Busy)
+    }
+
+    /// Returns true if a value is ready to be received.
+    pub(crate) fn has_mail(&self, from: usize, to: usize) -> bool {
+        !self.mailboxes[from][to].is_empty()
+    }
+
+    /// Puts a value into a TRISC's PC buffer.
+    pub(crate) fn push_pc(&mut self, thread: usize, value: u32) -> Result<(), Refusal> {
+        let buffer = &mut self.pc_buffers[thread];
+        if buffer.len() >= PC_BUFFER_VALUES {
+            return Err(Refusal::Busy);
+        }
+        buffer.push_back(value);
+        Ok(())
+    }
+
+    /// Takes a TRISC's next value.
+    pub(crate) fn pop_pc(&mut self, thread: usize) -> Result<u32, Refusal> {
+        self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
+    }
+
+    /// BRISC's read of a PC buffer, which waits until its TRISC has taken everything.
+    pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
+        if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
+    }
+}
+
+/// The number that a RISC has among those with mailboxes.
+pub(crate) const fn member(risc_index: usize) -> usize {
+    risc_index.saturating_sub(1)
+}
+
+const MEMBER_COUNT: usize = 4;
+/// Values that all mailboxes of one sender hold together.
+const MAILBOX_VALUES: usize = 4;
+const PC_BUFFER_VALUES: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mail_arrives_in_order_and_a_sender_has_four_places() {
+        let mut queues = Queues::default();
+        assert_eq!((member(0), member(2), member(4)), (0, 1, 3));
+        for value in 0..4 {
+            assert_eq!(queues.send(0, 1 + value as usize % 2, value), Ok(()));
+        }
+        assert_eq!(queues.send(0, 3, 9), Err(Refusal::Busy));
+        assert_eq!((queues.receive(0, 1), queues.receive(0, 1)), (Ok(0), Ok(2)));
+        assert_eq!(queues.receive(0, 1), Err(Refusal::Busy));
+        assert!(queues.has_mail(0, 2) && !queues.has_mail(0, 1) && !queues.has_mail(1, 0));
+    }
+
+    #[test]
+    fn brisc_waits_until_a_pc_buffer_is_empty() {
+        let mut queues = Queues::default();
+        assert_eq!(queues.drained_pc(2), Ok(0));
+        for value in 0..16 {
+            assert_eq!(queues.push_pc(2, value), Ok(()));
+        }
+        assert_eq!(queues.push_pc(2, 16), Err(Refusal::Busy));
+        assert_eq!(queues.drained_pc(2), Err(Refusal::Busy));
+        assert_eq!((queues.pop_pc(2), queues.pop_pc(1)), (Ok(0), Err(Refusal::Busy)));
+    }
+}

@@ -1,0 +1,319 @@
+//! Every register that a tile has, as a table per architecture and kind of tile.
+//!
+//! A hart that accesses an unlisted register is stopped. A register that exists but is not modelled
+//! is listed as such, so that the message can name the difference.
+
+mod blackhole;
+mod common;
+mod wormhole;
+
+use crate::arch::Arch;
+use std::sync::OnceLock;
+
+/// Who may use a register: one bit per RISC of a Tensix tile, and one for the NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach(u8);
+
+impl Reach {
+    /// Every RISC of the tile and the NoC.
+    pub(crate) const ALL: Self = Self(0b11_1111);
+    /// The RISCs that the coprocessor serves: BRISC and the TRISCs.
+    pub(crate) const COPROCESSOR: Self = Self(0b1_1101);
+    /// BRISC.
+    pub(crate) const BRISC: Self = Self(0b1);
+    /// The TRISCs.
+    pub(crate) const TRISCS: Self = Self(0b1_1100);
+
+    /// Returns true if the RISC with this index has access.
+    pub(crate) const fn has_risc(self, risc_index: usize) -> bool {
+        self.0 >> risc_index & 1 != 0
+    }
+
+    /// Returns true if other tiles have access over the NoC.
+    pub(crate) const fn has_noc(self) -> bool {
+        self.0 >> 5 != 0
+    }
+}
+
+/// In which directions a register can be accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+impl Access {
+    pub(crate) const fn can_read(self) -> bool {
+        !matches!(self, Self::Write)
+    }
+
+    pub(crate) const fn can_write(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+}
+
+/// Effect of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    WallClockLow,
+    WallClockHigh,
+    WallClockLatched,
+    SoftReset,
+    /// Where the RISC with this index begins.
+    ResetAddress(usize),
+    /// Bits that make the addresses of the TRISCs count.
+    TriscResetOverride,
+    /// A bit that makes the address of NCRISC count.
+    NcriscResetOverride,
+    /// Keeps what is written.
+    Stored,
+    /// Takes what is written; nothing that is modelled depends on it.
+    Accepted,
+    /// A register of a request initiator.
+    Initiator,
+    /// Begins a request when its low bit is written.
+    Send,
+    /// Which initiators are busy, one bit each.
+    InitiatorsBusy,
+    NodeId,
+    LogicalId,
+    Counter,
+    ClearOutstanding,
+    /// Space of a stream's buffer, which the size sets and updates change.
+    StreamSize,
+    StreamSpaceUpdate,
+    StreamSpace,
+    /// Keeps 17 bits.
+    StreamStored,
+    Gpr,
+    MopConfig,
+    PushInstruction,
+    PcBuffer,
+    CoprocessorDone,
+    Semaphore,
+    Mailbox,
+    Config,
+    MoverParameter,
+    MoverCommand,
+    MoverStatus,
+    /// Exists, but is not modelled.
+    NotModelled,
+}
+
+impl Effect {
+    /// Returns true if other tiles can access the register over the NoC in this model.
+    pub(crate) const fn is_remote(self) -> bool {
+        matches!(
+            self,
+            Self::WallClockLow
+                | Self::WallClockHigh
+                | Self::WallClockLatched
+                | Self::SoftReset
+                | Self::Stored
+                | Self::StreamSize
+                | Self::StreamSpaceUpdate
+                | Self::StreamSpace
+                | Self::StreamStored
+                | Self::Counter
+                | Self::NodeId
+                | Self::LogicalId
+        )
+    }
+}
+
+/// One register, or several of a kind side by side.
+#[derive(Debug)]
+pub(crate) struct Register {
+    offset: u32,
+    word_count: u32,
+    pub(crate) name: &'static str,
+    pub(crate) access: Access,
+    pub(crate) effect: Effect,
+}
+
+/// Registers that one page describes, possibly several times in the address space.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// The page of tt-isa-documentation, or the header of tt-metal.
+    pub(crate) source: &'static str,
+    base: u32,
+    instance_count: u32,
+    stride: u32,
+    pub(crate) reach: Reach,
+    registers: &'static [Register],
+}
+
+/// A register that was found behind an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) register: &'static Register,
+    pub(crate) block: &'static Block,
+    /// Which of the block's instances it is in.
+    pub(crate) instance: u32,
+    /// Which of the words side by side it is.
+    pub(crate) word: u32,
+}
+
+/// The kinds of tiles that have RISCs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TileKind {
+    Tensix,
+    Ethernet,
+}
+
+impl From<wire::CoreKind> for TileKind {
+    fn from(kind: wire::CoreKind) -> Self {
+        match kind {
+            wire::CoreKind::Tensix => Self::Tensix,
+            wire::CoreKind::ActiveEth | wire::CoreKind::IdleEth => Self::Ethernet,
+        }
+    }
+}
+
+/// The registers of a kind of tile, by address.
+#[derive(Debug)]
+pub(crate) struct Registers {
+    /// Ascending, without overlap.
+    spans: Vec<Span>,
+}
+
+#[derive(Debug)]
+struct Span {
+    first: u32,
+    found: Found,
+}
+
+impl Registers {
+    /// The registers of a kind of tile of an architecture.
+    pub(crate) fn of(arch: Arch, kind: TileKind) -> &'static Self {
+        static TABLES: [OnceLock<Registers>; 4] = [const { OnceLock::new() }; 4];
+        let index =
+            usize::from(arch == Arch::Blackhole) * 2 + usize::from(kind == TileKind::Ethernet);
+        TABLES[index].get_or_init(|| Self::new(blocks(arch, kind)))
+    }
+
+    fn new(blocks: impl Iterator<Item = &'static Block>) -> Self {
+        let mut spans = Vec::new();
+        for block in blocks {
+            for instance in 0..block.instance_count {
+                for register in block.registers {
+                    let first = block.base + instance * block.stride + register.offset;
+                    spans.push(Span { first, found: Found { register, block, instance, word: 0 } });
+                }
+            }
+        }
+        spans.sort_by_key(|span| span.first);
+        Self { spans }
+    }
+
+    /// The register that an address belongs to.
+    pub(crate) fn find(&self, address: u32) -> Option<Found> {
+        let index = self.spans.partition_point(|span| span.first <= address).checked_sub(1)?;
+        let Span { first, found } = &self.spans[index];
+        let word = (address - first) / 4;
+        (word < found.register.word_count).then_some(Found { word, ..*found })
+    }
+}
+
+/// The blocks of a kind of tile.
+fn blocks(arch: Arch, kind: TileKind) -> impl Iterator<Item = &'static Block> {
+    let (own, tensix): (&[Block], &[Block]) = match arch {
+        Arch::WormholeB0 => (&wormhole::ALL_TILES, &wormhole::TENSIX),
+        Arch::Blackhole => (&blackhole::ALL_TILES, &blackhole::TENSIX),
+    };
+    let streams = match (arch, kind) {
+        (Arch::WormholeB0, TileKind::Tensix) => &wormhole::TENSIX_STREAMS,
+        (Arch::WormholeB0, TileKind::Ethernet) => &wormhole::ETHERNET_STREAMS,
+        (Arch::Blackhole, TileKind::Tensix) => &blackhole::TENSIX_STREAMS,
+        (Arch::Blackhole, TileKind::Ethernet) => &blackhole::ETHERNET_STREAMS,
+    };
+    let is_tensix = kind == TileKind::Tensix;
+    let tensix = tensix.iter().chain(&common::TENSIX).filter(move |_| is_tensix);
+    own.iter().chain(&common::ALL_TILES).chain(tensix).chain(std::iter::once(streams))
+}
+
+const fn word(offset: u32, name: &'static str, access: Access, effect: Effect) -> Register {
+    Register { offset, word_count: 1, name, access, effect }
+}
+
+const fn words(
+    offset: u32,
+    word_count: u32,
+    name: &'static str,
+    access: Access,
+    effect: Effect,
+) -> Register {
+    Register { offset, word_count, name, access, effect }
+}
+
+/// A register that exists, but is not modelled.
+const fn unmodelled(offset: u32, word_count: u32, name: &'static str) -> Register {
+    words(offset, word_count, name, Access::ReadWrite, Effect::NotModelled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = (Arch, TileKind, &'static Registers)> {
+        Arch::ALL.into_iter().flat_map(|arch| {
+            [TileKind::Tensix, TileKind::Ethernet]
+                .map(|kind| (arch, kind, Registers::of(arch, kind)))
+        })
+    }
+
+    #[test]
+    fn no_two_registers_share_an_address_and_each_has_a_source() {
+        for (arch, kind, registers) in all() {
+            for pair in registers.spans.windows(2) {
+                let last = pair[0].first + 4 * pair[0].found.register.word_count;
+                let names = [pair[0].found.register.name, pair[1].found.register.name];
+                assert!(last <= pair[1].first, "{arch} {kind:?} {names:?}");
+            }
+            assert!(registers.spans.iter().all(|span| !span.found.block.source.is_empty()));
+            assert!(registers.spans.iter().all(|span| span.first.is_multiple_of(4)));
+        }
+    }
+
+    /// Registers of ttsim 1.10 (`tile_regs.json`) that tell the architectures apart: whether
+    /// a Wormhole and a Blackhole have them.
+    const WITNESSED: [(u32, bool, bool); 14] = [
+        (0xFFB1_2228, false, true),
+        (0xFFB1_223C, false, true),
+        (0xFFB1_2240, false, true),
+        (0xFFB1_21B0, true, true),
+        (0xFFB2_0008, false, true),
+        (0xFFB2_0014, false, true),
+        (0xFFB2_0028, true, true),
+        (0xFFB3_0040, false, true),
+        (0xFFB2_0138, true, true),
+        (0xFFB3_0148, false, true),
+        (0xFFB2_1800, false, true),
+        (0xFFB2_0C1C, true, false),
+        (0xFFB4_000C, true, false),
+        (0xFFB7_F020, false, true),
+    ];
+
+    #[test]
+    fn each_architecture_has_the_registers_that_ttsim_gives_it() {
+        for (address, on_wormhole, on_blackhole) in WITNESSED {
+            let has = |arch| Registers::of(arch, TileKind::Tensix).find(address).is_some();
+            let found = [has(Arch::WormholeB0), has(Arch::Blackhole)];
+            assert_eq!(found, [on_wormhole, on_blackhole], "{address:#x}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_found_with_its_instance() {
+        let registers = Registers::of(Arch::WormholeB0, TileKind::Tensix);
+        let found = registers.find(0xFFB3_02BC).unwrap();
+        assert_eq!((found.register.effect, found.word), (Effect::Counter, 47));
+        let found = registers.find(0xFFB3_0C1C).unwrap();
+        assert_eq!((found.register.name, found.instance), ("NOC_CTRL", 3));
+        let found = registers.find(0xFFEF_0278).unwrap();
+        assert_eq!(found.register.effect, Effect::ResetAddress(2));
+        assert!(registers.find(0xFFB1_2FFC).is_none());
+        assert!(Registers::of(Arch::Blackhole, TileKind::Ethernet).find(0xFFEF_0000).is_none());
+    }
+}

@@ -1,0 +1,291 @@
+//! Every record that was pushed, as it was before anything could happen to it on its way.
+//!
+//! A [`PushedRuns`] is a rule that lets every write to DRAM pass and remembers its words. What
+//! they say is read here once more, bit by bit, so that an error in a reader cannot hide behind
+//! the same error in the truth. Times come from the simulator: a marker holds the low word of a
+//! clock, and the cycle that belongs to it is the one nearest to the kernels of its launch.
+
+use crate::{
+    fault::{PushFate, PushPoint, Rule},
+    random::Stream,
+    truth::{RiscKey, Truth},
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+use wire::{CoreKind, Risc};
+
+/// One record of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushedRecord {
+    /// Number of its kind: 0 and 1 a zone's start and end, 2 a total, 3 and 5 data of 8 and 16
+    /// bytes, 4 an event.
+    pub kind: u8,
+    /// Id of the zone, data or event.
+    pub id: u16,
+    /// When, on the 64-bit clock of the tile; of a total, when the launch's first zone began.
+    pub cycle: u64,
+    /// Its values: none, one or two.
+    pub values: Vec<u64>,
+}
+
+/// Records that one RISC pushed in one launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushedLaunch {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id, as the last of its pushes carried it.
+    pub program_id: u32,
+    /// Trace replays that the core had seen.
+    pub trace_counter: u32,
+    /// Its records: starts of the guaranteed zones, the others in the order of writing, ends of
+    /// the guaranteed zones.
+    pub records: Vec<PushedRecord>,
+    /// Markers that were pushed, guaranteed slots and padding included.
+    pub slot_count: u64,
+    /// How many writes carried it.
+    pub push_count: usize,
+}
+
+/// A rule that remembers every run that is pushed and does nothing else.
+#[derive(Debug, Default)]
+pub struct PushedRuns {
+    pushes: Mutex<BTreeMap<PushKey, Push>>,
+}
+
+/// Chip, core and launch of a write, whether it is of the RISC that pushes for all at the end,
+/// the RISC, and the number of the write.
+type PushKey = (u32, (u16, u16), u64, bool, usize, u32);
+
+/// Words on their way, and where they go.
+#[derive(Debug)]
+struct Push {
+    place: (u32, u64),
+    words: Vec<u32>,
+}
+
+impl Rule for PushedRuns {
+    fn name(&self) -> &'static str {
+        "pushed-runs"
+    }
+
+    fn on_push(&self, push: &PushPoint<'_>, _: &mut PushFate, _: &mut Stream) {
+        let site = &push.site;
+        let core = (site.core.x, site.core.y);
+        let risc = site.risc.index();
+        let key = (site.chip_id, core, site.launch_index, risc == 0, risc, push.push_index);
+        let mut pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (push.bank, push.address);
+        pushes.insert(key, Push { place, words: push.words.to_vec() });
+    }
+}
+
+impl PushedRuns {
+    /// Every launch of every RISC, in order, with what was pushed of it.
+    #[must_use]
+    pub fn launches(&self, truth: &Truth) -> BTreeMap<RiscKey, Vec<PushedLaunch>> {
+        let pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = kernel_times(truth);
+        let mut launches = BTreeMap::<RiscKey, Vec<(PushedLaunch, Pushes<'_>)>>::new();
+        for (&(chip_id, (x, y), launch_index, ..), push) in pushes.iter() {
+            let &[0, 0, id_lh, program_id, ..] = push.words.as_slice() else { continue };
+            let core = crate::arch::TileCoord { x, y };
+            let Some(risc) = risc_of(truth, chip_id, core, id_lh & 0x1F) else { continue };
+            let of_risc = launches.entry(RiscKey { chip_id, core, risc }).or_default();
+            if of_risc.last().is_none_or(|(launch, _)| launch.launch_index != launch_index) {
+                let launch = PushedLaunch { launch_index, ..PushedLaunch::default() };
+                of_risc.push((launch, Pushes::default()));
+            }
+            if let Some((launch, pushes)) = of_risc.last_mut() {
+                launch.program_id = program_id;
+                launch.trace_counter = id_lh >> 13 & 0xFFFF;
+                launch.slot_count += (push.words.len() as u64 - 4) / 2;
+                launch.push_count += 1;
+                pushes.add(push);
+            }
+        }
+        let finish = |(key, launches): (RiscKey, Vec<(PushedLaunch, Pushes<'_>)>)| {
+            let finish = |(launch, pushes): (PushedLaunch, Pushes<'_>)| {
+                let near = times.get(&(key.chip_id, key.core, launch.launch_index)).copied();
+                PushedLaunch { records: pushes.records(near.unwrap_or(0)), ..launch }
+            };
+            (key, launches.into_iter().map(finish).collect())
+        };
+        launches.into_iter().map(finish).collect()
+    }
+}
+
+/// When any kernel of a launch began on a core.
+fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u64> {
+    let mut times = BTreeMap::new();
+    for (key, launches) in &truth.launches {
+        for launch in launches {
+            if let Some(kernel) = launch.kernel {
+                times.insert((key.chip_id, key.core, launch.launch_index), kernel.start.0);
+            }
+        }
+    }
+    times
+}
+
+/// The RISC with an index on a core, which is of the kind that the truth knows.
+fn risc_of(truth: &Truth, chip_id: u32, core: crate::arch::TileCoord, index: u32) -> Option<Risc> {
+    let is_ethernet = truth.launches.contains_key(&RiscKey { chip_id, core, risc: Risc::Erisc });
+    let kind = if is_ethernet { CoreKind::IdleEth } else { CoreKind::Tensix };
+    kind.risc(index as usize)
+}
+
+/// The writes of one launch of one RISC.
+#[derive(Default)]
+struct Pushes<'a> {
+    pushes: Vec<&'a Push>,
+}
+
+const EMPTY: u32 = 0x8000_0000;
+
+impl<'a> Pushes<'a> {
+    /// Takes another write. What was not acknowledged in time is sent once more, together with
+    /// what has been recorded since, to the same place; writes to one bank do not overtake each
+    /// other, so that the later one stays.
+    fn add(&mut self, push: &'a Push) {
+        if self.pushes.last().is_some_and(|last| last.place == push.place) {
+            self.pushes.pop();
+        }
+        self.pushes.push(push);
+    }
+
+    fn records(&self, near_cycle: u64) -> Vec<PushedRecord> {
+        let slot = |slot: usize| {
+            let mut pairs = self.pushes.iter().filter_map(|Push { words, .. }| {
+                Some([*words.get(slot)?, *words.get(slot + 1)?]).filter(|pair| pair[0] != EMPTY)
+            });
+            pairs.next().map(|[header, low]| record(header, &[low], near_cycle))
+        };
+        let mut records: Vec<PushedRecord> = [4, 8].into_iter().filter_map(slot).collect();
+        for Push { words, .. } in &self.pushes {
+            optional_records(words, near_cycle, &mut records);
+        }
+        records.extend([10, 6].into_iter().filter_map(slot));
+        let first_zone = records.iter().find(|record| record.kind < 2).map(|record| record.cycle);
+        for total in records.iter_mut().filter(|record| record.kind == 2) {
+            total.cycle = first_zone.unwrap_or(0);
+        }
+        records
+    }
+}
+
+fn optional_records(words: &[u32], near_cycle: u64, records: &mut Vec<PushedRecord>) {
+    let mut at = 12;
+    while let Some(&header) = words.get(at) {
+        let word_count = match header >> 28 & 7 {
+            3 => 4,
+            5 => 6,
+            _ => 2,
+        };
+        if header != EMPTY {
+            let rest = words.get(at + 1..at + word_count).unwrap_or(&[]);
+            records.push(record(header, rest, near_cycle));
+        }
+        at += word_count;
+    }
+}
+
+/// A record of a header and the words behind it.
+fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
+    let kind = (header >> 28 & 7) as u8;
+    let low = rest.first().copied().unwrap_or(0);
+    let mut values: Vec<u64> = rest
+        .get(1..)
+        .unwrap_or(&[])
+        .chunks_exact(2)
+        .map(|pair| u64::from(pair[0]) << 32 | u64::from(pair[1]))
+        .collect();
+    if kind == 2 {
+        values.push(low.into());
+    }
+    PushedRecord {
+        kind,
+        id: (header >> 12 & 0xFFFF) as u16,
+        cycle: nearest(low, near_cycle),
+        values,
+    }
+}
+
+/// The cycle nearest to another one that ends in these 32 bits.
+fn nearest(low: u32, near_cycle: u64) -> u64 {
+    let begin = near_cycle.saturating_sub(1 << 31);
+    #[expect(clippy::cast_possible_truncation, reason = "arithmetic modulo 2^32")]
+    let ahead = low.wrapping_sub(begin as u32);
+    begin + u64::from(ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_low_word_gets_the_cycle_near_its_kernel() {
+        let wrap = 5_u64 << 32;
+        assert_eq!(nearest(3, wrap - 10), wrap + 3);
+        assert_eq!(nearest(u32::MAX, wrap + 10), wrap - 1);
+        assert_eq!(nearest(7, 1_000), 7);
+    }
+
+    #[test]
+    fn a_launch_in_two_pushes_has_its_records_in_order() {
+        let first = [
+            0,
+            0,
+            0,
+            9,
+            0x8000_1001,
+            10,
+            EMPTY,
+            EMPTY,
+            0x8000_2001,
+            20,
+            EMPTY,
+            EMPTY, //
+            0xB000_3001,
+            30,
+            1,
+            2,
+        ];
+        let second = [
+            0,
+            0,
+            0,
+            9,
+            0x8000_1001,
+            10,
+            0x9000_1001,
+            60,
+            0x8000_2001,
+            20,
+            0x9000_2001,
+            50, //
+            0xA000_4000,
+            77,
+            EMPTY,
+            0,
+        ];
+        let [first, second] = [(0, first.to_vec()), (64, second.to_vec())]
+            .map(|(address, words)| Push { place: (0, address), words });
+        // The first did not arrive in time and was sent again.
+        let mut pushes = Pushes::default();
+        [&first, &first, &second].into_iter().for_each(|push| pushes.add(push));
+        let records = pushes.records(1 << 32 | 1000);
+        let found: Vec<_> =
+            records.iter().map(|r| (r.kind, r.id, r.cycle & 0xFFFF, r.values.clone())).collect();
+        let expected = vec![
+            (0, 1, 10, vec![]),
+            (0, 2, 20, vec![]),
+            (3, 3, 30, vec![1 << 32 | 2]),
+            (2, 4, 10, vec![77]),
+            (1, 2, 50, vec![]),
+            (1, 1, 60, vec![]),
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,351 @@
+//! A set of firmware: the files of a Tensix core's five processors, and what they tell about
+//! themselves.
+
+use super::debug_info::{DebugInfo, DebugInfoError, Part};
+use crate::{
+    arch::Arch,
+    machine::images,
+    riscv::{Image, ImageError},
+};
+use object::{Object, ObjectSymbol};
+use std::{fmt, fs, io, path::Path};
+use wire::{CoreKind, risc::RISCS_PER_CORE};
+
+/// The firmware of all processors of a Tensix core, from one build of tt-metal.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FirmwareSet {
+    arch: Arch,
+    processors: Vec<Firmware>,
+    pub(super) mailboxes: Mailboxes,
+    pub(super) tables: Tables,
+}
+
+/// The firmware of one processor.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Firmware {
+    file: Vec<u8>,
+    /// Where the host puts what its private RAM begins with.
+    pub(super) data_image_address: u32,
+}
+
+/// Where host and firmware speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mailboxes {
+    /// L1 address of all of it.
+    pub(crate) address: u32,
+    pub(crate) size_bytes: u32,
+    /// The profiler's control vector and what follows it.
+    pub(crate) profiler: Part,
+    pub(crate) control_bytes: u32,
+    pub(crate) vector_bytes: u32,
+    /// Behind the last word through which firmware and host tell each other where they are.
+    pub(crate) signals_end: u32,
+    pub(crate) go_signal: Part,
+    pub(super) go_index: Part,
+    pub(super) watcher_enable: Part,
+    pub(super) logical_x: Part,
+    pub(super) logical_y: Part,
+    pub(super) core_magic: Part,
+    pub(super) worker_magic: u32,
+    pub(super) launch: LaunchParts,
+    pub(crate) signals: Signals,
+}
+
+/// Values of a go message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signals {
+    pub(crate) init: u32,
+    pub(crate) go: u32,
+    pub(crate) done: u32,
+}
+
+/// Places in a launch message, from the begin of the mailboxes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaunchParts {
+    pub(super) whole: Part,
+    pub(super) config_base: Part,
+    pub(super) mode: Part,
+    pub(super) host_mode: u32,
+    pub(super) min_remote_cb: Part,
+    pub(super) circular_buffer_count: u32,
+    pub(super) program_id: Part,
+    pub(super) enables: Part,
+    pub(super) ncrisc_size16: Part,
+    pub(super) text_offsets: Vec<Part>,
+    /// Offsets of regions that a launch without them marks as absent.
+    pub(super) absent: Vec<Part>,
+}
+
+/// Where the host puts tables for the firmware, and how long they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tables {
+    pub(super) banks_address: u32,
+    pub(super) dram_bank_count: usize,
+    pub(super) l1_bank_count: usize,
+    pub(super) virtual_address: u32,
+    pub(super) column_count: usize,
+    pub(super) row_count: usize,
+}
+
+/// Why files are no set of firmware.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FirmwareError {
+    /// A file cannot be read.
+    #[error(
+        "cannot read {path}: {source}; expected a folder with brisc/brisc.elf and so on, as tt-metal builds its firmware"
+    )]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A file is no program for these processors.
+    #[error("the firmware of {processor}: {source}")]
+    NotFirmware {
+        /// Its processor.
+        processor: &'static str,
+        /// The error in the file.
+        source: ImageError,
+    },
+    /// A file does not tell where it expects things.
+    #[error("the firmware of {processor}: {source}")]
+    Silent {
+        /// Its processor.
+        processor: &'static str,
+        /// The missing debug information.
+        source: DebugInfoError,
+    },
+    /// Firmware for a chip that is not simulated.
+    #[error("expected firmware for a NoC of 10 or 17 columns, found a table for {columns}")]
+    UnknownChip {
+        /// Columns of its table.
+        columns: usize,
+    },
+}
+
+impl FirmwareSet {
+    /// Reads `brisc/brisc.elf` and its siblings from a folder, as tt-metal builds and ships them.
+    ///
+    /// # Errors
+    /// [`FirmwareError`] if a file is missing or is not what it should be.
+    pub fn open(folder: &Path) -> Result<Self, FirmwareError> {
+        let mut files = Vec::new();
+        for index in 0..RISCS_PER_CORE {
+            let name = images::processor(CoreKind::Tensix, index);
+            let path = folder.join(name).join(format!("{name}.elf"));
+            let unreadable = |source| {
+                let path = path.display().to_string();
+                FirmwareError::Unreadable { path, source }
+            };
+            files.push(fs::read(&path).map_err(unreadable)?);
+        }
+        Self::from_files(files.try_into().unwrap_or_default())
+    }
+
+    /// Takes the ELF files of BRISC, NCRISC and the three TRISCs.
+    ///
+    /// # Errors
+    /// [`FirmwareError`] if a file is not what it should be.
+    pub fn from_files(files: [Vec<u8>; RISCS_PER_CORE]) -> Result<Self, FirmwareError> {
+        let mut processors = Vec::new();
+        let mut leader = None;
+        for (index, file) in files.into_iter().enumerate() {
+            let processor = images::processor(CoreKind::Tensix, index);
+            Image::parse(&file)
+                .map_err(|source| FirmwareError::NotFirmware { processor, source })?;
+            let silent = |source| FirmwareError::Silent { processor, source };
+            let info = DebugInfo::parse(&file).map_err(silent)?;
+            let data_image_address = address(&info, "do_crt1", "data_image").map_err(silent)?;
+            if index == 0 {
+                let tables = Tables::of(&file, &info).map_err(silent)?;
+                let mailboxes = Mailboxes::of(&info).map_err(silent)?;
+                leader = Some((tables, mailboxes));
+            }
+            processors.push(Firmware { file, data_image_address });
+        }
+        let missing = || DebugInfoError::Missing { kind: "file of", name: "brisc".to_owned() };
+        let (tables, mailboxes) = leader
+            .ok_or_else(|| FirmwareError::Silent { processor: "brisc", source: missing() })?;
+        let arch = tables.arch().ok_or(FirmwareError::UnknownChip { columns: tables.column_count });
+        Ok(Self { arch: arch?, processors, mailboxes, tables })
+    }
+
+    /// The chip that it was built for.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// DRAM banks that it was built for.
+    #[must_use]
+    pub const fn dram_bank_count(&self) -> usize {
+        self.tables.dram_bank_count
+    }
+
+    /// L1 address of the profiler's control vector; the processors' vectors follow it.
+    #[must_use]
+    pub const fn control_address(&self) -> u32 {
+        self.mailboxes.address + self.mailboxes.profiler.offset
+    }
+
+    /// L1 address of BRISC's vector.
+    #[must_use]
+    pub const fn vector_address(&self) -> u32 {
+        self.control_address() + self.mailboxes.control_bytes
+    }
+
+    /// The ELF file of a processor, by its index.
+    #[must_use]
+    pub fn file(&self, risc_index: usize) -> Option<&[u8]> {
+        self.processors.get(risc_index).map(|firmware| firmware.file.as_slice())
+    }
+
+    /// Returns true if BRISC's firmware was compiled with a device profiler.
+    #[must_use]
+    pub fn has_profiler(&self) -> bool {
+        let file = self.file(0).unwrap_or_default();
+        symbol_bytes(file, PROFILER_STATE).is_some()
+    }
+
+    pub(crate) const fn mailboxes(&self) -> &Mailboxes {
+        &self.mailboxes
+    }
+
+    pub(crate) fn processors(&self) -> &[Firmware] {
+        &self.processors
+    }
+}
+
+impl Firmware {
+    /// Returns the segments to load; [`FirmwareSet::from_files`] has checked that they can be
+    /// parsed.
+    pub(crate) fn image(&self) -> Option<Image<'_>> {
+        Image::parse(&self.file).ok()
+    }
+}
+
+impl fmt::Debug for FirmwareSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("FirmwareSet");
+        text.field("arch", &self.arch).field("mailboxes", &self.mailboxes.address);
+        text.finish_non_exhaustive()
+    }
+}
+
+/// # Compatibility
+/// Names of `hostdev/dev_msgs.h`; layouts are the file's own.
+impl Mailboxes {
+    fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+        let part = |path: &str| info.part("mailboxes", path);
+        let word = |name: &str| info.constant(name).map(narrow);
+        let watcher_enable = part("watcher.enable")?;
+        Ok(Self {
+            address: word("mailboxes")?,
+            size_bytes: part("")?.size_bytes,
+            profiler: part("profiler")?,
+            control_bytes: part("profiler.control_vector")?.size_bytes,
+            vector_bytes: part("profiler.buffer[0]")?.size_bytes,
+            signals_end: watcher_enable.offset,
+            go_signal: part("go_messages[0].signal")?,
+            go_index: part("go_message_index")?,
+            watcher_enable,
+            logical_x: part("core_info.absolute_logical_x")?,
+            logical_y: part("core_info.absolute_logical_y")?,
+            core_magic: part("core_info.core_magic_number")?,
+            worker_magic: word("WORKER")?,
+            launch: LaunchParts::of(info)?,
+            signals: Signals {
+                init: word("RUN_MSG_INIT")?,
+                go: word("RUN_MSG_GO")?,
+                done: word("RUN_MSG_DONE")?,
+            },
+        })
+    }
+}
+
+impl LaunchParts {
+    fn of(info: &DebugInfo) -> Result<Self, DebugInfoError> {
+        let config =
+            |path: &str| info.part("mailboxes", &format!("launch[0].kernel_config.{path}"));
+        let of_each = |path: &dyn Fn(usize) -> String| {
+            (0..RISCS_PER_CORE).map(|index| config(&path(index))).collect::<Result<Vec<_>, _>>()
+        };
+        let all = info.part("cb_interface", "")?.size_bytes;
+        let one = info.part("cb_interface", "[0]")?.size_bytes;
+        // Releases without such a region have no member for it.
+        let absent = ["cross_node_dfb_offset", "prefetcher_pipe_offset"];
+        Ok(Self {
+            whole: info.part("mailboxes", "launch[0]")?,
+            config_base: config("kernel_config_base")?,
+            mode: config("mode")?,
+            host_mode: narrow(info.constant("DISPATCH_MODE_HOST")?),
+            min_remote_cb: config("min_remote_cb_start_index")?,
+            circular_buffer_count: all / one.max(1),
+            program_id: config("host_assigned_id")?,
+            enables: config("enables")?,
+            ncrisc_size16: config("ncrisc_kernel_size16")?,
+            text_offsets: of_each(&|index| format!("kernel_text_offset[{index}]"))?,
+            absent: absent.iter().filter_map(|name| config(name).ok()).collect(),
+        })
+    }
+}
+
+impl Tables {
+    fn of(file: &[u8], info: &DebugInfo) -> Result<Self, DebugInfoError> {
+        let size = |name: &'static str| {
+            let size = symbol_bytes(file, name);
+            size.ok_or_else(|| DebugInfoError::Missing { kind: "symbol", name: name.to_owned() })
+        };
+        Ok(Self {
+            banks_address: address(info, "noc_bank_table_init", "mem_bank_to_noc_addr")?,
+            dram_bank_count: size("dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
+            l1_bank_count: size("l1_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
+            virtual_address: address(
+                info,
+                "noc_worker_logical_to_virtual_map_init",
+                "worker_logical_to_virtual_map_addr",
+            )?,
+            column_count: size("worker_logical_col_to_virtual_col")?,
+            row_count: size("worker_logical_row_to_virtual_row")?,
+        })
+    }
+
+    /// The chip whose NoC has the columns and rows that the tables have room for, in whole words.
+    fn arch(&self) -> Option<Arch> {
+        let room = |count: u16| usize::from(count).next_multiple_of(4);
+        let fits = |arch: &Arch| {
+            let (columns, rows) = arch.facts().grid;
+            (self.column_count, self.row_count) == (room(columns), room(rows))
+        };
+        Arch::ALL.into_iter().find(fits)
+    }
+
+    /// The first byte behind all that the host writes for the firmware's start.
+    pub(super) fn end(&self) -> u32 {
+        let size_bytes = u32::try_from(self.column_count + self.row_count).unwrap_or(u32::MAX);
+        self.virtual_address.saturating_add(size_bytes)
+    }
+}
+
+/// `kernel_profiler::wIndex`, which every device profiler of tt-metal has.
+const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
+
+/// A pair of coordinates of two bytes for each of two NoCs.
+const BYTES_OF_BOTH_NOCS: usize = 4;
+
+fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {
+    info.argument(function, parameter).map(narrow)
+}
+
+fn symbol_bytes(file: &[u8], name: &str) -> Option<usize> {
+    let file = object::File::parse(file).ok()?;
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
+    usize::try_from(symbol.size()).ok()
+}
+
+/// Addresses and constants of these files have 32 bits.
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}

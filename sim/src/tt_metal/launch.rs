@@ -1,0 +1,161 @@
+//! Host writes that launch kernels on a core, in the way of tt-metal's slow dispatch.
+//!
+//! # Compatibility
+//! `dev_msgs.h` for the launch message, `llrt.cpp` for the order: kernels and arguments, the
+//! message, the go signal.
+
+use super::{
+    HostWrite,
+    boot::{put, whole_words},
+    debug_info::Part,
+    firmware::FirmwareSet,
+};
+use crate::{
+    kernel::file::{KernelFile, KernelFileError},
+    program::{KernelContext, Launch},
+};
+use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
+
+/// One launch on one core.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreLaunch<'a> {
+    /// Id of the program, as the profiler's records carry it.
+    pub program_id: u32,
+    /// Runtime arguments, the same for every kernel.
+    pub args: &'a [u32],
+    /// The kernel of each processor.
+    pub kernels: [Option<&'a KernelFile>; RISCS_PER_CORE],
+}
+
+/// Why a launch does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// A kernel cannot be loaded.
+    #[error(transparent)]
+    Kernel(#[from] KernelFileError),
+    /// A kernel that was linked for this project's own firmware, or is native.
+    #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
+    NoFile {
+        /// Its processor.
+        risc: Risc,
+        /// The program that it belongs to.
+        program: String,
+    },
+    /// The kernels are larger than what is left of L1.
+    #[error("the kernels of a launch need {needed_bytes} bytes, L1 has room for {room_bytes}")]
+    TooLarge {
+        /// Bytes of kernels and arguments.
+        needed_bytes: u32,
+        /// Bytes from where they may begin to the end of L1.
+        room_bytes: u32,
+    },
+}
+
+impl FirmwareSet {
+    /// Kernels, arguments and the launch message, in the host's order; the go signal comes after
+    /// them, see [`FirmwareSet::go_write`].
+    ///
+    /// # Errors
+    /// [`LaunchError`] if a kernel cannot be loaded or there is no room.
+    pub fn launch_writes(&self, launch: &CoreLaunch<'_>) -> Result<Vec<HostWrite>, LaunchError> {
+        let parts = &self.mailboxes.launch;
+        let base = self.tables.end().next_multiple_of(ALIGN_BYTES);
+        let mut writes = Vec::new();
+        let mut message = vec![0; (parts.whole.offset + parts.whole.size_bytes) as usize];
+        put(&mut message, parts.mode, parts.host_mode);
+        put(&mut message, parts.min_remote_cb, parts.circular_buffer_count);
+        put(&mut message, parts.program_id, launch.program_id);
+        put_words(&mut message, parts.config_base, base);
+        for &part in &parts.absent {
+            put(&mut message, part, NO_OFFSET);
+        }
+        let args: Vec<u8> = launch.args.iter().flat_map(|arg| arg.to_le_bytes()).collect();
+        let mut next = (base + narrow(args.len())).next_multiple_of(ALIGN_BYTES);
+        if !args.is_empty() {
+            writes.push(HostWrite { address: base, bytes: args });
+        }
+        let mut enables = 0;
+        for (index, kernel) in launch.kernels.into_iter().enumerate() {
+            let Some(kernel) = kernel else { continue };
+            let is_linked_here = (next..self.l1_end()).contains(&kernel.text_address());
+            let place = if is_linked_here { kernel.text_address() } else { next };
+            let bytes = kernel.loaded_at(place)?;
+            let size_bytes = narrow(bytes.len());
+            enables |= 1 << index;
+            put(&mut message, parts.text_offsets[index], place - base);
+            if index == NCRISC {
+                put(&mut message, parts.ncrisc_size16, size_bytes.div_ceil(16));
+            }
+            next = place.saturating_add(size_bytes).next_multiple_of(ALIGN_BYTES);
+            writes.push(HostWrite { address: place, bytes });
+        }
+        if next > self.l1_end() {
+            let room_bytes = self.l1_end() - base;
+            return Err(LaunchError::TooLarge { needed_bytes: next - base, room_bytes });
+        }
+        put(&mut message, parts.enables, enables);
+        let bytes = whole_words(message.split_off(parts.whole.offset as usize));
+        writes.push(HostWrite { address: self.mailboxes.address_of(parts.whole), bytes });
+        Ok(writes)
+    }
+
+    /// Returns the result of [`FirmwareSet::launch_writes`] for a launch of a program on a core.
+    ///
+    /// # Errors
+    /// As there, and if a kernel of the program is no file.
+    pub fn writes_for(
+        &self,
+        launch: &Launch,
+        context: &KernelContext,
+    ) -> Result<Vec<HostWrite>, LaunchError> {
+        let mut kernels = [None; RISCS_PER_CORE];
+        for (index, place) in kernels.iter_mut().enumerate() {
+            let Some(risc) = CoreKind::Tensix.risc(index) else { continue };
+            let Some(kernel) = launch.program.kernel(risc) else { continue };
+            let program = launch.program.name();
+            let no_file = || LaunchError::NoFile { risc, program: program.to_owned() };
+            *place = Some(kernel.object_file().ok_or_else(no_file)?);
+        }
+        let (program_id, args) = (context.program_id, &*context.args);
+        self.launch_writes(&CoreLaunch { program_id, args, kernels })
+    }
+
+    /// The go signal of a launch.
+    #[must_use]
+    pub fn go_write(&self) -> HostWrite {
+        let mailboxes = &self.mailboxes;
+        let signal = mailboxes.address_of(mailboxes.go_signal);
+        let word = mailboxes.signals.go << (8 * (signal & 3));
+        HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
+    }
+
+    /// L1 address of the byte by which BRISC tells how far it is, and its value when a launch is
+    /// over.
+    #[must_use]
+    pub const fn done_signal(&self) -> (u32, u8) {
+        let mailboxes = &self.mailboxes;
+        (mailboxes.address_of(mailboxes.go_signal), (mailboxes.signals.done & 0xFF) as u8)
+    }
+
+    fn l1_end(&self) -> u32 {
+        u32::try_from(self.arch().facts().tensix_l1_bytes).unwrap_or(u32::MAX)
+    }
+}
+
+/// Writes the same word into every element of an array.
+fn put_words(bytes: &mut [u8], part: Part, value: u32) {
+    for offset in (part.offset..part.offset + part.size_bytes).step_by(4) {
+        put(bytes, Part { offset, size_bytes: 4 }, value);
+    }
+}
+
+fn narrow(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
+const ALIGN_BYTES: u32 = 16;
+/// # Compatibility
+/// `REMOTE_DFB_OFFSET_NONE`.
+const NO_OFFSET: u32 = 0xFF;
+const NCRISC: usize = 1;

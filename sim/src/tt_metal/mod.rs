@@ -1,0 +1,38 @@
+//! tt-metal's own firmware on simulated cores: its files, where it expects what, and the host's
+//! part of a launch.
+//!
+//! | question | module |
+//! |---|---|
+//! | where does a release put its mailboxes, and what is in them? | [`debug_info`] |
+//! | which files belong together, for which chip? | [`firmware`] |
+//! | what does a host write to boot a core? | [`boot`] |
+//! | what does a host write to launch kernels? | [`launch`] |
+//! | what are kernels linked against? | [`weaken`] |
+//!
+//! Everything here is a function of the files: no table of releases, no address of one. Who
+//! carries the writes to a core is somebody else: [`crate::mesh`] with
+//! [`crate::config::MeshConfig::with_firmware`], or another simulator.
+
+pub mod boot;
+pub mod debug_info;
+pub mod firmware;
+pub mod launch;
+pub mod weaken;
+
+/// Bytes that a host puts into a core's L1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostWrite {
+    /// First address, a multiple of four.
+    pub address: u32,
+    /// The bytes, a multiple of four.
+    pub bytes: Vec<u8>,
+}
+
+impl HostWrite {
+    /// The bytes as words.
+    #[must_use]
+    pub fn words(&self) -> Vec<u32> {
+        let words = self.bytes.chunks_exact(4);
+        words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
+    }
+}

@@ -1,0 +1,200 @@
+//! Weakening: how an ELF of a firmware becomes what kernels are linked against.
+//!
+//! A kernel shall see the firmware's variables and nothing else of it: neither its functions nor
+//! symbols that lie in no loaded section, and a variable of its own takes the place of the
+//! firmware's without a clash.
+//!
+//! # Compatibility
+//! `llrt/tt_elffile.cpp` of tt-metal, `ElfFile::WeakenDataSymbols`; the names that stay are those
+//! of `JitBuildState::weaken`. The result has the bytes of the `*_weakened.elf` that tt-metal
+//! ships beside its precompiled firmware.
+
+use object::{
+    LittleEndian as Le, SymbolIndex,
+    elf::{
+        FileHeader32, PT_LOAD, Rela32, SHF_ALLOC, SHT_RELA, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL,
+        STB_WEAK, SectionHeader32, Sym32,
+    },
+    read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym},
+};
+
+/// Why a file cannot be weakened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a linked 32-bit ELF file of a firmware: {reason}")]
+pub struct WeakenError {
+    /// Reason, as a sentence.
+    pub reason: String,
+}
+
+impl From<object::Error> for WeakenError {
+    fn from(error: object::Error) -> Self {
+        Self { reason: error.to_string() }
+    }
+}
+
+/// A firmware's file with the symbols that a kernel may see: variables of its data segment weak,
+/// what it exports as it is, all else local.
+///
+/// # Errors
+/// [`WeakenError`] if the file is no 32-bit little-endian ELF file with sound tables.
+pub fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
+    let header = FileHeader32::<Le>::parse(file)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, file)?;
+    let segments = loaded_segments(header, endian, file)?;
+    let mut weakened = file.to_vec();
+    for (index, section) in sections.enumerate() {
+        if section.sh_type(endian) == SHT_SYMTAB && !is_allocated(section) {
+            let table = Table { endian, file, sections: &sections, segments: &segments };
+            let symbols = table.regrouped(section)?;
+            table.write(&mut weakened, header, (index.0, section), &symbols)?;
+        }
+    }
+    Ok(weakened)
+}
+
+/// Address and size of a loaded segment.
+type Span = (u32, u32);
+
+/// A symbol table's surroundings.
+struct Table<'a> {
+    endian: Le,
+    file: &'a [u8],
+    sections: &'a SectionTable<'a, FileHeader32<Le>>,
+    segments: &'a [Span],
+}
+
+/// Symbols that were global, in their new order.
+struct Regrouped {
+    /// How many symbols were local before.
+    first: usize,
+    /// Symbols that become local.
+    hidden: Vec<Sym32<Le>>,
+    /// Symbols that stay visible, some of them weak.
+    visible: Vec<Sym32<Le>>,
+    /// For each in the old order, its new place behind `first`.
+    places: Vec<usize>,
+}
+
+impl Table<'_> {
+    /// The symbols of a table as kernels shall see them.
+    fn regrouped(&self, section: &SectionHeader32<Le>) -> Result<Regrouped, WeakenError> {
+        let bad = |what: &str| WeakenError { reason: format!("its symbol table has {what}") };
+        let symbols: &[Sym32<Le>] = section.data_as_array(self.endian, self.file)?;
+        let strings = self.sections.strings(self.endian, self.file, section.link(self.endian))?;
+        let first = section.sh_info(self.endian) as usize;
+        let globals = symbols.get(first..).ok_or_else(|| bad("fewer symbols than local ones"))?;
+        let (mut hidden, mut visible, mut order) = (Vec::new(), Vec::new(), Vec::new());
+        for symbol in globals {
+            let mut symbol = *symbol;
+            let name = symbol.name(self.endian, strings)?;
+            let is_shared = [STB_GLOBAL, STB_WEAK].contains(&symbol.st_bind());
+            let mut is_hidden = false;
+            if is_shared && !stays_strong(name) {
+                is_hidden = !self.is_variable(&symbol);
+                let binding = if is_hidden { STB_LOCAL } else { STB_WEAK };
+                symbol.set_st_info(binding, symbol.st_type());
+            }
+            let group = if is_hidden { &mut hidden } else { &mut visible };
+            order.push((is_hidden, group.len()));
+            group.push(symbol);
+        }
+        let visible_from = hidden.len();
+        let place = |(is_hidden, at)| if is_hidden { at } else { visible_from + at };
+        let places = order.into_iter().map(place).collect();
+        Ok(Regrouped { first, hidden, visible, places })
+    }
+
+    /// Returns true if a symbol lies in a segment behind the first, which holds code.
+    fn is_variable(&self, symbol: &Sym32<Le>) -> bool {
+        let index = usize::from(symbol.st_shndx(self.endian).0);
+        let section = self.sections.iter().nth(index);
+        let Some(section) = section.filter(|section| is_allocated(section)) else { return false };
+        let end = section.sh_addr(self.endian).wrapping_add(section.sh_size(self.endian));
+        let is_in = |&(address, size): &Span| end.wrapping_sub(address) <= size;
+        // The last segment that a section's end touches is the one that it belongs to.
+        self.segments.iter().rposition(is_in).is_some_and(|index| index > 0)
+    }
+
+    /// Puts the symbols, their count and the relocations that name them into the file.
+    fn write(
+        &self,
+        file: &mut [u8],
+        header: &FileHeader32<Le>,
+        (index, section): (usize, &SectionHeader32<Le>),
+        symbols: &Regrouped,
+    ) -> Result<(), WeakenError> {
+        let size = size_of::<Sym32<Le>>();
+        let at = section.sh_offset(self.endian) as usize + symbols.first * size;
+        let all = symbols.hidden.iter().chain(&symbols.visible);
+        let bytes: Vec<u8> = all.flat_map(|symbol| object::bytes_of(symbol).to_vec()).collect();
+        put(file, at, &bytes)?;
+        for (_, relocations) in self.sections.enumerate() {
+            let links_here = relocations.sh_link(self.endian) as usize == index;
+            if links_here && relocations.sh_type(self.endian) == SHT_RELA {
+                self.write_relocations(file, relocations, symbols)?;
+            }
+        }
+        let local_count = symbols.first + symbols.hidden.len();
+        let local_count = u32::try_from(local_count).unwrap_or(u32::MAX);
+        let headers = header.e_shoff(self.endian) as usize;
+        let at = headers + index * size_of::<SectionHeader32<Le>>() + SH_INFO;
+        put(file, at, &local_count.to_le_bytes())
+    }
+
+    fn write_relocations(
+        &self,
+        file: &mut [u8],
+        section: &SectionHeader32<Le>,
+        symbols: &Regrouped,
+    ) -> Result<(), WeakenError> {
+        let relocations: &[Rela32<Le>] = section.data_as_array(self.endian, self.file)?;
+        let mut bytes = Vec::with_capacity(size_of_val(relocations));
+        for relocation in relocations {
+            let mut relocation = *relocation;
+            let old = relocation.r_sym(self.endian) as usize;
+            let place = old.checked_sub(symbols.first).and_then(|old| symbols.places.get(old));
+            if let Some(place) = place {
+                let symbol = SymbolIndex(symbols.first + place).0;
+                let symbol = u32::try_from(symbol).unwrap_or(u32::MAX);
+                relocation.set_r_info(self.endian, symbol, relocation.r_type(self.endian));
+            }
+            bytes.extend_from_slice(object::bytes_of(&relocation));
+        }
+        put(file, section.sh_offset(self.endian) as usize, &bytes)
+    }
+}
+
+/// Returns true if kernels see a symbol unweakened, wherever it lies.
+fn stays_strong(name: &[u8]) -> bool {
+    name.starts_with(b"__fw_export_") || name == b"__global_pointer$"
+}
+
+fn is_allocated(section: &SectionHeader32<Le>) -> bool {
+    section.sh_flags(Le).contains(SHF_ALLOC)
+}
+
+/// Addresses and sizes of what is loaded, in the order of the file; sizes in whole words.
+fn loaded_segments(
+    header: &FileHeader32<Le>,
+    endian: Le,
+    file: &[u8],
+) -> Result<Vec<Span>, WeakenError> {
+    let segments = header.program_headers(endian, file)?.iter();
+    let loaded = segments.filter(|segment| segment.p_type(endian) == PT_LOAD);
+    let span = |segment: &object::elf::ProgramHeader32<Le>| {
+        let size = segment.p_memsz(endian).checked_next_multiple_of(4).unwrap_or(u32::MAX);
+        (segment.p_vaddr(endian), size)
+    };
+    Ok(loaded.map(span).collect())
+}
+
+fn put(file: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), WeakenError> {
+    let place = at.checked_add(bytes.len()).and_then(|end| file.get_mut(at..end));
+    let reason = || WeakenError { reason: "a table lies outside of it".to_owned() };
+    place.ok_or_else(reason)?.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Offset of the count of local symbols in a section's header.
+const SH_INFO: usize = 28;

@@ -1,0 +1,42 @@
+//! Where the package lies, and which sets of firmware are in it.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// Folders of the precompiled sets, sorted; `None` if there is no package.
+///
+/// # Panics
+/// If `CI` is `true` and there is no package.
+pub(crate) fn sets() -> Option<Vec<PathBuf>> {
+    let Some(package) = env::var_os("KPROF_TTNN") else {
+        let is_gate = env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!is_gate, "KPROF_TTNN must name the folder of the package ttnn");
+        eprintln!("skipped: KPROF_TTNN names no folder of the package ttnn");
+        return None;
+    };
+    let folder = Path::new(&package).join("tt_metal/pre-compiled");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut sets: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    sets.retain(|path| path.is_dir());
+    sets.sort();
+    assert!(!sets.is_empty(), "{folder:?} has no firmware");
+    Some(sets)
+}
+
+/// The sets that a gate has time for, or all if `KPROF_ALL_FIRMWARE` is set: of each
+/// architecture the first and the last.
+pub(crate) fn chosen_sets() -> Option<Vec<PathBuf>> {
+    let sets = sets()?;
+    if env::var_os("KPROF_ALL_FIRMWARE").is_some() {
+        return Some(sets);
+    }
+    let (wormhole, blackhole): (Vec<_>, Vec<_>) =
+        sets.into_iter().partition(|set| set.join("erisc").is_dir());
+    let ends = [wormhole, blackhole].map(|sets| {
+        let last = sets.last().cloned();
+        sets.into_iter().take(1).chain(last)
+    });
+    Some(ends.into_iter().flatten().collect())
+}

@@ -1,0 +1,419 @@
+//! Five RISCs with a tile around them, on which probes are called.
+
+use crate::{
+    noc::{Noc, bank_count, bank_word},
+    probes::Probes,
+    program::Program,
+    toolchain::{Chip, Header},
+};
+use host_reader::mesh::{
+    CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription, LogicalCoord,
+    MeshImage, Noc0Coord,
+};
+use sim::riscv::{
+    self, Bus, Flow, Hart, Image, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing,
+    Width,
+};
+use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE};
+
+/// Cost of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) instructions: u64,
+    pub(crate) cycles: u64,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            instructions: self.instructions + other.instructions,
+            cycles: self.cycles + other.cycles,
+        }
+    }
+}
+
+/// Why a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Returned,
+    /// At a `PAUSE`; [`Core::resume`] goes on.
+    Paused,
+    /// Did not return within the limit of instructions.
+    Hangs,
+    Trapped(String),
+}
+
+/// A core after a reset by the host.
+pub(crate) struct Core<'a> {
+    pub(crate) chip: Chip,
+    programs: Vec<&'a Program>,
+    harts: Vec<Hart>,
+    front: L1Front,
+    tile: Tile,
+    /// Byte address of the control vector.
+    profiler: u32,
+    lane_bytes: u32,
+}
+
+struct Tile {
+    l1: Vec<u8>,
+    local: Vec<Vec<u8>>,
+    noc: Noc,
+}
+
+struct View<'a> {
+    tile: &'a mut Tile,
+    risc: usize,
+}
+
+/// Where a RISC's call returns to.
+const RETURN: u32 = 0x1_F000;
+const EBREAK: u32 = 0x0010_0073;
+const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
+/// Bytes that a board puts in front of the profiler's lanes.
+pub(crate) const LANES_ADDRESS: u32 = 0x40;
+/// Place of the core among those that share a bank, and those.
+pub(crate) const FLAT_ID: u32 = 13;
+pub(crate) const CORES_PER_BANK: u32 = 2;
+const L1_BYTES: usize = 0x8_0000;
+const INSTRUCTIONS_MAX: u64 = 60_000_000;
+
+impl<'a> Core<'a> {
+    /// Loads the programs of as many RISCs as there are, and lets the host prepare the core.
+    pub(crate) fn new(chip: Chip, probes: &'a Probes) -> Self {
+        let pipeline = match chip {
+            Chip::Wormhole => riscv::Arch::Wormhole,
+            Chip::Blackhole => riscv::Arch::Blackhole,
+        };
+        let programs: Vec<_> = probes.programs.iter().collect();
+        let port = |risc| if risc < 3 { L1Port::Port2 } else { L1Port::Port3 };
+        let mut core = Self {
+            chip,
+            harts: (0..programs.len())
+                .map(|risc| Hart::new(Timing::On(pipeline), port(risc)))
+                .collect(),
+            front: L1Front::new(),
+            tile: Tile {
+                l1: vec![0; L1_BYTES],
+                local: vec![vec![0; 0x1000]; programs.len()],
+                noc: Noc::new(chip),
+            },
+            profiler: 0,
+            lane_bytes: crate::toolchain::lane_bytes(probes.has_sums),
+            programs,
+        };
+        core.tile.set_word(0, RETURN, EBREAK);
+        for risc in 0..core.programs.len() {
+            let image = Image::parse(&core.programs[risc].file).unwrap();
+            let mut view = View { tile: &mut core.tile, risc };
+            image.load(&mut view, &mut core.front).unwrap();
+            if risc < 2 {
+                core.fill_tables(risc);
+            }
+        }
+        core.profiler = core.constant("profiler_place");
+        let enables = core.constant("launch_enables_place");
+        core.tile.set_word(0, enables, (1 << RISCS_PER_CORE) - 1);
+        for (index, value) in [
+            (LAYOUT.dram_address, LANES_ADDRESS),
+            (LAYOUT.flat_id, FLAT_ID),
+            (LAYOUT.cores_per_bank, CORES_PER_BANK),
+        ] {
+            core.set_control(index, value);
+        }
+        for risc in 0..core.programs.len().min(2) {
+            assert_eq!(core.call(risc, "boot", &[]).0, End::Returned);
+        }
+        core
+    }
+
+    fn fill_tables(&mut self, risc: usize) {
+        let table = self.programs[risc].symbol("dram_bank_to_noc_xy").address;
+        let banks = bank_count(self.chip);
+        for noc in 0..2 {
+            for bank in 0..banks {
+                let bytes = bank_word(self.chip, noc, bank).to_le_bytes();
+                let at = table + 2 * (u32::try_from(noc).unwrap() * banks + bank) - LOCAL_RAM_BASE;
+                self.tile.local[risc][at as usize..at as usize + 2].copy_from_slice(&bytes[..2]);
+            }
+        }
+    }
+
+    /// A constant of the first RISC's program.
+    fn constant(&self, name: &str) -> u32 {
+        self.tile.word(0, self.programs[0].symbol(name).address)
+    }
+
+    /// Calls a function on a RISC, until it returns or pauses.
+    pub(crate) fn call(&mut self, risc: usize, function: &str, arguments: &[u32]) -> (End, Cost) {
+        let program = self.programs[risc];
+        let hart = &mut self.harts[risc];
+        hart.set_pc(program.symbol(function).address);
+        hart.set_register(1, RETURN);
+        hart.set_register(2, STACK_TOP);
+        hart.set_register(3, program.symbol("__global_pointer$").address);
+        for (index, argument) in arguments.iter().enumerate() {
+            hart.set_register(10 + index, *argument);
+        }
+        self.run(risc)
+    }
+
+    /// Goes on behind a pause.
+    pub(crate) fn resume(&mut self, risc: usize) -> (End, Cost) {
+        let behind = self.harts[risc].pc() + 4;
+        self.harts[risc].set_pc(behind);
+        self.run(risc)
+    }
+
+    fn run(&mut self, risc: usize) -> (End, Cost) {
+        // RISCs run one after the other here; time goes on for all.
+        let now = self.now();
+        let hart = &mut self.harts[risc];
+        hart.advance_to(now);
+        let before = hart.counters();
+        let last = before.instruction_count + INSTRUCTIONS_MAX;
+        let mut end = End::Hangs;
+        while hart.counters().instruction_count < last {
+            let mut view = View { tile: &mut self.tile, risc };
+            match hart.run_until(&mut view, &mut self.front, now + INSTRUCTIONS_MAX * 4) {
+                Ok(Pause::Breakpoint) if hart.pc() == RETURN => end = End::Returned,
+                Ok(Pause::Breakpoint) => end = End::Paused,
+                Ok(_) if hart.cycle() < now + INSTRUCTIONS_MAX * 4 => continue,
+                Ok(_) => {}
+                Err(trap) => end = End::Trapped(format!("{trap:x?} {:?}", self.tile.noc.faults)),
+            }
+            break;
+        }
+        let after = hart.counters();
+        let cost = Cost {
+            instructions: after.instruction_count - before.instruction_count,
+            cycles: after.cycle_count - before.cycle_count,
+        };
+        (end, cost)
+    }
+
+    /// A whole launch with a script in each RISC's kernel; the aggregating RISC's ends last.
+    pub(crate) fn launch(&mut self, scripts: &[u32], program: u32) -> Result<Vec<Cost>, String> {
+        let enables = (1 << scripts.len()) - 1;
+        let place = self.constant("launch_enables_place");
+        self.tile.set_word(0, place, enables);
+        let mut costs = vec![Cost::default(); scripts.len()];
+        for stage in 0..3 {
+            for risc in if stage == 2 {
+                (0..scripts.len()).rev().collect()
+            } else {
+                Vec::from_iter(0..scripts.len())
+            } {
+                let (end, cost) = match stage {
+                    0 => self.call(risc, "launch", &[scripts[risc], enables, program]),
+                    _ => self.resume(risc),
+                };
+                let expected = if stage == 2 { End::Returned } else { End::Paused };
+                if end != expected {
+                    return Err(format!("RISC {risc}, stage {stage} of a launch: {end:?}"));
+                }
+                costs[risc] = costs[risc] + cost;
+            }
+        }
+        self.settle();
+        Ok(costs)
+    }
+
+    /// Lets the NoC come to rest.
+    pub(crate) fn settle(&mut self) {
+        let Tile { l1, noc, .. } = &mut self.tile;
+        noc.settle(l1, u64::MAX - 1);
+    }
+
+    pub(crate) fn noc(&mut self) -> &mut Noc {
+        &mut self.tile.noc
+    }
+
+    pub(crate) fn control(&self, index: usize) -> u32 {
+        self.tile.word(0, self.profiler + 4 * word_index(index))
+    }
+
+    pub(crate) fn set_control(&mut self, index: usize, value: u32) {
+        let at = self.profiler + 4 * word_index(index);
+        self.tile.set_word(0, at, value);
+    }
+
+    /// Lets the subordinates have published so many words each.
+    pub(crate) fn publish_others(&mut self, words: u32) {
+        for risc in 1..RISCS_PER_CORE {
+            self.set_control(LAYOUT.device_end + risc, words);
+        }
+    }
+
+    /// Writes words to L1 behind everything else and returns their address.
+    pub(crate) fn place_script(&mut self, risc: usize, words: &[u32]) -> u32 {
+        let at = SCRIPTS + 0x4000 * word_index(risc);
+        for (address, word) in (at..).step_by(4).zip(words) {
+            self.tile.set_word(0, address, *word);
+        }
+        at
+    }
+
+    /// The words that the lane of a RISC holds, as far as HOST_END says.
+    pub(crate) fn lane(&self, risc: usize) -> Vec<u32> {
+        let lane_bytes = self.lane_bytes;
+        let bank = FLAT_ID / CORES_PER_BANK;
+        let riscs = u32::try_from(RISCS_PER_CORE).unwrap();
+        let first = LANES_ADDRESS
+            + (FLAT_ID % CORES_PER_BANK) * riscs * lane_bytes
+            + word_index(risc) * lane_bytes;
+        let end = self.control(LAYOUT.host_end + risc);
+        let word = |index| self.tile.noc.dram.get(&(bank, first + 4 * index)).copied();
+        (0..end).map(|index| word(index).unwrap_or(UNWRITTEN)).collect()
+    }
+
+    /// Marks everything in the core of our runtime as read, as a host does.
+    pub(crate) fn mark_as_read(&mut self) {
+        self.set_control(SEEN_RUNS, self.control(LAYOUT.run_counter));
+    }
+
+    /// Returns the memory that a host reads of this core: L1 and DRAM of a chip that has no other.
+    pub(crate) fn image(&self) -> MeshImage {
+        let noc0 = Noc0Coord { x: 1, y: 2 };
+        let control_address = u64::from(self.profiler);
+        let core = CoreDescription {
+            noc0,
+            logical: LogicalCoord { x: 0, y: 0 },
+            kind: CoreKind::Tensix,
+            flat_id: FLAT_ID,
+            control_address,
+            vector_address: control_address + LAYOUT.size_bytes() as u64,
+        };
+        let region_bytes = self.lane_bytes * word_index(RISCS_PER_CORE) * CORES_PER_BANK;
+        let mut chip = DeviceImage::new(DeviceDescription {
+            chip_id: 0,
+            arch: self.chip.folder().to_owned(),
+            aiclk_mhz: 1000,
+            max_compute_cores: 1,
+            cores: vec![core],
+            dram: DramDescription {
+                bank_count: bank_count(self.chip),
+                region_address: u64::from(LANES_ADDRESS),
+                region_bytes: u64::from(region_bytes),
+            },
+        });
+        let count = word_index(LAYOUT.word_count) + 512 * word_index(RISCS_PER_CORE);
+        let words: Vec<u32> =
+            (0..count).map(|index| self.tile.word(0, self.profiler + 4 * index)).collect();
+        chip.write_l1(noc0, control_address, &words).unwrap();
+        let lanes = LANES_ADDRESS..LANES_ADDRESS + region_bytes;
+        for ((bank, address), word) in &self.tile.noc.dram {
+            if lanes.contains(address) {
+                chip.write_dram(*bank, u64::from(*address), &[*word]).unwrap();
+            }
+        }
+        chip.set_wall_clock(CLOCK_AT_RESET + self.now());
+        MeshImage { devices: vec![chip] }
+    }
+
+    fn now(&self) -> u64 {
+        self.harts.iter().map(Hart::cycle).max().unwrap_or(0)
+    }
+}
+
+/// Word that the tests read where nothing was written.
+pub(crate) const UNWRITTEN: u32 = 0xDEAD_BEEF;
+const SCRIPTS: u32 = 0x6_0000;
+/// A word of ours: the runs that the host has read.
+pub(crate) const SEEN_RUNS: usize = 8;
+pub(crate) const LAYOUT: ControlLayout = ControlLayout::WORDS64;
+
+fn word_index(index: usize) -> u32 {
+    u32::try_from(index).unwrap()
+}
+
+impl Tile {
+    fn word(&self, risc: usize, address: u32) -> u32 {
+        let (memory, at) = match address.checked_sub(LOCAL_RAM_BASE) {
+            Some(offset) => (&self.local[risc], offset as usize),
+            None => (&self.l1, address as usize),
+        };
+        u32::from_le_bytes([memory[at], memory[at + 1], memory[at + 2], memory[at + 3]])
+    }
+
+    fn set_word(&mut self, risc: usize, address: u32, word: u32) {
+        let (memory, at) = match address.checked_sub(LOCAL_RAM_BASE) {
+            Some(offset) => (&mut self.local[risc], offset as usize),
+            None => (&mut self.l1, address as usize),
+        };
+        memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        if !self.noc.is_idle() {
+            self.noc.settle(&self.l1, cycle);
+        }
+    }
+}
+
+impl Bus for View<'_> {
+    fn l1(&self) -> &[u8] {
+        &self.tile.l1
+    }
+    fn l1_mut(&mut self) -> &mut [u8] {
+        &mut self.tile.l1
+    }
+    fn before_l1_store(&mut self, _: u32, _: Width, _: u32, cycle: u64) -> Result<(), Refusal> {
+        self.tile.settle(cycle);
+        Ok(())
+    }
+    fn local_ram(&self) -> &[u8] {
+        &self.tile.local[self.risc]
+    }
+    fn local_ram_mut(&mut self) -> &mut [u8] {
+        &mut self.tile.local[self.risc]
+    }
+    fn region(&self, address: u32) -> Option<Region> {
+        Region::in_tensix_tile(address)
+    }
+    fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+        self.tile.settle(cycle);
+        let time = CLOCK_AT_RESET + cycle;
+        match address {
+            WALL_CLOCK_LOW => Ok((time & 0xFFFF_FFFF) as u32),
+            WALL_CLOCK_HIGH => Ok((time >> 32) as u32),
+            _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
+            _ => Err(Refusal::Unmapped),
+        }
+    }
+    fn mmio_store(
+        &mut self,
+        address: u32,
+        _: Width,
+        value: u32,
+        cycle: u64,
+    ) -> Result<Flow, Refusal> {
+        self.tile.settle(cycle);
+        if !Noc::covers(address) {
+            return Err(Refusal::Unmapped);
+        }
+        self.tile.noc.store(address, value, cycle)?;
+        self.tile.settle(cycle);
+        Ok(Flow::Continue)
+    }
+}
+
+const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
+const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
+/// A clock that runs since the board was switched on.
+const CLOCK_AT_RESET: u64 = 0x7_0001_0000;
+
+/// Probes of a header, for its messages.
+impl std::fmt::Display for Probes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { chip, header, .. } = self;
+        let name = match header {
+            Header::Ours => "ours",
+            Header::Upstream => "upstream",
+            Header::Off => "none",
+        };
+        write!(f, "{chip}, {name}")
+    }
+}

@@ -1,0 +1,288 @@
+//! Cost of each operation with either header, and the bars.
+
+use crate::{
+    core::{Core, Cost, End, LAYOUT, SEEN_RUNS},
+    package::{Package, package},
+    probes::{self, Probes, Variant},
+    toolchain::{Chip, Header, first_error, in_parallel},
+};
+use std::{fmt::Write as _, sync::OnceLock};
+
+/// A row of the table of costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Row {
+    Zone,
+    Data,
+    Data16,
+    Event,
+    Sum,
+    KernelZone,
+    BeginOnBrisc,
+    BeginOnOthers,
+    FinishOfFive,
+    FinishOfOthers,
+    LaunchOnBrisc,
+    LaunchOfFive,
+}
+
+impl Row {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Zone,
+        Self::Data,
+        Self::Data16,
+        Self::Event,
+        Self::Sum,
+        Self::KernelZone,
+        Self::BeginOnBrisc,
+        Self::BeginOnOthers,
+        Self::FinishOfFive,
+        Self::FinishOfOthers,
+        Self::LaunchOnBrisc,
+        Self::LaunchOfFive,
+    ];
+
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Zone => "zone, open and close",
+            Self::Data => "64 bits of data",
+            Self::Data16 => "128 bits of data",
+            Self::Event => "event",
+            Self::Sum => "sum zone",
+            Self::KernelZone => "kernel's zone, open and close",
+            Self::BeginOnBrisc => "begin of a launch, BRISC",
+            Self::BeginOnOthers => "begin of a launch, another RISC",
+            Self::FinishOfFive => "end of a launch, BRISC pushes five RISCs",
+            Self::FinishOfOthers => "end of a launch, another RISC",
+            Self::LaunchOnBrisc => "launch of one zone, BRISC alone",
+            Self::LaunchOfFive => "launch of one zone, all five RISCs",
+        }
+    }
+
+    /// The bar of a chip: instructions and cycles; `None` where only upstream's cycles are one.
+    const fn bar(self, chip: Chip) -> Option<(u64, u64)> {
+        let [wormhole, blackhole] = match self {
+            Self::Zone => [(23, 29), (23, 27)],
+            Self::Data => [(15, 20), (15, 16)],
+            Self::Sum => [(8, 13), (8, 11)],
+            Self::KernelZone => [(12, 23), (12, 23)],
+            Self::BeginOnBrisc => [(40, 110), (60, 70)],
+            Self::BeginOnOthers => [(10, 10), (10, 10)],
+            Self::FinishOfFive => [(310, 530), (310, 470)],
+            Self::FinishOfOthers => [(19, 31), (19, 34)],
+            Self::Data16 | Self::Event | Self::LaunchOnBrisc | Self::LaunchOfFive => return None,
+        };
+        Some(match chip {
+            Chip::Wormhole => wormhole,
+            Chip::Blackhole => blackhole,
+        })
+    }
+}
+
+/// Bytes that one more zone may take of a kernel's text.
+const ZONE_SITE_BYTES: u32 = 128;
+
+/// Costs of a header on a chip.
+#[derive(Clone, Debug)]
+pub(crate) struct Costs {
+    pub(crate) rows: Vec<Cost>,
+    pub(crate) zone_site_bytes: u32,
+    /// A begin after the host has read everything.
+    pub(crate) first_begin: Cost,
+}
+
+/// Instructions and cycles of one pass of a probe's loop, without the loop.
+fn per_pass(core: &mut Core<'_>, probe: &str) -> Cost {
+    let mut slope = |name: &str| {
+        let [short, long] = [8_u32, 24].map(|passes| {
+            returned(core.call(0, "begin", &[]));
+            returned(core.call(0, name, &[passes]));
+            returned(core.call(0, "begin", &[]));
+            returned(core.call(0, name, &[passes]))
+        });
+        let of = |long: u64, short: u64| (long - short).div_ceil(16);
+        Cost {
+            instructions: of(long.instructions, short.instructions),
+            cycles: of(long.cycles, short.cycles),
+        }
+    };
+    let (whole, alone) = (slope(probe), slope("nothing"));
+    Cost {
+        instructions: whole.instructions - alone.instructions,
+        cycles: whole.cycles - alone.cycles,
+    }
+}
+
+fn returned((end, cost): (End, Cost)) -> Cost {
+    assert_eq!(end, End::Returned);
+    cost
+}
+
+/// A core on which launches have ended and the host has read nothing.
+fn used_core<'a>(chip: Chip, probes: &'a Probes) -> Core<'a> {
+    let mut core = Core::new(chip, probes);
+    for _ in 0..2 {
+        core.launch(&vec![0; probes.programs.len()], 1).unwrap();
+    }
+    core
+}
+
+pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<Costs, String> {
+    let plain = probes::build(package, chip, header, Variant::Plain, 5)?;
+    let sums = probes::build(package, chip, header, Variant::Sums, 1)?;
+    let core = &mut used_core(chip, &plain);
+    let with_sums = &mut used_core(chip, &sums);
+    let rows = Row::ALL.map(|row| match row {
+        Row::Zone => per_pass(core, "zone"),
+        Row::Data => per_pass(core, "data"),
+        Row::Data16 => per_pass(core, "data_16b"),
+        Row::Event => per_pass(core, "event"),
+        Row::Sum => per_pass(with_sums, "sum"),
+        Row::KernelZone => per_pass(core, "kernel_zone"),
+        Row::BeginOnBrisc => begin_on(core, 0),
+        Row::BeginOnOthers => begin_on(core, 1),
+        Row::FinishOfFive => finish_of_five(core),
+        Row::FinishOfOthers => finish_of_another(core),
+        Row::LaunchOnBrisc => used_core(chip, &plain).launch(&[0], 3).unwrap()[0],
+        Row::LaunchOfFive => used_core(chip, &plain)
+            .launch(&[0; 5], 3)
+            .unwrap()
+            .into_iter()
+            .fold(Cost::default(), |sum, one| sum + one),
+    });
+    let program = &plain.programs[0];
+    let size = |name: &str| program.symbol(name).size_bytes;
+    let seven = |name: &str| size(&format!("{name}_sites_8")) - size(&format!("{name}_sites_1"));
+    let mut fresh = used_core(chip, &plain);
+    fresh.set_control(LAYOUT.run_counter, 0);
+    fresh.set_control(SEEN_RUNS, 0);
+    Ok(Costs {
+        rows: rows.to_vec(),
+        zone_site_bytes: (seven("zone") - seven("nothing")).div_ceil(7),
+        first_begin: begin_on(&mut fresh, 0),
+    })
+}
+
+fn begin_on(core: &mut Core<'_>, risc: usize) -> Cost {
+    returned(core.call(risc, "begin", &[]))
+}
+
+/// The end of a launch in which all five have published the fixed slots alone.
+fn finish_of_five(core: &mut Core<'_>) -> Cost {
+    returned(core.call(0, "begin", &[]));
+    core.publish_others(12);
+    returned(core.call(0, "finish", &[]))
+}
+
+fn finish_of_another(core: &mut Core<'_>) -> Cost {
+    returned(core.call(0, "begin", &[]));
+    returned(core.call(1, "begin", &[]));
+    returned(core.call(1, "finish", &[]))
+}
+
+/// Both headers on both chips, in the order of [`Chip::ALL`], upstream's first; measured once.
+fn all(package: &Package) -> &'static [[Result<Costs, String>; 2]] {
+    static ALL: OnceLock<Vec<[Result<Costs, String>; 2]>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        in_parallel(&Chip::ALL, |&chip| {
+            [Header::Upstream, Header::Ours].map(|header| measure(package, chip, header))
+        })
+    })
+}
+
+/// The same, where every header compiles.
+pub(crate) fn all_measured(package: &Package) -> Vec<[Costs; 2]> {
+    let costs = |costs: &Result<Costs, String>| match costs {
+        Ok(costs) => costs.clone(),
+        Err(error) => panic!("{}", first_error(error)),
+    };
+    all(package).iter().map(|headers| headers.each_ref().map(costs)).collect()
+}
+
+fn table(all: &[[Result<Costs, String>; 2]]) -> String {
+    let mut table = format!(
+        "{:<42}{:^32}{:^32}\n{:<42}{:>10}{:>10}{:>10}  {:>10}{:>10}{:>10}\n",
+        "instructions / cycles",
+        "wormhole",
+        "blackhole",
+        "",
+        "upstream",
+        "ours",
+        "bar",
+        "upstream",
+        "ours",
+        "bar"
+    );
+    for (index, row) in Row::ALL.into_iter().enumerate() {
+        write!(table, "{:<42}", row.label()).unwrap();
+        for (chip, headers) in Chip::ALL.into_iter().zip(all) {
+            for costs in headers {
+                let text = costs.as_ref().map_or_else(
+                    |_| "-".to_owned(),
+                    |costs| {
+                        format!("{}/{}", costs.rows[index].instructions, costs.rows[index].cycles)
+                    },
+                );
+                write!(table, "{text:>10}").unwrap();
+            }
+            let bar = row.bar(chip).map_or_else(|| "-".to_owned(), |(i, c)| format!("{i}/{c}"));
+            write!(table, "{bar:>10}  ").unwrap();
+        }
+        table.push('\n');
+    }
+    type Of = fn(&Costs) -> String;
+    let more: [(&str, Of); 2] = [
+        ("begin, BRISC, all was read", |costs| {
+            format!("{}/{}", costs.first_begin.instructions, costs.first_begin.cycles)
+        }),
+        ("bytes of a zone's call site", |costs| costs.zone_site_bytes.to_string()),
+    ];
+    for (label, of) in more {
+        write!(table, "{label:<42}").unwrap();
+        for headers in all {
+            for costs in headers {
+                let text = costs.as_ref().map_or_else(|_| "-".to_owned(), of);
+                write!(table, "{text:>10}").unwrap();
+            }
+            write!(table, "{:>10}  ", "-").unwrap();
+        }
+        table.push('\n');
+    }
+    for (chip, headers) in Chip::ALL.into_iter().zip(all) {
+        for error in headers.iter().filter_map(|costs| costs.as_ref().err()) {
+            writeln!(table, "{chip}: {}", first_error(error)).unwrap();
+        }
+    }
+    table
+}
+
+/// Every cost is within its bar and never above upstream's in cycles.
+#[test]
+fn costs_are_within_the_bars_and_never_above_upstreams() {
+    let Some(package) = package() else { return };
+    let all = all(package);
+    let table = table(all);
+    println!("{table}");
+    crate::publish("cost.txt", &table);
+    let mut faults = Vec::new();
+    for (chip, headers) in Chip::ALL.into_iter().zip(all) {
+        let [upstream, ours] = headers.each_ref().map(|costs| match costs {
+            Ok(costs) => costs,
+            Err(error) => panic!("{chip}: {}", first_error(error)),
+        });
+        for (index, row) in Row::ALL.into_iter().enumerate() {
+            let (ours, upstream) = (ours.rows[index], upstream.rows[index]);
+            let (instructions, cycles) = row.bar(chip).unwrap_or((u64::MAX, u64::MAX));
+            if ours.instructions > instructions || ours.cycles > cycles.min(upstream.cycles) {
+                faults.push(format!("{chip}, {}: {ours:?}", row.label()));
+            }
+        }
+        if ours.zone_site_bytes > ZONE_SITE_BYTES {
+            faults.push(format!("{chip}: a zone's site takes {} bytes", ours.zone_site_bytes));
+        }
+        let [ours, upstream] = [ours.first_begin, upstream.first_begin];
+        if ours.cycles > upstream.cycles {
+            faults.push(format!("{chip}, begin after a read: {ours:?}, upstream {upstream:?}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

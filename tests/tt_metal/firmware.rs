@@ -1,0 +1,236 @@
+//! tt-metal's firmware, compiled with each profiler and linked with tt-metal's scripts.
+
+use crate::{
+    package::{Package, package},
+    program::Program,
+    toolchain::{Chip, Header, Processor, Target, first_error, folder, in_parallel},
+};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+/// Firmware of a chip, with its source.
+///
+/// # Compatibility
+/// `srcs` of `hal_1xx_common.cpp`, `wh_hal.cpp` and `bh_hal.cpp`.
+pub(crate) fn firmware_of(chip: Chip) -> Vec<(Processor, &'static str)> {
+    let mut list = vec![
+        (Processor::Brisc, "brisc.cc"),
+        (Processor::Ncrisc, "ncrisc.cc"),
+        (Processor::Trisc0, "trisc.cc"),
+        (Processor::Trisc1, "trisc.cc"),
+        (Processor::Trisc2, "trisc.cc"),
+        (Processor::IdleErisc, "idle_erisc.cc"),
+    ];
+    list.extend(match chip {
+        Chip::Wormhole => vec![(Processor::Erisc, "erisc.cc")],
+        Chip::Blackhole => vec![
+            (Processor::SubordinateIdleErisc, "subordinate_erisc.cc"),
+            (Processor::ActiveErisc, "active_erisc.cc"),
+            (Processor::MainErisc, "active_erisc.cc"),
+            (Processor::SubordinateErisc, "subordinate_erisc.cc"),
+        ],
+    });
+    list
+}
+
+/// Linked programs of one firmware, by profiler: none, upstream's, ours, ours with sums.
+struct Row {
+    chip: Chip,
+    processor: Processor,
+    programs: [Result<Program, String>; 4],
+}
+
+const COLUMNS: [(Header, bool); 4] =
+    [(Header::Off, false), (Header::Upstream, false), (Header::Ours, false), (Header::Ours, true)];
+
+/// Compiles and links one firmware.
+pub(crate) fn build(
+    package: &Package,
+    target: &Target,
+    source: &str,
+    into: &str,
+) -> Result<PathBuf, String> {
+    let folder = folder(into);
+    let sources = package.root.join("tt_metal/hw/firmware/src/tt-1xx");
+    let object = folder.join(format!("{}.o", target.stem()));
+    target.object(package, &sources.join(source), &object)?;
+    let mut objects = start_of(package, target);
+    objects.push(object);
+    objects.extend(library_objects(package, target, &folder)?);
+    let program = folder.join(format!("{}.elf", target.stem()));
+    target.link(package, &script(package, target), &objects, &program)?;
+    Ok(program)
+}
+
+/// Start-up code of the package, which is assembled and so independent of the compiler.
+fn start_of(package: &Package, target: &Target) -> Vec<PathBuf> {
+    let objects = package.root.join("runtime/hw/lib").join(target.chip.folder());
+    let names: &[&str] = match (target.chip, target.processor) {
+        (_, Processor::Erisc | Processor::MainErisc) => &[],
+        (Chip::Wormhole, Processor::Ncrisc) => &["tmu-crt0.o", "wh-iram-trampoline.o"],
+        _ => &["tmu-crt0.o"],
+    };
+    names.iter().map(|name| objects.join(name)).collect()
+}
+
+/// Sources that tt-metal ships as objects of its own compiler.
+fn library_of(target: &Target) -> Vec<&'static str> {
+    let mut parts = vec!["tt_metal/hw/toolchain/substitutes.cpp"];
+    match (target.chip, target.processor) {
+        (Chip::Wormhole, Processor::Brisc | Processor::IdleErisc) => {
+            parts.push("tt_metal/hw/firmware/src/tt-1xx/wormhole/noc.c");
+        }
+        (Chip::Blackhole, Processor::Brisc | Processor::IdleErisc) => {
+            parts.push("tt_metal/hw/firmware/src/tt-1xx/blackhole/noc.c");
+        }
+        (Chip::Wormhole, Processor::Ncrisc) if !target.is_kernel => {
+            parts.push("tt_metal/hw/firmware/src/tt-1xx/tdma_xmov.c");
+        }
+        (Chip::Wormhole, Processor::Erisc) => {
+            parts.push("tt_metal/hw/firmware/src/tt-1xx/erisc-crt0.cc");
+        }
+        (_, Processor::MainErisc) => {
+            parts.push("tt_metal/hw/firmware/src/tt-1xx/active_erisc-crt0.cc");
+        }
+        _ => {}
+    }
+    parts
+}
+
+/// Compiles them. None knows of the profiler, so that every header meets the same ones.
+pub(crate) fn library_objects(
+    package: &Package,
+    target: &Target,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, String> {
+    let without = Target { header: Header::Off, has_sums: false, ..target.clone() };
+    let compile = |source: &str| {
+        let source = package.root.join(source);
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let object = folder.join(format!("{}-{name}.o", target.stem()));
+        without.object(package, &source, &object)?;
+        Ok(object)
+    };
+    library_of(target).into_iter().map(compile).collect()
+}
+
+pub(crate) fn script(package: &Package, target: &Target) -> PathBuf {
+    let kind = if target.is_kernel { "kernel" } else { "firmware" };
+    let scripts = package.root.join("runtime/hw/toolchain").join(target.chip.folder());
+    if target.processor == Processor::Erisc {
+        let name = if target.is_kernel { "erisc-b0-kernel.ld" } else { "erisc-b0-app.ld" };
+        return scripts.join(name);
+    }
+    scripts.join(format!("{kind}_{}.ld", target.processor.script()))
+}
+
+/// All firmware, built once for all tests.
+fn rows(package: &Package) -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| build_all(package))
+}
+
+/// The firmware that kernels of a processor meet.
+pub(crate) fn program(
+    package: &Package,
+    chip: Chip,
+    processor: Processor,
+    header: Header,
+) -> Result<Program, String> {
+    let row = rows(package).iter().find(|row| (row.chip, row.processor) == (chip, processor));
+    let column = COLUMNS.iter().position(|column| *column == (header, false));
+    row.zip(column).map_or_else(
+        || Err(format!("no firmware of {chip} {processor}")),
+        |(row, column)| row.programs[column].clone(),
+    )
+}
+
+fn build_all(package: &Package) -> Vec<Row> {
+    let list: Vec<_> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| {
+            firmware_of(chip).into_iter().map(move |(one, source)| (chip, one, source))
+        })
+        .collect();
+    in_parallel(&list, |&(chip, processor, source)| Row {
+        chip,
+        processor,
+        programs: COLUMNS.map(|(header, has_sums)| {
+            let target = Target { has_sums, ..Target::new(chip, processor, header) };
+            build(package, &target, source, "firmware").and_then(|path| Program::read(&path))
+        }),
+    })
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "firmware                          limit |   text: none  upstream  ours  ours+sums | \
+         RAM: none  upstream  ours  ours+sums\n",
+    );
+    for row in rows {
+        let cell = |program: &Result<Program, String>, of: fn(&Program) -> u32| {
+            program.as_ref().map_or_else(|_| "-".to_owned(), |program| of(program).to_string())
+        };
+        let limit = row.programs.iter().flatten().find_map(Program::text_limit);
+        let limit = limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string());
+        let name = format!("{} {}", row.chip, row.processor);
+        write!(table, "{name:<33} {limit:>5} |").unwrap();
+        for of in [Program::text_bytes as fn(&Program) -> u32, Program::ram_bytes] {
+            for (program, width) in row.programs.iter().zip([12, 10, 6, 11]) {
+                write!(table, "{:>width$}", cell(program, of)).unwrap();
+            }
+            table.push_str(" |");
+        }
+        table.push('\n');
+        for (program, (header, has_sums)) in row.programs.iter().zip(COLUMNS) {
+            if let Err(error) = program {
+                let sums = if has_sums { " with sums" } else { "" };
+                writeln!(table, "    {header}{sums}: {}", first_error(error)).unwrap();
+            }
+        }
+    }
+    table
+}
+
+/// Every firmware compiles and links with our header, fits, and takes less text than upstream's
+/// and no more RAM; with sums it takes at most upstream's text.
+#[test]
+fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
+    let Some(package) = package() else { return };
+    let rows = rows(package);
+    let table = table(rows);
+    println!("{table}");
+    crate::publish("firmware.txt", &table);
+    let mut faults = Vec::new();
+    let mut compared = 0;
+    for Row { chip, processor, programs: [_, upstream, ours, with_sums] } in rows {
+        let Ok(upstream) = upstream else { continue };
+        compared += 1;
+        for (ours, name) in [(ours, "ours"), (with_sums, "ours with sums")] {
+            let ours = match ours {
+                Ok(ours) => ours,
+                Err(error) => {
+                    faults.push(format!("{chip} {processor}, {name}: {}", first_error(error)));
+                    continue;
+                }
+            };
+            let allowed = upstream.text_bytes() - u32::from(name == "ours");
+            if ours.text_bytes() > allowed {
+                let bytes = ours.text_bytes();
+                faults.push(format!("{chip} {processor}, {name}: {bytes} bytes of text"));
+            }
+            if ours.text_limit().is_some_and(|limit| ours.text_bytes() > limit) {
+                faults.push(format!("{chip} {processor}, {name}: does not fit"));
+            }
+            if ours.ram_bytes() > upstream.ram_bytes() {
+                let bytes = ours.ram_bytes();
+                faults.push(format!("{chip} {processor}, {name}: {bytes} bytes of RAM"));
+            }
+        }
+    }
+    assert!(compared >= 9, "{compared} firmware builds compile with upstream's header");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

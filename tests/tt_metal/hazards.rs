@@ -1,0 +1,164 @@
+//! A push ends, with all records in DRAM, whatever the kernel did to the NoC before.
+
+use crate::{
+    core::{Core, End, LAYOUT},
+    package::package,
+    probes::{self, Probes, Variant},
+    records::decode,
+    script::Said,
+    toolchain::{Chip, Header, first_error, in_parallel},
+};
+
+/// Writes that the kernel sent without counting them.
+#[derive(Clone, Copy, Debug)]
+struct Uncounted {
+    noc: u32,
+    writes: u32,
+    is_posted: bool,
+}
+
+fn all_uncounted() -> Vec<Uncounted> {
+    let mut list = Vec::new();
+    for noc in [0, 1] {
+        list.push(Uncounted { noc, writes: 0, is_posted: false });
+        for writes in [1, 2, 3, 10, 99, 100] {
+            list.extend([false, true].map(|is_posted| Uncounted { noc, writes, is_posted }));
+        }
+    }
+    list
+}
+
+const ZONES: u32 = 3;
+
+/// Calls that must return.
+fn calls(core: &mut Core<'_>, risc: usize, list: &[(&str, &[u32])]) -> Result<(), String> {
+    for (function, arguments) in list {
+        let (end, _) = core.call(risc, function, arguments);
+        if end != End::Returned {
+            return Err(format!("{function}: {end:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Records of a RISC: all of its zones, and nothing of what the kernel wrote is missing.
+fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
+    core.settle();
+    let records = decode(&core.lane(risc))?;
+    let zones = records.iter().filter(|record| record.said == Said::Start).count();
+    if zones != ZONES as usize {
+        return Err(format!("{zones} zones of {ZONES} reached DRAM"));
+    }
+    for write in 0..writes {
+        if !core.noc().dram.contains_key(&(WRITTEN_BANK, 0x1000 + 16 * write)) {
+            return Err(format!("the kernel's write {write} never arrived"));
+        }
+    }
+    Ok(())
+}
+
+const WRITTEN_BANK: u32 = 3;
+
+/// Begins a launch, records zones, writes, and ends the launch.
+fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
+    let Uncounted { noc, writes, is_posted } = case;
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    calls(
+        &mut core,
+        0,
+        &[
+            ("choose_noc", &[noc]),
+            ("begin", &[]),
+            ("zone", &[ZONES]),
+            ("write_uncounted", &[writes, u32::from(is_posted), WRITTEN_BANK]),
+            ("finish", &[]),
+        ],
+    )?;
+    check(&mut core, 0, writes)?;
+    let timed_out = core.control(TIMED_OUT);
+    if probes.header == Header::Ours && timed_out != 0 {
+        return Err(format!("{timed_out} pushes timed out"));
+    }
+    Ok(())
+}
+
+/// The same with a push in the middle of a kernel; its own barrier must end afterwards where all
+/// writes were counted.
+fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), String> {
+    let Uncounted { noc, writes, is_posted } = case;
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    calls(&mut core, 0, &[("begin", &[])])?;
+    calls(
+        &mut core,
+        risc,
+        &[
+            ("choose_noc", &[noc]),
+            ("begin", &[]),
+            ("zone", &[ZONES]),
+            ("write_uncounted", &[writes, u32::from(is_posted), WRITTEN_BANK]),
+            ("push", &[]),
+        ],
+    )?;
+    if writes == 0 {
+        calls(&mut core, risc, &[("barrier", &[])])?;
+    }
+    check(&mut core, risc, writes)
+}
+
+/// No packet leaves: the launch ends all the same, and what was lost is counted.
+fn stuck(probes: &Probes) -> Result<(), String> {
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    calls(&mut core, 0, &[("choose_noc", &[0]), ("begin", &[]), ("zone", &[ZONES])])?;
+    core.noc().is_stuck = true;
+    calls(&mut core, 0, &[("finish", &[])])?;
+    let found = [TIMED_OUT, REFUSED_RUNS, REFUSED_MARKERS].map(|word| core.control(word));
+    if found != [1, 1, 4 + 2 * ZONES] || core.control(LAYOUT.host_end) != 0 {
+        let end = core.control(LAYOUT.host_end);
+        return Err(format!("a stuck NoC: timed out, runs, markers {found:?}, HOST_END {end}"));
+    }
+    Ok(())
+}
+
+/// # Compatibility
+/// `docs/wire-extensions.md`.
+const TIMED_OUT: usize = 21;
+const REFUSED_RUNS: usize = 9;
+const REFUSED_MARKERS: usize = 14;
+
+#[test]
+fn a_push_ends_whatever_the_kernel_did_to_the_noc() {
+    let Some(package) = package() else { return };
+    let faults = in_parallel(&Chip::ALL, |&chip| {
+        let mut faults = Vec::new();
+        let built = [Variant::Plain, Variant::DynamicNoc(0), Variant::DynamicNoc(1)]
+            .map(|variant| probes::build(package, chip, Header::Ours, variant, 2));
+        let built: Result<Vec<_>, _> = built.into_iter().collect();
+        let built = match built {
+            Ok(built) => built,
+            Err(error) => return vec![format!("{chip}: {}", first_error(&error))],
+        };
+        let (plain, dynamic) = (&built[0], &built[1..]);
+        for case in all_uncounted() {
+            let dynamic = &dynamic[case.noc as usize];
+            let results = [
+                ("end of a launch", end_of_launch(plain, case)),
+                ("quick push of BRISC", quick_push(plain, 0, case)),
+                ("quick push of NCRISC", quick_push(plain, 1, case)),
+                ("dynamic NoC, BRISC", quick_push(dynamic, 0, case)),
+                ("dynamic NoC, NCRISC", quick_push(dynamic, 1, case)),
+            ];
+            for (name, result) in results {
+                faults
+                    .extend(result.err().map(|error| format!("{chip}, {name}, {case:?}: {error}")));
+            }
+        }
+        faults.extend(stuck(plain).err().map(|error| format!("{chip}: {error}")));
+        faults
+    });
+    let faults = faults.concat();
+    crate::publish("hazards.txt", &format!("{} faults\n{}\n", faults.len(), faults.join("\n")));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

@@ -1,0 +1,336 @@
+//! Kernels of tt-metal's tree that name the profiler, compiled with either header; and kernels of
+//! ours, linked against firmware as tt-metal links them.
+
+use crate::{
+    firmware,
+    package::{Package, package, sources},
+    program::Program,
+    toolchain::{Chip, Header, Processor, Target, first_error, folder, in_parallel, run},
+};
+use sim::tt_metal::weaken;
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Names that show that a source uses the profiler.
+///
+/// # Compatibility
+/// Names of `kernel_profiler.hpp` and of the headers that it includes.
+const NAMES: [&str; 9] = [
+    "kernel_profiler",
+    "DeviceZoneScoped",
+    "DeviceTimestampedData",
+    "DeviceRecordEvent",
+    "DeviceValidateProfiler",
+    "RECORD_NOC_EVENT",
+    "RECORD_FABRIC",
+    "SYNC_WAIT",
+    "SYNC_SIGNAL",
+];
+
+/// Sources of kernels that name the profiler, below the package's root; Quasar's aside.
+fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in ["ttnn/cpp", "tt_metal/impl", "tt_metal/fabric", "tt_metal/tools"] {
+        visit(&package.root.join(folder), &mut |path| {
+            let is_kernel = path.extension().is_some_and(|extension| extension == "cpp")
+                && !path.to_string_lossy().contains("quasar");
+            if is_kernel {
+                let text = fs::read(path).unwrap_or_default();
+                let text = String::from_utf8_lossy(&text);
+                if NAMES.iter().any(|name| text.contains(name)) {
+                    found.push(path.to_owned());
+                }
+            }
+        });
+    }
+    found.sort();
+    found
+}
+
+fn visit(folder: &Path, action: &mut impl FnMut(&Path)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            visit(&path, action);
+        } else {
+            action(&path);
+        }
+    }
+}
+
+/// Compute kernels run on the TRISCs, the others on the RISCs that move data.
+fn processors(chip: Chip, kernel: &Path) -> Vec<Processor> {
+    if kernel.to_string_lossy().contains("compute") {
+        return vec![Processor::Trisc0, Processor::Trisc1, Processor::Trisc2];
+    }
+    match chip {
+        Chip::Wormhole => vec![Processor::Ncrisc],
+        Chip::Blackhole => vec![Processor::Brisc],
+    }
+}
+
+/// A kernel on a processor, with what the JIT generates for it.
+pub(crate) struct Job {
+    chip: Chip,
+    processor: Processor,
+    kernel: PathBuf,
+    folder: PathBuf,
+}
+
+impl Job {
+    pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf, number: usize) -> Self {
+        let folder = folder("kernels").join(format!("{chip}-{processor}-{number}"));
+        fs::create_dir_all(&folder).unwrap();
+        let job = Self { chip, processor, kernel, folder };
+        job.generate();
+        job
+    }
+
+    /// Writes the files that include the kernel.
+    ///
+    /// # Compatibility
+    /// `jit_build/genfiles.cpp`; the wrappers `*risck.cc` and `chlkc_list.h` say what they include.
+    fn generate(&self) {
+        let write = |name: &str, text: String| fs::write(self.folder.join(name), text).unwrap();
+        let include = format!("#include \"{}\"\n", self.kernel.display());
+        if !self.processor.is_trisc() {
+            return write("kernel_includes.hpp", include);
+        }
+        let part = match self.processor {
+            Processor::Trisc0 => "unpack",
+            Processor::Trisc1 => "math",
+            _ => "pack",
+        };
+        let text = format!(
+            "#define TRISC_{}\n#include \"defines_generated.h\"\n{include}",
+            part.to_uppercase()
+        );
+        write(&format!("chlkc_{part}.cpp"), text);
+        write("defines_generated.h", String::new());
+    }
+
+    fn target(&self, header: Header) -> Target {
+        let mut target =
+            Target { is_kernel: true, ..Target::new(self.chip, self.processor, header) };
+        let arguments = ["1"; 160].join(",");
+        let noc = u32::from(self.processor == Processor::Ncrisc);
+        target.defines = vec![
+            "NOC_MODE=0".to_owned(),
+            format!("NOC_INDEX={noc}"),
+            format!("KERNEL_COMPILE_TIME_ARGS={arguments}"),
+            "FULL_KERNEL_NAME=\"kernel\"".to_owned(),
+        ];
+        target
+    }
+
+    fn wrapper(&self, package: &Package) -> PathBuf {
+        let name = match self.processor {
+            Processor::Brisc => "brisck.cc",
+            Processor::Ncrisc => "ncrisck.cc",
+            _ => "trisck.cc",
+        };
+        package.root.join("tt_metal/hw/firmware/src/tt-1xx").join(name)
+    }
+
+    fn command(&self, package: &Package, header: Header) -> Command {
+        let mut command = self.target(header).compiler(package);
+        command.arg("-I").arg(&self.folder);
+        if let Some(parent) = self.kernel.parent() {
+            command.arg("-I").arg(parent);
+        }
+        // gcc before 13 refuses `static_assert(false)` in templates that nobody instantiates.
+        command.arg("-Dstatic_assert(...)=");
+        command.args(["-x", "c++"]).arg(self.wrapper(package));
+        command
+    }
+
+    /// Compiles to nothing, as far as asked.
+    fn compile(&self, package: &Package, header: Header, flags: &[&str]) -> Result<(), String> {
+        let mut command = self.command(package, header);
+        run(command.args(flags).args(["-o", "/dev/null"])).map(drop)
+    }
+
+    fn name(&self, package: &Package) -> String {
+        let kernel = self.kernel.strip_prefix(&package.root).unwrap_or(&self.kernel);
+        format!("{} {} {}", self.chip, self.processor, kernel.display())
+    }
+}
+
+/// Verdict on a kernel.
+enum Verdict {
+    /// gcc refuses it with upstream's header too, and why.
+    Excluded(String),
+    Compiles,
+    /// With warnings that upstream's header gets too.
+    CompilesWithWarnings,
+    /// With upstream's header only.
+    Fault(String),
+}
+
+fn judge(package: &Package, job: &Job) -> Verdict {
+    if let Err(error) = job.compile(package, Header::Upstream, &["-fsyntax-only"]) {
+        return Verdict::Excluded(first_error(&error).to_owned());
+    }
+    let Err(error) = job.compile(package, Header::Ours, &["-S", "-Werror"]) else {
+        return Verdict::Compiles;
+    };
+    match job.compile(package, Header::Upstream, &["-S", "-Werror"]) {
+        Err(_) if job.compile(package, Header::Ours, &["-S"]).is_ok() => {
+            Verdict::CompilesWithWarnings
+        }
+        // With optimisation upstream's does not compile either.
+        Err(_) if job.compile(package, Header::Upstream, &["-S"]).is_err() => {
+            Verdict::Excluded(first_error(&error).to_owned())
+        }
+        _ => Verdict::Fault(first_error(&error).to_owned()),
+    }
+}
+
+/// Every kernel that compiles with upstream's header compiles with ours, without a new warning.
+#[test]
+fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
+    let Some(package) = package() else { return };
+    let kernels = kernels_that_name_the_profiler(package);
+    let jobs: Vec<Job> = kernels
+        .iter()
+        .enumerate()
+        .flat_map(|(number, kernel)| Chip::ALL.map(|chip| (number, kernel, chip)))
+        .flat_map(|(number, kernel, chip)| {
+            let processors = processors(chip, kernel);
+            processors.into_iter().map(move |one| Job::new(chip, one, kernel.clone(), number))
+        })
+        .collect();
+    let verdicts = in_parallel(&jobs, |job| judge(package, job));
+    let (mut list, mut excluded, mut faults) = (String::new(), String::new(), Vec::new());
+    let mut compiled = 0;
+    for (job, verdict) in jobs.iter().zip(&verdicts) {
+        let name = job.name(package);
+        match verdict {
+            Verdict::Compiles => writeln!(list, "compiles  {name}").unwrap(),
+            Verdict::CompilesWithWarnings => {
+                writeln!(list, "compiles, with warnings as with upstream's  {name}").unwrap();
+            }
+            Verdict::Excluded(reason) => writeln!(excluded, "{name}\n    {reason}").unwrap(),
+            Verdict::Fault(reason) => faults.push(format!("{name}: {reason}")),
+        }
+        compiled += usize::from(!matches!(verdict, Verdict::Excluded(_)));
+    }
+    let table = format!(
+        "{list}{compiled} builds of {} kernels compile with upstream's header, {} with ours; gcc \
+         refuses the others with upstream's header too:\n{excluded}only with upstream's: {}\n{}\n",
+        kernels.len(),
+        compiled - faults.len(),
+        faults.len(),
+        faults.join("\n")
+    );
+    println!("{table}");
+    crate::publish("kernels.txt", &table);
+    assert!(compiled >= 40, "{compiled} builds of kernels compile with upstream's header");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A kernel of ours, linked against its firmware.
+struct Linked {
+    chip: Chip,
+    processor: Processor,
+    is_blank: bool,
+    /// Without the profiler, with upstream's, with ours.
+    programs: [Result<Program, String>; 3],
+}
+
+const HEADERS: [Header; 3] = [Header::Off, Header::Upstream, Header::Ours];
+
+pub(crate) fn link(
+    package: &Package,
+    job: &Job,
+    is_blank: bool,
+    header: Header,
+) -> Result<Program, String> {
+    let mut target = job.target(header);
+    if is_blank {
+        target.defines.push("BLANK_KERNEL".to_owned());
+    }
+    let stem = format!("{header}-{}", if is_blank { "blank" } else { "full" });
+    let object = job.folder.join(format!("{stem}.o"));
+    let mut command = target.compiler(package);
+    command.arg("-I").arg(&job.folder).args(["-flto", "-Werror", "-x", "c++", "-c"]);
+    run(command.arg(job.wrapper(package)).arg("-o").arg(&object))?;
+    let firmware = firmware::program(package, job.chip, job.processor, header)?;
+    let weakened = job.folder.join(format!("{header}_weakened.elf"));
+    weaken(&firmware, &weakened)?;
+    let mut objects = vec![object];
+    if (job.chip, job.processor) == (Chip::Wormhole, Processor::Ncrisc) {
+        objects.insert(0, package.root.join("runtime/hw/lib/wormhole/wh-iram-start.o"));
+    }
+    objects.extend(firmware::library_objects(package, &target, &job.folder)?);
+    let program = job.folder.join(format!("{stem}.elf"));
+    let mut symbols = std::ffi::OsString::from("-Wl,--just-symbols=");
+    symbols.push(&weakened);
+    let script = firmware::script(package, &target);
+    target.link(package, &script, &[vec![PathBuf::from(symbols)], objects].concat(), &program)?;
+    Program::read(&program)
+}
+
+/// Makes firmware something that kernels are linked against.
+fn weaken(firmware: &Program, into: &Path) -> Result<(), String> {
+    let weakened = weaken::weaken(&firmware.file).map_err(|error| error.to_string())?;
+    fs::write(into, weakened).map_err(|error| error.to_string())
+}
+
+/// Kernels link against weakened firmware, have no orphan sections, and take no more text than
+/// with upstream's header.
+#[test]
+fn kernels_link_and_are_no_larger_than_with_upstreams_header() {
+    let Some(package) = package() else { return };
+    let jobs: Vec<_> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| Processor::TENSIX.map(|processor| (chip, processor)))
+        .map(|(chip, processor)| Job::new(chip, processor, sources().join("kernel.cpp"), 1000))
+        .flat_map(|job| {
+            let again = Job::new(job.chip, job.processor, job.kernel.clone(), 1001);
+            [(job, false), (again, true)]
+        })
+        .collect();
+    let linked = in_parallel(&jobs, |(job, is_blank)| Linked {
+        chip: job.chip,
+        processor: job.processor,
+        is_blank: *is_blank,
+        programs: HEADERS.map(|header| link(package, job, *is_blank, header)),
+    });
+    let mut table = String::from("kernel                     text: none  upstream  ours\n");
+    let mut faults = Vec::new();
+    for Linked { chip, processor, is_blank, programs } in &linked {
+        let kind = if *is_blank { "blank" } else { "full buffer" };
+        let name = format!("{chip} {processor} {kind}");
+        write!(table, "{name:<31}").unwrap();
+        for program in programs {
+            let text = program
+                .as_ref()
+                .map_or_else(|_| "-".to_owned(), |one| one.text_bytes().to_string());
+            write!(table, "{text:>8}").unwrap();
+        }
+        table.push('\n');
+        for (program, header) in programs.iter().zip(HEADERS) {
+            match program {
+                Err(error) => faults.push(format!("{name}, {header}: {}", first_error(error))),
+                Ok(program) if !program.orphans().is_empty() => {
+                    faults.push(format!("{name}, {header}: orphans {:?}", program.orphans()));
+                }
+                Ok(_) => {}
+            }
+        }
+        if let [_, Ok(upstream), Ok(ours)] = programs
+            && ours.text_bytes() > upstream.text_bytes()
+        {
+            let [ours, upstream] = [ours, upstream].map(Program::text_bytes);
+            faults.push(format!("{name}: {ours} bytes of text, upstream {upstream}"));
+        }
+    }
+    println!("{table}");
+    crate::publish("links.txt", &format!("{table}{}\n", faults.join("\n")));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

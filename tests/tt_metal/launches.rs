@@ -1,0 +1,270 @@
+//! tt-metal's firmware, compiled with our header, on simulated cores: launches of kernels on all
+//! five RISCs, read as a host reads a chip.
+
+use crate::{
+    firmware, kernels,
+    package::{Package, our_include, package, sources},
+    toolchain::{Chip, Header, Processor, folder, run},
+};
+use host_reader::{
+    ProfilerOptions, init_device_profiler,
+    mesh::{Mesh, Noc0Coord},
+    read_device_profiler,
+    readout::Readout,
+};
+use sim::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig},
+    kernel::file::KernelFile,
+    machine::{self, KernelKind, images::Selection, link_script::link_script},
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+    tt_metal::firmware::FirmwareSet,
+};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::Path,
+    process::Command,
+    sync::{Arc, OnceLock},
+};
+use ttsim::TtsimMesh;
+use wire::{CoreKind, PacketKind, Risc};
+
+/// Launches of a run.
+const LAUNCHES: u32 = 10;
+
+/// A record without its time: kind, id, values.
+type Told = (PacketKind, u32, Vec<u64>);
+
+/// The chip's name in our header.
+const ARCH_DEFINE: [&str; 2] = ["-DARCH_WORMHOLE", "-DARCH_BLACKHOLE"];
+
+const fn arch(chip: Chip) -> Arch {
+    match chip {
+        Chip::Wormhole => Arch::WormholeB0,
+        Chip::Blackhole => Arch::Blackhole,
+    }
+}
+
+/// The firmware of all five RISCs, as gcc has compiled it with our header.
+fn firmware_set(package: &Package, chip: Chip) -> Arc<FirmwareSet> {
+    let files = Processor::TENSIX.map(|processor| {
+        let program = firmware::program(package, chip, processor, Header::Ours);
+        program.unwrap_or_else(|error| panic!("{chip} {processor}: {error}")).file
+    });
+    Arc::new(FirmwareSet::from_files(files).unwrap())
+}
+
+/// A program with one kernel per RISC, each linked against tt-metal's firmware.
+fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
+    let mut program = Program::new("reader-writer");
+    for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
+        let source = sources().join("reader_writer.cpp");
+        let job = kernels::Job::new(chip, processor, source, 2000);
+        let linked = kernels::link(package, &job, false, Header::Ours);
+        let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor}: {error}"));
+        let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
+        let risc = CoreKind::Tensix.risc(index).unwrap();
+        program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+    }
+    program
+}
+
+/// The same kernels, each linked for the simulator's own firmware.
+fn program_of_ours(package: &Package, chip: Chip) -> Program {
+    let folder = folder("launches");
+    let mut program = Program::new("reader-writer");
+    for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
+        let selection = Selection { arch: arch(chip), has_sums: false, is_enabled: true };
+        let script = folder.join(format!("{chip}-{processor}.ld"));
+        fs::write(&script, link_script(selection, index).unwrap()).unwrap();
+        let elf = folder.join(format!("{chip}-{processor}.elf"));
+        let mut command = Command::new(&package.compiler);
+        command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
+        command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-DPROFILE_KERNEL=1"]);
+        command.args(["-DCOMPILE_FOR_BRISC", ARCH_DEFINE[chip as usize]]);
+        command.arg("-I").arg(our_include()).arg("-T").arg(&script);
+        command.arg(sources().join("reader_writer.cpp")).arg("-o").arg(&elf);
+        run(&mut command).unwrap();
+        let kernel = KernelFile::new(processor.name(), fs::read(&elf).unwrap()).unwrap();
+        let risc = CoreKind::Tensix.risc(index).unwrap();
+        program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+    }
+    program
+}
+
+/// Records that launches have left.
+struct Outcome {
+    readout: Readout,
+    /// The words that BRISC has written to DRAM.
+    written: Vec<u32>,
+    /// The words that NCRISC has read from there.
+    read: Vec<u32>,
+}
+
+impl Outcome {
+    fn of(mesh: &mut dyn Mesh) -> Self {
+        let readout = read_device_profiler(mesh).unwrap();
+        let core = Noc0Coord { x: CORE.x, y: CORE.y };
+        let device = mesh.device(0).unwrap();
+        let (mut written, mut read) = (vec![0; 16], vec![0; 16]);
+        device.read_dram(BANK, WRITTEN, &mut written).unwrap();
+        device.read_l1(core, DESTINATION, &mut read).unwrap();
+        Self { readout, written, read }
+    }
+}
+
+/// A Tensix core of both chips.
+const CORE: TileCoord = TileCoord { x: 2, y: 3 };
+
+fn launches(program: &Program) -> impl Iterator<Item = Launch> {
+    let program = Arc::new(program.clone());
+    (1..=LAUNCHES).map(move |id| Launch::new(&program, id).on(CoreSelection::At(vec![CORE])))
+}
+
+/// Launches a program ten times on our simulator and reads once.
+fn launch(config: &MeshConfig, program: &Program) -> Outcome {
+    let mut mesh = SimulatedMesh::new(config).unwrap();
+    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    for launch in launches(program) {
+        mesh.enqueue(0, launch).unwrap();
+    }
+    mesh.run_to_completion();
+    let failures: Vec<_> = mesh.execution_failures().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+    Outcome::of(&mut mesh)
+}
+
+/// Launches a program ten times on Tenstorrent's simulator and reads once.
+fn launch_on_ttsim(config: &MeshConfig, library: &Path, program: &Program) -> Outcome {
+    let child = Command::new(env!("CARGO_BIN_EXE_tests-ttsim-child"));
+    let mut mesh = TtsimMesh::start(config, child, library).unwrap();
+    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    for launch in launches(program) {
+        mesh.run(&launch).unwrap();
+    }
+    Outcome::of(&mut mesh)
+}
+
+/// Records of each RISC in each launch.
+fn told(readout: &Readout) -> BTreeMap<(Risc, u32), Vec<Told>> {
+    let mut told = BTreeMap::new();
+    for lane in readout.lanes() {
+        let records: Vec<_> = lane.records().collect();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let of_run = records[lane.run_records(index)].iter();
+            let of_run = of_run.map(|record| (record.kind, record.zone.0, record.data.to_vec()));
+            let program = run.program.base();
+            assert!(told.insert((lane.id.risc, program), of_run.collect()).is_none());
+        }
+    }
+    told
+}
+
+/// Records between the beginning of a kernel's own code and its end: the firmware's and the
+/// kernel's zones are around them.
+fn inner(records: &[Told]) -> &[Told] {
+    assert!(records.len() > 4, "{records:?}");
+    assert!(records[..2].iter().all(|record| record.0 == PacketKind::ZoneStart), "{records:?}");
+    let behind = &records[records.len() - 2..];
+    assert!(behind.iter().all(|record| record.0 == PacketKind::ZoneEnd), "{behind:?}");
+    assert_eq!((behind[0].1, behind[1].1), (records[1].1, records[0].1), "properly nested");
+    &records[2..records.len() - 2]
+}
+
+/// Asserts that launches under tt-metal's firmware have left what they leave under ours.
+fn check(chip: Chip, theirs: &Outcome, ours: &Outcome) {
+    for readout in [&theirs.readout, &ours.readout] {
+        assert!(readout.anomalies.is_empty(), "{chip}: {:?}", readout.anomalies);
+        assert_eq!(readout.losses.entries().count(), 0, "{chip}");
+    }
+    let (told_there, told_here) = (told(&theirs.readout), told(&ours.readout));
+    assert_eq!(told_there.len(), 5 * LAUNCHES as usize, "{chip}: a run per RISC and launch");
+    assert_eq!(told_here.len(), told_there.len(), "{chip}: a run per RISC and launch");
+    let mut record_count = 0;
+    for (key, here) in &told_here {
+        let there = told_there.get(key).unwrap_or_else(|| panic!("{chip}: no {key:?}"));
+        record_count += there.len();
+        let (here, there) = (inner(here), inner(there));
+        // Five zones, five data, an event, all of them from the same lines.
+        assert_eq!(here.len(), 5 * 3 + 1, "{chip} {key:?}");
+        assert_eq!(here, there, "{chip} {key:?}");
+    }
+    println!("{chip}: {} runs, {record_count} records", told_there.len());
+    check_transfers(chip, theirs);
+}
+
+/// Firmware and kernels for the launches of a chip, built once for all tests.
+struct Bench {
+    chip: Chip,
+    firmware: Arc<FirmwareSet>,
+    program: Program,
+    /// Records that the kernels leave under our own firmware.
+    ours: Outcome,
+}
+
+/// Firmware and kernels of the launches, or `None` after a line that names what is missing.
+fn ready_package() -> Option<&'static Package> {
+    let package = package()?;
+    if machine::has_object_code() {
+        return Some(package);
+    }
+    let line = format!("not tested without object code; `rustup target add {}`", machine::TARGET);
+    assert_ne!(env::var("CI").as_deref(), Ok("true"), "{line}");
+    println!("{line}");
+    None
+}
+
+fn benches(package: &Package) -> &'static [Bench] {
+    static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
+    let bench = |chip| {
+        let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(chip)));
+        let config = config.with_kernels(KernelKind::Riscv);
+        let ours = launch(&config, &program_of_ours(package, chip));
+        let firmware = firmware_set(package, chip);
+        Bench { chip, firmware, program: program_of_tt_metal(package, chip), ours }
+    };
+    BENCHES.get_or_init(|| Chip::ALL.map(bench).into())
+}
+
+/// Ten launches under tt-metal's firmware leave what the same kernels leave under our own.
+#[test]
+fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
+    let Some(package) = ready_package() else { return };
+    for Bench { chip, firmware, program, ours } in benches(package) {
+        let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(*chip)));
+        let theirs = launch(&config.with_firmware(firmware), program);
+        check(*chip, &theirs, ours);
+    }
+}
+
+/// The same launches on Tenstorrent's simulator do, too.
+#[test]
+fn launches_under_tt_metals_firmware_leave_the_same_records_on_ttsim() {
+    let Some(package) = ready_package() else { return };
+    for (index, variable) in ["KPROF_TTSIM_WH", "KPROF_TTSIM_BH"].into_iter().enumerate() {
+        let Some(library) = env::var_os(variable) else {
+            eprintln!("skipped on ttsim: {variable} names no libttsim");
+            continue;
+        };
+        let Bench { chip, firmware, program, ours } = &benches(package)[index];
+        let config = MeshConfig::new(11).with_chip(TtsimMesh::chip(arch(*chip)));
+        let config = config.with_firmware(firmware);
+        check(*chip, &launch_on_ttsim(&config, Path::new(&library), program), ours);
+    }
+}
+
+/// Asserts that what the kernels moved has arrived, so the launches did more than to record.
+fn check_transfers(chip: Chip, outcome: &Outcome) {
+    let numbered = |first: u32| (0..16).map(|word| first + word).collect::<Vec<u32>>();
+    assert_eq!(outcome.written, numbered(0x600D_0400), "{chip}: the last of five passes");
+    // The reader does not wait for the writer, so any pass may be the one that it met.
+    let read = &outcome.read;
+    assert!((0..5).any(|pass| *read == numbered(0x600D_0000 + 0x100 * pass)), "{chip}: {read:x?}");
+}
+
+/// As in `reader_writer.cpp`.
+const BANK: u32 = 3;
+const WRITTEN: u64 = 0x1000_0000;
+const DESTINATION: u64 = 0x9_1000;

@@ -1,0 +1,41 @@
+//! Our C++ header in tt-metal's own tree, compared with upstream's header in the same run.
+//!
+//! | question | module |
+//! |---|---|
+//! | where are the package and the compiler | [`package`] |
+//! | which command lines does tt-metal use | [`toolchain`] |
+//! | what does a linked program take | [`program`] |
+//! | does firmware fit | [`firmware`] |
+//! | do kernels compile and link | [`kernels`] |
+//! | which functions do the tests call | [`probes`], `probes.cpp` |
+//! | what do they run on | [`core`], [`noc`] |
+//! | what does each thing cost | [`cost`] |
+//! | does the README say so | [`readme`] |
+//! | what may a kernel do | [`script`] |
+//! | do launches under tt-metal's firmware leave what they leave under ours | [`launches`] |
+//! | do both headers leave the same records | [`records`] |
+//! | is every loss counted | [`losses`] |
+//! | does a push end whatever the kernel did to the NoC | [`hazards`] |
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod core;
+mod cost;
+mod firmware;
+mod hazards;
+mod kernels;
+mod launches;
+mod losses;
+mod noc;
+mod package;
+mod probes;
+mod program;
+mod readme;
+mod records;
+mod script;
+mod toolchain;
+
+/// Leaves a table for people beside what the tests build.
+fn publish(name: &str, table: &str) {
+    std::fs::write(toolchain::folder("tables").join(name), table).unwrap();
+}

@@ -1,0 +1,301 @@
+// Functions that the tests call on one RISC, with whichever profiler header comes first.
+//
+// Only names that tt-metal's own sources use: macros and kernel_profiler:: functions. What firmware
+// defines (counters of the NoC, tables of banks, the profiler's state) is defined here.
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(COMPILE_FOR_TRISC)
+#include "ckernel_globals.h"
+#include "internal/firmware_common.h"
+#include "tensix_types.h"
+#else
+#include "risc_common.h"
+#include "tensix.h"
+#include "tensix_types.h"
+#include "noc.h"
+#include "noc_overlay_parameters.h"
+#include "stream_io_map.h"
+#include "noc_nonblocking_api.h"
+#include "internal/firmware_common.h"
+#endif
+#include "api/debug/kernel_profiler.hpp"
+#include "hostdev/dev_msgs.h"
+
+#if !defined(COMPILE_FOR_TRISC)
+#if !defined(KERNEL_BUILD)
+uint8_t noc_index __attribute__((used));
+uint8_t noc_mode __attribute__((used)) = DM_DEDICATED_NOC;
+#endif
+uint8_t my_x[NUM_NOCS] __attribute__((used));
+uint8_t my_y[NUM_NOCS] __attribute__((used));
+uint32_t noc_reads_num_issued[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_writes_num_issued[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_writes_acked[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_atomics_acked[NUM_NOCS] __attribute__((used));
+uint32_t noc_posted_writes_num_issued[NUM_NOCS] __attribute__((used));
+bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
+bank_noc_xy_t l1_bank_to_noc_xy[NUM_NOCS][NUM_L1_BANKS] __attribute__((used));
+int32_t bank_to_dram_offset[NUM_DRAM_BANKS] __attribute__((used));
+int32_t bank_to_l1_offset[NUM_L1_BANKS] __attribute__((used));
+#endif
+
+namespace kernel_profiler {
+uint32_t wIndex __attribute__((used));
+uint32_t stackSize __attribute__((used));
+uint32_t sums[SUM_COUNT] __attribute__((used));
+uint32_t sumIDs[SUM_COUNT] __attribute__((used));
+uint32_t traceCount __attribute__((used));
+}  // namespace kernel_profiler
+
+#define PROBE extern "C" __attribute__((used, noinline)) void
+#define STEP() __asm__ volatile("nop")
+// The tests go on from here when they have done what they want in between.
+#define PAUSE() __asm__ volatile("ebreak" : : : "memory")
+
+// Where the profiler's block lies, and the launch message's enables, for the tests.
+extern "C" {
+extern const uint32_t profiler_place __attribute__((used)) =
+    MEM_MAILBOX_BASE + offsetof(mailboxes_t, profiler.control_vector);
+extern const uint32_t launch_enables_place __attribute__((used)) =
+    MEM_MAILBOX_BASE + offsetof(mailboxes_t, launch[0].kernel_config.enables);
+}
+
+PROBE nothing(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        STEP();
+    }
+}
+
+PROBE zone(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceZoneScopedN("zone");
+        STEP();
+    }
+}
+
+PROBE data(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceTimestampedData("data", pass);
+        STEP();
+    }
+}
+
+PROBE data_16b(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        constexpr uint32_t id = kernel_profiler::Hash16_CT("data 16b");
+        kernel_profiler::timeStampedData<
+            id,
+            kernel_profiler::DoingDispatch::NOT_DISPATCH,
+            kernel_profiler::PacketTypes::TS_DATA_16B>(uint64_t(pass), uint64_t(pass));
+        STEP();
+    }
+}
+
+PROBE event(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceRecordEvent(7);
+        STEP();
+    }
+}
+
+PROBE sum(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceZoneScopedSumN1("sum");
+        STEP();
+    }
+}
+
+PROBE kernel_zone(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        DeviceZoneScopedMainChildN("kernel");
+        STEP();
+    }
+}
+
+PROBE begin() { kernel_profiler::init_profiler(); }
+
+PROBE finish() { kernel_profiler::finish_profiler(); }
+
+#define ZONE_SITE(name)          \
+    {                            \
+        DeviceZoneScopedN(name); \
+        STEP();                  \
+    }
+
+PROBE zone_sites_1() { ZONE_SITE("site 1") }
+
+PROBE zone_sites_8() {
+    ZONE_SITE("site 1")
+    ZONE_SITE("site 2")
+    ZONE_SITE("site 3")
+    ZONE_SITE("site 4")
+    ZONE_SITE("site 5")
+    ZONE_SITE("site 6")
+    ZONE_SITE("site 7")
+    ZONE_SITE("site 8")
+}
+
+PROBE nothing_sites_1() { STEP(); }
+
+PROBE nothing_sites_8() {
+    STEP();
+    STEP();
+    STEP();
+    STEP();
+    STEP();
+    STEP();
+    STEP();
+    STEP();
+}
+
+// A script in L1, one word for an opcode, which the tests write. Numbers as in `script.rs`.
+enum Op : uint32_t { END, ZONE_A, ZONE_B, ZONE_IF, DATA, DATA_16B, EVENT, SUM_1, SUM_2 };
+
+static const volatile uint32_t* run_script(const volatile uint32_t* at) __attribute__((noinline));
+
+static const volatile uint32_t* run_script(const volatile uint32_t* at) {
+    for (;;) {
+        switch (*at++) {
+            case ZONE_A: {
+                DeviceZoneScopedN("zone A");
+                at = run_script(at);
+                break;
+            }
+            case ZONE_B: {
+                DeviceZoneScopedN("zone B");
+                at = run_script(at);
+                break;
+            }
+            case ZONE_IF: {
+                const bool active = *at++ != 0;
+                (void)active;
+                DeviceZoneScopedNIf("zone if", active);
+                at = run_script(at);
+                break;
+            }
+            case DATA: {
+                const uint64_t high = *at++;
+                const uint64_t low = *at++;
+                DeviceTimestampedData("data", high << 32 | low);
+                break;
+            }
+            case DATA_16B: {
+                uint64_t values[2];
+                for (uint64_t& value : values) {
+                    const uint64_t high = *at++;
+                    const uint64_t low = *at++;
+                    value = high << 32 | low;
+                }
+                constexpr uint32_t id = kernel_profiler::Hash16_CT("data 16b");
+                kernel_profiler::timeStampedData<
+                    id,
+                    kernel_profiler::DoingDispatch::NOT_DISPATCH,
+                    kernel_profiler::PacketTypes::TS_DATA_16B>(values[0], values[1]);
+                break;
+            }
+            case EVENT: {
+                const uint16_t number = *at++;
+                DeviceRecordEvent(number);
+                break;
+            }
+            case SUM_1: {
+                DeviceZoneScopedSumN1("sum 1");
+                at = run_script(at);
+                break;
+            }
+            case SUM_2: {
+                DeviceZoneScopedSumN2("sum 2");
+                at = run_script(at);
+                break;
+            }
+            default: return at;
+        }
+    }
+}
+
+// A launch as firmware and a kernel's wrapper do it. `script` 0: one zone in the kernel.
+extern "C" __attribute__((used, noinline)) void launch(const uint32_t* script, uint32_t enables, uint32_t program) {
+    DeviceZoneScopedMainN("FW");
+#if defined(COMPILE_FOR_BRISC)
+    DeviceValidateProfiler(enables);
+    DeviceZoneSetCounter(program);
+#endif
+    PAUSE();
+    {
+        DeviceZoneScopedMainChildN("KERNEL");
+        if (script == nullptr) {
+            DeviceZoneScopedN("only zone");
+            STEP();
+        } else {
+            run_script(script);
+        }
+    }
+    PAUSE();
+}
+
+#if !defined(COMPILE_FOR_TRISC)
+
+// Once after a reset. Kernels that count in L1 have buffers of their own.
+PROBE boot() {
+    risc_init();
+#if defined(KERNEL_BUILD)
+    dynamic_noc_init();
+    dynamic_noc_local_state_init();
+#else
+    noc_init(MEM_NOC_ATOMIC_RET_VAL_ADDR);
+#endif
+    for (int noc = 0; noc < NUM_NOCS; ++noc) {
+        noc_local_state_init(noc);
+    }
+}
+
+// Firmware's at each launch: the kernel's NoC, and what that NoC has counted until now.
+PROBE choose_noc(uint32_t noc) {
+#if !defined(KERNEL_BUILD)
+    noc_index = noc;
+#endif
+    noc_local_state_init(noc);
+}
+
+#if defined(KERNEL_BUILD)
+constexpr uint8_t MODE = NOC_MODE;
+#else
+constexpr uint8_t MODE = DM_DEDICATED_NOC;
+#endif
+
+// Writes of 16 bytes that the kernel's counters do not see, as fabric sends them.
+PROBE write_uncounted(uint32_t count, uint32_t is_posted, uint32_t bank) {
+    for (uint32_t write = 0; write < count; ++write) {
+        const uint64_t xy = dram_bank_to_noc_xy[noc_index][bank];
+        const uint64_t place = xy << NOC_ADDR_COORD_SHIFT | (0x1000 + 16 * write);
+        while (!noc_cmd_buf_ready(noc_index, BRISC_WR_REG_CMD_BUF)) {
+        }
+        ncrisc_noc_fast_write<MODE, false, false>(
+            noc_index, BRISC_WR_REG_CMD_BUF, 0x10000, place, 16, 1, false, false, 1, false, is_posted != 0);
+    }
+}
+
+// What a kernel does before it ends: waits until the NoC has sent and answered what it counted.
+PROBE barrier() {
+#if defined(KERNEL_BUILD)
+    while (!ncrisc_dynamic_noc_nonposted_writes_sent(noc_index)) {
+    }
+    while (!ncrisc_dynamic_noc_nonposted_writes_flushed(noc_index)) {
+    }
+    while (!ncrisc_dynamic_noc_posted_writes_sent(noc_index)) {
+    }
+#else
+    while (!ncrisc_noc_nonposted_writes_sent(noc_index)) {
+    }
+    while (!ncrisc_noc_nonposted_writes_flushed(noc_index)) {
+    }
+    while (!ncrisc_noc_posted_writes_sent(noc_index)) {
+    }
+#endif
+}
+
+PROBE push() { kernel_profiler::quick_push(); }
+
+#endif

@@ -1,0 +1,73 @@
+//! `probes.cpp`, compiled with a header and linked for each RISC of a core.
+
+use crate::{
+    package::{Package, sources},
+    program::Program,
+    toolchain::{Chip, Header, Processor, Target, folder, in_parallel, run},
+};
+use std::{path::PathBuf, process::Command};
+
+/// The programs of a core's RISCs, BRISC's first.
+pub(crate) struct Probes {
+    pub(crate) chip: Chip,
+    pub(crate) header: Header,
+    pub(crate) has_sums: bool,
+    pub(crate) programs: Vec<Program>,
+}
+
+/// How probes are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// As firmware, -O2.
+    Plain,
+    /// The same with sums recorded.
+    Sums,
+    /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
+    DynamicNoc(usize),
+}
+
+/// Builds the probes of BRISC and as many other RISCs as wanted.
+pub(crate) fn build(
+    package: &Package,
+    chip: Chip,
+    header: Header,
+    variant: Variant,
+    riscs: usize,
+) -> Result<Probes, String> {
+    let list: Vec<_> = Processor::TENSIX.into_iter().take(riscs).enumerate().collect();
+    let programs = in_parallel(&list, |&(risc, processor)| {
+        let mut target = Target {
+            has_sums: variant == Variant::Sums,
+            is_kernel: matches!(variant, Variant::DynamicNoc(_)),
+            optimisation: Some("O2"),
+            ..Target::new(chip, processor, header)
+        };
+        if let Variant::DynamicNoc(noc) = variant {
+            target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
+        }
+        program(package, &target, variant, risc)
+    });
+    let programs = programs.into_iter().collect::<Result<_, _>>()?;
+    Ok(Probes { chip, header, has_sums: variant == Variant::Sums, programs })
+}
+
+fn program(
+    package: &Package,
+    target: &Target,
+    variant: Variant,
+    risc: usize,
+) -> Result<Program, String> {
+    let stem = format!("{}-{variant:?}", target.stem());
+    let folder = folder("probes");
+    let object = folder.join(format!("{stem}.o"));
+    target.object(package, &sources().join("probes.cpp"), &object)?;
+    let program: PathBuf = folder.join(format!("{stem}.elf"));
+    let base = 0x2_0000 + 0x8000 * risc;
+    let mut command = Command::new(&package.compiler);
+    command.args(target.code_flags()).args(["-flto", "-Werror", "-nostartfiles", "-nostdlib"]);
+    command.arg(format!("-Wl,--defsym=TEXT_BASE={base:#x}"));
+    command.arg("-T").arg(sources().join("probes.ld"));
+    command.arg(&object).arg("-lgcc").arg("-o").arg(&program);
+    run(&mut command)?;
+    Program::read(&program)
+}

@@ -1,0 +1,84 @@
+//! The README's table of what the C++ header costs has today's figures, upstream's beside ours.
+
+use crate::{
+    cost::{self, Costs, Row},
+    firmware,
+    package::{Package, package},
+    program::Program,
+    toolchain::{Chip, Header, Processor},
+};
+use std::{fs, path::Path};
+
+/// First line of the table.
+const HEADING: &str = "| through the C++ header, instructions / cycles | Wormhole | upstream's | Blackhole | upstream's |";
+/// The version of gcc that the table's figures are of.
+const COMMITTED_VERSION: &str = "12.2.0";
+
+fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
+    let mut lines = vec![HEADING.to_owned(), "|---|---|---|---|---|".to_owned()];
+    let mut add = |label: &str, of: &dyn Fn(Chip, usize, &Costs) -> Result<String, String>| {
+        let mut line = format!("| {label} |");
+        for (chip, headers) in Chip::ALL.into_iter().zip(all) {
+            for header in [1, 0] {
+                line += &format!(" {} |", of(chip, header, &headers[header])?);
+            }
+        }
+        lines.push(line);
+        Ok::<(), String>(())
+    };
+    for (index, row) in Row::ALL.into_iter().enumerate() {
+        add(row.label(), &|_, _, costs| {
+            Ok(format!("{} / {}", costs.rows[index].instructions, costs.rows[index].cycles))
+        })?;
+    }
+    add("bytes of a zone's call site", &|_, _, costs| Ok(costs.zone_site_bytes.to_string()))?;
+    for processor in [Processor::Brisc, Processor::Ncrisc, Processor::Trisc0] {
+        let label = format!("bytes that the profiler adds to {processor}'s firmware");
+        add(&label, &|chip, header, _| {
+            let header = [Header::Upstream, Header::Ours][header];
+            let [with, without] = [header, Header::Off]
+                .map(|header| firmware::program(package, chip, processor, header));
+            let [with, without] = [with?, without?].map(|program: Program| program.text_bytes());
+            Ok((with - without).to_string())
+        })?;
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Replaces the table in a text, or says that there is none.
+fn replaced(text: &str, table: &str) -> Option<String> {
+    let start = text.find(HEADING)?;
+    let rows = text[start..].lines().take_while(|line| line.starts_with('|'));
+    let length: usize = rows.map(|line| line.len() + 1).sum();
+    Some(format!("{}{table}{}", &text[..start], &text[start + length..]))
+}
+
+#[test]
+fn the_readmes_costs_of_the_header_are_the_measured_ones() {
+    let Some(package) = package() else { return };
+    if package.version != COMMITTED_VERSION {
+        println!("not compared: the README's figures are of gcc {COMMITTED_VERSION}");
+        return;
+    }
+    let table = table(package, &cost::all_measured(package)).unwrap();
+    crate::publish("readme.txt", &table);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let expected = replaced(&text, &table).expect("the README has the table of the header's costs");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &expected).unwrap();
+    } else {
+        assert!(
+            text == expected,
+            "the README's table is out of date; BLESS=1 rewrites it:\n{table}"
+        );
+    }
+}
+
+#[test]
+fn a_table_is_replaced_and_nothing_else() {
+    let text = format!("a\n\n{HEADING}\n|---|\n| old |\n\n| other |\n");
+    let table = format!("{HEADING}\n| new |\n");
+    assert_eq!(replaced(&text, &table).unwrap(), format!("a\n\n{HEADING}\n| new |\n\n| other |\n"));
+    assert_eq!(replaced("no table", &table), None);
+}

@@ -1,0 +1,3 @@
+// libstdc++ asks for these facts of a processor; the defaults do.
+
+#pragma once

@@ -1,0 +1,3 @@
+// libstdc++ asks for these facts of an operating system; there is none.
+
+#pragma once

@@ -1,0 +1,4 @@
+// The compiler's own integer types, without a C library's header in front of them.
+
+#pragma once
+#include <stdint-gcc.h>

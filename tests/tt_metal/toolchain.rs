@@ -1,0 +1,512 @@
+//! Command lines as tt-metal's JIT writes them, for Debian's gcc in place of Tenstorrent's.
+//!
+//! # Compatibility
+//! Flags, defines, include paths and link lines: tt-metal's `jit_build/build.cpp` and
+//! `llrt/hal/tt-1xx/{wormhole/wh,blackhole/bh}_hal.cpp`; `--param=min-pagesize=0` stands in the
+//! `DW_AT_producer` of the package's precompiled firmware. What only Tenstorrent's compiler has is
+//! replaced: its `-mcpu`, `.ttinsn` and `lltt.h` (folder `shims`), its C library (declarations in
+//! `shims`) and its C++ library (the host's headers of the same version of gcc).
+
+use crate::package::{Package, our_include, sources};
+use std::{
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::{Condvar, Mutex},
+};
+use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, bytes_per_program};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Chip {
+    Wormhole,
+    Blackhole,
+}
+
+impl Chip {
+    pub(crate) const ALL: [Self; 2] = [Self::Wormhole, Self::Blackhole];
+
+    /// Name of its folders under `runtime/hw` and `hw/inc`.
+    pub(crate) const fn folder(self) -> &'static str {
+        match self {
+            Self::Wormhole => "wormhole",
+            Self::Blackhole => "blackhole",
+        }
+    }
+
+    /// Name of its folders under `ckernels` and `tt-llk`.
+    const fn kernels_folder(self) -> &'static str {
+        match self {
+            Self::Wormhole => "wormhole_b0",
+            Self::Blackhole => "blackhole",
+        }
+    }
+
+    /// The macro that Tenstorrent's `-mcpu=tt-*-tensix` defines, which is passed for TRISCs only.
+    ///
+    /// # Compatibility
+    /// `ckernel_ops.h` of both chips: without it, the macros of Tensix instructions are errors of
+    /// the assembler, which surface in the first function that is linked.
+    const fn tensix_define(self) -> &'static str {
+        match self {
+            Self::Wormhole => "__riscv_xtttensixwh=1",
+            Self::Blackhole => "__riscv_xtttensixbh=1",
+        }
+    }
+
+    /// A board's banks and places, as tt-metal passes them.
+    const fn defines(self) -> &'static [&'static str] {
+        match self {
+            Self::Wormhole => &[
+                "ARCH_WORMHOLE",
+                "NUM_DRAM_BANKS=12",
+                "IS_NOT_POW2_NUM_DRAM_BANKS=1",
+                "NUM_L1_BANKS=64",
+                "LOG_BASE_2_OF_NUM_L1_BANKS=6",
+                "PCIE_NOC_X=0",
+                "PCIE_NOC_Y=3",
+            ],
+            Self::Blackhole => &[
+                "ARCH_BLACKHOLE",
+                "NUM_DRAM_BANKS=8",
+                "LOG_BASE_2_OF_NUM_DRAM_BANKS=3",
+                "NUM_L1_BANKS=130",
+                "IS_NOT_POW2_NUM_L1_BANKS=1",
+                "PCIE_NOC_X=19",
+                "PCIE_NOC_Y=24",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Chip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.folder())
+    }
+}
+
+/// Something that firmware or a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Processor {
+    Brisc,
+    Ncrisc,
+    Trisc0,
+    Trisc1,
+    Trisc2,
+    IdleErisc,
+    SubordinateIdleErisc,
+    /// Wormhole's, which shares its RISC with the base firmware.
+    Erisc,
+    /// Blackhole's, on the RISC that the base firmware leaves alone.
+    ActiveErisc,
+    /// Blackhole's, where both RISCs run our code.
+    MainErisc,
+    SubordinateErisc,
+}
+
+impl Processor {
+    pub(crate) const TENSIX: [Self; 5] =
+        [Self::Brisc, Self::Ncrisc, Self::Trisc0, Self::Trisc1, Self::Trisc2];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Brisc => "brisc",
+            Self::Ncrisc => "ncrisc",
+            Self::Trisc0 => "trisc0",
+            Self::Trisc1 => "trisc1",
+            Self::Trisc2 => "trisc2",
+            Self::IdleErisc => "idle_erisc",
+            Self::SubordinateIdleErisc => "subordinate_idle_erisc",
+            Self::Erisc => "erisc",
+            Self::ActiveErisc => "active_erisc",
+            Self::MainErisc => "main_erisc",
+            Self::SubordinateErisc => "subordinate_erisc",
+        }
+    }
+
+    pub(crate) const fn is_trisc(self) -> bool {
+        matches!(self, Self::Trisc0 | Self::Trisc1 | Self::Trisc2)
+    }
+
+    /// Returns the name of its linker scripts.
+    pub(crate) const fn script(self) -> &'static str {
+        match self {
+            Self::IdleErisc => "ierisc",
+            Self::SubordinateIdleErisc => "subordinate_ierisc",
+            Self::Erisc | Self::ActiveErisc => "aerisc",
+            Self::MainErisc => "main_aerisc",
+            Self::SubordinateErisc => "subordinate_aerisc",
+            _ => self.name(),
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "a table, one entry per processor")]
+    const fn defines(self) -> &'static [&'static str] {
+        match self {
+            Self::Brisc => &["PROCESSOR_INDEX=0", "PROGRAMMABLE_CORE_TYPE=0", "COMPILE_FOR_BRISC"],
+            Self::Ncrisc => {
+                &["PROCESSOR_INDEX=1", "PROGRAMMABLE_CORE_TYPE=0", "COMPILE_FOR_NCRISC"]
+            }
+            Self::Trisc0 => &[
+                "PROCESSOR_INDEX=2",
+                "PROGRAMMABLE_CORE_TYPE=0",
+                "COMPILE_FOR_TRISC=0",
+                "UCK_CHLKC_UNPACK",
+                "NAMESPACE=chlkc_unpack",
+            ],
+            Self::Trisc1 => &[
+                "PROCESSOR_INDEX=3",
+                "PROGRAMMABLE_CORE_TYPE=0",
+                "COMPILE_FOR_TRISC=1",
+                "UCK_CHLKC_MATH",
+                "NAMESPACE=chlkc_math",
+            ],
+            Self::Trisc2 => &[
+                "PROCESSOR_INDEX=4",
+                "PROGRAMMABLE_CORE_TYPE=0",
+                "COMPILE_FOR_TRISC=2",
+                "UCK_CHLKC_PACK",
+                "NAMESPACE=chlkc_pack",
+            ],
+            Self::IdleErisc => &[
+                "PROCESSOR_INDEX=0",
+                "PROGRAMMABLE_CORE_TYPE=2",
+                "COMPILE_FOR_IDLE_ERISC=0",
+                "ERISC",
+                "RISC_B0_HW",
+            ],
+            Self::SubordinateIdleErisc => &[
+                "PROCESSOR_INDEX=1",
+                "PROGRAMMABLE_CORE_TYPE=2",
+                "COMPILE_FOR_IDLE_ERISC=1",
+                "ERISC",
+                "RISC_B0_HW",
+            ],
+            Self::Erisc => &[
+                "PROCESSOR_INDEX=0",
+                "PROGRAMMABLE_CORE_TYPE=1",
+                "COMPILE_FOR_ERISC",
+                "ERISC",
+                "RISC_B0_HW",
+                "COOPERATIVE_ERISC",
+                "ROUTING_FW_ENABLED",
+            ],
+            Self::ActiveErisc => &[
+                "PROCESSOR_INDEX=0",
+                "PROGRAMMABLE_CORE_TYPE=1",
+                "COMPILE_FOR_AERISC=0",
+                "ERISC",
+                "RISC_B0_HW",
+                "PHYSICAL_AERISC_ID=1",
+                "ROUTING_FW_ENABLED",
+            ],
+            Self::MainErisc => &[
+                "PROCESSOR_INDEX=0",
+                "PROGRAMMABLE_CORE_TYPE=1",
+                "COMPILE_FOR_AERISC=0",
+                "ERISC",
+                "RISC_B0_HW",
+                "ENABLE_2_ERISC_MODE",
+                "PHYSICAL_AERISC_ID=0",
+                "ROUTING_FW_ENABLED",
+            ],
+            Self::SubordinateErisc => &[
+                "PROCESSOR_INDEX=1",
+                "PROGRAMMABLE_CORE_TYPE=1",
+                "COMPILE_FOR_AERISC=1",
+                "ERISC",
+                "RISC_B0_HW",
+                "ENABLE_2_ERISC_MODE",
+                "PHYSICAL_AERISC_ID=1",
+                "ROUTING_FW_ENABLED",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Which profiler the sources meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Header {
+    /// Upstream's, with the profiler switched off.
+    Off,
+    Upstream,
+    Ours,
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Off => "none",
+            Self::Upstream => "upstream",
+            Self::Ours => "ours",
+        })
+    }
+}
+
+/// Target of a compilation: the chip, its processor, and the profiler.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) chip: Chip,
+    pub(crate) processor: Processor,
+    pub(crate) header: Header,
+    pub(crate) has_sums: bool,
+    pub(crate) is_kernel: bool,
+    /// Without the dash; `None` for tt-metal's own choice.
+    pub(crate) optimisation: Option<&'static str>,
+    pub(crate) defines: Vec<String>,
+}
+
+impl Target {
+    pub(crate) const fn new(chip: Chip, processor: Processor, header: Header) -> Self {
+        Self {
+            chip,
+            processor,
+            header,
+            has_sums: false,
+            is_kernel: false,
+            optimisation: None,
+            defines: Vec::new(),
+        }
+    }
+
+    /// A name for its files, different from that of every other target in the same folder.
+    pub(crate) fn stem(&self) -> String {
+        let sums = if self.has_sums { "-sums" } else { "" };
+        format!("{}-{}-{}{sums}", self.chip, self.processor, self.header)
+    }
+
+    fn optimisation(&self) -> &'static str {
+        let own = if self.processor.is_trisc() { "O3" } else { "Os" };
+        self.optimisation.unwrap_or(own)
+    }
+
+    /// Flags that compiling and linking share, since whole programs are compiled while linking.
+    pub(crate) fn code_flags(&self) -> Vec<String> {
+        let mut flags: Vec<String> =
+            ["-march=rv32im_zicsr", "-mabi=ilp32"].map(str::to_owned).to_vec();
+        flags.push(format!("-{}", self.optimisation()));
+        flags.extend(
+            ["-std=c++17", "-ffast-math", "-fno-exceptions", "--param=min-pagesize=0"]
+                .map(str::to_owned),
+        );
+        match self.processor {
+            Processor::Erisc => flags.push("-fno-delete-null-pointer-checks".to_owned()),
+            processor if processor.is_trisc() => {}
+            _ => flags.push("-fno-tree-loop-distribute-patterns".to_owned()),
+        }
+        flags
+    }
+
+    fn all_defines(&self) -> Vec<String> {
+        let mut defines: Vec<String> = self
+            .chip
+            .defines()
+            .iter()
+            .chain(self.processor.defines())
+            .map(|define| (*define).to_owned())
+            .collect();
+        defines.extend(
+            ["TENSIX_FIRMWARE", "LOCAL_MEM_EN=0", "DISPATCH_MESSAGE_ADDR=0xFFB70438"]
+                .map(str::to_owned),
+        );
+        defines.push((if self.is_kernel { "KERNEL_BUILD" } else { "FW_BUILD" }).to_owned());
+        if self.processor.is_trisc() {
+            defines.push(self.chip.tensix_define().to_owned());
+        }
+        if self.header != Header::Off {
+            let options = if self.has_sums { 1 | 1 << 3 } else { 1 };
+            defines.push(format!("PROFILE_KERNEL={options}"));
+            let lane_bytes = lane_bytes(self.has_sums);
+            defines.push(format!("PROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={lane_bytes}"));
+        }
+        defines.extend(self.defines.iter().cloned());
+        defines
+    }
+
+    /// Include folders, ours first where our header is tested.
+    fn includes(&self, package: &Package) -> Vec<PathBuf> {
+        let (chip, kernels) = (self.chip.folder(), self.chip.kernels_folder());
+        let mut folders = Vec::new();
+        if self.header == Header::Ours {
+            folders.push(our_include());
+        }
+        let below_root = [
+            String::new(),
+            "ttnn".into(),
+            "ttnn/cpp".into(),
+            "tt_metal".into(),
+            "tt_metal/hw/inc".into(),
+            "tt_metal/hostdevcommon/api".into(),
+            "tt_metal/api".into(),
+            "tt_metal/tt-llk/tools/include".into(),
+            format!("tt_metal/hw/ckernels/{kernels}/metal/common"),
+            format!("tt_metal/hw/ckernels/{kernels}/metal/llk_io"),
+            "tt_metal/hw/inc/internal/tt-1xx".into(),
+            format!("tt_metal/hw/inc/internal/tt-1xx/{chip}"),
+            format!("tt_metal/hw/inc/internal/tt-1xx/{chip}/{kernels}_defines"),
+            format!("tt_metal/hw/inc/internal/tt-1xx/{chip}/noc"),
+            format!("tt_metal/tt-llk/tt_llk_{kernels}/common/inc"),
+            format!("tt_metal/tt-llk/tt_llk_{kernels}/llk_lib"),
+            "tt_metal/tt-llk/common".into(),
+            format!("tt_metal/hw/ckernels/{kernels}/metal/llk_api"),
+            format!("tt_metal/hw/ckernels/{kernels}/metal/llk_api/llk_sfpu"),
+            "tt_metal/hw/inc/internal/ethernet".into(),
+            "tt_metal/hw/firmware/src/tt-1xx".into(),
+        ];
+        folders.extend(below_root.iter().map(|folder| package.root.join(folder)));
+        folders
+    }
+
+    /// The compiler with everything but a source and what to do with it.
+    pub(crate) fn compiler(&self, package: &Package) -> Command {
+        let mut command = Command::new(&package.compiler);
+        command.args(self.code_flags()).args(WARNINGS);
+        command.args(["-fno-use-cxa-atexit", "-fno-rtti", "-nostdinc++"]);
+        let shims = sources().join("shims");
+        for folder in [&package.library[0], &shims, &package.library[1]] {
+            command.arg("-isystem").arg(folder);
+        }
+        command.args(["-include", "ttinsn.h"]);
+        command.args(self.all_defines().iter().map(|define| format!("-D{define}")));
+        for folder in self.includes(package) {
+            let mut argument = OsString::from("-I");
+            argument.push(folder);
+            command.arg(argument);
+        }
+        command
+    }
+
+    /// Compiles a whole program's part, to be optimised while linking.
+    pub(crate) fn object(
+        &self,
+        package: &Package,
+        source: &Path,
+        object: &Path,
+    ) -> Result<(), String> {
+        let mut command = self.compiler(package);
+        // The simulator takes layouts from the DWARF, as it does with tt-metal's own files.
+        command.args(["-g", "-flto", "-Werror", "-x", "c++", "-c"]);
+        run(command.arg(source).arg("-o").arg(object)).map(drop)
+    }
+
+    /// Links with one of tt-metal's scripts.
+    pub(crate) fn link(
+        &self,
+        package: &Package,
+        script: &Path,
+        objects: &[PathBuf],
+        program: &Path,
+    ) -> Result<(), String> {
+        let mut command = Command::new(&package.compiler);
+        command.args(self.code_flags()).args(["-flto", "-Werror", "-nostartfiles", "-nostdlib"]);
+        command.args(["-Wl,-z,max-page-size=16", "-Wl,-z,common-page-size=16"]);
+        if self.is_kernel {
+            command.arg("-Wl,--emit-relocs");
+        }
+        if self.processor == Processor::MainErisc {
+            // Of a C library, which Debian's compiler lacks; this program is only measured.
+            command.args(["-Wl,--defsym=setjmp=0", "-Wl,--defsym=longjmp=0"]);
+        }
+        // The scripts of Wormhole's Ethernet RISC include others.
+        command.arg("-L").arg(package.root.join("tt_metal/hw/toolchain"));
+        command.arg("-T").arg(script).args(objects).arg("-lgcc").arg("-o").arg(program);
+        run(&mut command).map(drop)
+    }
+}
+
+/// Runs a command and returns its output, or what it complained about.
+pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
+    let _turn = Turn::take();
+    let output = command
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(text)
+}
+
+/// The first line of a compiler's output that says what is wrong.
+pub(crate) fn first_error(output: &str) -> &str {
+    let is_error = |line: &&str| {
+        ["error", "undefined reference", "region", "overflow"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    output.lines().find(is_error).or_else(|| output.lines().next()).unwrap_or("no output")
+}
+
+/// One of the compilers that may run at the same time.
+struct Turn;
+
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+const AT_MOST: usize = 2;
+
+impl Turn {
+    fn take() -> Self {
+        let (count, freed) = &RUNNING;
+        let count = count.lock().unwrap();
+        let mut count = freed.wait_while(count, |count| *count >= AT_MOST).unwrap();
+        *count += 1;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let (count, freed) = &RUNNING;
+        *count.lock().unwrap() -= 1;
+        freed.notify_one();
+    }
+}
+
+/// Applies a function to each item on as many threads as compilers may run.
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_MOST {
+            scope.spawn(|| {
+                while let Some(item) = {
+                    let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    *results[item.0].lock().unwrap() = Some(work(item.1));
+                }
+            });
+        }
+    });
+    results.into_iter().map(|result| result.into_inner().unwrap().expect("all were done")).collect()
+}
+
+/// A folder of its own for what a test builds.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tt_metal").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Bytes of a RISC's lane in DRAM, as compiled in: room for tt-metal's default of programs.
+pub(crate) const fn lane_bytes(has_sums: bool) -> u32 {
+    DEFAULT_PROGRAM_SUPPORT_COUNT * bytes_per_program(has_sums)
+}
+
+/// tt-metal's, and that attributes of Tenstorrent's compiler are not known here.
+const WARNINGS: [&str; 9] = [
+    "-Wall",
+    "-Wno-unknown-pragmas",
+    "-Wno-deprecated-declarations",
+    "-Wno-error=multistatement-macros",
+    "-Wno-error=parentheses",
+    "-Wno-error=unused-but-set-variable",
+    "-Wno-unused-variable",
+    "-Wno-unused-function",
+    "-Wno-attributes",
+];

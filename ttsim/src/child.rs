@@ -1,0 +1,52 @@
+//! The child process: loads the library and does what the host asks until it goes away.
+//!
+//! Standard input is a socket for both directions, since the library writes its own messages
+//! to standard output.
+
+use crate::{
+    library::Library,
+    protocol::{Request, Response, VERSION},
+    windows::Windows,
+};
+use std::{io, os::fd::AsFd, os::unix::net::UnixStream, path::Path};
+
+/// Serves a host through the socket that is standard input; ends when the host goes away.
+///
+/// # Errors
+/// If standard input is no such socket, or the host breaks off or sends what is no request.
+pub fn serve(library: &Path) -> io::Result<()> {
+    let socket = io::stdin().as_fd().try_clone_to_owned()?;
+    let mut socket = UnixStream::from(socket);
+    let windows = Library::open(library).and_then(|library| {
+        Windows::new(library).map_err(|pci_id| {
+            format!("its chip has PCI id {pci_id:#010x}, which is no Wormhole and no Blackhole")
+        })
+    });
+    let mut windows = match windows {
+        Ok(windows) => windows,
+        Err(reason) => return Response::Refused(reason).send(&mut socket),
+    };
+    Response::Ready { version: VERSION, pci_id: windows.pci_id() }.send(&mut socket)?;
+    while let Some(request) = Request::receive(&mut socket)? {
+        carry_out(&mut windows, request).send(&mut socket)?;
+    }
+    Ok(())
+}
+
+fn carry_out(windows: &mut Windows, request: Request) -> Response {
+    match request {
+        Request::Read { tile, address, byte_count } => {
+            let mut bytes = vec![0; byte_count as usize];
+            windows.read(tile, address, &mut bytes);
+            Response::Data(bytes)
+        }
+        Request::Write { tile, address, bytes } => {
+            windows.write(tile, address, &bytes);
+            Response::Done
+        }
+        Request::Clock { clocks } => {
+            windows.clock(clocks);
+            Response::Done
+        }
+    }
+}

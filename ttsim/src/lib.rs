@@ -1,0 +1,34 @@
+//! Tenstorrent's ttsim as a second simulator for the programs of [`sim`].
+//!
+//! ttsim is a functional simulator of whole chips that Tenstorrent publishes; the user brings
+//! it as a library, nothing of it is part of this project. It stops at whatever a chip would
+//! not do, so that it judges firmware and kernels independently of our own simulator. It has
+//! no timing: cycles read from it mean nothing.
+//!
+//! # Map
+//!
+//! | question | module |
+//! |---|---|
+//! | How is a library started, and how do I reach its tiles? | [`simulator`] |
+//! | How does a host reader see it? | [`mesh`] |
+//! | How do the simulator's programs run on it? | [`runner`] |
+//! | What does the process do that runs the library? | [`child`] |
+//!
+//! # Compatibility
+//! ttsim 1.10, by `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its repository.
+
+#![deny(unsafe_code)]
+#![cfg(unix)]
+
+pub mod child;
+mod code;
+mod library;
+pub mod mesh;
+mod protocol;
+pub mod runner;
+pub mod simulator;
+mod windows;
+
+pub use protocol::Tile;
+pub use runner::TtsimMesh;
+pub use simulator::{Simulator, TtsimError};

@@ -1,0 +1,162 @@
+//! A chip of ttsim as a host reader sees it.
+//!
+//! # Model
+//! - Time passes on the chip only when the host accesses it: each access takes
+//!   [`ACCESS_CLOCKS`] unless said otherwise, so that polling ends.
+//! - All tiles show one clock, which counts one instruction per clock and RISC; a figure in
+//!   cycles from here means nothing.
+
+use crate::{
+    protocol::Tile,
+    simulator::{Simulator, TtsimError},
+};
+use reader::mesh::{
+    AccessError, CoreDescription, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
+};
+use sim::arch::{Arch, translation::Translation};
+
+/// Clocks that pass on the chip with each access of the host.
+pub const ACCESS_CLOCKS: u32 = 100;
+
+/// A chip of ttsim.
+#[derive(Debug)]
+pub struct TtsimDevice {
+    pub(crate) simulator: Simulator,
+    description: DeviceDescription,
+    arch: Arch,
+    access_clocks: u32,
+}
+
+impl TtsimDevice {
+    /// The chip of a simulator, laid out as `description` says.
+    #[must_use]
+    pub const fn new(simulator: Simulator, description: DeviceDescription) -> Self {
+        let (arch, access_clocks) = (simulator.arch(), ACCESS_CLOCKS);
+        Self { simulator, description, arch, access_clocks }
+    }
+
+    /// The simulator behind it.
+    pub const fn simulator(&mut self) -> &mut Simulator {
+        &mut self.simulator
+    }
+
+    /// Lets another number of clocks pass with each access, at least one.
+    pub const fn set_access_clocks(&mut self, clocks: u32) {
+        self.access_clocks = if clocks == 0 { 1 } else { clocks };
+    }
+
+    fn core(&self, coord: Noc0Coord) -> Option<&CoreDescription> {
+        self.description.cores.iter().find(|core| core.noc0 == coord)
+    }
+
+    fn range(&self, memory: Memory, address: u64, word_count: usize) -> WordRange {
+        WordRange { chip_id: self.description.chip_id, memory, address, word_count }
+    }
+
+    /// The tile of a range of L1, if the range lies in it.
+    fn l1(&self, coord: Noc0Coord, address: u64, word_count: usize) -> Result<Tile, AccessError> {
+        let range = self.range(Memory::L1(coord), address, word_count);
+        let core = self.core(coord).ok_or_else(|| range.nowhere())?;
+        range.first_word_below(self.arch.facts().l1_bytes(core.kind))?;
+        Ok(tile(coord))
+    }
+
+    fn lost(&self, error: &TtsimError) -> AccessError {
+        let chip_id = self.description.chip_id;
+        AccessError::Unreachable { chip_id, reason: error.to_string() }
+    }
+}
+
+impl Device for TtsimDevice {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        let tile = self.l1(core, address, words.len())?;
+        let read = self.simulator.advance(self.access_clocks);
+        let read = read.and_then(|()| self.simulator.read_words(tile, address, words));
+        read.map_err(|error| self.lost(&error))
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let tile = self.l1(core, address, words.len())?;
+        let written = self.simulator.advance(self.access_clocks);
+        let written = written.and_then(|()| self.simulator.write_words(tile, address, words));
+        written.map_err(|error| self.lost(&error))
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        let range = self.range(Memory::Dram(bank), address, words.len());
+        let (tile, offset) = bank_place(self.arch, bank).ok_or_else(|| range.outside())?;
+        range.first_word_below(self.arch.facts().bank_bytes)?;
+        let read = self.simulator.advance(self.access_clocks);
+        let read = read.and_then(|()| self.simulator.read_words(tile, offset + address, words));
+        read.map_err(|error| self.lost(&error))
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let range = self.range(Memory::WallClock(core), 0, 2);
+        self.core(core).ok_or_else(|| range.nowhere())?;
+        let mut halves = [0; 2];
+        let read = self.simulator.advance(self.access_clocks).and_then(|()| {
+            // No clock passes between the two.
+            let (low, high) = halves.split_at_mut(1);
+            self.simulator.read_words(tile(core), WALL_CLOCK_LOW, low)?;
+            self.simulator.read_words(tile(core), WALL_CLOCK_HIGH, high)
+        });
+        read.map_err(|error| self.lost(&error))?;
+        Ok(u64::from(halves[0]) | u64::from(halves[1]) << 32)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.simulator.clock().saturating_mul(1000) / u64::from(self.description.aiclk_mhz.max(1))
+    }
+
+    fn wait_ns(&mut self, duration_ns: u64) {
+        let clocks = duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000;
+        // What is refused meanwhile is the answer to the next access.
+        let _ = self.simulator.advance(u32::try_from(clocks).unwrap_or(u32::MAX));
+    }
+}
+
+/// Chips of ttsim: one, since the library is one chip.
+impl Mesh for TtsimDevice {
+    fn device_count(&self) -> usize {
+        1
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        (index == 0).then_some(self as &mut dyn Device)
+    }
+}
+
+/// A core's tile.
+pub(crate) fn tile(coord: Noc0Coord) -> Tile {
+    let part = |part: u16| u8::try_from(part).unwrap_or(u8::MAX);
+    Tile { x: part(coord.x), y: part(coord.y) }
+}
+
+/// The tile of a DRAM bank, as windows and command buffers take it, and where the bank begins
+/// there.
+fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
+    let facts = arch.facts();
+    let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;
+    // Banks of one group share their tiles' addresses.
+    let banks_per_group = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
+    let offset = u64::from(bank) % banks_per_group * facts.bank_bytes;
+    Some((tile(Noc0Coord { x, y }), offset))
+}
+
+const WALL_CLOCK_LOW: u64 = 0xFFB1_21F0;
+const WALL_CLOCK_HIGH: u64 = 0xFFB1_21F4;

@@ -1,0 +1,367 @@
+//! Programs on ttsim, brought to its cores as a host brings them to a chip.
+//!
+//! The firmware, kernels and launch messages are those of the simulator in [`sim`], word by
+//! word.
+
+use crate::{
+    code::Code,
+    mesh::{TtsimDevice, tile},
+    protocol::Tile,
+    simulator::{Simulator, TtsimError},
+};
+use reader::mesh::{Device, DeviceDescription, Mesh, Noc0Coord};
+use sim::{
+    arch::{Arch, floorplan::CorePlace},
+    chip::ChipFacts,
+    config::{ChipConfig, MeshConfig},
+    mesh::SimulatedMesh,
+    program::{Emission, KernelContext, Launch},
+    truth::{LaunchTruth, RiscKey, Truth},
+    workload::Plan,
+};
+use std::{collections::BTreeSet, path::Path, process::Command, sync::Arc};
+use wire::{CoreKind, Risc, control::ControlLayout};
+
+/// A chip of ttsim that runs the simulator's programs.
+///
+/// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset,
+/// since ttsim brings their base firmware itself; launches pass them by.
+#[derive(Debug)]
+pub struct TtsimMesh {
+    device: TtsimDevice,
+    facts: ChipFacts,
+    cores: Vec<Core>,
+    launch_count: u64,
+    /// Cores that have not ended the launch yet, in order.
+    under_way: BTreeSet<usize>,
+    launched_at_clock: u64,
+    truth: Truth,
+}
+
+/// A Tensix core.
+#[derive(Debug)]
+struct Core {
+    code: Code,
+    tile: Tile,
+    control_address: u64,
+    has_booted: bool,
+}
+
+impl TtsimMesh {
+    /// The whole chip that ttsim simulates of an architecture, to be run with `config`.
+    #[must_use]
+    pub fn chip(arch: Arch) -> ChipConfig {
+        let chip = ChipConfig::new(arch);
+        let whole = arch.facts().worker_core_counts.last().copied();
+        chip.with_worker_core_count(whole.unwrap_or(0))
+    }
+
+    /// Starts ttsim for a mesh of one chip; `command` as for [`Simulator::start`].
+    ///
+    /// # Errors
+    /// If the mesh is not one that ttsim simulates, or the library cannot be used.
+    pub fn start(
+        config: &MeshConfig,
+        command: Command,
+        library: &Path,
+    ) -> Result<Self, TtsimError> {
+        let mut blueprint = blueprint(config)?;
+        let description = blueprint.device(0).map(|device| device.description().clone());
+        let (Some(description), Some(chip)) = (description, blueprint.chip(0)) else {
+            return Err(unsupported("a mesh without a chip"));
+        };
+        let facts = chip.facts().clone();
+        let simulator = Simulator::start(command, library)?;
+        if simulator.arch() != facts.arch {
+            let (found, expected) = (simulator.arch(), facts.arch);
+            return Err(TtsimError::OtherChip { library: library.to_owned(), found, expected });
+        }
+        let tensix = chip.plan().cores().iter().filter(|place| place.kind == CoreKind::Tensix);
+        let cores = tensix.map(|&place| Core::new(&facts, place, &description)).collect();
+        Ok(Self {
+            device: TtsimDevice::new(simulator, description),
+            facts,
+            cores,
+            launch_count: 0,
+            under_way: BTreeSet::new(),
+            launched_at_clock: 0,
+            truth: Truth::default(),
+        })
+    }
+
+    /// Checks that a plan can be carried out on ttsim.
+    ///
+    /// # Errors
+    /// If it needs faults or times of our simulator, or kernels that are not object code.
+    pub fn check(plan: &Plan) -> Result<(), TtsimError> {
+        if !plan.rules.is_empty() {
+            return Err(unsupported("the workload injects faults, which only our simulator can"));
+        }
+        if !plan.runs_as_object_code() {
+            return Err(unsupported("a kernel of the workload is native only"));
+        }
+        let mut launches = plan.phases.iter().flat_map(|phase| &phase.launches);
+        if launches.any(|launch| launch.earliest_ns > 0) {
+            return Err(unsupported("the workload launches at set times, and ttsim has none"));
+        }
+        Ok(())
+    }
+
+    /// Writes a launch to the cores that take part and gives GO; waits for a launch before.
+    ///
+    /// # Errors
+    /// If the launch cannot be written, the launch before does not end, or ttsim refuses
+    /// something.
+    pub fn begin(&mut self, launch: &Launch) -> Result<(), TtsimError> {
+        self.finish_launch()?;
+        let places = self.cores.iter().enumerate();
+        let chosen = places.filter(|(_, core)| launch.cores.includes(&core.code.place()));
+        let chosen: Vec<usize> = chosen.map(|(index, _)| index).collect();
+        self.boot(&chosen)?;
+        let launch_index = self.launch_count;
+        self.launch_count += 1;
+        for &index in &chosen {
+            let core = &self.cores[index];
+            let context = self.context(core, launch, launch_index);
+            let writes = core.code.launch_writes(launch, &context)?;
+            for (address, words) in writes.iter().filter(|(_, words)| !words.is_empty()) {
+                self.device.simulator.write_words(core.tile, u64::from(*address), words)?;
+            }
+            add_truth(&mut self.truth, core.code.place(), launch, context);
+        }
+        for &index in &chosen {
+            let core = &self.cores[index];
+            let (address, value) = core.code.go();
+            self.device.simulator.write(core.tile, address, &[value])?;
+        }
+        self.under_way = chosen.into_iter().collect();
+        self.launched_at_clock = self.device.simulator.clock();
+        Ok(())
+    }
+
+    /// Returns true if every core has ended the launch; its push may still be in progress.
+    ///
+    /// # Errors
+    /// If a core has taken longer than the mesh allows, or ttsim refuses something.
+    pub fn is_done(&mut self) -> Result<bool, TtsimError> {
+        while let Some(&index) = self.under_way.first() {
+            let core = &self.cores[index];
+            let (address, done) = core.code.done();
+            let mut signal = [0];
+            self.device.simulator.read(core.tile, address, &mut signal)?;
+            if signal[0] != done {
+                let clocks = self.device.simulator.clock() - self.launched_at_clock;
+                let is_stuck = clocks > self.facts.cycle_budget;
+                return if is_stuck {
+                    Err(core.stuck("is still running", clocks))
+                } else {
+                    Ok(false)
+                };
+            }
+            self.under_way.remove(&index);
+        }
+        Ok(true)
+    }
+
+    /// Carries a launch out, its push included.
+    ///
+    /// # Errors
+    /// As [`TtsimMesh::begin`].
+    pub fn run(&mut self, launch: &Launch) -> Result<(), TtsimError> {
+        self.begin(launch)?;
+        self.settle()
+    }
+
+    /// Waits until every launch is over and its push has landed.
+    ///
+    /// # Errors
+    /// As [`TtsimMesh::is_done`].
+    pub fn settle(&mut self) -> Result<(), TtsimError> {
+        self.finish_launch()?;
+        for index in 0..self.cores.len() {
+            let core = &self.cores[index];
+            if core.has_booted && core.code.has_profiler() {
+                self.wait_for_push(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_launch(&mut self) -> Result<(), TtsimError> {
+        while !self.is_done()? {
+            self.device.simulator.advance(POLL_CLOCKS)?;
+        }
+        Ok(())
+    }
+
+    fn wait_for_push(&mut self, index: usize) -> Result<(), TtsimError> {
+        let core = &self.cores[index];
+        let done = core.control_address + 4 * ControlLayout::WORDS64.profiler_done as u64;
+        let begun_at = self.device.simulator.clock();
+        loop {
+            let mut word = [0];
+            self.device.simulator.read_words(core.tile, done, &mut word)?;
+            if word[0] == 1 {
+                return Ok(());
+            }
+            let clocks = self.device.simulator.clock() - begun_at;
+            if clocks > PUSH_CLOCKS_MAX {
+                return Err(core.stuck("has not pushed its markers", clocks));
+            }
+            self.device.simulator.advance(POLL_CLOCKS)?;
+        }
+    }
+
+    /// Lets so many clocks pass.
+    ///
+    /// # Errors
+    /// If a core does what ttsim refuses.
+    pub fn advance(&mut self, clocks: u32) -> Result<(), TtsimError> {
+        self.device.simulator.advance(clocks)
+    }
+
+    /// Lets another number of clocks pass with each access of a reader, at least one.
+    pub const fn set_access_clocks(&mut self, clocks: u32) {
+        self.device.set_access_clocks(clocks);
+    }
+
+    /// The failure that ended the simulator, if one has.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&TtsimError> {
+        self.device.simulator.failure()
+    }
+
+    /// Returns the records that the kernels of the launches so far tried to leave; times are not
+    /// known.
+    #[must_use]
+    pub const fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Brings up those of these cores that have not been launched on before.
+    fn boot(&mut self, chosen: &[usize]) -> Result<(), TtsimError> {
+        let simulator = &mut self.device.simulator;
+        let new: Vec<usize> =
+            chosen.iter().copied().filter(|&index| !self.cores[index].has_booted).collect();
+        for &index in &new {
+            let core = &mut self.cores[index];
+            if core.code.is_missing() {
+                return Err(unsupported("this build has no object code for the RISCs"));
+            }
+            simulator.write_words(core.tile, SOFT_RESET, &[RESET_ALL])?;
+            for (address, words) in core.code.boot_writes() {
+                simulator.write_words(core.tile, address.into(), &words)?;
+            }
+            simulator.write_words(core.tile, SOFT_RESET, &[RESET_ALL_BUT_BRISC])?;
+            core.has_booted = true;
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        simulator.advance(BOOT_CLOCKS)?;
+        // They are ready when they show what they show after a launch.
+        self.launched_at_clock = self.device.simulator.clock();
+        self.under_way = new.into_iter().collect();
+        self.finish_launch()
+    }
+
+    fn context(&self, core: &Core, launch: &Launch, launch_index: u64) -> KernelContext {
+        KernelContext {
+            chip_id: self.facts.chip_id,
+            place: core.code.place(),
+            risc: Risc::Brisc,
+            launch_index,
+            program_id: launch.program_id,
+            args: Arc::clone(&launch.args),
+            sums_enabled: self.facts.sums_enabled,
+            seed: self.facts.seed,
+        }
+    }
+}
+
+impl Mesh for TtsimMesh {
+    fn device_count(&self) -> usize {
+        1
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.device.device(index)
+    }
+}
+
+impl Core {
+    fn new(facts: &ChipFacts, place: CorePlace, chip: &DeviceDescription) -> Self {
+        let noc0 = Noc0Coord { x: place.coord.x, y: place.coord.y };
+        let described = chip.cores.iter().find(|core| core.noc0 == noc0);
+        Self {
+            code: Code::new(facts, place),
+            tile: tile(noc0),
+            control_address: described.map_or(0, |core| core.control_address),
+            has_booted: false,
+        }
+    }
+
+    fn stuck(&self, what: &'static str, clocks: u64) -> TtsimError {
+        TtsimError::Stuck { core: self.code.place().coord.to_string(), what, clocks }
+    }
+}
+
+/// The mesh of our simulator that has the same chip.
+fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
+    let [chip] = &config.chips[..] else {
+        return Err(unsupported("it has one chip; choose --devices 1"));
+    };
+    let whole = TtsimMesh::chip(chip.arch).worker_core_count;
+    if chip.worker_core_count != whole {
+        let reason =
+            format!("its {} has all {whole} worker cores; choose --cores {whole}", chip.arch);
+        return Err(TtsimError::Unsupported { reason });
+    }
+    SimulatedMesh::new(config)
+        .map_err(|error| TtsimError::Unsupported { reason: error.to_string() })
+}
+
+fn unsupported(reason: &str) -> TtsimError {
+    TtsimError::Unsupported { reason: reason.to_owned() }
+}
+
+/// Adds what a launch makes the RISCs of a core emit.
+fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: KernelContext) {
+    let chip_id = context.chip_id;
+    if !launch.program.runs_on(place.kind) {
+        *truth.idle_launches.entry((chip_id, place.coord)).or_default() += 1;
+        return;
+    }
+    let mut context = context;
+    for risc in (0..place.kind.risc_count()).filter_map(|index| place.kind.risc(index)) {
+        context.risc = risc;
+        let kernel = launch.program.kernel(risc);
+        if kernel.is_none() && risc != Risc::Brisc {
+            continue;
+        }
+        // The firmware's zone, and the kernel's around the kernel.
+        let of_kernel = kernel.map(|kernel| Emission::zones(1) + kernel.emission(&context));
+        let emitted = Emission::zones(1) + of_kernel.unwrap_or_default();
+        let KernelContext { launch_index, program_id, .. } = context;
+        let launch = LaunchTruth { launch_index, program_id, emitted, kernel: None };
+        let key = RiscKey { chip_id, core: place.coord, risc };
+        truth.launches.entry(key).or_default().push(launch);
+    }
+}
+
+/// Texts of all zones that kernels and firmware here open.
+#[must_use]
+pub fn zone_texts() -> Vec<String> {
+    sim::machine::images::zones()
+}
+
+const SOFT_RESET: u64 = 0xFFB1_21B0;
+/// Bits of BRISC, the TRISCs and NCRISC.
+const RESET_ALL: u32 = 0x0004_7800;
+const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
+/// Clocks between two looks at a core.
+const POLL_CLOCKS: u32 = 500;
+/// Clocks of a core's boot before anybody asks whether it is over.
+const BOOT_CLOCKS: u32 = 1000;
+/// Clocks in which any push is over.
+const PUSH_CLOCKS_MAX: u64 = 1_000_000;

@@ -1,0 +1,424 @@
+//! The simulator as its host sees it: a child process, since the library ends the process on
+//! the first thing that a chip would not do.
+
+use crate::{
+    protocol::{CHUNK_BYTES_MAX, Request, Response, Tile, VERSION},
+    windows::arch_of,
+};
+use sim::arch::Arch;
+use std::{
+    fmt,
+    io::{self, Read},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+/// Why a simulator cannot be used, or no longer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TtsimError {
+    /// The child process does not start.
+    #[error("cannot start the process for ttsim: {reason}")]
+    NotStarted {
+        /// The system's error.
+        reason: String,
+    },
+    /// The file cannot be used.
+    #[error("cannot use {} as libttsim: {reason}; name the file with --ttsim-library", library.display())]
+    NotALibrary {
+        /// The file.
+        library: PathBuf,
+        /// Reason, as a sentence.
+        reason: String,
+    },
+    /// The library simulates another chip.
+    #[error(
+        "{} simulates {found}, but the run is for {expected}; choose --arch {found} or the other \
+         library", library.display()
+    )]
+    OtherChip {
+        /// The file.
+        library: PathBuf,
+        /// The chip that it simulates.
+        found: Arch,
+        /// The chip that was asked for.
+        expected: Arch,
+    },
+    /// ttsim stopped, since the chip was asked for something that it does not do.
+    #[error("ttsim refused what the chip was told, at clock {clock}: {violation}")]
+    Violation {
+        /// The chip's clock.
+        clock: u64,
+        /// Category, place and message, as ttsim prints them.
+        violation: String,
+    },
+    /// The child process ended or does not answer.
+    #[error("the process of ttsim {what}{}", said(.output))]
+    Ended {
+        /// How it ended.
+        what: String,
+        /// The end of what it printed.
+        output: String,
+    },
+    /// A run that cannot be carried out on ttsim.
+    #[error("cannot run this on ttsim: {reason}")]
+    Unsupported {
+        /// Reason, and a remedy.
+        reason: String,
+    },
+    /// A core that did not come to an end.
+    #[error("core {core}: {what} after {clocks} clocks")]
+    Stuck {
+        /// The core.
+        core: String,
+        /// The missing step.
+        what: &'static str,
+        /// Clocks that it had.
+        clocks: u64,
+    },
+}
+
+fn said(output: &str) -> String {
+    match output.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(line) => format!(", it printed: {}", line.trim()),
+        None => " and printed nothing".to_owned(),
+    }
+}
+
+/// A chip of ttsim in a child process.
+pub struct Simulator {
+    socket: UnixStream,
+    child: Child,
+    output: Option<[JoinHandle<String>; 2]>,
+    arch: Arch,
+    clock: u64,
+    /// Why the child is no more.
+    failure: Option<TtsimError>,
+}
+
+impl Simulator {
+    /// Starts the child by `command`, to which the library's path is added, and loads the
+    /// library there. `command` must end up in [`crate::child::serve`].
+    ///
+    /// # Errors
+    /// If the child does not start, or the file is no libttsim.
+    pub fn start(mut command: Command, library: &Path) -> Result<Self, TtsimError> {
+        let not_started = |error: io::Error| TtsimError::NotStarted { reason: error.to_string() };
+        check_file(library)?;
+        // Only a path with a folder is taken as it is: a name alone would be searched for.
+        let library = std::path::absolute(library).map_err(not_started)?;
+        let (socket, for_child) = UnixStream::pair().map_err(not_started)?;
+        socket.set_read_timeout(Some(PATIENCE)).map_err(not_started)?;
+        // What kernels could ask of the host by it is none of this simulation's business.
+        command.env_remove("TTSIM_SEMIHOSTING");
+        command.arg(&library).stdin(Stdio::from(OwnedFd::from(for_child)));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(not_started)?;
+        // The command holds the child's end; without it the end of the child is noticed.
+        drop(command);
+        let output = Some([end_of(child.stdout.take()), end_of(child.stderr.take())]);
+        let (arch, clock, failure) = (Arch::WormholeB0, 0, None);
+        let mut simulator = Self { socket, child, output, arch, clock, failure };
+        simulator.greet(library)?;
+        Ok(simulator)
+    }
+
+    fn greet(&mut self, library: PathBuf) -> Result<(), TtsimError> {
+        let reason = match self.receive()? {
+            Response::Refused(reason) => reason,
+            Response::Ready { version, pci_id } if version == VERSION => match arch_of(pci_id) {
+                Some(arch) => {
+                    self.arch = arch;
+                    return Ok(());
+                }
+                None => format!("its chip has the unknown PCI id {pci_id:#010x}"),
+            },
+            other => format!("expected version {VERSION} of the protocol, found {other:?}"),
+        };
+        Err(TtsimError::NotALibrary { library, reason })
+    }
+
+    /// The chip that the library simulates.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Clocks that have passed.
+    #[must_use]
+    pub const fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Why nothing can be asked any more.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&TtsimError> {
+        self.failure.as_ref()
+    }
+
+    /// Reads from an address of a tile; registers in words.
+    ///
+    /// # Errors
+    /// If ttsim refuses it, or has refused something before.
+    pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) -> Result<(), TtsimError> {
+        let mut address = address;
+        for part in bytes.chunks_mut(CHUNK_BYTES_MAX) {
+            let byte_count = u32::try_from(part.len()).unwrap_or(0);
+            match self.ask(&Request::Read { tile, address, byte_count })? {
+                Response::Data(data) if data.len() == part.len() => part.copy_from_slice(&data),
+                other => return Err(self.fail(unexpected(&other))),
+            }
+            address = address.wrapping_add(part.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Writes to an address of a tile; registers in words.
+    ///
+    /// # Errors
+    /// As [`Simulator::read`].
+    pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) -> Result<(), TtsimError> {
+        let mut address = address;
+        for part in bytes.chunks(CHUNK_BYTES_MAX) {
+            self.order(&Request::Write { tile, address, bytes: part.to_vec() })?;
+            address = address.wrapping_add(part.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Reads words from an address of a tile.
+    ///
+    /// # Errors
+    /// As [`Simulator::read`].
+    pub fn read_words(
+        &mut self,
+        tile: Tile,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), TtsimError> {
+        let mut bytes = vec![0; words.len() * 4];
+        self.read(tile, address, &mut bytes)?;
+        let (chunks, _) = bytes.as_chunks();
+        for (word, chunk) in words.iter_mut().zip(chunks) {
+            *word = u32::from_le_bytes(*chunk);
+        }
+        Ok(())
+    }
+
+    /// Writes words to an address of a tile.
+    ///
+    /// # Errors
+    /// As [`Simulator::read`].
+    pub fn write_words(
+        &mut self,
+        tile: Tile,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), TtsimError> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.write(tile, address, &bytes)
+    }
+
+    /// Lets so many clocks pass on the chip.
+    ///
+    /// # Errors
+    /// If a core does what ttsim refuses, or ttsim has refused something before.
+    pub fn advance(&mut self, clocks: u32) -> Result<(), TtsimError> {
+        let mut rest = clocks;
+        while rest > 0 {
+            let clocks = rest.min(CLOCKS_MAX);
+            self.order(&Request::Clock { clocks })?;
+            self.clock += u64::from(clocks);
+            rest -= clocks;
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, request: &Request) -> Result<(), TtsimError> {
+        match self.ask(request)? {
+            Response::Done => Ok(()),
+            other => Err(self.fail(unexpected(&other))),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Response, TtsimError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        // If the child is gone, the attempt to receive tells why.
+        let _ = request.send(&mut self.socket);
+        self.receive()
+    }
+
+    fn receive(&mut self) -> Result<Response, TtsimError> {
+        match Response::receive(&mut self.socket) {
+            Ok(Some(response)) => Ok(response),
+            Ok(None) => Err(self.autopsy()),
+            Err(error) if is_end(&error) => Err(self.autopsy()),
+            Err(error) if is_timeout(&error) => {
+                let seconds = PATIENCE.as_secs();
+                let what = format!("did not answer for {seconds} seconds and was ended");
+                Err(self.fail(TtsimError::Ended { what, output: String::new() }))
+            }
+            Err(error) => {
+                let what = format!("answered what is no answer: {error}");
+                Err(self.fail(TtsimError::Ended { what, output: String::new() }))
+            }
+        }
+    }
+
+    /// Notes a failure, which is the answer to everything from now on, and ends the child.
+    fn fail(&mut self, failure: TtsimError) -> TtsimError {
+        let _ = self.child.kill();
+        self.failure.get_or_insert(failure).clone()
+    }
+
+    /// Says why the child ended.
+    fn autopsy(&mut self) -> TtsimError {
+        let status = self.child.wait();
+        let [output, errors] = self.output.take().map_or_else(Default::default, |threads| {
+            threads.map(|thread| thread.join().unwrap_or_default())
+        });
+        let failure = violation(&output).unwrap_or_else(|| TtsimError::Ended {
+            what: status.map_or_else(|error| error.to_string(), ending),
+            output: output + &errors,
+        });
+        self.fail(failure)
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Debug for Simulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { arch, clock, failure, .. } = self;
+        f.debug_struct("Simulator")
+            .field("arch", arch)
+            .field("clock", clock)
+            .field("failure", failure)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_file(library: &Path) -> Result<(), TtsimError> {
+    let reason = match std::fs::metadata(library) {
+        Ok(metadata) if metadata.is_file() => return Ok(()),
+        Ok(_) => "it is no file".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(TtsimError::NotALibrary { library: library.to_owned(), reason })
+}
+
+fn unexpected(response: &Response) -> TtsimError {
+    let what = match response {
+        Response::Refused(reason) => format!("refused: {reason}"),
+        Response::Data(bytes) => format!("answered with {} bytes too many or too few", bytes.len()),
+        other => format!("answered {other:?} out of turn"),
+    };
+    TtsimError::Ended { what, output: String::new() }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn ending(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// The violation that ttsim printed before it ended the process.
+///
+/// # Compatibility
+/// `docs/sim_error_handling.md` of ttsim and its messages: `[clock] ERROR: Category: function:
+/// message`.
+fn violation(output: &str) -> Option<TtsimError> {
+    let parse = |line: &str| {
+        let (clock, violation) = line.strip_prefix('[')?.split_once("] ERROR: ")?;
+        let clock = clock.parse().ok()?;
+        Some(TtsimError::Violation { clock, violation: violation.trim().to_owned() })
+    };
+    output.lines().rev().find_map(parse)
+}
+
+/// Drains what a process prints and keeps the end of it.
+fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        let Some(mut stream) = stream else { return String::new() };
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            kept.extend_from_slice(&buffer[..count]);
+            let surplus = kept.len().saturating_sub(KEPT_BYTES);
+            kept.drain(..surplus);
+        }
+        String::from_utf8_lossy(&kept).into_owned()
+    })
+}
+
+/// How long the child may take for one request.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Clocks of one request: far less than [`PATIENCE`] even with every core at work.
+const CLOCKS_MAX: u32 = 20_000;
+/// Bytes that are kept of the child's output.
+const KEPT_BYTES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_violation_is_found_in_what_was_printed() {
+        let output = "hello\n[12] ERROR: UndefinedBehavior: first: a=1\n\
+                      [5120] ERROR: UnimplementedFunctionality: t_tile_mmio_wr32: addr=0x228\n\n";
+        let violation = violation(output).unwrap();
+        assert_eq!(
+            violation.to_string(),
+            "ttsim refused what the chip was told, at clock 5120: \
+             UnimplementedFunctionality: t_tile_mmio_wr32: addr=0x228"
+        );
+        for output in ["", "[x] ERROR: a", "[1] WARNING: b", "1] ERROR: c"] {
+            assert_eq!(super::violation(output), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named_with_what_to_do() {
+        let error = Simulator::start(Command::new("true"), Path::new("/no/such/file.so"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("cannot use /no/such/file.so as libttsim: "), "{error}");
+        assert!(error.ends_with("; name the file with --ttsim-library"), "{error}");
+    }
+
+    #[test]
+    fn a_child_that_ends_at_once_says_how() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut child = Command::new("sh");
+        child.args(["-c", "echo so long; exit 7"]);
+        let error = Simulator::start(child, file.path()).unwrap_err().to_string();
+        assert_eq!(error, "the process of ttsim ended with exit code 7, it printed: so long");
+        let mut child = Command::new("sh");
+        child.args(["-c", "kill -9 $$"]);
+        let error = Simulator::start(child, file.path()).unwrap_err().to_string();
+        assert_eq!(error, "the process of ttsim was ended by signal 9 and printed nothing");
+        let error = Simulator::start(Command::new("/no/such/program"), file.path()).unwrap_err();
+        assert!(matches!(error, TtsimError::NotStarted { .. }), "{error}");
+    }
+}

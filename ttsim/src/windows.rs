@@ -1,0 +1,148 @@
+//! The chip behind the library, as its host sees it: tiles through windows of the PCI BAR.
+//!
+//! # Compatibility
+//! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: places and
+//! layouts of the windows and of their configuration. `docs/libttsim_api.md`: where the BAR
+//! lies.
+
+use crate::{library::Library, protocol::Tile};
+use sim::arch::Arch;
+use std::ops::Range;
+
+/// Windows to the tiles of a chip.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    library: Library,
+    bar: u64,
+    layout: &'static Layout,
+    /// Which tile, and which of its stretches, the window shows.
+    shown: Option<(Tile, u64)>,
+}
+
+/// One window of an architecture, its configuration and what that takes.
+#[derive(Debug)]
+struct Layout {
+    pci_id: u32,
+    offset: u64,
+    size_bits: u32,
+    config_offset: u64,
+    config: fn(Tile, u64) -> Vec<u32>,
+}
+
+/// Wormhole: window 166, the first of 16 MiB.
+const WORMHOLE: Layout = Layout {
+    pci_id: 0x401E_1E52,
+    offset: 0x0B00_0000,
+    size_bits: 24,
+    config_offset: CONFIG + 8 * 166,
+    config: |tile, stretch| {
+        // 12 bits of the address, then the tile's coordinates, then the order of accesses.
+        let config = stretch | u64::from(tile.x) << 12 | u64::from(tile.y) << 18 | STRICT << 38;
+        vec![low(config), low(config >> 32)]
+    },
+};
+
+/// Blackhole: window 0, of 2 MiB.
+const BLACKHOLE: Layout = Layout {
+    pci_id: 0xB140_1E52,
+    offset: 0,
+    size_bits: 21,
+    config_offset: CONFIG,
+    config: |tile, stretch| {
+        // 43 bits of the address, then the tile's coordinates; the order is in the third word.
+        let coordinates = u64::from(tile.x) << 43 | u64::from(tile.y) << 49;
+        let config = stretch | coordinates;
+        vec![low(config), low(config >> 32), low(STRICT << 6)]
+    },
+};
+
+const CONFIG: u64 = 0x1FC0_0000;
+/// Accesses take effect in the order in which they are made.
+const STRICT: u64 = 1;
+
+const fn low(value: u64) -> u32 {
+    (value & 0xFFFF_FFFF) as u32
+}
+
+/// Registers of a tile, which are accessed a word at a time.
+const REGISTERS: Range<u64> = 0xFF00_0000..1 << 32;
+
+/// The architecture that a PCI id belongs to.
+pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
+    match pci_id {
+        _ if pci_id == WORMHOLE.pci_id => Some(Arch::WormholeB0),
+        _ if pci_id == BLACKHOLE.pci_id => Some(Arch::Blackhole),
+        _ => None,
+    }
+}
+
+impl Windows {
+    /// The windows of a library's first chip.
+    ///
+    /// # Errors
+    /// The PCI id, if it is of a chip that is not known.
+    pub(crate) fn new(mut library: Library) -> Result<Self, u32> {
+        let pci_id = library.read_config(0);
+        let layout = match arch_of(pci_id) {
+            Some(Arch::WormholeB0) => &WORMHOLE,
+            Some(Arch::Blackhole) => &BLACKHOLE,
+            None => return Err(pci_id),
+        };
+        // The low bits say what kind of memory it is.
+        let bar = u64::from(library.read_config(0x10) & !0xF)
+            | u64::from(library.read_config(0x14)) << 32;
+        Ok(Self { library, bar, layout, shown: None })
+    }
+
+    pub(crate) const fn pci_id(&self) -> u32 {
+        self.layout.pci_id
+    }
+
+    pub(crate) fn clock(&mut self, clocks: u32) {
+        self.library.clock(clocks);
+    }
+
+    pub(crate) fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) {
+        let mut address = address;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let at = self.show(tile, address);
+            let (part, behind) = rest.split_at_mut(self.part_bytes(address, rest.len()));
+            self.library.read(at, part);
+            address = address.wrapping_add(part.len() as u64);
+            rest = behind;
+        }
+    }
+
+    pub(crate) fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) {
+        let mut address = address;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let at = self.show(tile, address);
+            let (part, behind) = rest.split_at(self.part_bytes(address, rest.len()));
+            self.library.write(at, part);
+            address = address.wrapping_add(part.len() as u64);
+            rest = behind;
+        }
+    }
+
+    /// Bytes that one access takes: up to the end of the window, a word of registers.
+    fn part_bytes(&self, address: u64, byte_count: usize) -> usize {
+        let size = 1_u64 << self.layout.size_bits;
+        let room = if REGISTERS.contains(&address) { 4 } else { size - address % size };
+        usize::try_from(room).unwrap_or(usize::MAX).min(byte_count)
+    }
+
+    /// Turns the window to an address of a tile; returns where the host finds it.
+    fn show(&mut self, tile: Tile, address: u64) -> u64 {
+        let stretch = address >> self.layout.size_bits;
+        if self.shown != Some((tile, stretch)) {
+            let places = (self.bar + self.layout.config_offset..).step_by(4);
+            for (at, word) in places.zip((self.layout.config)(tile, stretch)) {
+                self.library.write(at, &word.to_le_bytes());
+            }
+            self.shown = Some((tile, stretch));
+        }
+        self.bar + self.layout.offset + (address - (stretch << self.layout.size_bits))
+    }
+}

@@ -1,0 +1,185 @@
+//! Random scripts: kept, lost and read while they are pushed, as on our simulator.
+
+use crate::{
+    accounting::assert_honest,
+    support::{
+        assert_same, config, initialise, libraries, phases, run_on_ours, run_on_ttsim, shapes,
+        start,
+    },
+};
+use host_reader::{
+    ReadOptions,
+    ledger::LossCause,
+    mesh::{CoreSelection, Noc0Coord},
+    names::ZoneTable,
+    read::Reader,
+    readout::Readout,
+    timeline::Timeline,
+};
+use sim::{
+    arch::{Arch, TileCoord},
+    kernel::TwinKernel,
+    mesh::SimulatedMesh,
+    native::script::{Script, ScriptShape},
+    program::{self, Kernel, Launch, Program},
+    random::Stream,
+};
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use ttsim::TtsimMesh;
+use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
+
+/// Two seeds: one that is always the same, and one that nobody has seen before.
+fn seeds() -> [u64; 2] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let fresh = u64::from(now.subsec_nanos()) << 20 ^ now.as_secs();
+    eprintln!("seeds 1 and {fresh}");
+    [1, fresh]
+}
+
+fn riscs() -> impl Iterator<Item = Risc> {
+    (0..RISCS_PER_CORE).filter_map(|index| CoreKind::Tensix.risc(index))
+}
+
+/// Six cores, spread over the chip.
+fn cores() -> Vec<TileCoord> {
+    [(1, 2), (2, 3), (3, 9), (4, 5), (6, 11), (7, 8)].map(|(x, y)| TileCoord { x, y }).to_vec()
+}
+
+/// Launches of programs with another script on every RISC, each on one of the cores in turn.
+fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
+    let mut random = Stream::new(seed, &[count.into()]);
+    let launch = |(id, core): (u32, &TileCoord)| {
+        let program = riscs().fold(Program::new("scripts"), |program, risc| {
+            program.with_kernel(risc, Arc::new(Script::random(&mut random, shape)))
+        });
+        Launch::new(&Arc::new(program), id).on(program::CoreSelection::At(vec![*core]))
+    };
+    let cores = cores();
+    (1..=count).zip(cores.iter().cycle()).map(launch).collect()
+}
+
+/// Runs scripts here and there, with a read after each launch; returns what ttsim kept.
+fn check(arch: Arch, library: &std::path::Path, seed: u64, launches: Vec<Launch>) -> Readout {
+    let config = config(arch, seed).with_sums(seed.is_multiple_of(2));
+    let plan = phases(launches);
+    let mut mesh = start(&config, library);
+    let mut found = run_on_ttsim(&mut mesh, &plan);
+    assert_same(&found, &run_on_ours(&config, &plan));
+    found.zones = ZoneTable::of_texts(ttsim::runner::zone_texts()).unwrap();
+    assert_honest(&found, &Timeline::of_readout(&found), mesh.truth());
+    found
+}
+
+const SHORT: ScriptShape = ScriptShape { step_max: 60, depth_max: 8, has_pushes: false };
+
+#[test]
+fn six_hundred_scripts_leave_the_same_records() {
+    for (arch, library) in libraries() {
+        for seed in seeds() {
+            check(arch, &library, seed, launches(seed, 60, &SHORT));
+        }
+    }
+}
+
+#[test]
+fn two_hundred_scripts_that_overflow_lose_exactly_what_they_do_not_keep() {
+    let shape = ScriptShape { step_max: 900, ..SHORT };
+    for (arch, library) in libraries() {
+        for seed in seeds() {
+            let found = check(arch, &library, seed, launches(seed, 20, &shape));
+            let lost = found.losses.by_cause(LossCause::L1Full);
+            assert!(lost.zones > 100, "{arch}, seed {seed}: {lost:?}");
+        }
+    }
+}
+
+#[test]
+fn four_hundred_scripts_that_push_within_a_launch_leave_the_same_records() {
+    let shape = ScriptShape { step_max: 300, has_pushes: true, ..SHORT };
+    for (arch, library) in libraries() {
+        for seed in seeds() {
+            check(arch, &library, seed, launches(seed, 40, &shape));
+        }
+    }
+}
+
+/// Sixty launches without a read, where DRAM is kept for 43 of the smallest.
+#[test]
+fn launches_that_find_dram_full_are_counted_to_the_marker() {
+    for (arch, library) in libraries() {
+        let config = config(arch, 3).with_program_support_count(43);
+        let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("short").unwrap());
+        let program = Arc::new(Program::new("short").with_kernel_on_all(&kernel));
+        let cores = cores();
+        let launch = |id| Launch::new(&program, id).on(program::CoreSelection::At(cores.clone()));
+        let plan = crate::support::plan((1..=60).map(launch).collect());
+        let mut mesh = start(&config, &library);
+        let found = run_on_ttsim(&mut mesh, &plan);
+        assert_same(&found, &run_on_ours(&config, &plan));
+        // The zones of firmware and kernel: four markers on each RISC and launch.
+        let emitted = 60 * 4 * 5 * cores.len() as u64;
+        let lost = found.losses.by_cause(LossCause::DramFull);
+        let kept = found.record_count() as u64;
+        eprintln!("{arch}: {kept} kept, {} lost, {emitted} emitted", lost.unknown_markers);
+        assert_eq!(kept + lost.unknown_markers, emitted);
+        assert!(lost.unknown_markers > 0 && !lost.is_lower_bound, "{lost:?}");
+    }
+}
+
+/// Reads again and again while kernels run and pushes are under way.
+#[test]
+fn runs_that_are_read_while_they_are_pushed_come_once_each() {
+    for (arch, library) in libraries() {
+        for seed in seeds() {
+            let config = config(arch, seed);
+            let launches = launches(seed, 80, &SHORT);
+            let mut mesh = start(&config, &library);
+            let (found, read_count) = read_while_pushed(&mut mesh, seed, &launches);
+            assert!(read_count > 10 * launches.len(), "{read_count} reads");
+            let mut ours = SimulatedMesh::new(&config).unwrap();
+            initialise(&config, &mut ours);
+            for launch in &launches {
+                ours.enqueue_everywhere(launch);
+            }
+            ours.run_to_completion();
+            let last = ReadOptions { last_read: true, ..ReadOptions::default() };
+            assert_same(&found, &Reader::new(last).read(&mut ours).unwrap());
+            let runs: usize = found.lanes().map(|lane| lane.runs.len()).sum();
+            assert_eq!(runs, 400, "{arch}, seed {seed}");
+            assert_eq!(shapes(&found).len(), 30);
+        }
+    }
+}
+
+/// Gives each launch while the one before pushes, and reads its core all the time; returns
+/// what was read and how often.
+fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {
+    mesh.set_access_clocks(10);
+    let mut reader = Reader::new(ReadOptions::default());
+    let mut random = Stream::new(seed, &[]);
+    let (mut found, mut read_count) = (Readout::default(), 0);
+    for (launch, core) in launches.iter().zip(cores().iter().cycle()) {
+        let coord = Noc0Coord { x: core.x, y: core.y };
+        reader.options_mut().cores = CoreSelection::at([coord]);
+        mesh.begin(launch).unwrap();
+        // A kernel takes some 10,000 clocks, a push some hundred on each RISC.
+        let mut reads_behind = random.below(60);
+        loop {
+            let is_done = mesh.is_done().unwrap();
+            mesh.advance(if is_done { 20 } else { 500 }).unwrap();
+            found.append(reader.read(mesh).unwrap());
+            read_count += 1;
+            if is_done {
+                let Some(rest) = reads_behind.checked_sub(1) else { break };
+                reads_behind = rest;
+            }
+        }
+    }
+    mesh.settle().unwrap();
+    *reader.options_mut() = ReadOptions { last_read: true, ..ReadOptions::default() };
+    found.append(reader.read(mesh).unwrap());
+    (found, read_count)
+}

@@ -1,0 +1,56 @@
+//! tt-metal's own firmware, as its package `ttnn` carries it precompiled, on ttsim.
+
+use crate::support::{child, config, libraries};
+use reader::mesh::{Mesh, Noc0Coord};
+use sim::{
+    arch::TileCoord,
+    program::{CoreSelection, Launch, Program},
+    random::Stream,
+    tt_metal::firmware::FirmwareSet,
+};
+use std::{env, fs, path::PathBuf, sync::Arc};
+use ttsim::TtsimMesh;
+
+/// Folders of the precompiled sets; says in one line where the package is missing.
+fn sets() -> Vec<PathBuf> {
+    let Some(package) = env::var_os("KPROF_TTNN") else {
+        eprintln!("skipped: KPROF_TTNN names no folder of the package ttnn");
+        return Vec::new();
+    };
+    let folder = PathBuf::from(package).join("tt_metal/pre-compiled");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut sets: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    sets.retain(|path| path.is_dir());
+    sets.sort();
+    assert!(!sets.is_empty(), "{folder:?} has no firmware");
+    sets
+}
+
+/// Every set of the package, on a core whose memory held something else before.
+#[test]
+fn every_precompiled_set_boots_and_takes_two_empty_launches() {
+    let libraries = libraries();
+    let sets = if libraries.is_empty() { Vec::new() } else { sets() };
+    let core = TileCoord { x: 2, y: 3 };
+    let mut booted = [0; 2];
+    for folder in sets {
+        let set = Arc::new(FirmwareSet::open(&folder).unwrap());
+        let Some(at) = libraries.iter().position(|(arch, _)| *arch == set.arch()) else { continue };
+        let (arch, library) = &libraries[at];
+        let config = config(*arch, 1).with_firmware(&set).with_cycle_budget(20_000);
+        let mut mesh = TtsimMesh::start(&config, child(), library).unwrap();
+        let mut random = Stream::new(7, &[]);
+        let garbage: Vec<u32> = (0..0x1_0000).map(|_| (random.next_u64() >> 32) as u32).collect();
+        let device = mesh.device(0).unwrap();
+        device.write_l1(Noc0Coord { x: core.x, y: core.y }, 0, &garbage).unwrap();
+        for id in 1..=2 {
+            let launch = Launch::new(&Arc::new(Program::new("empty")), id);
+            let launched = mesh.run(&launch.on(CoreSelection::At(vec![core])));
+            launched.unwrap_or_else(|error| panic!("{}, launch {id}: {error}", folder.display()));
+        }
+        booted[at] += 1;
+    }
+    for ((arch, _), count) in libraries.iter().zip(booted) {
+        eprintln!("{arch}: {count} sets boot and finish two launches");
+    }
+}
