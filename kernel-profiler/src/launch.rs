@@ -109,11 +109,14 @@ impl State {
     }
 
     /// Starts the core's lanes anew, and says so.
+    ///
+    /// The generation comes last. A host that reads in between finds ends below those that it
+    /// has read, or ends of the old generation that it has read already: nothing new. With the
+    /// new generation first it would take the old ends for words of the new one.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
         let control = port.opaque(port.control_place(0));
-        lane::add(port, control + offset(ext::GENERATION), 1);
         port.store(control + offset(ext::SIGNATURE), ext::SIGNATURE_VALUE);
         port.store(control + offset(CONTROL.dropped_zones), 0);
         port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), 0);
@@ -125,6 +128,7 @@ impl State {
         for risc_index in 0..port.risc_count() {
             port.store(port.control_place(risc_index) + HOST_END, 0);
         }
+        lane::add(port, control + offset(ext::GENERATION), 1);
         self.stamp_ids(port);
     }
 

@@ -23,12 +23,14 @@ use std::{
 };
 
 const FIXED_SEEDS: Range<u64> = 0..200;
+/// Seeds that have failed once: a read in the middle of a hand-back.
+const MENDED_SEEDS: [u64; 1] = [795_345_171_743];
 const FRESH_SEED_COUNT: u64 = 300;
 
 #[test]
 fn what_is_read_is_what_was_pushed_in_two_hundred_runs() {
     if !runs_one_seed() {
-        let seen = run_all(FIXED_SEEDS);
+        let seen = run_all(FIXED_SEEDS.chain(MENDED_SEEDS));
         assert!(seen.object_code >= 10, "{seen:?}");
         for fault in FaultKind::ALL {
             let rereads = [false, true].map(|rereads| seen.runs.get(&(fault, rereads)).copied());
@@ -75,9 +77,9 @@ struct Seen {
 }
 
 /// Runs every seed; what fails is told of all, by seed.
-fn run_all(seeds: Range<u64>) -> Seen {
+fn run_all(seeds: impl Iterator<Item = u64>) -> Seen {
     let (mut seen, mut failures) = (Seen::default(), Vec::new());
-    for seed in seeds.clone() {
+    for seed in seeds {
         let scenario = Scenario::of(seed);
         for &fault in scenario.faults() {
             *seen.runs.entry((fault, scenario.rereads())).or_default() += 1;
@@ -89,7 +91,7 @@ fn run_all(seeds: Range<u64>) -> Seen {
             failures.push(seed);
         }
     }
-    assert!(failures.is_empty(), "{} of {seeds:?} failed: {failures:?}", failures.len());
+    assert!(failures.is_empty(), "{} seeds failed: {failures:?}", failures.len());
     seen
 }
 

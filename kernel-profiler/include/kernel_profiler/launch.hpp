@@ -112,10 +112,12 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
 #if KERNEL_PROFILER_HAS_NOC
 
 /// Hands the core's lanes back to the device: the host has read everything that is in them.
+///
+/// The generation comes last: a host that reads in between then finds nothing new, and not the old
+/// ends as words of the new generation.
 inline __attribute__((noinline)) void take_lanes_back() {
     const uint32_t words = hidden(control_place());
     const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
-    write_word(words + 4 * GENERATION, generation);
     write_word(words + 4 * SIGNATURE, SIGNATURE_VALUE);
     write_word(words + 4 * OWN_X, noc_x());
     write_word(words + 4 * OWN_Y, noc_y());
@@ -132,6 +134,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
         write_word(vector + ID_LH_BYTES, id | risc);
         vector += PROFILER_L1_BUFFER_SIZE;
     }
+    write_word(words + 4 * GENERATION, generation);
 }
 
 /// Makes the command buffer write to a bank of DRAM, with answers to this tile and under an id of

@@ -219,7 +219,7 @@ impl<'context> LaneDecoder<'context> {
                 return if [header.0, low] == [0, 0] { index } else { self.damage(words, index) };
             };
             if header.is_empty() {
-                self.slot_padding(index, low);
+                self.padding(index, low);
                 index += 2;
                 continue;
             }

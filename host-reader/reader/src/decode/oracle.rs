@@ -230,6 +230,7 @@ impl Oracle<'_> {
     fn slot(&mut self, i: usize, slot: usize) {
         let pair = (self.words[i + slot], self.words[i + slot + 1]);
         match (pair.0, self.kind(i + slot)) {
+            (EMPTY, _) if self.generation.is_some() => {}
             (EMPTY, _) => self.padding(i + slot),
             _ if self.slots[(slot - 4) / 2] == pair => {
                 self.found(AnomalyKind::DuplicateGuaranteedMarker, i + slot);

@@ -177,7 +177,7 @@ impl LaneDecoder<'_> {
         let word = Header(header);
         let index = run_index + slot;
         if word.is_empty() {
-            return self.slot_padding(index, low);
+            return self.free_slot(index, low);
         }
         let seen = &mut self.state.launch.slots[slot_index(slot)];
         if *seen == [header, low] {
