@@ -34,7 +34,7 @@ fn a_library_without_its_backend_is_refused() {
 #[test]
 fn a_build_without_ttsim_says_how_to_get_one() {
     let sentence = refusal(&["--backend", "ttsim", "--ttsim-library", "x.so"]);
-    assert!(sentence.contains("`cargo build -p cli --features ttsim`"), "{sentence}");
+    assert!(sentence.contains("`cargo build -p kprof --features ttsim`"), "{sentence}");
 }
 
 #[cfg(feature = "ttsim")]

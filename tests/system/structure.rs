@@ -10,23 +10,23 @@ use std::{
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate stands
 /// below all that may depend on it, so that there is no circle.
 const ALLOWED: [(&str, &[&str]); 20] = [
-    ("wire", &[]),
+    ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
     ("kprof-clock-fit", &[]),
-    ("kernel-profiler", &["wire"]),
-    ("kprof-host-events", &["wire"]),
-    ("kprof-reader", &["wire", "kprof-clock-fit"]),
-    ("kprof-zone-names", &["wire", "kprof-reader", "kprof-whole-file"]),
-    ("kprof-device-log", &["wire", "kprof-reader", "kprof-whole-file"]),
-    ("kprof-analysis", &["wire", "kprof-reader"]),
+    ("kernel-profiler", &["kprof-wire"]),
+    ("kprof-host-events", &["kprof-wire"]),
+    ("kprof-reader", &["kprof-wire", "kprof-clock-fit"]),
+    ("kprof-zone-names", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
+    ("kprof-device-log", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
+    ("kprof-analysis", &["kprof-wire", "kprof-reader"]),
     (
         "kprof-capture",
-        &["wire", "kprof-clock-fit", "kprof-host-events", "kprof-reader", "kprof-whole-file"],
+        &["kprof-wire", "kprof-clock-fit", "kprof-host-events", "kprof-reader", "kprof-whole-file"],
     ),
     (
         "kprof-recording",
         &[
-            "wire",
+            "kprof-wire",
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
@@ -39,7 +39,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     (
         "kprof-export",
         &[
-            "wire",
+            "kprof-wire",
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
@@ -52,7 +52,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     (
         "kprof-reports",
         &[
-            "wire",
+            "kprof-wire",
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
@@ -77,12 +77,12 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "kprof-zone-names",
         ],
     ),
-    ("sim", &["wire", "kernel-profiler", "kprof-reader"]),
-    ("ttsim", &["wire", "kprof-reader", "sim"]),
-    ("cli", &["wire", "host-reader", "sim", "ttsim"]),
+    ("kprof-sim", &["kprof-wire", "kernel-profiler", "kprof-reader"]),
+    ("kprof-ttsim", &["kprof-wire", "kprof-reader", "kprof-sim"]),
+    ("kprof", &["kprof-wire", "host-reader", "kprof-sim", "kprof-ttsim"]),
     ("kprof-captures", &["kprof-device-log", "kprof-reader"]),
-    ("tests", &["wire", "kernel-profiler", "host-reader", "sim", "ttsim"]),
-    ("benches", &["wire", "kernel-profiler", "host-reader", "sim", "tests"]),
+    ("tests", &["kprof-wire", "kernel-profiler", "host-reader", "kprof-sim", "kprof-ttsim"]),
+    ("benches", &["kprof-wire", "kernel-profiler", "host-reader", "kprof-sim", "tests"]),
 ];
 
 #[test]
@@ -139,7 +139,7 @@ fn a_host_that_only_reads_links_at_most_25_crates() {
 }
 
 /// Back ends that need foreign libraries.
-const OPTIONAL: [&str; 1] = ["ttsim"];
+const OPTIONAL: [&str; 1] = ["kprof-ttsim"];
 
 #[test]
 fn back_ends_with_foreign_libraries_are_in_no_default_build() {
@@ -167,7 +167,7 @@ fn every_crate_takes_the_shared_lints() {
 /// Files that may hold unsafe code, besides the device runtime's: each must allow it for
 /// single items, in a crate that denies it everywhere else.
 const UNSAFE_FILES: [(&str, &[&str]); 2] =
-    [("kprof-capture", &["mapping.rs"]), ("ttsim", &["library.rs"])];
+    [("kprof-capture", &["mapping.rs"]), ("kprof-ttsim", &["library.rs"])];
 
 #[test]
 fn only_the_device_runtime_may_hold_unsafe_code() {

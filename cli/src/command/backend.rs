@@ -141,7 +141,7 @@ mod on_ttsim {
         _: &Plan,
     ) -> Result<Box<dyn Chips>, Failure> {
         Err(Failure::Sentence(
-            "this kprof was built without ttsim; build it with `cargo build -p cli --features \
+            "this kprof was built without ttsim; build it with `cargo build -p kprof --features \
              ttsim`"
                 .to_owned(),
         ))
