@@ -1,22 +1,125 @@
 #!/usr/bin/env python3
-"""Tries wrong code: each change must make the tests fail.
+"""Puts mistakes into the product's code, one at a time: each must make a test fail.
 
-Run by hand from the root of a clean checkout; a change is undone before the next one.
+Run from the root of a checkout whose product code has no changes. Each test must first pass
+without the mistake. A changed file gets its text back before the next one is changed.
 
-    python3 tests/mutants/try.py            # all of them
-    python3 tests/mutants/try.py settling   # those whose name contains the word
+    python3 tests/mutants/try.py           # all of them
+    python3 tests/mutants/try.py device:   # those whose name contains the text
+
+The names that begin with `device:` are of mistakes about the chip that this project has made
+and that its own simulator once shared.
 """
 
 import pathlib
+import signal
 import subprocess
 import sys
 
 READER = "host-reader/reader/src/"
 TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", "truth::what"]
+SIM = ["cargo", "test", "--offline", "-q", "-p", "sim", "--lib", "--", "--exact"]
+BOOT = [*SIM, "machine::tests::empty_kernels_leave_the_firmwares_zones"]
+SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_same_records"]
+WRITES = [*SIM, "machine::tests::a_launch_ends_after_writes_that_a_kernel_did_not_count"]
+# The C++ header in tt-metal's tree, named by KPROF_TTNN.
+HAZARDS = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "tt_metal", "hazards::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
+
+FIRMWARE = "sim/objects/firmware/src/hardware.rs"
+RUNTIME = "kernel-profiler/src/tensix.rs"
+HEADER = "kernel-profiler/include/kernel_profiler/"
+TABLES = "sim/src/machine/core_code.rs"
 
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
+    (
+        "device: reset addresses of a Wormhole where a Blackhole has them",
+        FIRMWARE,
+        'if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { configuration(158) };',
+        'if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { 0xFFB1_2228 + 0 * configuration(0) };',
+        BOOT,
+    ),
+    (
+        "device: acknowledgement coordinate not set, Wormhole",
+        RUNTIME,
+        "Register(noc + TARG_ADDR_MID).write(me << WORMHOLE_COORDINATE_SHIFT);",
+        "let _ = me << WORMHOLE_COORDINATE_SHIFT;",
+        BOOT,
+    ),
+    (
+        "device: acknowledgement coordinate not set, Blackhole",
+        RUNTIME,
+        "Register(noc + TARG_ADDR_HI).write(me);",
+        "let _ = me;",
+        BOOT,
+    ),
+    (
+        "device: acknowledgement coordinate not set, C++",
+        HEADER + "launch.hpp",
+        "    write_word(buffer + TARG_COORDINATE, own << COORDINATE_SHIFT);\n",
+        "    static_cast<void>(own);\n",
+        HAZARDS,
+    ),
+    (
+        "device: registers saved that a Wormhole's command buffer lacks",
+        RUNTIME,
+        'cfg!(feature = "blackhole") || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)',
+        "offset < CMD_CTRL || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)",
+        SCRIPTS,
+    ),
+    (
+        "device: registers saved that a Wormhole's command buffer lacks, C++",
+        HEADER + "launch.hpp",
+        "return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);",
+        "return index < REGISTERS;",
+        HAZARDS,
+    ),
+    (
+        "device: coordinates of banks not mirrored on NoC 1",
+        TABLES,
+        "chip.translation.dram(noc as usize, tile)",
+        "chip.translation.dram(0 * noc as usize, tile)",
+        BOOT,
+    ),
+    (
+        "device: NoC 0's coordinates of banks taken for NoC 1",
+        RUNTIME,
+        "let row = u32::from(noc_index()) * Tensix(()).bank_count();",
+        "let row = 0;",
+        SCRIPTS,
+    ),
+    (
+        "device: NoC 0's coordinates of banks taken for NoC 1, C++",
+        HEADER + "tt_metal.hpp",
+        "return dram_bank_to_noc_xy[noc_index][bank];",
+        "return dram_bank_to_noc_xy[0][bank];",
+        HAZARDS,
+    ),
+    (
+        "device: coordinates of DRAM not translated on a Blackhole",
+        TABLES,
+        "let place = tile.and_then(|tile| chip.translation.dram(noc as usize, tile));",
+        "let place = tile.and_then(|tile| match chip.arch {\n"
+        "        Arch::Blackhole => Some((tile.x, tile.y)),\n"
+        "        Arch::WormholeB0 => chip.translation.dram(noc as usize, tile),\n"
+        "    });",
+        BOOT,
+    ),
+    (
+        "device: waits for writes that the kernel has sent",
+        RUNTIME,
+        "let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);",
+        "while Register(noc + 0x204).read() != acked.load() {}\n        let has_arrived = true;",
+        WRITES,
+    ),
+    (
+        "device: waits for writes that the kernel has sent, C++",
+        HEADER + "launch.hpp",
+        "return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;",
+        "while (read_word(noc + 0x204) != noc_nonposted_writes_acked[noc_index]) {}\n    return true;",
+        HAZARDS,
+    ),
     (
         "last record of odd lanes lost",
         READER + "decode/mod.rs",
@@ -85,27 +188,54 @@ MUTANTS = [
 ]
 
 
+
+
+def fails(tests: list[str]) -> tuple[bool, str]:
+    """Runs tests; returns whether they fail, and what they wrote."""
+    result = subprocess.run(tests, capture_output=True, text=True)
+    return result.returncode != 0, result.stdout + result.stderr
+
+
+def passes_unchanged(tests: list[str], known: dict[tuple[str, ...], bool]) -> bool:
+    """Returns whether tests that some mistake must fail run and pass without it."""
+    key = tuple(tests)
+    if key not in known:
+        has_failed, output = fails(tests)
+        known[key] = not has_failed and any(
+            f"\nrunning {count} test" in output for count in range(1, 1000)
+        )
+    return known[key]
+
+
+def outcome(path: str, old: str, new: str, tests: list[str]) -> str:
+    """Puts a mistake into a file, runs the tests, and gives the file its text back."""
+    file = pathlib.Path(path)
+    text = file.read_text()
+    if text.count(old) != 1:
+        return f"STALE: the text to change is {text.count(old)} times in {path}"
+    try:
+        file.write_text(text.replace(old, new))
+        has_failed, output = fails(tests)
+    finally:
+        file.write_text(text)
+    if "could not compile" in output or "does not compile" in output:
+        return "DOES NOT COMPILE"
+    return "noticed" if has_failed else "NOT NOTICED"
+
+
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that files get their text back.
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    unnoticed = []
-    for name, path, old, new, tests in MUTANTS:
-        if wanted not in name:
-            continue
-        file = pathlib.Path(path)
-        text = file.read_text()
-        if text.count(old) != 1:
-            print(f"{name}: the text to change is there {text.count(old)} times in {path}")
-            unnoticed.append(name)
-            continue
-        try:
-            file.write_text(text.replace(old, new))
-            result = subprocess.run(tests, capture_output=True, text=True)
-        finally:
-            file.write_text(text)
-        compiled = "could not compile" not in result.stderr
-        is_noticed = result.returncode != 0 and compiled
-        print(f"{name}: {'noticed' if is_noticed else 'NOT NOTICED' if compiled else 'does not compile'}", flush=True)
-        if not is_noticed:
+    mutants = [mutant for mutant in MUTANTS if wanted in mutant[0]]
+    known: dict[tuple[str, ...], bool] = {}
+    unnoticed = [] if mutants else [f"no name contains {wanted!r}"]
+    for name, path, old, new, tests in mutants:
+        if passes_unchanged(tests, known):
+            result = outcome(path, old, new, tests)
+        else:
+            result = "ITS TESTS FAIL OR DO NOT RUN WITHOUT IT: " + " ".join(tests)
+        print(f"{name}: {result}", flush=True)
+        if result != "noticed":
             unnoticed.append(name)
     print("all noticed" if not unnoticed else f"not noticed: {unnoticed}")
     return 1 if unnoticed else 0

@@ -15,7 +15,7 @@ use crate::{
     mesh::SimulatedMesh,
     native::script::{DEPTH_MAX, Script, ScriptShape, Step},
     prepared::Bench,
-    program::{CoreSelection, Kernel, Launch, Program},
+    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
     random::Stream,
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
@@ -223,6 +223,74 @@ fn data_that_l1_has_no_room_for_is_refused() {
     let failures: Vec<String> = mesh.execution_failures().map(ToString::to_string).collect();
     assert_eq!(failures.len(), 1);
     assert!(failures[0].contains("NCRISC brings 400001 words of data, L1 has "), "{failures:?}");
+}
+
+/// A kernel that sends writes which the counters of its barriers do not see.
+struct UncountedWrites {
+    data: Vec<u32>,
+}
+
+impl Kernel for UncountedWrites {
+    fn run(&self, _: &KernelContext) {
+        panic!("no native kernel reaches the NoC");
+    }
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::zones(2)
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some("uncounted_writes")
+    }
+
+    fn is_object_code_only(&self) -> bool {
+        true
+    }
+
+    fn object_data(&self) -> &[u32] {
+        &self.data
+    }
+}
+
+/// Zone starts in a lane, of kernels alone.
+fn kernel_zones(words: &[u32]) -> usize {
+    let records = timeless(words, &names(&images::zones()));
+    let is_kernels =
+        |record: &&String| record.starts_with("ZoneStart ") && record.ends_with("-WRITES");
+    records.iter().filter(is_kernels).count()
+}
+
+#[test]
+fn a_launch_ends_after_writes_that_a_kernel_did_not_count() {
+    for arch in Arch::ALL {
+        for (writes, is_posted) in
+            [0, 1, 2, 3, 10, 100].into_iter().flat_map(|writes| [(writes, 0), (writes, 1)])
+        {
+            let mesh = mesh(arch, KernelKind::Riscv, false);
+            let at = cores(&mesh, CoreKind::Tensix, 1);
+            let data = vec![0x5A; 4 * (writes as usize + 1)];
+            let kernel: Arc<dyn Kernel> = Arc::new(UncountedWrites { data });
+            let program = Program::new("uncounted")
+                .with_kernel(Risc::Brisc, Arc::clone(&kernel))
+                .with_kernel(Risc::Ncrisc, kernel);
+            let program = Arc::new(program);
+            let launch = |id| {
+                let at = CoreSelection::At(at.clone());
+                Launch::new(&program, id).on(at).with_args(&[writes, is_posted])
+            };
+            let mesh = run(mesh, &[launch(1), launch(2)]);
+            let failures: Vec<_> = mesh.execution_failures().map(ToString::to_string).collect();
+            assert_eq!(failures, [""; 0], "{arch}, {writes} writes, posted {is_posted}");
+            let lanes = lanes(&mesh, false);
+            for risc in [0, 1] {
+                let zones = kernel_zones(&lanes[&(at[0], risc)]);
+                assert_eq!(zones, 2 * 2, "{arch}, RISC {risc}, {writes} writes");
+            }
+            let tile = mesh.chip(0).unwrap().tile(at[0]).unwrap();
+            let lost = [9, 10, 14, 15, 21].map(|word| tile.load(tile.control_word_address(word)));
+            assert_eq!(lost, [0; 5], "{arch}, {writes} writes, posted {is_posted}");
+        }
+    }
 }
 
 #[test]

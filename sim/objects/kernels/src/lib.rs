@@ -1,7 +1,8 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
 //! Their bodies are in the simulator's `kernel::body` and `kernel::script_body`, which native
-//! kernels share. Only [`broken`] has no native twin, since no native kernel can do what it does.
+//! kernels share. [`broken`] and [`uncounted`] have no native twins, since no native kernel can do what
+//! they do.
 
 #![no_std]
 
@@ -17,3 +18,4 @@ mod random;
 mod risc;
 #[path = "../../../src/kernel/script_body.rs"]
 mod script_body;
+mod uncounted;

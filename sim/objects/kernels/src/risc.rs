@@ -6,7 +6,7 @@ use crate::{
     body::{self, Environment},
     mailbox::{ARG_COUNT, ARGS, DATA, LAUNCH_INDEX, SEED},
     random::Stream,
-    script_body,
+    script_body, uncounted,
 };
 use core::{panic::PanicInfo, ptr};
 
@@ -16,17 +16,30 @@ pub(crate) struct Launch {
     message: *const u32,
     data: *const u32,
     random: Stream,
+    risc: u32,
 }
 
 impl Launch {
     #[inline(always)]
     fn new(message: *const u32, risc: u32) -> Self {
-        let mut launch = Self { message, data: ptr::null(), random: Stream::default() };
+        let mut launch = Self { message, data: ptr::null(), random: Stream::default(), risc };
         let seed = u64::from(launch.word(SEED)) | u64::from(launch.word(SEED + 4)) << 32;
         launch.random = Stream::new(seed, &[u64::from(risc)]);
         let data = launch.word(DATA + 4 * risc);
         launch.data = ptr::with_exposed_provenance(data as usize);
         launch
+    }
+
+    /// Index of the RISC in its core.
+    #[inline(always)]
+    pub(crate) const fn risc(&self) -> u32 {
+        self.risc
+    }
+
+    /// L1 address of the data that the launch has brought.
+    #[inline(always)]
+    pub(crate) fn data_address(&self) -> u32 {
+        self.data.addr() as u32
     }
 
     /// A word of the mailbox, by its offset there.
@@ -92,6 +105,8 @@ exported! {
 }
 
 exported! { script_body: script }
+
+exported! { uncounted: uncounted_writes }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
 #[panic_handler]
