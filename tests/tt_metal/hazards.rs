@@ -8,6 +8,7 @@ use crate::{
     script::Said,
     toolchain::{Chip, Header, first_error, in_parallel},
 };
+use wire::risc::RISCS_PER_CORE;
 
 /// Writes that the kernel sent without counting them.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +123,59 @@ fn stuck(probes: &Probes) -> Result<(), String> {
     Ok(())
 }
 
+/// The command buffer takes some packets of a launch's end and then no more: one wait in vain, all
+/// of the launch counted as lost.
+fn jammed_end(probes: &Probes, packets: usize) -> Result<(), String> {
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    calls(&mut core, 0, &[("choose_noc", &[0]), ("begin", &[]), ("zone", &[ZONES])])?;
+    core.publish_others(OTHERS_WORDS);
+    core.noc().packets_until_jam = Some(packets);
+    calls(&mut core, 0, &[("finish", &[])])?;
+    let markers = (OTHERS_WORDS - 4) / 2;
+    let mut expected = vec![1, 4 + 2 * ZONES];
+    expected.extend([1, markers].repeat(RISCS_PER_CORE - 1));
+    let mut found = Vec::new();
+    for risc in 0..RISCS_PER_CORE {
+        found.extend([REFUSED_RUNS, REFUSED_MARKERS].map(|word| core.control(word + risc)));
+        let end = core.control(LAYOUT.host_end + risc);
+        if end != 0 {
+            return Err(format!("HOST_END of RISC {risc} is {end}"));
+        }
+    }
+    if (core.control(TIMED_OUT), &found) != (1, &expected) {
+        let timed_out = core.control(TIMED_OUT);
+        return Err(format!("timed out {timed_out}, runs and markers {found:?}"));
+    }
+    one_wait(&mut core)
+}
+
+/// A push within a kernel that finds the command buffer busy leaves everything to the launch's end.
+fn jammed_quick_push(probes: &Probes, packets: usize) -> Result<(), String> {
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    calls(&mut core, 0, &[("choose_noc", &[0]), ("begin", &[]), ("zone", &[ZONES])])?;
+    core.noc().packets_until_jam = Some(packets);
+    calls(&mut core, 0, &[("push", &[])])?;
+    if core.control(LAYOUT.host_end) != 0 {
+        return Err("HOST_END without data".to_owned());
+    }
+    one_wait(&mut core)
+}
+
+/// Checks that command buffers were asked no more often than one wait asks.
+fn one_wait(core: &mut Core<'_>) -> Result<(), String> {
+    let polls = core.noc().busy_reads.get();
+    if polls > NOC_POLLS + 8 {
+        return Err(format!("{polls} polls of a busy command buffer"));
+    }
+    Ok(())
+}
+
+const NOC_POLLS: u64 = 1 << 20;
+/// The length of the other RISCs' runs.
+const OTHERS_WORDS: u32 = 12 + 4;
+
 /// # Compatibility
 /// `docs/wire-extensions.md`.
 const TIMED_OUT: usize = 21;
@@ -156,6 +210,15 @@ fn a_push_ends_whatever_the_kernel_did_to_the_noc() {
             }
         }
         faults.extend(stuck(plain).err().map(|error| format!("{chip}: {error}")));
+        for packets in [0, 1, 3, 5] {
+            let result = jammed_end(plain, packets);
+            let error = result.err();
+            faults.extend(error.map(|error| format!("{chip}, {packets} packets: {error}")));
+        }
+        for packets in [0, 1] {
+            let error = jammed_quick_push(plain, packets).err();
+            faults.extend(error.map(|error| format!("{chip}, quick push, {packets}: {error}")));
+        }
         faults
     });
     let faults = faults.concat();

@@ -10,7 +10,7 @@
 
 use crate::toolchain::Chip;
 use sim::riscv::Refusal;
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 /// Words of DRAM that were written, by bank and address.
 pub(crate) type Dram = BTreeMap<(u32, u32), u32>;
@@ -25,6 +25,10 @@ pub(crate) struct Noc {
     pub(crate) answer_cycles: u64,
     /// Packets leave their command buffer, but no farther.
     pub(crate) is_stuck: bool,
+    /// Packets that command buffers still take; the last of them never leaves its own.
+    pub(crate) packets_until_jam: Option<usize>,
+    /// How often a command buffer said that it is busy.
+    pub(crate) busy_reads: Cell<u64>,
     /// Requests that a chip cannot carry out.
     pub(crate) faults: Vec<String>,
 }
@@ -65,6 +69,8 @@ impl Noc {
             dram: Dram::new(),
             answer_cycles: 0,
             is_stuck: false,
+            packets_until_jam: None,
+            busy_reads: Cell::new(0),
             faults: Vec::new(),
         }
     }
@@ -118,7 +124,9 @@ impl Noc {
         }
         let (buffer, register) = self.register(offset).ok_or(Refusal::Unmapped)?;
         if register == self.command() {
-            return Ok(u32::from(cycle < interface.busy_until[buffer]));
+            let is_busy = self.is_busy(noc, buffer, cycle);
+            self.busy_reads.set(self.busy_reads.get() + u64::from(is_busy));
+            return Ok(u32::from(is_busy));
         }
         Ok(interface.buffers[buffer][register as usize / 4])
     }
@@ -126,7 +134,7 @@ impl Noc {
     pub(crate) fn store(&mut self, address: u32, value: u32, cycle: u64) -> Result<(), Refusal> {
         let (noc, offset) = place(address);
         let (buffer, register) = self.register(offset).ok_or(Refusal::Unmapped)?;
-        if cycle < self.interfaces[noc].busy_until[buffer] {
+        if self.is_busy(noc, buffer, cycle) {
             self.faults.push(format!("a store to command buffer {buffer}, which is still busy"));
             return Err(Refusal::Unsupported);
         }
@@ -136,7 +144,13 @@ impl Noc {
         }
         let registers = self.interfaces[noc].buffers[buffer];
         match self.packet(noc, &registers, cycle) {
-            Ok(packet) => {
+            Ok(mut packet) => {
+                if let Some(left) = &mut self.packets_until_jam {
+                    *left = left.saturating_sub(1);
+                    if *left == 0 {
+                        packet.leaves_at = NEVER;
+                    }
+                }
                 let interface = &mut self.interfaces[noc];
                 interface.busy_until[buffer] = packet.leaves_at;
                 interface.leaving[packet.id] += 1;
@@ -151,6 +165,11 @@ impl Noc {
                 Err(Refusal::Unsupported)
             }
         }
+    }
+
+    fn is_busy(&self, noc: usize, buffer: usize, cycle: u64) -> bool {
+        let has_jammed = self.packets_until_jam == Some(0);
+        has_jammed || cycle < self.interfaces[noc].busy_until[buffer]
     }
 
     fn packet(
@@ -199,7 +218,7 @@ impl Noc {
         let leaves_at = cycle + u64::from(size_bytes.div_ceil(self.flit_bytes()));
         let leaves_at = if self.answer_cycles == 0 { cycle } else { leaves_at };
         let answered_at = (!is_posted).then_some(leaves_at + self.answer_cycles);
-        let answered_at = if is_posted || is_answered { answered_at } else { Some(u64::MAX) };
+        let answered_at = if is_posted || is_answered { answered_at } else { Some(NEVER) };
         Ok(Packet {
             leaves_at,
             has_left: false,
@@ -339,6 +358,8 @@ const fn translated_place(chip: Chip) -> (u32, u32) {
         Chip::Blackhole => (2, 3),
     }
 }
+
+const NEVER: u64 = u64::MAX;
 
 const FIRST: u32 = 0xFFB2_0000;
 const LAST: u32 = 0xFFB3_FFFF;

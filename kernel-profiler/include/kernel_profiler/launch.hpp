@@ -137,10 +137,14 @@ inline __attribute__((noinline)) void take_lanes_back() {
     write_word(words + 4 * GENERATION, generation);
 }
 
-/// Makes the command buffer write to a bank of DRAM, with answers to this tile and under an id of
-/// our own.
+/// Returns true as soon as a command buffer takes commands, and false if it does not.
+KERNEL_PROFILER_ALWAYS_INLINE bool is_ready(uint32_t buffer) {
+    return __builtin_expect(await_word<true, NOC_POLLS>(buffer + CMD_CTRL) == 0, 1);
+}
+
+/// Makes an idle command buffer write to a bank of DRAM, with answers to this tile and under an id
+/// of our own.
 KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, uint32_t bank) {
-    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
     write_word(buffer + PACKET_TAG, PUSH_PACKET_TAG);
     write_word(buffer + CTRL, CTRL_ANSWERED_WRITE);
     const uint32_t own = read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK;
@@ -152,8 +156,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, u
     }
 }
 
+/// Sends through an idle command buffer.
 KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t to, uint32_t word_count) {
-    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
     write_word(buffer + TARG_ADDR_LO, from);
     write_word(buffer + RET_ADDR_LO, to);
     write_word(buffer + AT_LEN_BE, 4 * word_count);
@@ -228,15 +232,26 @@ KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_
     write_word(words + 4 * DROPPED, dropped | 1u << risc);
 }
 
+/// Writes that were sent.
+struct Sent {
+    uint32_t writes;
+    /// True if the command buffer stayed busy, so that some were not.
+    bool is_stuck;
+};
+
 /// Sends what the RISCs of this core have published: all of a run, or the fixed slots, or nothing,
-/// whatever its lane can take. Leaves in `stored` how many words that were, 0 of a RISC that has
-/// published nothing; returns how many writes it took.
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t send_published(
-    uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
+/// whatever its lane can take; nothing any more once the command buffer has stayed busy. Leaves in
+/// `stored` how many words that were, 0 of a RISC that has published nothing.
+KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
     const Lanes lanes = lanes_of_core(words);
-    const uint32_t capacity = lanes.words;
+    uint32_t capacity = lanes.words;
     uint32_t address = lanes.address;
-    begin_pushes(noc, buffer, lanes.bank);
+    bool is_stuck = !is_ready(buffer);
+    if (__builtin_expect(is_stuck, 0)) {
+        capacity = 0;
+    } else {
+        begin_pushes(noc, buffer, lanes.bank);
+    }
     uint32_t writes = 0;
     uint32_t vector = hidden(first_vector());
     const uint32_t end_of_cores = words + 4 * risc_count();
@@ -261,15 +276,21 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t send_published(
             }
             if (is_sent) {
                 pad(vector, run);
-                push(buffer, vector, address + 4 * end, sent);
-                ++writes;
+                if (__builtin_expect(!is_ready(buffer), 0)) {
+                    is_stuck = true;
+                    capacity = 0;
+                    sent = 0;
+                } else {
+                    push(buffer, vector, address + 4 * end, sent);
+                    ++writes;
+                }
             }
         }
         *stored++ = sent;
         address += 4 * capacity;
         vector += PROFILER_L1_BUFFER_SIZE;
     }
-    return writes;
+    return {writes, is_stuck};
 }
 
 /// Pushes what the RISCs of this core have published and says so to the host.
@@ -279,14 +300,19 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
     const uint32_t buffer = hidden(command_buffer_place());
     const uint32_t words = hidden(control_place());
     uint32_t stored[LANE_STRIDE_RISCS];
-    count_writes(send_published(noc, buffer, words, stored));
-    if (__builtin_expect(!await_pushes(noc), 0)) {
+    const Sent pushes = send_published(noc, buffer, words, stored);
+    count_writes(pushes.writes);
+    const bool has_arrived = !pushes.is_stuck && await_pushes(noc);
+    if (__builtin_expect(!has_arrived, 0)) {
         add_to_word(words + 4 * TIMED_OUT, 1);
         for (uint32_t& sent : stored) {
             sent = 0;
         }
     }
-    write_word(buffer + PACKET_TAG, 0);
+    // A command buffer that is still busy belongs to its packet.
+    if (__builtin_expect(has_arrived || read_word(buffer + CMD_CTRL) == 0, 1)) {
+        write_word(buffer + PACKET_TAG, 0);
+    }
     const uint32_t* sent = stored;
     const uint32_t end_of_cores = words + 4 * risc_count();
     for (uint32_t core = words; core != end_of_cores; core += 4) {
@@ -434,7 +460,9 @@ inline __attribute__((noinline)) void quick_push() {
     }
     const Clock started = Clock::now(TILE_REGISTERS);
     const uint32_t buffer = hidden(command_buffer_place());
-    await_word<true, NOC_POLLS>(buffer + CMD_CTRL);
+    if (!is_ready(buffer)) {
+        return;
+    }
     // The kernel may be in the middle of preparing a transaction of its own.
     constexpr uint32_t REGISTERS = AT_LEN_BE / 4 + 1;
     const auto exists = [](uint32_t index) {
@@ -452,6 +480,9 @@ inline __attribute__((noinline)) void quick_push() {
     push(buffer, vector, lanes.address + (core - words) * lanes.words + 4 * end, padded(run));
     count_writes(1);
     const bool has_arrived = await_pushes(noc);
+    if (!has_arrived && read_word(buffer + CMD_CTRL) != 0) {
+        return;  // A command buffer that is still busy belongs to its packet.
+    }
     saved[CTRL / 4] &= ~CTRL_RESERVED;
     for (uint32_t index = 0; index < REGISTERS; ++index) {
         if (exists(index)) {
