@@ -4,11 +4,14 @@
 //! architecture and with or without sum zones; each processor's firmware is linked from
 //! them with the processor's memory map, and the kernels against that firmware's symbols.
 //!
-//! Without the target installed the simulator has no object code, runs native kernels, and
-//! a warning says what to install; under `CI=true` that is an error.
+//! A target that is missing is asked of rustup, and a warning says so. Without it the simulator
+//! has no object code and runs native kernels, and the warning says what to install; under
+//! `CI=true` that is an error. A package has no sources of object code, and needs none.
 
 #[path = "build/cpp.rs"]
 mod cpp;
+#[path = "build/target.rs"]
+mod target;
 
 use std::{
     env,
@@ -18,6 +21,8 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+
+use target::{Hindrance, announce};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -32,22 +37,23 @@ const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 fn main() -> Result<()> {
     println!("cargo:rustc-check-cfg=cfg(object_code, cpp_code)");
     let build = Build::new()?;
-    build.announce_inputs();
     build.forget_images()?;
     let mut list = String::from("[\n");
-    match build.missing_tool() {
+    let hindrance = build.hindrance();
+    build.announce_inputs();
+    match hindrance {
         None => {
             println!("cargo:rustc-cfg=object_code");
             build.all_images(&mut list)?;
             build.all_cpp_images(&mut list)?;
         }
-        Some(missing) if is_gate() => {
-            return Err(format!("{missing}; run `rustup target add {TARGET}`").into());
+        Some(Hindrance { cause, remedy: Some(remedy) }) if is_gate() => {
+            return Err(format!("{cause}; {remedy}").into());
         }
-        Some(missing) => println!(
-            "cargo:warning={missing}, so kernels run natively only; \
-             run `rustup target add {TARGET}`"
-        ),
+        Some(Hindrance { cause, remedy }) => {
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+            println!("cargo:warning={cause}, so kernels run natively only{remedy}");
+        }
     }
     list.push_str("]\n");
     fs::write(build.out.join("images.rs"), list)?;
@@ -109,13 +115,9 @@ impl Build {
         let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
         let cpp = ["sim/build", "kernel-profiler/include"];
         for input in [&own[..], &shared, &crates, &runtime, &cpp].concat() {
-            println!("cargo:rerun-if-changed={}", self.repository.join(input).display());
+            announce(&self.repository.join(input));
         }
         println!("cargo:rerun-if-env-changed=CI");
-        println!(
-            "cargo:rerun-if-changed={}",
-            self.sysroot.join("lib/rustlib").join(TARGET).display()
-        );
     }
 
     /// Removes what an earlier build has kept: tests look at all that is there, and a build may
@@ -129,13 +131,6 @@ impl Build {
             }
         }
         Ok(())
-    }
-
-    fn missing_tool(&self) -> Option<String> {
-        if !self.sysroot.join("lib/rustlib").join(TARGET).is_dir() {
-            return Some(format!("the target {TARGET} is not installed"));
-        }
-        (!self.linker.is_file()).then(|| format!("there is no {}", self.linker.display()))
     }
 
     fn all_images(&self, list: &mut String) -> Result<()> {

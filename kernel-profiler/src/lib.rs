@@ -146,8 +146,8 @@
 #![no_std]
 // Switched off, the modules that the map names are not there.
 #![cfg_attr(not(feature = "enabled"), allow(rustdoc::broken_intra_doc_links))]
-#![cfg_attr(not(target_arch = "riscv32"), forbid(unsafe_code))]
-#![cfg_attr(target_arch = "riscv32", deny(unsafe_code))]
+#![cfg_attr(not(any(target_arch = "riscv32", doc)), forbid(unsafe_code))]
+#![cfg_attr(any(target_arch = "riscv32", doc), deny(unsafe_code))]
 
 #[cfg(any(test, feature = "hosted"))]
 extern crate std;
@@ -180,7 +180,8 @@ mod probe;
 use hosted as processor;
 #[cfg(feature = "enabled")]
 pub mod state;
-#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+// Documentation shows it on every host.
+#[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 pub mod tensix;
 #[cfg(all(test, feature = "enabled"))]
 mod testing;

@@ -265,7 +265,7 @@ macro_rules! src_loc_name_to_hash {
 ///
 /// The firmware fills `noc_index`, `my_x`, `my_y` and the two tables of DRAM banks before the first
 /// launch. See [`tensix`](crate::tensix) for what it must provide besides.
-#[cfg(all(feature = "enabled", target_arch = "riscv32"))]
+#[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 #[macro_export]
 macro_rules! firmware_state {
     () => {

@@ -126,6 +126,7 @@ mod symbols {
 // second one of a name is an error. The flags are those that the statics' section has.
 //
 // SAFETY: nothing but bytes of a section that is not loaded.
+#[cfg(target_arch = "riscv32")]
 core::arch::global_asm!(
     ".pushsection .kprof_zones, \"a\", @progbits",
     concat!(".asciz \"", crate::names::quick_push_text!(), "\""),

@@ -1,5 +1,6 @@
-//! The build script without the target of the RISCs: native kernels and one line, or a
-//! failure where continuous integration would lose its tests.
+//! The build script without the target of the RISCs: it asks rustup. Without rustup's help there
+//! are native kernels and one line, or a failure where continuous integration would lose its
+//! tests.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -10,17 +11,19 @@ use std::{
     process::{Command, Output},
 };
 
-/// The build script as a program, and a compiler whose sysroot has no target.
+/// The build script as a program, a compiler whose sysroot has no target, and a rustup.
 struct BuildScript {
     program: PathBuf,
-    compiler: PathBuf,
-    out: PathBuf,
+    folder: PathBuf,
 }
 
 impl BuildScript {
     fn compile(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        let libraries = folder.join("sysroot/lib/rustlib");
+        std::fs::create_dir_all(&libraries).unwrap();
+        std::fs::create_dir_all(folder.join("out")).unwrap();
         let program = folder.join("build-script");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("build.rs");
         let compiled = Command::new("rustc")
@@ -29,42 +32,83 @@ impl BuildScript {
             .args([&program, &source])
             .status();
         assert!(compiled.unwrap().success());
-        let compiler = folder.join("rustc-without-target");
-        let sysroot = folder.join("sysroot");
-        std::fs::create_dir_all(&sysroot).unwrap();
-        std::fs::write(&compiler, format!("#!/bin/sh\necho '{}'\n", sysroot.display())).unwrap();
-        std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
-        Self { program, compiler, out: folder }
+        let script = Self { program, folder };
+        script.add_tool("rustc", &format!("echo '{}'", script.folder.join("sysroot").display()));
+        script.add_tool("cargo", "exit 1");
+        script
+    }
+
+    /// Makes a toolchain of rustup's of it, and puts a rustup on the PATH that notes what it is
+    /// asked and then runs some commands.
+    fn with_rustup(self, commands: &str) -> Self {
+        std::fs::write(self.libraries().join("multirust-channel-manifest.toml"), "").unwrap();
+        let asked = self.folder.join("asked");
+        self.add_tool("rustup", &format!("echo \"$@\" >> '{}'\n{commands}", asked.display()));
+        self
+    }
+
+    fn add_tool(&self, name: &str, commands: &str) {
+        let tools = self.folder.join("tools");
+        std::fs::create_dir_all(&tools).unwrap();
+        let tool = tools.join(name);
+        std::fs::write(&tool, format!("#!/bin/sh\n{commands}\n")).unwrap();
+        std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     fn run(&self, ci: &str) -> Output {
-        let _ = std::fs::remove_file(self.images());
-        Command::new(&self.program)
-            .env("RUSTC", &self.compiler)
+        self.command(ci).output().unwrap()
+    }
+
+    fn command(&self, ci: &str) -> Command {
+        let tools = self.folder.join("tools");
+        let path = format!("{}:/usr/bin:/bin", tools.display());
+        let mut command = Command::new(&self.program);
+        command
+            .env("PATH", path)
+            .env("RUSTC", tools.join("rustc"))
+            .env("CARGO", tools.join("cargo"))
             .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
             .env("HOST", "a-host")
-            .env("OUT_DIR", &self.out)
-            .env("CI", ci)
-            .output()
-            .unwrap()
+            .env("OUT_DIR", self.folder.join("out"))
+            .env_remove("CARGO_NET_OFFLINE")
+            .env("CI", ci);
+        command
+    }
+
+    fn libraries(&self) -> PathBuf {
+        self.folder.join("sysroot/lib/rustlib")
     }
 
     fn images(&self) -> PathBuf {
-        self.out.join("images.rs")
+        self.folder.join("out/images.rs")
+    }
+
+    /// Everything that rustup was asked.
+    fn asked(&self) -> String {
+        std::fs::read_to_string(self.folder.join("asked")).unwrap_or_default()
     }
 }
 
+/// The warnings that cargo shows.
+fn warnings(output: &Output) -> Vec<String> {
+    let said = String::from_utf8(output.stdout.clone()).unwrap();
+    let warnings = said.lines().filter_map(|line| line.strip_prefix("cargo:warning="));
+    warnings.map(str::to_owned).collect()
+}
+
+const ASKED: &str = "target add --toolchain sysroot riscv32im-unknown-none-elf\n";
 const WHAT_TO_DO: &str = "run `rustup target add riscv32im-unknown-none-elf`";
 
 #[test]
 fn without_the_target_there_is_no_object_code_and_one_line_says_what_to_install() {
     let script = BuildScript::compile("native-only");
     let output = script.run("false");
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
-    let warnings: Vec<_> = said.lines().filter(|line| line.starts_with("cargo:warning=")).collect();
+    let warnings = warnings(&output);
     assert_eq!(warnings.len(), 1, "{said}");
     assert!(warnings[0].contains("kernels run natively only"), "{said}");
+    assert!(warnings[0].contains("the compiler is not one of rustup's"), "{said}");
     assert!(warnings[0].ends_with(WHAT_TO_DO), "{said}");
     assert!(!said.contains("cargo:rustc-cfg=object_code"), "{said}");
     // An empty list, so that what looks for an image finds none.
@@ -79,4 +123,62 @@ fn in_continuous_integration_a_missing_target_is_a_failure() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains(WHAT_TO_DO), "{errors}");
     assert!(!script.images().exists());
+}
+
+#[test]
+fn a_target_that_is_missing_is_asked_of_rustup() {
+    let script = BuildScript::compile("refused").with_rustup("exit 1");
+    let output = script.run("false");
+    assert!(output.status.success());
+    assert_eq!(script.asked(), ASKED);
+    let warnings = warnings(&output);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("rustup could not install it"), "{warnings:?}");
+    assert!(warnings[0].ends_with(WHAT_TO_DO), "{warnings:?}");
+}
+
+#[test]
+fn a_target_that_rustup_installs_is_used_at_once_and_one_line_says_so() {
+    let script = BuildScript::compile("installed");
+    let target = script.libraries().join("riscv32im-unknown-none-elf").display().to_string();
+    let linker = script.libraries().join("a-host/bin").display().to_string();
+    let installs = format!("mkdir -p '{target}' '{linker}'; : > '{linker}/rust-lld'");
+    let script = script.with_rustup(&installs);
+    let output = script.run("false");
+    assert_eq!(script.asked(), ASKED);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("cargo:rustc-cfg=object_code"), "{said}");
+    let warnings = warnings(&output);
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0].contains("`rustup target add riscv32im-unknown-none-elf` was run"));
+    // Compiling was begun, with a cargo that fails.
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains("the code of the RISCs does not compile"), "{errors}");
+    // What has changed while the script ran would make cargo run it once more.
+    assert!(!said.contains("rustlib"), "{said}");
+}
+
+#[test]
+fn an_offline_build_asks_nobody() {
+    let script = BuildScript::compile("offline").with_rustup("exit 1");
+    let output = script.command("false").env("CARGO_NET_OFFLINE", "true").output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(script.asked(), "");
+    assert!(warnings(&output)[0].contains("cargo is offline"), "{:?}", warnings(&output));
+}
+
+#[test]
+fn a_package_without_sources_of_object_code_builds_even_in_continuous_integration() {
+    let script = BuildScript::compile("package").with_rustup("exit 1");
+    let output = script.command("true").env("CARGO_MANIFEST_DIR", &script.folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(script.asked(), "");
+    let warnings = warnings(&output);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].ends_with("so kernels run natively only"), "{warnings:?}");
+    assert_eq!(std::fs::read_to_string(script.images()).unwrap(), "[\n]\n");
+    // None of the repository's files are there, and a path that is missing would make every
+    // build one from the beginning.
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("rerun-if-changed"));
 }

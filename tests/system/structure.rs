@@ -164,6 +164,29 @@ fn every_crate_takes_the_shared_lints() {
     }
 }
 
+/// Packages whose names are free on the registry though they are not `kprof` and a folder's name.
+const NAMED_OTHERWISE: [&str; 2] = ["kernel-profiler", "host-reader"];
+
+#[test]
+fn every_package_that_may_be_published_says_what_it_is_under_a_name_of_ours() {
+    let packages = packages();
+    let published: Vec<_> =
+        packages.iter().filter(|package| package["publish"].is_null()).collect();
+    assert!(published.len() >= 15, "{}", published.len());
+    for package in published {
+        let name = text(&package["name"]);
+        let is_ours = name == "kprof" || name.starts_with("kprof-");
+        assert!(is_ours || NAMED_OTHERWISE.contains(&name.as_str()), "{name}");
+        assert!(package["description"].is_string(), "{name} has no description");
+        assert_eq!(package["license"], "Apache-2.0", "{name}");
+        assert!(package["rust_version"].is_string(), "{name} does not say what compiler it needs");
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let is_tests = dependency["kind"] == "dev" && !dependency["path"].is_null();
+            assert!(is_tests || dependency["req"] != "*", "{name}: {}", dependency["name"]);
+        }
+    }
+}
+
 /// Files that may hold unsafe code, besides the device runtime's: each must allow it for
 /// single items, in a crate that denies it everywhere else.
 const UNSAFE_FILES: [(&str, &[&str]); 2] =

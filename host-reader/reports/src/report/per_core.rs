@@ -124,7 +124,8 @@ fn rows_of(cores: &[CoreMarks]) -> Vec<GapRow> {
         }
         let mut cells = BTreeMap::new();
         for queue in &mut of_cores {
-            if let Some(next) = queue.pop_front_if(|next| next.ops == gap.ops) {
+            let is_same = queue.front().is_some_and(|next| next.ops == gap.ops);
+            if let Some(next) = is_same.then(|| queue.pop_front()).flatten() {
                 cells.insert(next.core, next.cycles);
                 placed.insert(next);
             }

@@ -1,0 +1,116 @@
+//! The tools that the code of the RISCs is compiled with, and how a build gets them.
+
+use crate::{Build, TARGET};
+use std::{
+    env, fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Longest that a build waits for the target. It is a few megabytes, and a network that answers
+/// nothing must not stop a build that can do without.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Reason why there is no object code.
+pub(super) struct Hindrance {
+    pub(super) cause: String,
+    /// What the user may do; nothing in a package, which has no sources of object code.
+    pub(super) remedy: Option<String>,
+}
+
+impl Build {
+    /// Returns why the code of the RISCs cannot be compiled, after asking rustup for a target
+    /// that is missing.
+    pub(super) fn hindrance(&self) -> Option<Hindrance> {
+        if !self.objects.join("Cargo.toml").is_file() {
+            let cause = "a package holds no sources of object code".to_owned();
+            return Some(Hindrance { cause, remedy: None });
+        }
+        println!("cargo:rerun-if-env-changed=CARGO_NET_OFFLINE");
+        let Some(missing) = self.missing_tool() else {
+            self.announce_tools();
+            return None;
+        };
+        let answer = self.ask_rustup();
+        if self.missing_tool().is_none() {
+            // Not announced: files that change while a script runs make cargo run it again.
+            println!("cargo:warning=`rustup target add {TARGET}` was run, for the simulated RISCs");
+            return None;
+        }
+        self.announce_tools();
+        let cause = match answer {
+            Err(refusal) => format!("{missing} ({refusal})"),
+            Ok(()) => missing,
+        };
+        Some(Hindrance { cause, remedy: Some(format!("run `rustup target add {TARGET}`")) })
+    }
+
+    fn missing_tool(&self) -> Option<String> {
+        if !self.libraries().join(TARGET).is_dir() {
+            return Some(format!("the target {TARGET} is not installed"));
+        }
+        (!self.linker.is_file()).then(|| format!("there is no {}", self.linker.display()))
+    }
+
+    /// Has rustup install the target into the toolchain that builds this.
+    fn ask_rustup(&self) -> Result<(), String> {
+        if env::var("CARGO_NET_OFFLINE").is_ok_and(|offline| offline == "true") {
+            return Err("cargo is offline".to_owned());
+        }
+        // Only rustup's own toolchains have it.
+        let is_rustups = self.libraries().join("multirust-channel-manifest.toml").is_file();
+        let toolchain = self.sysroot.file_name().filter(|_| is_rustups);
+        let toolchain = toolchain.ok_or("the compiler is not one of rustup's")?;
+        let rustup = Command::new("rustup")
+            .args(["target", "add", "--toolchain"])
+            .arg(toolchain)
+            .arg(TARGET)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        wait(&mut rustup.map_err(|error| format!("rustup: {error}"))?)
+    }
+
+    /// Makes cargo run this script anew once the installed targets change.
+    fn announce_tools(&self) {
+        let target = self.libraries().join(TARGET);
+        let components = self.libraries().join("components");
+        for path in [target, components] {
+            announce(&path);
+        }
+    }
+
+    fn libraries(&self) -> std::path::PathBuf {
+        self.sysroot.join("lib/rustlib")
+    }
+}
+
+/// Makes cargo run this script anew once a path changes. A path that does not exist would make it
+/// run in every build.
+pub(super) fn announce(path: &Path) {
+    if fs::exists(path).unwrap_or(false) {
+        println!("cargo:rerun-if-changed={}", path.display());
+    }
+}
+
+/// Waits until rustup ends, and for a limited time.
+fn wait(rustup: &mut Child) -> Result<(), String> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match rustup.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(_)) => return Err("rustup could not install it".to_owned()),
+            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(100)),
+            Ok(None) => {
+                // The build goes on without it, whether rustup ends now or not.
+                let _ = rustup.kill();
+                let _ = rustup.wait();
+                return Err(format!("rustup took longer than {} s", PATIENCE.as_secs()));
+            }
+            Err(error) => return Err(format!("rustup: {error}")),
+        }
+    }
+}
