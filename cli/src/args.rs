@@ -355,7 +355,7 @@ Output, in OUT:
   .logs/sync_device_info.csv                                        of captures
 
 Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and there were
-problems, 2 if nothing could be written.")]
+problems or losses, 2 if nothing could be written.")]
 pub(crate) struct OpsArgs {
     /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture.
     #[arg(

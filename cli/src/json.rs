@@ -85,7 +85,7 @@ struct Kept {
 
 /// Records that are missing, of every kind together.
 #[derive(Serialize)]
-struct Lost {
+pub(crate) struct Lost {
     l1_full: u64,
     dram_full: u64,
     validate_off: u64,
@@ -172,7 +172,7 @@ impl<'a> Document<'a> {
             execution_failures: source.execution_failures,
             host: source.host,
             kept: kept(report),
-            lost: lost(&readout.losses),
+            lost: Lost::of(&readout.losses),
             anomalies: summary.anomaly_count,
             repairs: summary.repair_count,
             anomaly_kinds: &summary.anomalies,
@@ -203,16 +203,19 @@ const fn kept(report: &Report) -> Kept {
     }
 }
 
-fn lost(losses: &LossLedger) -> Lost {
-    let of = |cause| losses.by_cause(cause).record_count();
-    let total = losses.total();
-    let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));
-    let validate_off = of(LossCause::ValidateOff);
-    let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
-    let other = total.record_count().saturating_sub(named);
-    let uncounted = losses.uncounted().map(UncountedSource::label).collect();
-    let is_lower_bound = total.is_lower_bound;
-    Lost { l1_full, dram_full, validate_off, other, is_lower_bound, uncounted }
+impl Lost {
+    /// Sums up a ledger.
+    pub(crate) fn of(losses: &LossLedger) -> Self {
+        let of = |cause| losses.by_cause(cause).record_count();
+        let total = losses.total();
+        let (l1_full, dram_full) = (of(LossCause::L1Full), of(LossCause::DramFull));
+        let validate_off = of(LossCause::ValidateOff);
+        let named = l1_full.saturating_add(dram_full).saturating_add(validate_off);
+        let other = total.record_count().saturating_sub(named);
+        let uncounted = losses.uncounted().map(UncountedSource::label).collect();
+        let is_lower_bound = total.is_lower_bound;
+        Self { l1_full, dram_full, validate_off, other, is_lower_bound, uncounted }
+    }
 }
 
 fn losses_of(losses: &LossLedger) -> Vec<Loss> {

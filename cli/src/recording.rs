@@ -134,11 +134,14 @@ impl Recording {
         Ok(())
     }
 
-    /// Gives everything, on one clock per chip.
-    pub(crate) fn finish(self) -> Readout {
-        let mut readout = self.readout;
-        align(&mut readout, self.sampler.samples());
-        readout
+    /// Gives everything, on one clock per chip, and marks the end of the capture.
+    pub(crate) fn finish(self) -> Result<Readout, Failure> {
+        let Self { reader, sampler, mut readout } = self;
+        if let MeshReader::Capturing { reader, .. } = reader {
+            reader.finish().map_err(|error| Failure::from_error(&error))?;
+        }
+        align(&mut readout, sampler.samples());
+        Ok(readout)
     }
 
     const fn options_mut(&mut self) -> &mut ReadOptions {

@@ -64,19 +64,11 @@ impl Tables<'_> {
     }
 
     fn write_losses(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-        let uncounted: Vec<_> = self.losses.uncounted().map(UncountedSource::label).collect();
-        let uncounted = uncounted.join("; ");
+        writeln!(out, "{}", lost_line(self.losses))?;
         if self.losses.is_empty() {
-            return match uncounted.as_str() {
-                "" => writeln!(out, "Lost: nothing"),
-                reason => writeln!(out, "Lost: unknown; {reason}"),
-            };
+            return Ok(());
         }
-        let total = self.losses.total();
-        writeln!(out, "Lost: {}\n", describe(&total))?;
-        if !uncounted.is_empty() {
-            writeln!(out, "More may be lost: {uncounted}\n")?;
-        }
+        writeln!(out)?;
         let groups = loss_groups(self.losses);
         let mut table = table(&[
             "cause", "chip", "RISC", "programs", "cores", "runs", "zones", "data", "events",
@@ -344,6 +336,20 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
         rest = &rest[length..];
     }
     ranges
+}
+
+/// What is missing as a whole, in a sentence; where more may be, it says why.
+pub(crate) fn lost_line(losses: &LossLedger) -> String {
+    let uncounted: Vec<_> = losses.uncounted().map(UncountedSource::label).collect();
+    let uncounted = uncounted.join("; ");
+    match (losses.is_empty(), uncounted.as_str()) {
+        (true, "") => "Lost: nothing".to_owned(),
+        (true, reason) => format!("Lost: unknown; {reason}"),
+        (false, "") => format!("Lost: {}", describe(&losses.total())),
+        (false, reason) => {
+            format!("Lost: {}; more may be lost: {reason}", describe(&losses.total()))
+        }
+    }
 }
 
 /// A loss in words, such as `64 zones and 3 events`.

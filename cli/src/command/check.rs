@@ -124,6 +124,7 @@ fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
         ProblemKind::OpenRead { read_number } => {
             ("read without end", format!("an end of read {read_number}"), "none".into())
         }
+        ProblemKind::Unfinished => ("never finished", "an end mark".into(), "none".into()),
         other => ("problem", "a usable section".into(), other.to_string()),
     }
 }

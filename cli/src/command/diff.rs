@@ -176,7 +176,10 @@ impl Recording {
             measurements.add_ops(&run.readout, &run.ops);
             measurements.add_zones(&run.readout, &timeline);
             let lost = run.readout.losses.total().record_count();
-            measurements.skip("records that were lost on the device", lost);
+            measurements.skip("records that were lost", lost);
+            for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
+                eprintln!("kprof: more records may be lost: {}", source.label());
+            }
             all.append(measurements);
         }
         all

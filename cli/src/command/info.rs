@@ -46,6 +46,8 @@ struct Summary {
     marker_words: u64,
     reads: Vec<Read>,
     open_reads: Vec<u32>,
+    /// `None` if the version of the capture has no end marks.
+    is_finished: Option<bool>,
     time_span_ns: Option<u64>,
     zone_count: u64,
     op_count: u64,
@@ -100,6 +102,7 @@ impl Summary {
             marker_words: info.marker_words(),
             reads: info.reads.iter().map(Read::of).collect(),
             open_reads: info.open_reads.iter().copied().collect(),
+            is_finished: info.is_finished,
             time_span_ns: info.time_span_ns(),
             zone_count: info.zone_count,
             op_count: info.op_count,
@@ -140,6 +143,11 @@ impl Summary {
         if !self.open_reads.is_empty() {
             let count = counted(self.open_reads.len() as u64, "read", "reads");
             writeln!(out, "Cut off: {count} without an end")?;
+        }
+        match self.is_finished {
+            Some(true) => {}
+            Some(false) => writeln!(out, "Never finished: more may have been recorded")?,
+            None => writeln!(out, "Finished: unknown, its version has no end mark")?,
         }
         let (lanes, cores) = (self.lane_count as u64, self.core_count as u64);
         let lanes = counted(lanes, "RISC", "RISCs");

@@ -6,7 +6,8 @@ use crate::{
     failure::Failure,
     input::{Input, filter_for, joined},
     progress::Busy,
-    tables::{counted, grouped},
+    json::Lost,
+    tables::{counted, grouped, lost_line},
 };
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
@@ -274,6 +275,8 @@ struct Told<'report> {
     device_ops: u64,
     problem_count: u64,
     problems: &'report [Problem],
+    /// Records that the device data lacks.
+    lost: Lost,
     /// Counts of what `--filter` removed.
     filtered_out: &'report HiddenLaunches,
 }
@@ -288,6 +291,7 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
         device_ops: report.device_op_count,
         problem_count: report.problems.count(),
         problems,
+        lost: Lost::of(&report.losses),
         filtered_out: &report.hidden,
     };
     if args.json {
@@ -304,6 +308,7 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
             let lanes = counted(hidden.lane_count, "lane", "lanes");
             writeln!(out, "Filtered out: {launches}, {lanes}")?;
         }
+        writeln!(out, "{}", lost_line(&report.losses))?;
         for file in &told.files {
             writeln!(out, "{file}")?;
         }
@@ -315,6 +320,7 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
             eprintln!("kprof: and {} more problems", grouped(unkept));
         }
     }
-    let is_failed = args.fail_on_problems && told.problem_count > 0;
+    let has_problems = told.problem_count > 0 || report.losses.has_failures();
+    let is_failed = args.fail_on_problems && has_problems;
     Ok(if is_failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

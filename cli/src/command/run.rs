@@ -267,7 +267,7 @@ fn execute(
         recording.enter_probe_costs(calibrate(mesh, config)?)?;
     }
     recording.capture_host(host.recorder())?;
-    Ok(recording.finish())
+    recording.finish()
 }
 
 /// Measures what probes cost on a mesh, by a launch and a read of their own.

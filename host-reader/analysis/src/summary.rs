@@ -3,7 +3,7 @@
 use super::ZoneStatistics;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
-    ledger::{LossCause, LossTotals},
+    ledger::{LossCause, LossTotals, UncountedSource},
     readout::Readout,
 };
 use std::collections::BTreeMap;
@@ -75,6 +75,10 @@ pub struct Summary {
     pub lost: Vec<LossRow>,
     /// Records that are missing, of every kind and cause.
     pub lost_record_count: u64,
+    /// Sources of the records that do not say how much they lost.
+    pub uncounted: Vec<&'static str>,
+    /// True if one of these sources is damaged or was never finished.
+    pub is_source_damaged: bool,
     /// Anomalies that left data lost or doubtful.
     pub anomalies: Vec<KindCount>,
     /// Their total.
@@ -106,6 +110,8 @@ impl Summary {
             kept: kept_counts(readout, zones, pairing),
             lost: LossCause::ALL.into_iter().filter_map(|cause| loss_row(readout, cause)).collect(),
             lost_record_count: readout.losses.total().record_count(),
+            uncounted: readout.losses.uncounted().map(UncountedSource::label).collect(),
+            is_source_damaged: readout.losses.uncounted().any(UncountedSource::is_failure),
             anomaly_count: total(&anomalies),
             anomalies,
             repair_count: total(&repairs),
@@ -116,10 +122,12 @@ impl Summary {
         }
     }
 
-    /// Returns true if there are no unintended losses and no anomalies but repairs.
+    /// Returns true if there are no unintended losses, no damaged sources and no anomalies but
+    /// repairs.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.lost.iter().all(|row| row.is_intended) && self.anomaly_count == 0
+        let is_whole = self.lost.iter().all(|row| row.is_intended) && !self.is_source_damaged;
+        is_whole && self.anomaly_count == 0
     }
 }
 

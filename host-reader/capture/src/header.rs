@@ -23,7 +23,9 @@ pub struct FormatVersion {
 
 impl FormatVersion {
     /// Version that this library writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 0 };
+    pub const CURRENT: Self = Self { major: 1, minor: 1 };
+    /// First version whose writers mark the end of a recording.
+    pub(super) const WITH_END_MARK: Self = Self { major: 1, minor: 1 };
 }
 
 impl std::fmt::Display for FormatVersion {

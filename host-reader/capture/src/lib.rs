@@ -9,13 +9,13 @@
 //!
 //! # Bytes
 //!
-//! Version 1.0 of the container. All numbers are little-endian, all checksums CRC-32 (the
+//! Version 1.1 of the container. All numbers are little-endian, all checksums CRC-32 (the
 //! polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
 //!  0  8 B  8A 4B 50 52 4F 46 0D 0A       16  16 B  identity: a random number
 //!  8  u16  major version: 1              32  u64   created, ns since the Unix epoch
-//! 10  u16  minor version: 0              40  20 B  0
+//! 10  u16  minor version: 1              40  20 B  0
 //! 12  u32  bytes of this header: 64      60  u32   checksum of bytes 0 to 59
 //! ```
 //!
@@ -47,6 +47,7 @@
 //! | 10 | losses of a source without raw words | [`LossLedger`](reader::ledger::LossLedger) |
 //! | 11 | what probes cost in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
 //! | 12 | what the threads of the host recorded | [`HostRecording`](host_events::HostRecording) |
+//! | 13 | the end mark of a recording | [`CaptureEnd`] |
 //!
 //! # Reading a damaged capture
 //!
@@ -56,7 +57,16 @@
 //! extent are: a writer that was killed leaves a section shorter than it says, and the next
 //! writer appends behind it. Section numbers tell whether sections are missing altogether.
 //!
+//! # Losses
+//!
+//! Words that a capture should hold and does not are [losses](reader::ledger::LossLedger) of the
+//! lanes that they belonged to. Where damage leaves it open whose they were, or the recording was
+//! never [finished](Capture::is_finished), the ledger names that as a source that does not count.
+//!
 //! # Versions
+//!
+//! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such marks, so that
+//! nothing is said about their end.
 //!
 //! Kinds that this library does not know are skipped and counted. A newer minor version
 //! is read; fields that it has added are ignored. A newer major version of one kind is a
@@ -90,8 +100,8 @@ pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
 pub use record::{CapturedRead, CapturingReader};
 pub use replay::{CapturedRun, Overrides, ReplayedRead};
 pub use section::{
-    ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload, ReadBegin,
-    ReadEnd, SectionKind, WordsContent,
+    CaptureEnd, ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload,
+    ReadBegin, ReadEnd, SectionKind, WordsContent,
 };
 pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
 pub use writer::{CaptureWriter, SyncPolicy};
@@ -203,6 +213,28 @@ impl Capture {
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Returns true if the last recording was finished, and false if its end mark is missing;
+    /// `None` if its writer did not write any.
+    #[must_use]
+    pub fn is_finished(&self) -> Option<bool> {
+        let is_mark = |section: Section<'_>| section.kind == SectionKind::CAPTURE_END;
+        let last = self.sections().next_back();
+        if let Some(last) = last.filter(|&last| is_mark(last)) {
+            // Bytes behind the mark are what a later writer has left.
+            let is_last = self.problems.iter().all(|problem| problem.offset < last.offset);
+            return Some(is_last && last.content().is_ok());
+        }
+        self.expects_end_marks().then_some(false)
+    }
+
+    /// Returns true if the writers of the capture mark the end of a recording.
+    fn expects_end_marks(&self) -> bool {
+        let is_marked = || self.sections().any(|section| section.kind == SectionKind::CAPTURE_END);
+        self.version().map_or_else(is_marked, |version| {
+            version >= FormatVersion::WITH_END_MARK || is_marked()
+        })
     }
 
     fn new(bytes: CaptureBytes) -> Result<Self, CaptureError> {

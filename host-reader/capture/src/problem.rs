@@ -72,6 +72,9 @@ pub enum ProblemKind {
         /// Number of the read.
         read_number: u32,
     },
+    /// The last recording has no end mark: its writer was stopped or is still at work, or the
+    /// mark is lost.
+    Unfinished,
 }
 
 /// Impossible value in a field of an undamaged section.
@@ -110,6 +113,7 @@ impl std::fmt::Display for ProblemKind {
             Self::OpenRead { read_number } => {
                 write!(f, "read {read_number} has no end; what it left is used")
             }
+            Self::Unfinished => f.write_str("the capture was never finished"),
         }
     }
 }

@@ -37,6 +37,7 @@ use std::{
 /// let read = reader.read(mesh);
 /// read.capture?;
 /// let readout = read.readout?;
+/// reader.finish()?;
 ///
 /// let again = Capture::open("run.kprof")?.readout(&Overrides::default())?;
 /// assert_eq!(again, readout);
@@ -96,6 +97,14 @@ impl CapturingReader {
         let capture = recorded.finish();
         self.is_fresh = false;
         CapturedRead { readout, capture }
+    }
+
+    /// Marks the end of the recording; see [`CaptureWriter::finish`].
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn finish(self) -> Result<(), CaptureError> {
+        self.writer.finish()
     }
 
     /// Captures chips and names that the capture does not have yet.

@@ -6,7 +6,7 @@ use super::{
     problem::{Problem, ProblemKind},
     section::{Content, MemoryWords, ReadEnd, SectionKind, WordsContent},
 };
-use reader::{lane::LaneId, mesh::DeviceDescription};
+use reader::{lane::LaneId, ledger::UncountedSource, mesh::DeviceDescription};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Result of checking a capture; see [`Capture::check`].
@@ -41,6 +41,8 @@ pub struct CaptureInfo {
     pub identity: Option<CaptureIdentity>,
     /// Bytes of the file.
     pub file_bytes: u64,
+    /// True if the last recording was finished; `None` if its writer did not mark the end.
+    pub is_finished: Option<bool>,
     /// Sound sections by kind.
     pub kinds: BTreeMap<SectionKind, KindTotals>,
     /// The latest description of each chip, by chip id.
@@ -83,6 +85,12 @@ impl CaptureInfo {
         self.lane_words.values().sum()
     }
 
+    /// Number of the last read, complete or not.
+    fn last_read(&self) -> Option<u32> {
+        let complete = self.reads.iter().map(|read| read.read_number).max();
+        complete.max(self.open_reads.last().copied())
+    }
+
     /// Nanoseconds between the ends of the first and the last read, as the host's monotonic
     /// clock counts them. `None` with fewer than two reads, or where the clock started
     /// anew in between.
@@ -112,8 +120,34 @@ impl Capture {
         check.lost_bytes = check.problems.iter().map(|problem| problem.size_bytes).sum();
         let open = self.info().open_reads.into_iter();
         check.problems.extend(open.map(|read_number| self.open_read(read_number)));
+        if self.is_finished() == Some(false) {
+            let (offset, kind) = (self.size_bytes(), ProblemKind::Unfinished);
+            check.problems.push(Problem { offset, size_bytes: 0, kind, section: None });
+        }
         check.problems.sort_by_key(|problem| problem.offset);
         check
+    }
+
+    /// Returns what of the capture may have held more records than can be named.
+    pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
+        let mut sources = BTreeSet::new();
+        let last_read = self.info().last_read();
+        for problem in self.check().problems {
+            match problem.kind {
+                ProblemKind::Unfinished => {
+                    sources.insert(UncountedSource::UnfinishedCapture);
+                }
+                // What a read that was cut off has left is read again by the next one.
+                ProblemKind::OpenRead { read_number } if Some(read_number) != last_read => {}
+                ProblemKind::OpenRead { .. } => {
+                    sources.insert(UncountedSource::UnfinishedCapture);
+                }
+                _ => {
+                    sources.insert(UncountedSource::DamagedCapture);
+                }
+            }
+        }
+        sources.into_iter()
     }
 
     /// Says what is in the capture.
@@ -123,6 +157,7 @@ impl Capture {
             version: self.version(),
             identity: self.identity(),
             file_bytes: self.size_bytes(),
+            is_finished: self.is_finished(),
             ..CaptureInfo::default()
         };
         for section in self.sections() {
@@ -161,13 +196,20 @@ impl CaptureInfo {
                 *self.lane_words.entry(lane).or_default() += words.len() as u64;
             }
             Ok(Content::ReadEnd(end)) => self.reads.push(end),
-            Ok(Content::ZoneNames(zones)) => self.zone_count += zones.places().count() as u64,
-            Ok(Content::OpMetadata(ops)) => self.op_count += ops.len() as u64,
+            Ok(Content::ZoneNames(zones)) => {
+                add(&mut self.zone_count, zones.places().count() as u64)
+            }
+            Ok(Content::OpMetadata(ops)) => add(&mut self.op_count, ops.len() as u64),
             Ok(Content::HostRecording(recording)) => {
-                self.host_event_count += recording.event_count();
-                self.host_dropped_count += recording.dropped_count();
+                add(&mut self.host_event_count, recording.event_count());
+                add(&mut self.host_dropped_count, recording.dropped_count());
             }
             _ => {}
         }
     }
+}
+
+/// Adds what a section says to a sum; sections may say anything.
+const fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
 }

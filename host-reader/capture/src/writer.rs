@@ -7,12 +7,13 @@ use super::{
     error::CaptureError,
     frame::{FRAME_ALIGN_BYTES, FrameHead, begin_frame, finish_frame},
     header::{CaptureIdentity, FILE_HEADER_BYTES, FileHeader, FormatVersion},
-    section::{Payload, ReadEnd, SectionKind},
+    section::{CaptureEnd, Payload, ReadEnd, SectionKind},
 };
 use std::{
     fs::{File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// When written sections are forced out of the system's memory onto the disk.
@@ -43,9 +44,10 @@ pub enum SyncPolicy {
 /// # let path = folder.path().join("example.kprof");
 /// let mut writer = CaptureWriter::create(&path)?;
 /// writer.append(&ReadEnd { words_read: 640, ..ReadEnd::default() })?;
+/// writer.finish()?;
 ///
 /// let capture = Capture::open(&path)?;
-/// assert_eq!(capture.sections().count(), 1);
+/// assert_eq!(capture.sections().count(), 2);
 /// assert!(capture.problems().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -160,6 +162,31 @@ impl CaptureWriter {
     pub fn finish_read(&mut self, end: &ReadEnd) -> Result<(), CaptureError> {
         self.next_read_number = self.next_read_number.max(end.read_number.saturating_add(1));
         self.append(end)
+    }
+
+    /// Marks the end of the recording. A capture without the mark is taken for one whose writer was
+    /// stopped, so that more may be lost than it tells.
+    ///
+    /// Waits until the disk has everything, unless [`SyncPolicy::Never`] was chosen.
+    ///
+    /// # Errors
+    /// As [`CaptureWriter::append`].
+    ///
+    /// ```
+    /// use capture::{Capture, CaptureWriter};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("example.kprof");
+    /// let writer = CaptureWriter::create(&path)?;
+    /// assert_eq!(Capture::open(&path)?.is_finished(), Some(false));
+    /// writer.finish()?;
+    /// assert_eq!(Capture::open(&path)?.is_finished(), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn finish(mut self) -> Result<(), CaptureError> {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let unix_time_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        self.append(&CaptureEnd { unix_time_ns })?;
+        if self.sync == SyncPolicy::EachRead { self.sync() } else { Ok(()) }
     }
 
     /// Waits until the disk has everything that was appended.

@@ -2,7 +2,7 @@
 
 use super::{Trace, TraceDevice, TraceHostThread, TraceLane, TraceLoss};
 use host_events::{HostEvent, HostEventKind, HostSource};
-use reader::ledger::LossTotals;
+use reader::ledger::{LossTotals, UncountedSource};
 
 /// A lane as people call it, such as `1-2 BRISC`.
 pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
@@ -81,6 +81,13 @@ pub(super) const fn counts(totals: &LossTotals) -> [(&'static str, u64); 5] {
     ]
 }
 
+/// The key of a source of records that does not say how much it lost, such as
+/// `losses_unknown_the_capture_is_damaged`.
+fn uncounted_key(source: UncountedSource) -> String {
+    let label = source.label().replace('\'', "").replace([' ', '-'], "_");
+    format!("losses_unknown_{}", label.to_ascii_lowercase())
+}
+
 impl Trace<'_> {
     /// Returns all reasons for doubt about the trace, as keys and counts: losses, anomalies,
     /// repairs, clipped zones, items hidden by a filter, runs not pushed. Counts of zero are left
@@ -103,6 +110,7 @@ impl Trace<'_> {
         let lost = self.lost();
         doubts.extend(counts(&lost).map(|(kind, count)| (format!("lost_{kind}"), count)));
         doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
+        doubts.extend(self.uncounted.iter().map(|&source| (uncounted_key(source), 1)));
         for (kind, count) in self.anomalies.counts() {
             let what = if kind.is_repair() { "repaired" } else { "anomaly" };
             doubts.push((format!("{what}_{}", kind.label().replace(' ', "_")), count));

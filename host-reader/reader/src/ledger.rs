@@ -27,13 +27,15 @@ pub enum LossCause {
     PushTimedOut,
     /// The RISC had not published its run when the one that pushes stopped waiting for it.
     NotPublished,
-    /// The memory that holds the records could not be read.
+    /// The memory that held the records could not be read, and never can be.
     Unreadable,
+    /// The memory that holds the records could not be read so far; a later read tries again.
+    Unread,
 }
 
 impl LossCause {
     /// Every cause.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::L1Full,
         Self::DramFull,
         Self::NeverArrived,
@@ -43,6 +45,7 @@ impl LossCause {
         Self::PushTimedOut,
         Self::NotPublished,
         Self::Unreadable,
+        Self::Unread,
     ];
 
     /// A few words for tables.
@@ -58,6 +61,7 @@ impl LossCause {
             Self::PushTimedOut => "push timed out",
             Self::NotPublished => "not published in time",
             Self::Unreadable => "unreadable",
+            Self::Unread => "not read",
         }
     }
 
@@ -164,7 +168,7 @@ impl LossTotals {
     }
 }
 
-/// A source of records that does not say what it lost.
+/// A source of records that does not say how much it lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum UncountedSource {
@@ -172,15 +176,31 @@ pub enum UncountedSource {
     ForeignRuntime,
     /// A log of TT-Metal.
     TtMetalLog,
+    /// A capture whose writer did not say that it was done.
+    UnfinishedCapture,
+    /// A capture of which some bytes cannot be used.
+    DamagedCapture,
 }
 
 impl UncountedSource {
+    /// Every source.
+    pub const ALL: [Self; 4] =
+        [Self::ForeignRuntime, Self::TtMetalLog, Self::UnfinishedCapture, Self::DamagedCapture];
+
+    /// Returns true if something went wrong; the others never say what they lost.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::UnfinishedCapture | Self::DamagedCapture)
+    }
+
     /// A sentence about it.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::ForeignRuntime => "the runtime on the chip does not count what it loses",
             Self::TtMetalLog => "TT-Metal's logs do not record losses",
+            Self::UnfinishedCapture => "the capture was never finished",
+            Self::DamagedCapture => "the capture is damaged",
         }
     }
 }
@@ -238,6 +258,42 @@ impl LossLedger {
         }
     }
 
+    /// Adds what the next read of the same mesh found.
+    ///
+    /// What it could not read either is in `later` again, so that nothing is entered twice.
+    ///
+    /// ```
+    /// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};
+    /// use wire::Risc;
+    /// let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+    /// let mut ledger = LossLedger::default();
+    /// let key = LossKey { lane, cause: LossCause::Unread, program: None };
+    /// ledger.enter(key, LossTotals::at_least_markers(4));
+    /// ledger.append_read(&LossLedger::default());
+    /// assert!(ledger.is_empty(), "the next read got it");
+    /// ```
+    pub fn append_read(&mut self, later: &Self) {
+        self.entries.retain(|key, _| key.cause != LossCause::Unread);
+        self.merge(later);
+    }
+
+    /// Keeps the entries that are wanted; sources that do not count stay.
+    pub fn retain(&mut self, mut is_wanted: impl FnMut(&LossKey, &LossTotals) -> bool) {
+        self.entries.retain(|key, totals| is_wanted(key, totals));
+    }
+
+    /// Leaves what could not be read to another reader, which may or may not get it: from here on,
+    /// how much of it is lost is unknown.
+    pub fn hand_over(&mut self) {
+        let unread: Vec<_> =
+            self.entries.keys().filter(|key| key.cause == LossCause::Unread).copied().collect();
+        for key in unread {
+            self.entries.remove(&key);
+            let key = LossKey { cause: LossCause::Unreadable, ..key };
+            self.enter(key, LossTotals::at_least_markers(0));
+        }
+    }
+
     /// Every entry, ordered by lane, cause and program.
     pub fn entries(&self) -> impl Iterator<Item = (&LossKey, &LossTotals)> {
         self.entries.iter()
@@ -250,10 +306,13 @@ impl LossLedger {
         self.entries.is_empty()
     }
 
-    /// Returns true if anything is missing that was not left out on purpose.
+    /// Returns true if anything is missing, or may be, that was not left out on purpose.
+    ///
+    /// A source that never says what it lost is no failure.
     #[must_use]
     pub fn has_failures(&self) -> bool {
-        self.entries.keys().any(|key| !key.cause.is_intended())
+        let is_lost = self.entries.keys().any(|key| !key.cause.is_intended());
+        is_lost || self.uncounted().any(UncountedSource::is_failure)
     }
 
     /// Everything that is missing.

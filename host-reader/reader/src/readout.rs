@@ -51,7 +51,7 @@ pub struct Readout {
     pub devices: Vec<DeviceReadout>,
     /// Names of the zones in the lanes.
     pub zones: ZoneTable,
-    /// Records that are missing.
+    /// Records that are missing, or that this read could not get at.
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
@@ -102,7 +102,7 @@ impl Readout {
             }
         }
         self.zones.merge(later.zones);
-        self.losses.merge(&later.losses);
+        self.losses.append_read(&later.losses);
         self.anomalies.merge(later.anomalies);
         self.watermarks.merge(later.watermarks);
         self.words_read += later.words_read;

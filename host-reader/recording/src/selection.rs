@@ -5,7 +5,6 @@ use analysis::launches_of;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::{
     lane::{Lane, LaneId, Run},
-    ledger::LossLedger,
 };
 use std::collections::{BTreeSet, HashMap};
 use wire::RunHostId;
@@ -83,17 +82,14 @@ impl Recording {
             });
         }
         let names = names_of(ops);
-        let mut losses = LossLedger::default();
-        for (key, &totals) in readout.losses.entries() {
+        readout.losses.retain(|key, totals| {
             let program = key.program.unwrap_or_default();
             let name = names.get(&(key.lane.chip_id, program.0)).copied();
-            if filter.selects_lane(key.lane) && filter.selects_op(program.base(), name) {
-                losses.enter(*key, totals);
-            } else {
-                hidden.lost_record_count += totals.record_count();
-            }
-        }
-        readout.losses = losses;
+            let is_wanted =
+                filter.selects_lane(key.lane) && filter.selects_op(program.base(), name);
+            hidden.lost_record_count += if is_wanted { 0 } else { totals.record_count() };
+            is_wanted
+        });
         hidden
     }
 

@@ -19,12 +19,15 @@ struct ReplayedDevice<'file> {
     recordings: BTreeMap<(Memory, bool), Recording<'file>>,
     /// Cores that a later read has read again.
     repeated: BTreeSet<Noc0Coord>,
+    /// True if the read has an end.
+    is_complete: bool,
     host_time_ns: u64,
 }
 
 impl<'file> ReplayedMesh<'file> {
     /// The mesh as a read found it. A chip whose description is lost is left out.
     pub(super) fn of(read: ReadRecord<'file>) -> Self {
+        let is_complete = read.is_complete();
         let ReadRecord { begin, mut chips, recordings, repeated, host_time_ns, .. } = read;
         let mut devices: Vec<_> = begin
             .chips
@@ -38,6 +41,7 @@ impl<'file> ReplayedMesh<'file> {
                     .collect(),
                 description,
                 recordings: BTreeMap::new(),
+                is_complete,
                 host_time_ns,
             })
             .collect();
@@ -67,7 +71,9 @@ impl Mesh for ReplayedMesh<'_> {
 impl ReplayedDevice<'_> {
     fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
         let (chip_id, word_count) = (self.description.chip_id, words.len());
-        let not_held = || not_held(&WordRange { chip_id, memory, address, word_count });
+        let is_complete = self.is_complete;
+        let not_held =
+            || not_held(&WordRange { chip_id, memory, address, word_count }, is_complete);
         match self.recordings.get_mut(&(memory, false)) {
             Some(recording) => recording.read(address, words, not_held),
             None if words.is_empty() => Ok(()),

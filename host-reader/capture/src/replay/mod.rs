@@ -21,6 +21,7 @@ use chip::ReplayedMesh;
 use reader::{
     anomaly::AnomalyKind,
     decode::{CaptureMode, HostIdForm},
+    ledger::LossCause,
     names::ZoneTable,
     read::{GenerationChoice, ReadError, ReadOptions, Reader},
     readout::Readout,
@@ -50,6 +51,8 @@ pub struct Overrides {
 pub struct ReplayedRead {
     /// Number of the read.
     pub read_number: u32,
+    /// True if its reader had read nothing before.
+    pub is_fresh: bool,
     /// Readout of the read, or its error.
     pub readout: Result<Readout, ReadError>,
 }
@@ -73,7 +76,12 @@ impl Capture {
         let mut failures = Vec::new();
         self.replay(overrides, |read| match read.readout {
             Ok(readout) => match &mut whole {
-                Some(whole) => whole.append(readout),
+                Some(whole) => {
+                    if read.is_fresh {
+                        whole.losses.hand_over();
+                    }
+                    whole.append(readout);
+                }
                 None => whole = Some(readout),
             },
             Err(error) => failures.push((read.read_number, error)),
@@ -112,18 +120,26 @@ impl Capture {
         let mut reader = Reader::default();
         for read in CapturedReads::of(self).without_repetitions() {
             let options = overrides.apply(&read);
-            let read_number = read.begin.read_number;
-            if read.begin.is_fresh {
+            let (read_number, is_fresh) = (read.begin.read_number, read.begin.is_fresh);
+            let repeated = read.repeated.clone();
+            if is_fresh {
                 reader = Reader::new(options);
             } else {
                 *reader.options_mut() = options;
             }
-            let readout = reader.read(&mut ReplayedMesh::of(read));
-            take(ReplayedRead { read_number, readout });
+            let mut readout = reader.read(&mut ReplayedMesh::of(read));
+            if let Ok(readout) = &mut readout {
+                readout.losses.retain(|key, _| {
+                    let core = (key.lane.chip_id, key.lane.core);
+                    key.cause != LossCause::Unread || !repeated.contains(&core)
+                });
+            }
+            take(ReplayedRead { read_number, is_fresh, readout });
         }
     }
 
     fn add_what_is_no_read(&self, overrides: &Overrides, whole: &mut Readout) {
+        self.uncounted().for_each(|source| whole.losses.note_uncounted(source));
         whole.zones.merge(overrides.zones.clone());
         for section in self.sections() {
             match section.content() {

@@ -160,6 +160,11 @@ impl<'file> ReadRecord<'file> {
         cores.filter(|(_, words)| words.iter().all(is_held)).map(|(&core, _)| core).collect()
     }
 
+    /// Returns true if the read has an end.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// Returns true if this read has no core left with the only copy of any words.
     fn is_all_repeated(&self) -> bool {
         self.markers.len() == self.repeated.len()

@@ -125,11 +125,18 @@ impl Answer<'_> {
 }
 
 /// Returns the error for words that the capture does not hold.
-pub(super) fn not_held(range: &WordRange) -> AccessError {
+///
+/// What a complete read does not hold is gone: the chip was told that it was read. Of a read that
+/// was cut off, the next one may have it.
+pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =
         format!("the capture does not hold {word_count} words at {address:#x} of {memory}");
-    AccessError::Unreachable { chip_id, reason }
+    if is_complete {
+        AccessError::Gone { chip_id, reason }
+    } else {
+        AccessError::Unreachable { chip_id, reason }
+    }
 }
 
 #[cfg(test)]
@@ -138,7 +145,8 @@ mod tests {
     use reader::mesh::Memory;
 
     fn fail() -> AccessError {
-        not_held(&WordRange { chip_id: 1, memory: Memory::Dram(2), address: 3, word_count: 4 })
+        let range = WordRange { chip_id: 1, memory: Memory::Dram(2), address: 3, word_count: 4 };
+        not_held(&range, true)
     }
 
     fn read(recording: &mut Recording<'_>, address: u64, count: usize) -> Option<Vec<u32>> {

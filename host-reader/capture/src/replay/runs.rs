@@ -7,7 +7,11 @@ use super::{Overrides, ReplayedRead};
 use crate::{Capture, ClockSamples, Content, Section, SectionKind, sync::MeshSamples};
 use host_events::{HostRecording, OpMetadata};
 use reader::{
-    anomaly::AnomalyKind, ledger::LossLedger, names::ZoneTable, read::ReadError, readout::Readout,
+    anomaly::AnomalyKind,
+    ledger::{LossLedger, UncountedSource},
+    names::ZoneTable,
+    read::ReadError,
+    readout::Readout,
 };
 use std::collections::BTreeSet;
 
@@ -27,6 +31,8 @@ pub struct CapturedRun {
     pub host: Vec<HostRecording>,
     /// Losses of a source without raw words.
     ledger: LossLedger,
+    /// True if nothing was read since its end mark.
+    is_finished: bool,
 }
 
 impl Capture {
@@ -47,7 +53,7 @@ impl Capture {
         let overrides = Overrides { zones: zones.clone(), ..overrides.clone() };
         let mut first_failure = None;
         let mut has_readout = false;
-        self.replay(&overrides, |ReplayedRead { read_number, readout }| {
+        self.replay(&overrides, |ReplayedRead { read_number, readout, .. }| {
             let of_read = |run: &&mut CapturedRun| run.reads.contains(&read_number);
             let Some(run) = runs.iter_mut().find(of_read) else { return };
             match readout {
@@ -65,7 +71,17 @@ impl Capture {
         if let Some(error) = first_failure.filter(|_| !has_readout) {
             return Err(error);
         }
-        for run in &mut runs {
+        let uncounted: Vec<_> = self.uncounted().collect();
+        let (last, expects_end_marks) = (runs.len().saturating_sub(1), self.expects_end_marks());
+        for (index, run) in runs.iter_mut().enumerate() {
+            let of_run = |&source: &UncountedSource| {
+                source != UncountedSource::UnfinishedCapture || index == last
+            };
+            let of_all = uncounted.iter().copied().filter(of_run);
+            of_all.for_each(|source| run.readout.losses.note_uncounted(source));
+            if expects_end_marks && !run.is_finished {
+                run.readout.losses.note_uncounted(UncountedSource::UnfinishedCapture);
+            }
             run.readout.zones.merge(zones.clone());
             run.readout.losses.merge(&run.ledger);
         }
@@ -85,6 +101,11 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
         let begins_run = matches!(&content, Content::ReadBegin(begin) if begin.is_fresh);
         if begins_run && !run.reads.is_empty() {
             runs.push(std::mem::take(&mut run));
+        }
+        match content {
+            Content::CaptureEnd(_) => run.is_finished = true,
+            // Chips and names stand before the run that they are for.
+            _ => run.is_finished &= section.read_number().is_none(),
         }
         if section.kind == SectionKind::READ_BEGIN {
             run.ops.append(&mut ops);

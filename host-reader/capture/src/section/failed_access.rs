@@ -12,7 +12,7 @@
 //! 13  u8   1 if it was a write
 //! 14  u8   error: 0 = no such core,
 //!          1 = out of range,
-//!          2 = unreachable
+//!          2 = unreachable, 3 = gone
 //! 15  u8   0
 //! ```
 
@@ -60,6 +60,7 @@ impl<'file> Payload<'file> for FailedAccess {
             AccessError::NoSuchCore { .. } => (NO_SUCH_CORE, ""),
             AccessError::OutOfRange { memory, .. } => (OUT_OF_RANGE, memory.as_str()),
             AccessError::Unreachable { reason, .. } => (UNREACHABLE, reason.as_str()),
+            AccessError::Gone { reason, .. } => (GONE, reason.as_str()),
         };
         put(
             buffer,
@@ -98,7 +99,8 @@ impl<'file> Payload<'file> for FailedAccess {
                 word_count: usize::try_from(word_count).unwrap_or(usize::MAX),
             },
             UNREACHABLE => AccessError::Unreachable { chip_id, reason: text },
-            other => return Err(fields.fault("error", "0 to 2", &other)),
+            GONE => AccessError::Gone { chip_id, reason: text },
+            other => return Err(fields.fault("error", "0 to 3", &other)),
         };
         let (read_number, is_write) = (head.read_number.get(), head.is_write != 0);
         Ok(Self { read_number, chip_id, memory, address, word_count, is_write, error })
@@ -108,6 +110,7 @@ impl<'file> Payload<'file> for FailedAccess {
 const NO_SUCH_CORE: u8 = 0;
 const OUT_OF_RANGE: u8 = 1;
 const UNREACHABLE: u8 = 2;
+const GONE: u8 = 3;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]

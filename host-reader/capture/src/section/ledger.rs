@@ -20,7 +20,7 @@
 //!          3 = damaged, 4 = overwritten,     56  u64  runs
 //!          5 = validate off, 6 = push        64  u32  run host id of the first launch
 //!          timed out, 7 = not published,     68  u32  run host id of the last launch
-//!          8 = unreadable
+//!          8 = unreadable, 9 = not read
 //! 10  u8   bit 0: the program is known, bit 1: the first and the last launch are
 //! 11  u8   1 if more may be missing
 //! ```
@@ -193,5 +193,6 @@ const _: () = assert!(matches!(
         LossCause::PushTimedOut,
         LossCause::NotPublished,
         LossCause::Unreadable,
+        LossCause::Unread,
     ]
 ));

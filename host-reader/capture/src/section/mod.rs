@@ -6,6 +6,7 @@
 //! behind the known ones of a payload, and behind the known ones of a record whose size
 //! the payload states; readers skip both.
 
+mod capture_end;
 mod clock;
 mod device;
 mod failed_access;
@@ -21,6 +22,7 @@ mod read_end;
 mod zones;
 
 pub use ::host_events::OpMetadata;
+pub use capture_end::CaptureEnd;
 pub use clock::ClockSamples;
 pub use failed_access::FailedAccess;
 pub use host_events::HostEvents;
@@ -68,9 +70,11 @@ impl SectionKind {
     pub const PROBE_COST: Self = Self(11);
     /// A [`HostRecording`].
     pub const HOST_RECORDING: Self = Self(12);
+    /// A [`CaptureEnd`].
+    pub const CAPTURE_END: Self = Self(13);
 
     /// Every kind that this library knows.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::DEVICE,
         Self::READ_BEGIN,
         Self::MEMORY,
@@ -83,6 +87,7 @@ impl SectionKind {
         Self::LEDGER,
         Self::PROBE_COST,
         Self::HOST_RECORDING,
+        Self::CAPTURE_END,
     ];
 
     /// A few words for tables; `None` for kinds that this library does not know.
@@ -101,6 +106,7 @@ impl SectionKind {
             Self::LEDGER => "loss ledger",
             Self::PROBE_COST => "probe cost",
             Self::HOST_RECORDING => "host recording",
+            Self::CAPTURE_END => "end mark",
             _ => return None,
         })
     }
@@ -171,6 +177,8 @@ pub enum Content<'file> {
     ProbeCosts(ProbeCosts),
     /// Events of the host's threads.
     HostRecording(HostRecording),
+    /// The end mark of a recording.
+    CaptureEnd(CaptureEnd),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
@@ -195,6 +203,7 @@ impl<'file> Content<'file> {
             SectionKind::LEDGER => read(version, payload, Self::Ledger),
             SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
             SectionKind::HOST_RECORDING => read(version, payload, Self::HostRecording),
+            SectionKind::CAPTURE_END => read(version, payload, Self::CaptureEnd),
             _ => Ok(Self::Unknown(payload)),
         }
     }

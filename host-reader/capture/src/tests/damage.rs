@@ -172,6 +172,7 @@ fn sections_of_unknown_kinds_versions_and_flags_are_counted_and_cost_nothing_els
             ProblemKind::OpenRead { read_number: 1 },
             ProblemKind::UnknownSectionVersion { found, known },
             ProblemKind::UnknownFlags { flags: 0x8000_0000 },
+            ProblemKind::Unfinished,
         ]
     );
 }

@@ -143,6 +143,7 @@ fn reads_are_replayed_as_they_were_and_joined_in_order() {
         assert_eq!(read.readout.unwrap(), expected, "capturing changes nothing");
         readouts.push(expected);
     }
+    captured.finish().unwrap();
     let capture = Capture::open(&path).unwrap();
     assert!(capture.check().is_clean());
     let replayed: Vec<_> = capture
@@ -428,6 +429,7 @@ proptest! {
             prop_assert!(read.capture.is_ok());
             readouts.push(read.readout);
         }
+        reader.finish().unwrap();
         let capture = Capture::open(&path).unwrap();
         prop_assert!(capture.check().is_clean());
         let replayed = capture.replayed_reads(&Overrides::default());

@@ -175,11 +175,12 @@ proptest! {
         let core = Noc0Coord { x: place[0], y: place[1] };
         let out_of_range =
             AccessError::OutOfRange { chip_id, memory: text.clone(), address, word_count };
-        let unreachable = AccessError::Unreachable { chip_id, reason: text };
+        let unreachable = AccessError::Unreachable { chip_id, reason: text.clone() };
         for (memory, error) in [
             (Memory::L1(core), AccessError::NoSuchCore { chip_id, core }),
             (Memory::Dram(bank), out_of_range),
             (Memory::WallClock(core), unreachable),
+            (Memory::Dram(bank), AccessError::Gone { chip_id, reason: text }),
         ] {
             let word_count = word_count as u64;
             let failed = FailedAccess {

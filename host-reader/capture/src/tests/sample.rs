@@ -3,7 +3,7 @@
 //! Write the sample of this version anew, after its format has gained something, with
 //!
 //! ```text
-//! cargo test -p host-reader writes_the_sample_capture -- --ignored
+//! cargo test -p kprof-capture writes_the_sample_capture -- --ignored
 //! ```
 //!
 //! and keep the samples of older versions as they are. Sections may only be added at the end.
@@ -33,9 +33,12 @@ const IDENTITY: CaptureIdentity =
 const FIRST_SECTIONS_BYTES: usize = 1560;
 const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
-fn sample_path() -> PathBuf {
+/// The first version, which had no end marks.
+const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+fn sample_path(version: FormatVersion) -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/kprof");
-    captures.join(format!("v{}.kprof", FormatVersion::CURRENT))
+    captures.join(format!("v{version}.kprof"))
 }
 
 fn device() -> DeviceDescription {
@@ -232,11 +235,15 @@ fn read_end() -> ReadEnd {
     }
 }
 
-fn sample() -> Vec<u8> {
+fn capture_end() -> CaptureEnd {
+    CaptureEnd { unix_time_ns: 1_767_225_602_000_000_000 }
+}
+
+fn sample(version: FormatVersion) -> Vec<u8> {
     let mut draft = Draft::new();
-    let header = FileHeader { version: FormatVersion::CURRENT, identity: IDENTITY };
+    let header = FileHeader { version, identity: IDENTITY };
     draft.bytes = header.to_bytes().to_vec();
-    draft
+    let draft = draft
         .with(&device())
         .with(&zones())
         .with(&read_begin())
@@ -251,23 +258,40 @@ fn sample() -> Vec<u8> {
         .with(&ledger())
         .with(&late_ledger())
         .with(&probe_costs())
-        .with(&host_recording())
-        .bytes
+        .with(&host_recording());
+    if version == FIRST { draft.bytes } else { draft.with(&capture_end()).bytes }
 }
 
 #[test]
 fn the_sample_of_this_version_is_what_this_version_writes() {
-    let committed = std::fs::read(sample_path()).unwrap();
-    assert_eq!(committed, sample(), "the bytes of a version that was given out never change");
+    let committed = std::fs::read(sample_path(FormatVersion::CURRENT)).unwrap();
+    let written = sample(FormatVersion::CURRENT);
+    assert_eq!(committed, written, "the bytes of a version that was given out never change");
+}
+
+#[test]
+fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
+    let committed = std::fs::read(sample_path(FIRST)).unwrap();
+    assert_eq!(committed, sample(FIRST), "the bytes of a version that was given out never change");
     let of_first_readers = committed.get(..FIRST_SECTIONS_BYTES).map(crc32fast::hash);
     assert_eq!(of_first_readers, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
+    let capture = Capture::from_bytes(committed).unwrap();
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (None, true));
+    let readout = capture.readout(&Overrides::default()).unwrap();
+    assert_eq!(readout.losses.uncounted().count(), 1, "that of the runtime alone");
+    let mut of_now = Capture::open(sample_path(FormatVersion::CURRENT))
+        .unwrap()
+        .runs(&Overrides::default())
+        .unwrap();
+    let mut of_then = capture.runs(&Overrides::default()).unwrap();
+    assert_eq!(of_then.remove(0).readout, of_now.remove(0).readout);
 }
 
 #[test]
 fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
-    let capture = Capture::open(sample_path()).unwrap();
+    let capture = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(capture.identity(), Some(IDENTITY));
-    assert!(capture.check().is_clean());
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
     let contents: Vec<_> = capture.sections().map(|s| s.content().unwrap()).collect();
     let expected = [
         Content::Device(device()),
@@ -285,6 +309,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::Ledger(late_ledger()),
         Content::ProbeCosts(probe_costs()),
         Content::HostRecording(host_recording()),
+        Content::CaptureEnd(capture_end()),
     ];
     assert_eq!(contents, expected);
     let kinds: BTreeSet<_> = capture.sections().map(|section| section.kind).collect();
@@ -293,7 +318,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
 
 #[test]
 fn the_sample_decodes_to_its_run() {
-    let capture = Capture::open(sample_path()).unwrap();
+    let capture = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     let readout = capture.readout(&Overrides::default()).unwrap();
     let [device] = readout.devices.as_slice() else { panic!("one chip") };
     let [lane] = device.lanes.as_slice() else { panic!("one lane") };
@@ -308,8 +333,8 @@ fn the_sample_decodes_to_its_run() {
 
 #[test]
 fn the_bytes_of_the_sample_lie_where_the_documents_say() {
-    let bytes = sample();
-    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\0\0\x40\0\0\0");
+    let bytes = sample(FormatVersion::CURRENT);
+    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x01\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
     // Device: 48 bytes of head, 16 of name and padding, 32 of one core.
@@ -322,7 +347,7 @@ fn the_bytes_of_the_sample_lie_where_the_documents_say() {
 #[test]
 #[ignore = "writes the committed sample"]
 fn writes_the_sample_capture() {
-    let path = sample_path();
+    let path = sample_path(FormatVersion::CURRENT);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, sample()).unwrap();
+    std::fs::write(path, sample(FormatVersion::CURRENT)).unwrap();
 }

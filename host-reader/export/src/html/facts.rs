@@ -23,6 +23,8 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
+    /// Why more may be missing than is known, and whether something went wrong.
+    uncounted: Vec<(&'static str, bool)>,
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
     devices: Vec<DeviceFacts<'a>>,
@@ -47,6 +49,11 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         zone_count: trace.zone_count(),
         point_count: trace.point_count(),
         doubts: trace.doubts(),
+        uncounted: trace
+            .uncounted
+            .iter()
+            .map(|source| (source.label(), source.is_failure()))
+            .collect(),
         riscs: Risc::ALL.map(Risc::label),
         names: NameFacts::new(trace, &host_names),
         devices: trace.devices.iter().map(|device| DeviceFacts::new(device, trace)).collect(),

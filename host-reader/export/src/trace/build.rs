@@ -35,6 +35,7 @@ impl<'a> Trace<'a> {
             anomalies: readout.anomalies.clone(),
             hidden: HiddenCounts::default(),
             unplaced_losses: Vec::new(),
+            uncounted: readout.losses.uncounted().collect(),
         };
         let (clocks, origin_host_ns) = clocks_of(recording);
         trace.origin_host_ns = origin_host_ns;

@@ -26,7 +26,7 @@ use capture::sync::MeshClock;
 use reader::{
     anomaly::AnomalyLog,
     lane::Lane,
-    ledger::{LossKey, LossTotals},
+    ledger::{LossKey, LossTotals, UncountedSource},
     readout::ChipSummary,
 };
 use recording::DeviceClock;
@@ -77,6 +77,8 @@ pub struct Trace<'a> {
     pub hidden: HiddenCounts,
     /// Losses of chips that are not in the readout.
     pub unplaced_losses: Vec<(LossKey, LossTotals)>,
+    /// Sources of the records that do not say how much they lost.
+    pub uncounted: Vec<UncountedSource>,
 }
 
 /// One chip of a trace.

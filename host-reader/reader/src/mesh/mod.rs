@@ -136,6 +136,22 @@ pub enum AccessError {
         /// The cause, as far as the back end knows it.
         reason: String,
     },
+    /// The words are gone: asking again is of no use.
+    #[error("chip {chip_id}: {reason}")]
+    Gone {
+        /// The chip.
+        chip_id: u32,
+        /// What became of the words.
+        reason: String,
+    },
+}
+
+impl AccessError {
+    /// Returns true if the same access can never succeed.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Gone { .. })
+    }
 }
 
 /// One chip, as its host sees it. Every call takes time on the host and on the chip.

@@ -73,10 +73,15 @@ fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     for lane in &mut core.lanes {
         let end = fresh.host_end(lane.risc_index).min(lane.lane_words);
         let has_address = fresh.word(fresh.layout.dram_address) != 0;
-        if end <= lane.end || !has_address || (lane.unread() > 0 && lane.words.is_none()) {
+        let is_whole = match lane.words {
+            None => lane.unread() == 0,
+            Some(LaneWords::Gone) => false,
+            Some(LaneWords::InPiece { .. } | LaneWords::Own(_)) => true,
+        };
+        if end <= lane.end || !has_address || !is_whole {
             continue;
         }
-        if let Some(more) = dram::read_range(session, lane, lane.end..end, Vec::new()) {
+        if let Ok(more) = dram::read_range(session, lane, lane.end..end, Vec::new()) {
             let mut words = lane.words(pieces).to_vec();
             words.extend(more);
             lane.words = Some(LaneWords::Own(words));

@@ -5,7 +5,7 @@ use super::{
     pool::Pool,
     session::Session,
 };
-use crate::anomaly::AnomalyKind;
+use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
 /// Unused words that are read along rather than reading twice: a transaction costs more.
@@ -75,12 +75,13 @@ fn read_piece(
 }
 
 fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
-    if let Some(words) = read_range(session, lane, lane.begin..lane.end, pool.words()) {
-        lane.words = Some(LaneWords::Own(words));
-    }
+    lane.words = match read_range(session, lane, lane.begin..lane.end, pool.words()) {
+        Ok(words) => Some(LaneWords::Own(words)),
+        Err(error) => error.is_final().then_some(LaneWords::Gone),
+    };
 }
 
-/// Reads words of one lane into `memory`; `None` and an anomaly if that is impossible.
+/// Reads words of one lane into `memory`; a failure is an anomaly, too.
 ///
 /// Memory grows with what the chip gives: a capture may claim lanes that it does not hold.
 pub(super) fn read_range(
@@ -88,7 +89,7 @@ pub(super) fn read_range(
     lane: &LaneRead,
     range: Range<u32>,
     mut memory: Vec<u32>,
-) -> Option<Vec<u32>> {
+) -> Result<Vec<u32>, AccessError> {
     memory.truncate(range.len());
     let mut first = 0;
     while first < range.len() {
@@ -99,11 +100,11 @@ pub(super) fn read_range(
             let position = range.start as usize + first;
             session
                 .note(AnomalyKind::UnreadableCore, Some(lane.id), position, || error.to_string());
-            return None;
+            return Err(error);
         }
         first = end;
     }
-    Some(memory)
+    Ok(memory)
 }
 
 fn first_address(lane: &LaneRead) -> u64 {

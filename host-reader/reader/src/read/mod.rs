@@ -54,6 +54,7 @@ use crate::{
     anomaly::AnomalyKind,
     decode::{LaneContext, LaneState, UndecodedLane},
     lane::{Lane, LaneId},
+    ledger::{LossCause, LossKey, LossTotals},
     mesh::Mesh,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
@@ -143,6 +144,8 @@ pub struct Reader {
     options: ReadOptions,
     lanes: BTreeMap<LaneId, LaneMemory>,
     cores: BTreeMap<CoreId, CoreMemory>,
+    /// Lanes that could not be read so far, and what they hold at least.
+    unread: BTreeMap<LaneId, LossTotals>,
     pool: Arc<Pool>,
 }
 
@@ -178,10 +181,12 @@ impl Reader {
         for (index, geometry) in geometries {
             let Some(device) = mesh.device(index) else { continue };
             let mut session = Session::new(device, &options);
+            session.unread = std::mem::take(&mut self.unread);
             match self.read_device(&mut session, &geometry) {
                 Ok(device) => readout.devices.push(device),
                 Err(error) => failures.push(error),
             }
+            self.unread = session.unread;
             readout.anomalies.merge(session.anomalies);
             readout.losses.merge(&session.losses);
             readout.watermarks.merge(session.watermarks);
@@ -192,6 +197,9 @@ impl Reader {
         }
         for error in failures {
             readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
+        }
+        for (&lane, &totals) in &self.unread {
+            readout.losses.enter(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
         }
         Ok(readout)
     }
@@ -324,7 +332,7 @@ impl Reader {
             acknowledge::reset(session, core, pieces);
         }
         acknowledge::report_dropped(session, core);
-        session.lose_unreadable(&core.lanes);
+        session.lose_unreadable(core);
         if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
             core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
         }

@@ -1,7 +1,7 @@
 //! Runs that wait in L1 for the next launch to push them.
 
 use super::{plan::CoreRead, session::Session};
-use crate::{anomaly::AnomalyKind, decode::CaptureMode};
+use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
 use wire::{
     Generation,
     marker::EMPTY_HEADER,
@@ -31,7 +31,14 @@ pub(super) fn read_runs(
         if !is_pending(core, risc_index, session.options.mode) {
             continue;
         }
-        let Some(run) = read_run(session, core, index, generation) else { continue };
+        let run = match read_run(session, core, index, generation) {
+            Ok(Some(run)) => run,
+            Ok(None) => continue,
+            Err(error) => {
+                core.lanes[index].pending_error = Some(error);
+                continue;
+            }
+        };
         let pushed = core.lanes[index].words(pieces);
         let is_pushed = pushed.ends_with(&run) || pushed.ends_with(&run[..vector::FIRST_OPTIONAL]);
         // A run that was pushed already is taken, too: there is nothing more to it.
@@ -39,13 +46,13 @@ pub(super) fn read_runs(
     }
 }
 
-/// The waiting run as a push would write it.
+/// The waiting run as a push would write it; `None` if it is not complete yet.
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,
     index: usize,
     generation: &Generation,
-) -> Option<Vec<u32>> {
+) -> Result<Option<Vec<u32>>, AccessError> {
     let lane = &core.lanes[index];
     let said = core.control.device_end(lane.risc_index) as usize;
     let position = core.control.layout.device_end + lane.risc_index;
@@ -58,14 +65,14 @@ fn read_run(
     let mut words = vec![0; count];
     if let Err(error) = session.read_vector(&core.core, lane.risc_index, 0, &mut words) {
         session.note(AnomalyKind::UnreadableCore, Some(lane.id), position, || error.to_string());
-        return None;
+        return Err(error);
     }
     let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
     if is_trace_only && words[0] == EMPTY_HEADER {
-        return None; // The envelope of this replay is not complete.
+        return Ok(None); // The envelope of this replay is not complete.
     }
     stamp(&mut words, core, lane.risc_index, generation);
-    Some(words)
+    Ok(Some(words))
 }
 
 /// Writes the header that the push would have written.

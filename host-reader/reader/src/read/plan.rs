@@ -48,6 +48,8 @@ pub(super) struct LaneRead {
     pub(super) words: Option<LaneWords>,
     /// A run that waits in L1, as it would have been pushed.
     pub(super) pending: Option<Vec<u32>>,
+    /// The error for a run that waits in L1 and could not be read.
+    pub(super) pending_error: Option<AccessError>,
     /// Losses that the device counted, added to the ledger when the lane's runs are known.
     pub(super) loss: LaneLoss,
 }
@@ -63,6 +65,8 @@ pub(super) enum LaneWords {
     },
     /// By themselves.
     Own(Vec<u32>),
+    /// Nowhere any more: no later read can find them either.
+    Gone,
 }
 
 impl LaneRead {
@@ -74,7 +78,7 @@ impl LaneRead {
     /// The lane's words; empty if they could not be read.
     pub(super) fn words<'a>(&'a self, pieces: &'a [Vec<u32>]) -> &'a [u32] {
         match &self.words {
-            None => &[],
+            None | Some(LaneWords::Gone) => &[],
             Some(LaneWords::Own(words)) => words,
             Some(LaneWords::InPiece { piece, first }) => pieces
                 .get(*piece)
@@ -152,6 +156,7 @@ impl CoreRead {
                 end,
                 words: None,
                 pending: None,
+                pending_error: None,
                 loss: LaneLoss::default(),
             });
         }
@@ -187,6 +192,12 @@ impl CoreRead {
             });
             session.lose_words(lane.id, LossCause::NeverArrived, lane.end - begin);
         }
+    }
+
+    /// Returns false if another reader has read a core of our runtime meanwhile, so that nobody
+    /// knows which of its words are new.
+    pub(super) fn is_known(&self) -> bool {
+        !self.control.is_ours() || self.memory.counters.is_some()
     }
 
     /// Returns true if an upstream host would have something to reset.

@@ -1,6 +1,6 @@
 //! One chip during one read: what was asked of it, and what was odd.
 
-use super::plan::{self, LaneRead};
+use super::plan::{self, CoreRead, LaneWords};
 use crate::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::LaneId,
@@ -8,6 +8,7 @@ use crate::{
     mesh::{AccessError, CoreDescription, Device},
     read::{ReadOptions, Watermarks},
 };
+use std::collections::BTreeMap;
 use wire::{RunHostId, vector};
 
 /// The chip, and the books of this read.
@@ -16,6 +17,8 @@ pub(super) struct Session<'a> {
     pub(super) options: &'a ReadOptions,
     pub(super) anomalies: AnomalyLog,
     pub(super) losses: LossLedger,
+    /// Lanes that could not be read, by this read or the ones before it.
+    pub(super) unread: BTreeMap<LaneId, LossTotals>,
     pub(super) watermarks: Watermarks,
     pub(super) words_read: u64,
 }
@@ -24,7 +27,8 @@ impl<'a> Session<'a> {
     pub(super) fn new(device: &'a mut dyn Device, options: &'a ReadOptions) -> Self {
         let (anomalies, losses) = (AnomalyLog::default(), LossLedger::default());
         let watermarks = Watermarks::default();
-        Self { device, options, anomalies, losses, watermarks, words_read: 0 }
+        let unread = BTreeMap::new();
+        Self { device, options, anomalies, losses, unread, watermarks, words_read: 0 }
     }
 
     /// Reads the first words of a core's control vector.
@@ -92,29 +96,48 @@ impl<'a> Session<'a> {
         self.losses.enter(LossKey { lane, cause, program }, totals);
     }
 
-    /// Enters lanes that could not be read, if no later read will try again.
-    pub(super) fn lose_unreadable(&mut self, lanes: &[LaneRead]) {
-        let is_unread = |lane: &&LaneRead| lane.unread() > 0 && lane.words.is_none();
-        for lane in lanes.iter().filter(is_unread).filter(|_| self.options.last_read) {
+    /// Enters what could not be read of a core's lanes.
+    pub(super) fn lose_unreadable(&mut self, core: &CoreRead) {
+        for lane in &core.lanes {
+            self.unread.remove(&lane.id);
+            let waits = lane.pending_error.as_ref();
+            let is_gone = matches!(lane.words, Some(LaneWords::Gone));
+            let is_unread = lane.unread() > 0 && lane.words.is_none();
             // As many runs as may be, of the smallest size; each has the markers of one zone.
-            let runs = lane.unread() / FIRST_OPTIONAL_WORDS;
-            let totals = LossTotals::at_least_markers(runs.into());
-            self.losses.enter(
-                LossKey { lane: lane.id, cause: LossCause::Unreadable, program: None },
-                totals,
-            );
+            let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
+            // Where another reader has read meanwhile, it may have these words.
+            let gone_runs = if core.is_known() { runs } else { 0 };
+            let waiting = |is_final| waits.is_some_and(|error| error.is_final() == is_final);
+            for (is_final, is_lost, runs) in [(true, is_gone, gone_runs), (false, is_unread, runs)]
+            {
+                if is_lost || waiting(is_final) {
+                    let runs = if is_lost { runs } else { 0 };
+                    let markers = runs + u64::from(waiting(is_final));
+                    self.lose_words_of_memory(lane.id, is_final, markers);
+                }
+            }
         }
     }
 
-    /// Notes a core that does not answer; what it holds is lost if no later read will try again.
+    /// Notes a core that does not answer, and enters that what it holds is not read.
     pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
         let (place, chip_id) = (core.noc0, self.device.description().chip_id);
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
-        let riscs = plan::lane_riscs(core.kind, self.options.mode);
-        for risc in riscs.into_iter().filter(|_| self.options.last_read) {
+        for risc in plan::lane_riscs(core.kind, self.options.mode) {
             let lane = LaneId { chip_id, core: place, risc };
-            self.lose(lane, LossCause::Unreadable, None, LossTotals::at_least_markers(0));
+            self.lose_words_of_memory(lane, error.is_final(), 0);
         }
+    }
+
+    /// Enters markers that are gone, or that a later read may still find.
+    fn lose_words_of_memory(&mut self, lane: LaneId, is_final: bool, at_least: u64) {
+        let totals = LossTotals::at_least_markers(at_least);
+        if is_final {
+            self.lose(lane, LossCause::Unreadable, None, totals);
+            return;
+        }
+        let known = self.unread.entry(lane).or_insert(totals);
+        known.unknown_markers = known.unknown_markers.max(at_least);
     }
 
     /// Enters markers of which nothing is known but that they are missing.

@@ -428,11 +428,9 @@ fn a_core_that_does_not_answer_stops_no_other() {
     let readout = read_device_profiler(&mut bench).unwrap();
     assert_eq!(programs(&readout).len(), 1);
     assert_eq!(readout.anomalies.count(AnomalyKind::UnreadableCore), 1);
-    assert!(readout.losses.is_empty(), "a later read may find it");
-    let last = ReadOptions { last_read: true, ..ReadOptions::default() };
-    let readout = read_device_profiler_with(&mut bench, &last).unwrap();
-    let unknown = (LossCause::Unreadable, None, LossTotals::at_least_markers(0));
+    let unknown = (LossCause::Unread, None, LossTotals::at_least_markers(0));
     assert_eq!(losses(&readout), [unknown; 5], "of each of its RISCs");
+    assert!(readout.losses.has_failures());
     bench.0.broken.extend((1..4).map(core));
     let error = read_device_profiler(&mut bench).unwrap_err();
     assert!(matches!(error, ReadError::NoCoreReadable { .. }), "{error}");
@@ -731,21 +729,43 @@ fn a_lane_that_cannot_be_read_is_tried_again() {
     push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));
     finish(&mut bench.0.image, 0, 1);
     // A bank that is smaller than the description says.
-    let mut mesh = Broken(bench);
+    let mut mesh = Broken { bench, is_gone: false };
     let readout = read_device_profiler(&mut mesh).unwrap();
     assert_eq!(readout.anomalies.count(AnomalyKind::UnreadableCore), 1);
-    assert_eq!(mesh.0.control(0)[ext::SEEN_RUNS], 0);
-    assert!(readout.losses.is_empty(), "it can be read later");
+    assert_eq!(mesh.bench.control(0)[ext::SEEN_RUNS], 0);
+    let lost = (LossCause::Unread, None, LossTotals::at_least_markers(1));
+    assert_eq!(losses(&readout), [lost]);
     let last = ReadOptions { last_read: true, ..ReadOptions::default() };
-    let readout = read_device_profiler_with(&mut mesh, &last).unwrap();
-    let lost = LossTotals::at_least_markers(1);
-    assert_eq!(losses(&readout), [(LossCause::Unreadable, None, lost)]);
-    let readout = read_device_profiler(&mut mesh.0).unwrap();
-    assert_eq!(programs(&readout).len(), 1);
+    let mut reader = Reader::new(last);
+    let mut readout = reader.read(&mut mesh).unwrap();
+    readout.append(reader.read(&mut mesh).unwrap());
+    assert_eq!(losses(&readout), [lost], "it is the same run");
+    readout.append(reader.read(&mut mesh.bench).unwrap());
+    assert_eq!((losses(&readout), programs(&readout).len()), (vec![], 1));
+}
+
+#[test]
+fn words_that_no_later_read_can_find_are_lost_for_good() {
+    let mut bench = Bench::ours();
+    push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));
+    push(&mut bench.0.image, (0, 1), 0, &run(0, 1, 7, 100));
+    finish(&mut bench.0.image, 0, 1);
+    let mut reader = Reader::new(ReadOptions::default());
+    let mut mesh = Broken { bench, is_gone: true };
+    let mut readout = reader.read(&mut mesh).unwrap();
+    push(&mut mesh.bench.0.image, (0, 0), 12, &run(0, 0, 8, 5000));
+    finish(&mut mesh.bench.0.image, 0, 2);
+    readout.append(reader.read(&mut mesh.bench).unwrap());
+    assert_eq!(programs(&readout), [(1, Risc::Brisc, 8)]);
+    let lost = (LossCause::Unreadable, None, LossTotals::at_least_markers(1));
+    assert_eq!(losses(&readout), [lost; 2]);
 }
 
 /// A chip whose DRAM does not answer.
-struct Broken(Bench);
+struct Broken {
+    bench: Bench,
+    is_gone: bool,
+}
 
 impl Mesh for Broken {
     fn device_count(&self) -> usize {
@@ -759,27 +779,31 @@ impl Mesh for Broken {
 
 impl Device for Broken {
     fn description(&self) -> &DeviceDescription {
-        self.0.0.description()
+        self.bench.0.description()
     }
 
     fn read_l1(&mut self, core: Noc0Coord, at: u64, words: &mut [u32]) -> Result<(), AccessError> {
-        self.0.0.read_l1(core, at, words)
+        self.bench.0.read_l1(core, at, words)
     }
 
     fn write_l1(&mut self, core: Noc0Coord, at: u64, words: &[u32]) -> Result<(), AccessError> {
-        self.0.0.write_l1(core, at, words)
+        self.bench.0.write_l1(core, at, words)
     }
 
     fn read_dram(&mut self, _: u32, _: u64, _: &mut [u32]) -> Result<(), AccessError> {
-        Err(AccessError::Unreachable { chip_id: 3, reason: "asleep".into() })
+        let (chip_id, reason) = (3, "asleep".into());
+        Err(match self.is_gone {
+            true => AccessError::Gone { chip_id, reason },
+            false => AccessError::Unreachable { chip_id, reason },
+        })
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
-        self.0.0.read_wall_clock(core)
+        self.bench.0.read_wall_clock(core)
     }
 
     fn host_time_ns(&mut self) -> u64 {
-        self.0.0.host_time_ns()
+        self.bench.0.host_time_ns()
     }
 }
 

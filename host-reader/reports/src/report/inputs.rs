@@ -16,7 +16,11 @@ use super::{
 use analysis::launches_of;
 use device_log::read_device_log_file;
 use host_events::OpMetadata;
-use reader::{anomaly::AnomalyKind, readout::Readout};
+use reader::{
+    anomaly::AnomalyKind,
+    ledger::{LossLedger, UncountedSource},
+    readout::Readout,
+};
 use recording::{HiddenLaunches, Recording};
 use std::{collections::HashMap, path::Path};
 use wire::RunHostId;
@@ -71,6 +75,8 @@ pub(super) struct DeviceSide {
     pub(super) device_perf_csv: Option<String>,
     /// Launches left out by the filter.
     pub(super) hidden: HiddenLaunches,
+    /// Records that the device data lacks.
+    pub(super) losses: LossLedger,
 }
 
 pub(super) fn read_device(
@@ -111,7 +117,15 @@ pub(super) fn read_device(
     // Sub-devices stand only in the log.
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let sub_devices = in_log.map(|device| device.sub_devices).unwrap_or_default();
-    DeviceSide { file, ops, has_sessions: true, sub_devices, ..DeviceSide::default() }
+    let losses = losses_of_tt_metal();
+    DeviceSide { file, ops, has_sessions: true, sub_devices, losses, ..DeviceSide::default() }
+}
+
+/// Returns the losses of files of TT-Metal, which do not name any.
+fn losses_of_tt_metal() -> LossLedger {
+    let mut losses = LossLedger::default();
+    losses.note_uncounted(UncountedSource::TtMetalLog);
+    losses
 }
 
 pub(super) fn device_of_log_exactly(
@@ -132,7 +146,8 @@ pub(super) fn device_of_log_exactly(
         let told = (&*file, problems);
         attach(&mut ops, &dispatch, DispatchIds::Encoded, |_| f64::from(aiclk_mhz), told);
     }
-    DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, ..DeviceSide::default() }
+    let losses = losses_of_tt_metal();
+    DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, losses, ..DeviceSide::default() }
 }
 
 pub(super) fn device_of_log(
@@ -215,6 +230,7 @@ pub(super) fn device_of_readout(
         ops,
         aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
         device_perf_csv: Some(report.to_csv(name_of)),
+        losses: readout.losses.clone(),
         ..DeviceSide::default()
     }
 }

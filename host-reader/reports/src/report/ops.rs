@@ -19,7 +19,7 @@ use super::{
     value::whole_text,
 };
 use capture::sync::MeshClock;
-use reader::lane::TraceReplay;
+use reader::{lane::TraceReplay, ledger::LossLedger};
 use recording::{HiddenLaunches, Recording, TraceFilter};
 use std::{borrow::Cow, path::Path};
 use wire::RunHostId;
@@ -91,6 +91,8 @@ pub struct OpsReport {
     pub host_op_count: u64,
     /// Launches left out by the filter.
     pub hidden: HiddenLaunches,
+    /// Records that the device data lacks.
+    pub losses: LossLedger,
     /// `per_core_op_to_op_times.csv`, which belongs to reports without a host.
     pub per_core_csv: Option<String>,
     /// `cpp_device_perf_report.csv`, where it was made.
@@ -207,6 +209,7 @@ impl Builder<'_> {
         let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
         let device_perf_csv = device.device_perf_csv.clone();
         let hidden = device.hidden.clone();
+        let losses = device.losses.clone();
         let (rows, columns) = if is_device_only {
             (self.device_rows(&device), Columns::Filled)
         } else {
@@ -214,6 +217,7 @@ impl Builder<'_> {
         };
         OpsReport {
             hidden,
+            losses,
             ops_csv: sheet_csv(&rows, columns, line_end),
             row_count: rows.len() as u64,
             device_op_count,

@@ -209,7 +209,7 @@ function buildLosses() {
     headOf('losses').append(table.count, h('span.tools', {}, table.filter));
     section.append(table.scroller);
   }
-  const rest = facts.doubts.filter(([key]) => !/^(lost_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
+  const rest = facts.doubts.filter(([key]) => !/^(lost_|losses_unknown_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
   if (rest.length) section.append(h('p', {}, `Also: ${rest.join(', ')}.`));
   if (anomalies.kinds.length) section.append(anomalyList(anomalies));
 }

@@ -45,11 +45,16 @@ function buildHeader() {
 function verdict(hasLink = true) {
   const link = (text) => h('a', { href: '#losses' }, text);
   const words = [];
-  if (lostCount) {
+  if (facts.losses.cause.length) {
     const affected = ops.lost_records.filter((lost) => lost > 0).length;
-    words.push(h('strong', {}, `${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing`),
+    const bound = facts.losses.is_lower_bound.some(Boolean) ? 'At least ' : '';
+    const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
+    words.push(h('strong', {}, missing),
       affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
   }
+  const reasons = facts.uncounted.map(([reason]) => reason).join('; ');
+  if (facts.uncounted.some(([, isFailure]) => isFailure)) words.push(h('strong', {}, 'More may be missing'), `: ${reasons}. `);
+  else if (reasons && words.length) words.push(`More may be missing: ${reasons}. `);
   if (anomalyCount) words.push(h('strong', {}, counted(anomalyCount, 'anomaly', 'anomalies')), ' left something in doubt. ');
   const unfinished = ops.unfinished_cores.filter((cores) => cores > 0).length;
   if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
@@ -65,6 +70,7 @@ function verdict(hasLink = true) {
   const isDoubtful = words.length > 0;
   const isEmpty = !facts.zone_count && !facts.point_count;
   if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
+  else if (!isDoubtful && reasons) words.push(h('strong', {}, 'Losses are unknown'), `: ${reasons}. `);
   else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost and nothing is in doubt. ');
   if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
   if (hasLink && (isDoubtful || repairCount)) words.push(link('What exactly'));
