@@ -178,7 +178,9 @@ fn info_is_a_table_for_people() {
     let output = kprof(folder.path(), &["info", "a.kprof"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
-    for wanted in ["version 1.0", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"] {
+    for wanted in
+        ["version 1.1", "end mark", "memory words", "clock samples", "wormhole_b0", "Reads: 1 read"]
+    {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }
 }
@@ -210,14 +212,57 @@ fn a_torn_tail_is_named_and_the_rest_is_reported() {
     let torn = stdout(&check);
     assert!(torn.starts_with(&named), "{torn}");
     assert!(torn.contains("(clock samples): torn section: expected "), "{torn}");
-    assert!(torn.contains(" bytes of payload, found 5\n1 problem: "), "{torn}");
+    assert!(torn.contains(" bytes of payload, found 5\n"), "{torn}");
+    assert!(torn.contains(": never finished: expected an end mark, found none\n2 problems: "));
 
     let report = kprof(folder.path(), &["report", "a.kprof", "--json"]);
     assert_eq!(json(&report)["kept"], whole["kept"]);
     assert_eq!(
         stderr(&report),
-        "kprof: a.kprof: 1 problem, the rest is used; `kprof check a.kprof` tells more\n"
+        "kprof: a.kprof: 2 problems, the rest is used; `kprof check a.kprof` tells more\n"
     );
+}
+
+#[test]
+fn every_output_of_a_capture_that_was_never_finished_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    capture(folder.path());
+    let path = folder.path().join("a.kprof");
+    let bytes = std::fs::read(&path).unwrap();
+    let end_mark = last_section_offset(folder.path(), 13);
+    std::fs::write(&path, &bytes[..end_mark]).unwrap();
+    let run = |args: &[&str]| kprof(folder.path(), args);
+    let said = "the capture was never finished";
+
+    let report = run(&["report", "a.kprof", "--fail-on-loss"]);
+    assert_eq!(report.status.code(), Some(1));
+    assert!(stdout(&report).contains(&format!("Lost: unknown; {said}")), "{}", stdout(&report));
+    let report = json(&run(&["report", "a.kprof", "--json"]));
+    assert_eq!(report["lost"]["uncounted"], serde_json::json!([said]));
+    let check = run(&["check", "a.kprof"]);
+    assert_eq!(check.status.code(), Some(1));
+    assert!(stdout(&check).contains("never finished"), "{}", stdout(&check));
+    assert!(stdout(&run(&["info", "a.kprof"])).contains("Never finished"));
+    assert_eq!(json(&run(&["info", "a.kprof", "--json"]))["is_finished"], false);
+    let ops = run(&["ops", "a.kprof", "-o", "ops", "--fail-on-problems"]);
+    assert_eq!(ops.status.code(), Some(1));
+    assert!(stdout(&ops).contains(&format!("Lost: unknown; {said}")), "{}", stdout(&ops));
+    assert_eq!(
+        json(&run(&["ops", "a.kprof", "-o", "ops", "--json"]))["lost"]["uncounted"][0],
+        said
+    );
+
+    let key = "losses_unknown_the_capture_was_never_finished";
+    for file in ["a.html", "a.perfetto-trace", "a.json", "a.speedscope.json"] {
+        let exported = run(&["export", "a.kprof", "-o", file, "--json"]);
+        assert_eq!(json(&exported)["doubts"][key], 1, "{file}: {}", stderr(&exported));
+        let written = std::fs::read(folder.path().join(file)).unwrap();
+        let words = key.replace('_', " ");
+        let has = |text: &str| written.windows(text.len()).any(|found| found == text.as_bytes());
+        assert!(has(key) || has(&words), "{file}");
+    }
+    let dataset = run(&["export", "a.kprof", "--format", "parquet", "-o", "dataset", "--json"]);
+    assert_eq!(json(&dataset)["doubts"][key], 1, "{}", stderr(&dataset));
 }
 
 #[test]

@@ -14,4 +14,5 @@ mod streaming;
 mod structure;
 mod support;
 mod truth;
+mod unknown;
 mod wording;

@@ -5,8 +5,8 @@ use crate::{
     args::OpsArgs,
     failure::Failure,
     input::{Input, filter_for, joined},
-    progress::Busy,
     json::Lost,
+    progress::Busy,
     tables::{counted, grouped, lost_line},
 };
 use host_reader::{

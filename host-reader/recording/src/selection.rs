@@ -3,9 +3,7 @@
 use crate::{Recording, TraceFilter, clocks_of};
 use analysis::launches_of;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
-use reader::{
-    lane::{Lane, LaneId, Run},
-};
+use reader::lane::{Lane, LaneId, Run};
 use std::collections::{BTreeSet, HashMap};
 use wire::RunHostId;
 

@@ -147,7 +147,16 @@ pub(super) fn device_of_log_exactly(
         attach(&mut ops, &dispatch, DispatchIds::Encoded, |_| f64::from(aiclk_mhz), told);
     }
     let losses = losses_of_tt_metal();
-    DeviceSide { file, ops, sub_devices, counters, marks, aiclk_mhz, losses, ..DeviceSide::default() }
+    DeviceSide {
+        file,
+        ops,
+        sub_devices,
+        counters,
+        marks,
+        aiclk_mhz,
+        losses,
+        ..DeviceSide::default()
+    }
 }
 
 pub(super) fn device_of_log(

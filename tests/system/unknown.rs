@@ -1,0 +1,312 @@
+//! What could not be read is said: captures that were cut, flipped or never finished, and banks
+//! that do not answer.
+//!
+//! Wherever records are missing, the ledger is not empty, and what was kept and what is known to
+//! be lost are never more than what there was. The seeds are fresh; `KPROF_UNKNOWN_SEED` runs one.
+
+use crate::accounting;
+use host_reader::{
+    ProfilerOptions, ReadOptions,
+    capture::{Capture, CaptureWriter, CapturedRun, CapturingReader, Overrides, SyncPolicy},
+    init_device_profiler,
+    lane::LaneId,
+    ledger::{LossCause, LossTotals, UncountedSource},
+    mesh::{AccessError, CoreSelection, Device, DeviceDescription, Mesh, Noc0Coord},
+    read::Reader,
+    readout::Readout,
+    timeline::Timeline,
+};
+use sim::{
+    arch::Arch,
+    config::{ChipConfig, MeshConfig},
+    mesh::SimulatedMesh,
+    workload::{Workload, WorkloadOptions},
+};
+use std::{
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tests::noise::Dice;
+
+const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "matmul", "multi-op"];
+const CUTS: usize = 100;
+const FLIPS: usize = 1_000;
+
+/// A recording in several reads, and its capture.
+struct Recorded {
+    bytes: Vec<u8>,
+    whole: Readout,
+    by_lane: BTreeMap<LaneId, u64>,
+}
+
+#[test]
+fn a_capture_that_was_cut_says_that_records_are_missing() {
+    let (mut dice, recorded) = recorded("cut");
+    let length = recorded.bytes.len();
+    for _ in 0..CUTS {
+        let end = dice.below(length);
+        check(&recorded, recorded.bytes[..end].to_vec(), || format!("cut at {end} of {length}"));
+    }
+}
+
+#[test]
+fn a_capture_that_was_cut_between_two_sections_says_so_too() {
+    let (_, recorded) = recorded("cut between sections");
+    let capture = Capture::from_bytes(recorded.bytes.clone()).unwrap();
+    let ends: Vec<_> = capture.sections().map(|section| section.offset).collect();
+    for &end in ends.iter().step_by(1 + ends.len() / CUTS) {
+        let end = usize::try_from(end).unwrap();
+        check(&recorded, recorded.bytes[..end].to_vec(), || format!("cut at {end}"));
+    }
+}
+
+#[test]
+fn a_capture_with_a_flipped_byte_says_that_records_are_missing() {
+    let (mut dice, recorded) = recorded("flipped");
+    for _ in 0..FLIPS {
+        let mut bytes = recorded.bytes.clone();
+        let at = dice.below(bytes.len());
+        let flip = 1 + dice.below(255);
+        bytes[at] ^= u8::try_from(flip).unwrap();
+        check(&recorded, bytes, || format!("byte {at} flipped by {flip:#x}"));
+    }
+}
+
+#[test]
+fn a_whole_capture_says_nothing_of_the_kind() {
+    let (_, recorded) = recorded("whole");
+    let capture = Capture::from_bytes(recorded.bytes).unwrap();
+    assert_eq!(capture.is_finished(), Some(true));
+    assert_eq!(capture.readout(&Overrides::default()), Ok(recorded.whole));
+}
+
+#[test]
+fn a_bank_that_is_dead_at_the_last_read_leaves_losses_of_its_lanes() {
+    let (mut dice, seed) = dice("dead bank");
+    for arch in Arch::ALL {
+        for answers_again in [false, true] {
+            let (mut mesh, workload) = begin(arch, "matmul", &mut dice);
+            let mut reader = Reader::new(ReadOptions::default());
+            workload.run(&mut mesh);
+            let mut readout = reader.read(&mut mesh).unwrap();
+            workload.run(&mut mesh);
+            reader.options_mut().last_read = true;
+            let bank = u32::try_from(dice.below(4)).unwrap();
+            let mut dead = DeadBank::new(&mut mesh, bank);
+            readout.append(reader.read(&mut dead).unwrap());
+            assert!(readout.losses.has_failures(), "seed {seed}, bank {bank}");
+            let of_bank = readout.losses.by_cause(LossCause::Unread);
+            assert!(of_bank.unknown_markers > 0 && of_bank.is_lower_bound, "{of_bank:?}");
+            assert_at_most_emitted(&readout, &mesh, seed);
+            if answers_again {
+                readout.append(reader.read(&mut mesh).unwrap());
+                assert!(readout.losses.is_empty(), "seed {seed}: {:?}", readout.losses);
+                assert_eq!(kept(&readout), emitted(&mesh), "seed {seed}");
+            }
+        }
+    }
+}
+
+/// Damaged bytes of a recording: never more than there was, and never silent about the rest.
+fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
+    let Ok(capture) = Capture::from_bytes(bytes) else { return };
+    assert!(!capture.check().is_clean(), "{}", what());
+    let Ok(runs) = capture.runs(&Overrides::default()) else { return };
+    for CapturedRun { readout, .. } in &runs {
+        assert!(readout.losses.has_failures(), "{}", what());
+    }
+    let readout = capture.readout(&Overrides::default()).unwrap();
+    assert!(readout.losses.has_failures(), "{}", what());
+    for (lane, count) in accounted(&readout) {
+        let there_was = recorded.by_lane.get(&lane).copied().unwrap_or(0);
+        assert!(count <= there_was, "{}: {count} of {there_was} records of {lane}", what());
+    }
+    check_unread_lanes(recorded, &capture, &readout, &what);
+}
+
+/// Where every section but those of memory is whole, each lane names its own loss.
+fn check_unread_lanes(
+    recorded: &Recorded,
+    capture: &Capture,
+    readout: &Readout,
+    what: &impl Fn() -> String,
+) {
+    let is_memory = |problem: &host_reader::capture::Problem| {
+        let of = problem.section.map(|section| section.kind);
+        of == Some(host_reader::capture::SectionKind::MEMORY)
+    };
+    let problems = capture.check().problems;
+    if !problems.iter().all(is_memory) || readout.devices.is_empty() {
+        return;
+    }
+    let sources: Vec<_> = readout.losses.uncounted().collect();
+    assert_eq!(sources, [UncountedSource::DamagedCapture], "{}", what());
+    let kept_of = |readout: &Readout| -> BTreeMap<LaneId, usize> {
+        readout.lanes().map(|lane| (lane.id, lane.record_count())).collect()
+    };
+    let now = kept_of(readout);
+    for (lane, count) in kept_of(&recorded.whole) {
+        let is_missing = now.get(&lane).copied().unwrap_or(0) < count;
+        let mut entries = readout.losses.entries();
+        let is_named = entries.any(|(key, totals)| key.lane == lane && totals.is_lower_bound);
+        assert!(!is_missing || is_named, "{}: {lane} lacks records", what());
+    }
+}
+
+/// Kept and lost records of each lane; a zone counts its start and its end.
+fn accounted(readout: &Readout) -> BTreeMap<LaneId, u64> {
+    let mut counts: BTreeMap<LaneId, u64> = BTreeMap::new();
+    for lane in readout.lanes() {
+        *counts.entry(lane.id).or_default() += lane.record_count() as u64;
+    }
+    for (key, totals) in readout.losses.entries() {
+        let LossTotals { zones, .. } = totals;
+        *counts.entry(key.lane).or_default() += totals.record_count() + zones;
+    }
+    counts
+}
+
+fn kept(readout: &Readout) -> accounting::Account {
+    accounting::kept(readout, &Timeline::of_readout(readout))
+}
+
+fn emitted(mesh: &SimulatedMesh) -> accounting::Account {
+    accounting::emitted(&mesh.truth())
+}
+
+fn assert_at_most_emitted(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
+    let mut emitted_of: BTreeMap<LaneId, u64> = BTreeMap::new();
+    for ((lane, _), emission) in emitted(mesh) {
+        let count = 2 * emission.zones + emission.data + emission.events + emission.sums;
+        *emitted_of.entry(lane).or_default() += count;
+    }
+    for (lane, count) in accounted(readout) {
+        let there_was = emitted_of.get(&lane).copied().unwrap_or(0);
+        assert!(count <= there_was, "seed {seed}, {lane}: {count} of {there_was}");
+    }
+}
+
+/// The numbers of a fresh seed, which is printed.
+fn dice(what: &str) -> (Dice, u64) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let fresh = u64::try_from(now.as_micros()).unwrap() % 1_000_000_000_000;
+    let named = std::env::var("KPROF_UNKNOWN_SEED").ok();
+    let seed = named.map_or(fresh, |seed| seed.parse().unwrap());
+    eprintln!("{what}: seed {seed}");
+    (Dice::new(seed), seed)
+}
+
+/// A plan that is run again and again.
+struct Work {
+    plan: sim::workload::Plan,
+}
+
+impl Work {
+    fn run(&self, mesh: &mut SimulatedMesh) {
+        for phase in &self.plan.phases {
+            mesh.enqueue_phase(phase);
+            mesh.run_to_completion();
+        }
+    }
+}
+
+fn begin(arch: Arch, workload: &str, dice: &mut Dice) -> (SimulatedMesh, Work) {
+    let chip = ChipConfig::new(arch).with_worker_core_count(arch.facts().worker_core_counts[0]);
+    let config = MeshConfig::new(dice.roll()).with_chip(chip).with_program_support_count(20);
+    let mut mesh = SimulatedMesh::new(&config).unwrap();
+    let ops = Some(3);
+    let options = WorkloadOptions { ops, seed: dice.roll(), ..WorkloadOptions::default() };
+    let plan = Workload::named(workload).unwrap().plan(&mesh, &options);
+    let options = ProfilerOptions { program_support_count: 20, ..ProfilerOptions::default() };
+    init_device_profiler(&mut mesh, &options).unwrap();
+    (mesh, Work { plan })
+}
+
+/// Records a workload in three reads.
+fn recorded(what: &str) -> (Dice, Recorded) {
+    let (mut dice, _) = dice(what);
+    let arch = Arch::ALL[dice.below(Arch::ALL.len())];
+    let workload = WORKLOADS[dice.below(WORKLOADS.len())];
+    let (mut mesh, work) = begin(arch, workload, &mut dice);
+    let folder = std::env::temp_dir();
+    let path = folder.join(format!("kprof-unknown-{}-{}.kprof", std::process::id(), dice.roll()));
+    let writer = CaptureWriter::create(&path).unwrap().with_sync(SyncPolicy::Never);
+    // A few cores, so that a capture is decoded a thousand times in a few seconds.
+    let cores = &mesh.device(0).unwrap().description().cores;
+    let chosen: Vec<_> = (0..3).map(|_| cores[dice.below(cores.len())].noc0).collect();
+    let cores = CoreSelection::at(chosen);
+    let options = ReadOptions { program_support_count: 20, cores, ..ReadOptions::default() };
+    let mut reader = CapturingReader::new(options, writer);
+    let mut whole = Readout::default();
+    for read in 0..3 {
+        work.run(&mut mesh);
+        reader.options_mut().last_read = read == 2;
+        let read = reader.read(&mut mesh);
+        read.capture.unwrap();
+        whole.append(read.readout.unwrap());
+    }
+    reader.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    eprintln!("{workload} on {arch:?}, {} bytes, {} records", bytes.len(), whole.record_count());
+    let by_lane = accounted(&whole);
+    (dice, Recorded { bytes, whole, by_lane })
+}
+
+/// A mesh of one chip, of which one bank of DRAM does not answer.
+struct DeadBank<'a> {
+    mesh: &'a mut SimulatedMesh,
+    description: DeviceDescription,
+    bank: u32,
+}
+
+impl<'a> DeadBank<'a> {
+    fn new(mesh: &'a mut SimulatedMesh, bank: u32) -> Self {
+        let description = mesh.device(0).unwrap().description().clone();
+        Self { mesh, description, bank }
+    }
+
+    fn chip(&mut self) -> &mut dyn Device {
+        self.mesh.device(0).unwrap()
+    }
+}
+
+impl Mesh for DeadBank<'_> {
+    fn device_count(&self) -> usize {
+        1
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        (index == 0).then_some(self)
+    }
+}
+
+impl Device for DeadBank<'_> {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(&mut self, core: Noc0Coord, at: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        self.chip().read_l1(core, at, words)
+    }
+
+    fn write_l1(&mut self, core: Noc0Coord, at: u64, words: &[u32]) -> Result<(), AccessError> {
+        self.chip().write_l1(core, at, words)
+    }
+
+    fn read_dram(&mut self, bank: u32, at: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        if bank == self.bank {
+            let (chip_id, reason) = (self.description.chip_id, "the bank is dead".into());
+            return Err(AccessError::Unreachable { chip_id, reason });
+        }
+        self.chip().read_dram(bank, at, words)
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        self.chip().read_wall_clock(core)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        self.chip().host_time_ns()
+    }
+}
