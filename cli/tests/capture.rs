@@ -150,7 +150,7 @@ fn info_counts_what_a_run_has_left() {
     let run = json(&kprof(folder.path(), &args));
     let info = json(&kprof(folder.path(), &["info", "a.kprof", "--json"]));
     let size = std::fs::metadata(folder.path().join("a.kprof")).unwrap().len();
-    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.0".into(), &size.into()));
+    assert_eq!((&info["version"], &info["file_bytes"]), (&"1.1".into(), &size.into()));
     let chips = info["chips"].as_array().unwrap();
     let archs: Vec<_> = chips.iter().map(|chip| &chip["arch"]).collect();
     assert_eq!(archs, ["wormhole_b0", "wormhole_b0"]);

@@ -61,12 +61,12 @@ fn any_words_decode_to_columns_within_their_bounds() {
 
 #[test]
 fn any_bytes_are_a_capture_or_refused() {
-    run(fuzz::capture, &[sample("kprof/v1.0.kprof")], &[0, 1, 2, 3, 0xAB, 0xFF], 2000);
+    run(fuzz::capture, &[sample("kprof/v1.1.kprof")], &[0, 1, 2, 3, 0xAB, 0xFF], 2000);
 }
 
 #[test]
 fn a_sound_capture_is_not_changed_by_sealing_it_again() {
-    let sound = sample("kprof/v1.0.kprof");
+    let sound = sample("kprof/v1.1.kprof");
     assert_eq!(fuzz::resealed(&sound), sound);
 }
 
