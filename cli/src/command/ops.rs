@@ -308,10 +308,10 @@ fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, F
             let lanes = counted(hidden.lane_count, "lane", "lanes");
             writeln!(out, "Filtered out: {launches}, {lanes}")?;
         }
-        writeln!(out, "{}", lost_line(&report.losses))?;
         for file in &told.files {
             writeln!(out, "{file}")?;
         }
+        writeln!(out, "{}", lost_line(&report.losses))?;
         for problem in problems {
             eprintln!("kprof: {problem}");
         }
