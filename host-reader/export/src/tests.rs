@@ -199,7 +199,11 @@ fn chrome_gets_microseconds_cycles_places_and_losses() {
     assert_eq!(value["args"], serde_json::json!({ "cycle": 1045, "value": 77 }));
     let loss = &events(&json, "i", "loss")[0];
     assert_eq!((&loss["name"], &loss["ts"]), (&"lost 25 zones: L1 full".into(), &0.2.into()));
-    let doubts = serde_json::json!({ "lost_zones": 25, "anomaly_start_without_end": 1 });
+    let doubts = serde_json::json!({
+        "lost_zones": 25,
+        "losses_unknown_tt_metals_logs_do_not_record_losses": 1,
+        "anomaly_start_without_end": 1,
+    });
     assert_eq!(json["otherData"]["doubts"], doubts);
     let (begin, end) = (events(&json, "s", "launch"), events(&json, "f", "launch"));
     assert_eq!((begin.len(), &begin[0]["id"]), (1, &end[0]["id"]));
