@@ -63,7 +63,7 @@ pub(crate) struct Recording {
 }
 
 enum MeshReader {
-    Plain(Reader),
+    Plain(Box<Reader>),
     Capturing { reader: Box<CapturingReader>, captured: MeshSamples },
 }
 
@@ -75,7 +75,7 @@ impl Recording {
         ops: &[OpMetadata],
     ) -> Result<Self, Failure> {
         let reader = match target {
-            None => MeshReader::Plain(Reader::new(ReadOptions::default())),
+            None => MeshReader::Plain(Reader::new(ReadOptions::default()).into()),
             Some(target) => {
                 let mut writer = target.writer()?;
                 writer.append(&ops.to_vec()).map_err(|error| Failure::from_error(&error))?;
