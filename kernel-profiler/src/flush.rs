@@ -7,7 +7,7 @@
 use crate::{
     lane::{self, CONTROL, DEVICE_END, HOST_END, LATE_RUNS, Lanes, REFUSED_MARKERS, REFUSED_RUNS},
     names,
-    port::{Port, SavedRegisters},
+    port::{Port, Pushes, SavedRegisters},
     state::{State, bytes, offset, word_count},
 };
 use wire::{
@@ -29,13 +29,20 @@ impl State {
     /// registers to itself.
     #[inline(always)]
     pub(crate) fn push_published<P: Port + ?Sized>(port: &mut P, control: u32, own_words: u32) {
-        let lanes = Lanes::of(port, control);
-        let pushes = port.begin_pushes(lanes.bank);
+        port.forget_cached();
+        let mut lanes = Lanes::of(port, control);
+        let mut is_stuck = !port.await_idle();
+        let pushes = if is_stuck {
+            lanes.words = 0;
+            Pushes(0)
+        } else {
+            port.begin_pushes(lanes.bank)
+        };
         let mut runs = published_runs(port, control, own_words);
         let mut vector = port.opaque(port.vector_place(0));
         let mut lane = lanes.first_address;
         let stride = lanes.words << 2;
-        let (mut refused, mut sent, mut is_stuck) = (0, 0, false);
+        let (mut refused, mut sent) = (0, 0);
         for run in &mut runs {
             let padded = padded(run.words);
             let taken = what_fits(padded, run.end, lanes.words);
@@ -51,7 +58,8 @@ impl State {
             vector += VECTOR;
             lane = lane.wrapping_add(stride);
         }
-        let has_arrived = port.wait_for_pushes(pushes, sent) && !is_stuck;
+        port.count_pushes(sent);
+        let has_arrived = !is_stuck && port.wait_for_pushes(pushes);
         if refused != 0 || !has_arrived {
             account(port, &mut runs, has_arrived);
         }
@@ -82,6 +90,7 @@ impl State {
             return;
         }
         let started = port.now();
+        port.forget_cached();
         let core = port.own_place();
         let start = port.load(core + HOST_END);
         let words = (self.next() - vector) >> 2;
@@ -92,12 +101,16 @@ impl State {
             return;
         }
         let before = lanes.words.wrapping_mul(lane::index_word(port.risc_index())) + start;
+        if !port.await_idle() {
+            return;
+        }
         let mut saved = SavedRegisters::default();
         port.save_command_buffer(&mut saved);
         let pushes = port.begin_pushes(lanes.bank);
         let address = lanes.first_address.wrapping_add(before.wrapping_mul(4));
         let has_started = port.push(pushes, vector, words, address);
-        let has_arrived = port.wait_for_pushes(pushes, u32::from(has_started)) && has_started;
+        port.count_pushes(u32::from(has_started));
+        let has_arrived = has_started && port.wait_for_pushes(pushes);
         port.restore_command_buffer(&saved);
         if !has_arrived {
             // All of it is still there, for the end of the launch.
@@ -238,6 +251,7 @@ fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RIS
         let core = control + 4 * lane::index_word(risc_index);
         let mut polls = if enables >> risc_index & 1 == 0 { 0 } else { PUBLICATION_POLLS };
         while *words == 0 && polls != 0 {
+            port.forget_cached();
             *words = port.load(core + DEVICE_END);
             polls -= 1;
             if polls == 0 && *words == 0 {

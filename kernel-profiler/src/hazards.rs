@@ -31,7 +31,7 @@ mod tests {
     use crate::launch::Scope::{Main, MainChild};
     use crate::testing::{
         Kept, Rig,
-        rig::{C, TestRisc, Trouble},
+        rig::{Body, C, TestRisc, Trouble},
     };
     use std::{boxed::Box, vec, vec::Vec};
 
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_stuck_noc_costs_the_run_but_not_its_count() {
-        for trouble in [Trouble::Busy, Trouble::Silent] {
+        for trouble in [Trouble::Busy, Trouble::BusyAfter(0), Trouble::Silent] {
             let mut rig = Rig::new(52 + 16);
             let body = |risc: &mut TestRisc| (0..10).for_each(|_| risc.zone(1));
             rig.core.borrow_mut().trouble = trouble;
@@ -353,12 +353,45 @@ mod tests {
             rig.launch_brisc(9, body);
             assert_eq!(rig.refused(0), [2, 48]);
             assert_eq!((rig.control(19), rig.control(20), rig.control(21)), (7, 9, 2));
+            assert_eq!(rig.core.borrow().waits_in_vain, 2, "one for each time-out");
         }
     }
 
     #[test]
+    fn a_noc_that_gets_stuck_between_pushes_is_waited_for_once() {
+        for pushes in 1..5 {
+            let mut rig = Rig::new(12_000);
+            rig.core.borrow_mut().trouble = Trouble::BusyAfter(pushes);
+            let body = || -> Body { Box::new(|risc| risc.zone(1)) };
+            rig.launch(7, &mut core::array::from_fn::<_, 5, _>(|risc| (risc, body())));
+            assert_eq!((rig.control(21), rig.core.borrow().waits_in_vain), (1, 1));
+            for risc in 0..5 {
+                assert_eq!((rig.control(C.host_end + risc), rig.refused(risc)), (0, [1, 4 + 2]));
+            }
+        }
+    }
+
+    /// With a data cache that keeps what it has once seen, as every rig has.
+    #[test]
+    fn what_others_write_is_seen_behind_a_data_cache() {
+        let mut rig = Rig::new(12_000);
+        rig.enables = 0b11;
+        rig.begin(1);
+        // A kernel that looks at the control vector itself.
+        for word in 0..64 {
+            let _ = crate::port::Memory::control(&mut rig.riscs[0].port, word);
+            let _ = crate::port::Memory::control(&mut rig.riscs[1].port, word);
+        }
+        rig.riscs[1].open_scope(Main);
+        rig.riscs[1].zone(5);
+        rig.riscs[1].close_scope(Main);
+        rig.riscs[0].close_scope(Main);
+        assert_eq!((rig.runs(1).len(), rig.control(44)), (1, 0));
+    }
+
+    #[test]
     fn a_quick_push_that_gets_stuck_loses_nothing() {
-        for trouble in [Trouble::Busy, Trouble::Silent] {
+        for trouble in [Trouble::Busy, Trouble::BusyAfter(0), Trouble::Silent] {
             let mut rig = Rig::new(12_000);
             rig.begin(1);
             rig.riscs[0].open_scope(MainChild);

@@ -16,7 +16,7 @@
 //! #     fn is_linked(&mut self) -> bool { false }
 //! #     fn begin_pushes(&mut self, _: u32) -> port::Pushes { port::Pushes(0) }
 //! #     fn push(&mut self, _: port::Pushes, _: u32, _: u32, _: u32) -> bool { true }
-//! #     fn wait_for_pushes(&mut self, _: port::Pushes, _: u32) -> bool { true }
+//! #     fn wait_for_pushes(&mut self, _: port::Pushes) -> bool { true }
 //! # }
 //! # impl port::Port for Nowhere {
 //! #     fn risc_index(&self) -> usize { 0 }

@@ -160,6 +160,7 @@ impl State {
     /// Publishes nothing if the aggregating RISC has stopped waiting, and has counted that.
     #[inline(always)]
     pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
+        port.forget_cached();
         if port.control(CONTROL.profiler_done) == 0 {
             let _ = self.publish(port);
         }

@@ -85,6 +85,10 @@ pub trait Memory {
             (Some(risc_index), index) => self.set_vector(risc_index, index, value),
         }
     }
+
+    /// Lets later loads see what others have written until now, where a data cache may be on.
+    #[inline(always)]
+    fn forget_cached(&mut self) {}
 }
 
 /// The RISC, if any, in whose vector a place lies where places are no addresses, and the
@@ -127,19 +131,33 @@ pub trait Noc {
         let _ = saved;
     }
 
-    /// Prepares writes to a DRAM bank that exists. Returns what the other methods ask for, so
-    /// that it stays in a register meanwhile.
+    /// Waits until the command buffer of pushes takes a command. Returns whether it does, within a
+    /// bound; if not, the NoC is stuck, and no other method for pushes may be called.
+    #[inline(always)]
+    fn await_idle(&mut self) -> bool {
+        true
+    }
+
+    /// Prepares writes to a DRAM bank that exists, after [`Noc::await_idle`]. Returns what the
+    /// other methods ask for, so that it stays in a register meanwhile.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
     /// Starts a write, with acknowledgement, of `word_count` words from `place` on to the byte
     /// `address` of the bank. A multiple of 4 words, to a multiple of 16 bytes.
     ///
-    /// Returns whether it has started; if not, the NoC is stuck.
+    /// Returns whether it has started; if not, the NoC is stuck, and nothing more is to be pushed
+    /// or waited for.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`], of which there
-    /// were `count`, and for nothing else. Returns whether it has, within a bound.
-    fn wait_for_pushes(&mut self, pushes: Pushes, count: u32) -> bool;
+    /// Counts `count` writes that have started where the kernel's barriers look.
+    #[inline(always)]
+    fn count_pushes(&mut self, count: u32) {
+        let _ = count;
+    }
+
+    /// Waits until DRAM has acknowledged every write since [`Noc::begin_pushes`], and for nothing
+    /// else. Returns whether it has, within a bound.
+    fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
 /// Registers of a command buffer, in an order of the port's own.

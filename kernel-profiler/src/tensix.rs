@@ -50,8 +50,11 @@
 //!   outstanding, and for nothing else. So it ends whatever the kernel has sent, counted or not.
 //! - Pushes use command buffer 0, that of large writes in dedicated mode, and leave its packet
 //!   tag at 0, as tt-metal expects it.
-//! - L1 is not cached. A Blackhole's data cache must be off, as TT-Metal leaves it, or the
-//!   words of other RISCs and of the host would be seen late.
+//! - Firmware and kernels keep to dedicated NoCs: barriers look at the counters above. TT-Metal's
+//!   dynamic-NoC mode, whose counters lie in L1, is one of its own firmware, which lacks the
+//!   symbols that are named here: what links this crate does not link there. Kernels in C++ have
+//!   the header for it, `kernel-profiler/include`.
+//! - A Blackhole's data cache may be on: what others write is read after a `fence`.
 //! - Stores to L1 become visible in program order; the runtime publishes by storing the
 //!   data first. `fence` is not needed, and does nothing on a Wormhole.
 //!
@@ -331,6 +334,16 @@ impl Memory for Tensix {
         // totals of sums together are all of it.
         unsafe { word.write_volatile(value) }
     }
+
+    /// # Compatibility
+    /// `invalidate_l1_cache` of tt-metal. A Wormhole has no data cache.
+    #[inline(always)]
+    fn forget_cached(&mut self) {
+        if cfg!(feature = "blackhole") {
+            // SAFETY: empties the data cache, which holds nothing that memory does not.
+            unsafe { asm!("fence", options(nostack, preserves_flags)) };
+        }
+    }
 }
 
 impl Noc for Tensix {
@@ -355,13 +368,16 @@ impl Noc for Tensix {
         Register(noc() + number * COMMAND_BUFFER_STRIDE + CTRL).read() & CTRL_LINKED != 0
     }
 
+    #[inline(always)]
+    fn await_idle(&mut self) -> bool {
+        is_ready(noc())
+    }
+
     /// Coordinates stand above the address bits on a Wormhole, by themselves on a Blackhole.
     /// Addresses in DRAM banks and in L1 have 32 bits on both.
     #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let noc = self.opaque(noc());
-        // A NoC that stays busy is found out, and counted, by the first push.
-        let _ = is_ready(noc);
         Register(noc + PACKET_TAG).write(TRANSACTION_ID << TRANSACTION_ID_SHIFT);
         Register(noc + CTRL).write(CTRL_WRITE_ACKNOWLEDGED);
         let (me, dram) = (own_coordinates(), bank_coordinates(bank));
@@ -394,22 +410,28 @@ impl Noc for Tensix {
     }
 
     #[inline(always)]
-    fn wait_for_pushes(&mut self, pushes: Pushes, count: u32) -> bool {
-        let Pushes(noc) = pushes;
+    fn count_pushes(&mut self, count: u32) {
         let index = noc_index() as usize;
         let issued = Word(variable(&raw mut symbols::noc_nonposted_writes_num_issued, index));
         issued.store(issued.load().wrapping_add(count));
         let acked = Word(variable(&raw mut symbols::noc_nonposted_writes_acked, index));
         acked.store(acked.load().wrapping_add(count));
+    }
+
+    #[inline(always)]
+    fn wait_for_pushes(&mut self, pushes: Pushes) -> bool {
+        let Pushes(noc) = pushes;
         let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);
-        Register(noc + PACKET_TAG).write(0);
+        // A command buffer that is still busy belongs to its packet.
+        if has_arrived || Register(noc + CMD_CTRL).read() == 0 {
+            Register(noc + PACKET_TAG).write(0);
+        }
         has_arrived
     }
 
     #[inline(always)]
     fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let noc = noc();
-        let _ = is_ready(noc);
         for (register, word) in (noc..).step_by(4).zip(saved) {
             if has_register(register) {
                 *word = Register(register).read();
@@ -419,6 +441,9 @@ impl Noc for Tensix {
 
     #[inline(always)]
     fn restore_command_buffer(&mut self, saved: &SavedRegisters) {
+        if Register(noc() + CMD_CTRL).read() != 0 {
+            return; // It belongs to the packet that it still holds.
+        }
         for (register, &word) in (noc()..).step_by(4).zip(saved) {
             if has_register(register) {
                 Register(register).write(word);

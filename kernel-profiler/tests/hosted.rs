@@ -65,7 +65,7 @@ impl Noc for Lone {
         true
     }
 
-    fn wait_for_pushes(&mut self, _: Pushes, _count: u32) -> bool {
+    fn wait_for_pushes(&mut self, _: Pushes) -> bool {
         true
     }
 }

@@ -7,6 +7,7 @@
 //! | what does a linked program take | [`program`] |
 //! | does firmware fit | [`firmware`] |
 //! | do kernels compile and link | [`kernels`] |
+//! | does clang take the header | [`clang`] |
 //! | which functions do the tests call | [`probes`], `probes.cpp` |
 //! | what do they run on | [`core`], [`noc`] |
 //! | what does each thing cost | [`cost`] |
@@ -19,6 +20,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod clang;
 mod core;
 mod cost;
 mod firmware;

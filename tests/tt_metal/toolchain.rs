@@ -367,6 +367,27 @@ impl Target {
     pub(crate) fn compiler(&self, package: &Package) -> Command {
         let mut command = Command::new(&package.compiler);
         command.args(self.code_flags()).args(WARNINGS);
+        self.add_sources_flags(package, &mut command);
+        command
+    }
+
+    /// The same with clang, as far as it knows the flags.
+    pub(crate) fn clang(&self, package: &Package, clang: &str, major: u32) -> Command {
+        let mut command = Command::new(clang);
+        // Older ones count the instructions of Zicsr among those of I, and do not know the name.
+        let architecture = if major < 16 { "-march=rv32im" } else { "-march=rv32im_zicsr" };
+        command.args(["--target=riscv32-unknown-elf", architecture, "-ffreestanding"]);
+        let is_gccs = |flag: &String| {
+            ["-march=", "--param=", "-fno-tree-"].iter().any(|start| flag.starts_with(start))
+        };
+        command.args(self.code_flags().iter().filter(|flag| !is_gccs(flag)));
+        let is_known = |flag: &&&str| **flag != "-Wno-error=multistatement-macros";
+        command.args(WARNINGS.iter().filter(is_known));
+        self.add_sources_flags(package, &mut command);
+        command
+    }
+
+    fn add_sources_flags(&self, package: &Package, command: &mut Command) {
         command.args(["-fno-use-cxa-atexit", "-fno-rtti", "-nostdinc++"]);
         let shims = sources().join("shims");
         for folder in [&package.library[0], &shims, &package.library[1]] {
@@ -379,7 +400,6 @@ impl Target {
             argument.push(folder);
             command.arg(argument);
         }
-        command
     }
 
     /// Compiles a whole program's part, to be optimised while linking.

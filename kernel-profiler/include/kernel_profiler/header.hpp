@@ -67,10 +67,10 @@
 
 #define Stringize(L) #L
 #define MakeString(M, L) M(L)
-#define $Line MakeString(Stringize, __LINE__)
+#define KERNEL_PROFILER_LINE MakeString(Stringize, __LINE__)
 
 /// The text of this place; that of a zone here.
-#define PROFILER_MSG __FILE__ "," $Line ",KERNEL_PROFILER"
+#define PROFILER_MSG __FILE__ "," KERNEL_PROFILER_LINE ",KERNEL_PROFILER"
 #define PROFILER_MSG_NAME(name) name "," PROFILER_MSG
 
 #if KERNEL_PROFILER_IS_ON

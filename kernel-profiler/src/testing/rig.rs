@@ -6,7 +6,7 @@ use crate::{
     port::{self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
     state::State,
 };
-use std::{boxed::Box, cell::RefCell, rc::Rc, vec, vec::Vec};
+use std::{boxed::Box, cell::RefCell, collections::BTreeMap, rc::Rc, vec, vec::Vec};
 use wire::{ZoneId, control::ControlLayout};
 
 pub(crate) const C: ControlLayout = ControlLayout::WORDS64;
@@ -26,6 +26,8 @@ pub(crate) struct Core {
     pub(crate) is_linked: bool,
     pub(crate) push_cycles: u64,
     pub(crate) trouble: Trouble,
+    /// Waits that ended at their bound.
+    pub(crate) waits_in_vain: u32,
     pub(crate) pushes: Vec<Push>,
     in_flight: Vec<Push>,
     is_pushing: bool,
@@ -38,6 +40,8 @@ pub(crate) enum Trouble {
     Nothing,
     /// No command is taken.
     Busy,
+    /// So many commands are taken, and no more.
+    BusyAfter(usize),
     /// Nothing is acknowledged.
     Silent,
 }
@@ -52,7 +56,32 @@ pub(crate) struct TestPort {
     pub(crate) sums: bool,
     pub(crate) is_dispatch: bool,
     pub(crate) is_trace_only: bool,
+    /// A data cache that never evicts a line, as far as the RISC has read.
+    cached: BTreeMap<(Option<usize>, usize), u32>,
 }
+
+impl TestPort {
+    /// A word as this RISC sees it. Its neighbours come along into the cache.
+    fn cached_word(&mut self, of: Option<usize>, index: usize) -> u32 {
+        let core = self.core.borrow();
+        let words = of.map_or(&core.control[..], |risc_index| &core.vectors[risc_index][..]);
+        let line = index / LINE_WORDS * LINE_WORDS;
+        for (at, word) in words.iter().enumerate().skip(line).take(LINE_WORDS) {
+            self.cached.entry((of, at)).or_insert(*word);
+        }
+        self.cached[&(of, index)]
+    }
+
+    /// Keeps the cache in step with the RISC's own store.
+    fn store_cached(&mut self, of: Option<usize>, index: usize, value: u32) {
+        if let Some(word) = self.cached.get_mut(&(of, index)) {
+            *word = value;
+        }
+    }
+}
+
+/// Words of a Blackhole's cache line.
+const LINE_WORDS: usize = 4;
 
 impl Clock for TestPort {
     fn now(&mut self) -> ClockWords {
@@ -64,10 +93,11 @@ impl Clock for TestPort {
 
 impl Memory for TestPort {
     fn control(&mut self, index: usize) -> u32 {
-        self.core.borrow().control[index]
+        self.cached_word(None, index)
     }
 
     fn set_control(&mut self, index: usize, value: u32) {
+        self.store_cached(None, index, value);
         let mut core = self.core.borrow_mut();
         let is_claim = (C.host_end..C.host_end + 5).contains(&index) || index == C.run_counter;
         assert!(!is_claim || core.in_flight.is_empty(), "word {index} is ahead of its data");
@@ -75,13 +105,18 @@ impl Memory for TestPort {
     }
 
     fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
-        self.core.borrow().vectors[risc_index][index]
+        self.cached_word(Some(risc_index), index)
     }
 
     fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
         let is_own = risc_index == self.risc_index || self.risc_index == 0 || self.is_trace_only;
         assert!(is_own, "RISC {} wrote into the vector of RISC {risc_index}", self.risc_index);
+        self.store_cached(Some(risc_index), index, value);
         self.core.borrow_mut().vectors[risc_index][index] = value;
+    }
+
+    fn forget_cached(&mut self) {
+        self.cached.clear();
     }
 }
 
@@ -90,8 +125,16 @@ impl Noc for TestPort {
         self.core.borrow().is_linked
     }
 
+    fn await_idle(&mut self) -> bool {
+        let mut core = self.core.borrow_mut();
+        let is_idle = core.trouble != Trouble::Busy;
+        core.waits_in_vain += u32::from(!is_idle);
+        is_idle
+    }
+
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let mut core = self.core.borrow_mut();
+        assert_ne!(core.trouble, Trouble::Busy, "a store to a busy command buffer");
         assert!(core.in_flight.is_empty());
         assert!(!core::mem::replace(&mut core.is_pushing, true));
         assert!(bank == FLAT_ID / CORES_PER_BANK || bank == 0, "bank {bank}");
@@ -104,20 +147,31 @@ impl Noc for TestPort {
         assert!(core.is_pushing && !core.is_linked, "a push now would hang the NoC");
         assert!(word_count > 0 && word_count.is_multiple_of(4), "{word_count} words");
         assert!(place.is_multiple_of(16) && address.is_multiple_of(16));
-        if core.trouble == Trouble::Busy {
+        if core.trouble == Trouble::BusyAfter(core.in_flight.len()) {
+            core.waits_in_vain += 1;
+            core.is_pushing = false;
             return false;
         }
         core.in_flight.push((place, word_count, address));
         true
     }
 
+    /// What has started when the NoC gets stuck never arrives.
+    fn count_pushes(&mut self, count: u32) {
+        let mut core = self.core.borrow_mut();
+        assert_eq!(core.in_flight.len(), count as usize);
+        if !core.is_pushing {
+            core.in_flight.clear();
+        }
+    }
+
     /// Only now do the words leave L1: whoever has changed them since, has spoilt them.
-    fn wait_for_pushes(&mut self, _: Pushes, count: u32) -> bool {
+    fn wait_for_pushes(&mut self, _: Pushes) -> bool {
         let core = &mut *self.core.borrow_mut();
         assert!(core::mem::replace(&mut core.is_pushing, false));
-        assert_eq!(core.in_flight.len(), count as usize);
         core.clock += core.push_cycles;
         let is_silent = core.trouble == Trouble::Silent;
+        core.waits_in_vain += u32::from(is_silent);
         for (place, word_count, address) in core.in_flight.drain(..) {
             if is_silent {
                 continue;
@@ -212,6 +266,7 @@ impl Rig {
             is_linked: false,
             push_cycles: 0,
             trouble: Trouble::Nothing,
+            waits_in_vain: 0,
             pushes: Vec::new(),
             in_flight: Vec::new(),
             is_pushing: false,
@@ -226,6 +281,7 @@ impl Rig {
                 sums: false,
                 is_dispatch: false,
                 is_trace_only: false,
+                cached: BTreeMap::new(),
             },
         };
         let riscs = (0..5).map(risc).collect();
@@ -321,6 +377,8 @@ impl TestRisc {
     pub(crate) fn open_scope(&mut self, scope: Scope) {
         let id = if scope == Scope::Main { FW } else { KERNEL };
         if scope == Scope::Main && !self.port.is_trace_only {
+            // As TT-Metal's firmware does before it looks for a launch.
+            self.port.forget_cached();
             self.state.begin(&mut self.port);
         }
         launch::open_scope(&mut self.port, scope, id);

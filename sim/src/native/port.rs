@@ -89,7 +89,7 @@ impl Noc for RiscPort {
         true
     }
 
-    fn wait_for_pushes(&mut self, _: Pushes, _: u32) -> bool {
+    fn wait_for_pushes(&mut self, _: Pushes) -> bool {
         stage::with(|stage| stage.wait_for_pushes(self.risc_index))
     }
 

@@ -1,6 +1,6 @@
 //! Every set boots and takes launches, on a core whose memory held something else before.
 
-use crate::package::chosen_sets;
+use crate::package::sets;
 use reader::mesh::{Mesh, Noc0Coord};
 use sim::{
     config::{ChipConfig, MeshConfig},
@@ -47,7 +47,7 @@ fn fill_with_garbage(mesh: &mut SimulatedMesh, core: Noc0Coord) {
 
 #[test]
 fn every_set_boots_and_takes_two_empty_launches() {
-    let Some(sets) = chosen_sets() else { return };
+    let Some(sets) = sets() else { return };
     let count = sets.len();
     let failures: Vec<String> = sets
         .iter()

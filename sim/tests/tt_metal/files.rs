@@ -1,12 +1,14 @@
 //! Tests of the files alone: weakened symbols, layouts, constants.
 
-use crate::package::{chosen_sets, sets};
+use crate::package::sets;
+use object::{Object as _, ObjectSymbol as _};
 use sim::{
     arch::Arch,
     random::Stream,
     tt_metal::{debug_info::DebugInfo, firmware::FirmwareSet, weaken::weaken},
 };
 use std::{fs, path::Path};
+use wire::risc::RISCS_PER_CORE;
 
 /// The package brings the result of tt-metal's own weakening beside each file.
 #[test]
@@ -35,7 +37,7 @@ fn info(set: &Path, processor: &str) -> DebugInfo {
 /// Offsets that a hand-written loader used to boot these files on Tenstorrent's simulator.
 #[test]
 fn mailboxes_lie_where_another_loader_has_found_them() {
-    let Some(sets) = chosen_sets() else { return };
+    let Some(sets) = sets() else { return };
     for folder in sets {
         let set = FirmwareSet::open(&folder).unwrap();
         let (address, core_info, profiler) = match set.arch() {
@@ -76,7 +78,7 @@ fn mailboxes_lie_where_another_loader_has_found_them() {
 
 #[test]
 fn constants_of_the_profiler_and_places_of_tables_are_in_the_files() {
-    let Some(sets) = chosen_sets() else { return };
+    let Some(sets) = sets() else { return };
     for folder in sets {
         let set = FirmwareSet::open(&folder).unwrap();
         let brisc = info(&folder, "brisc");
@@ -109,9 +111,24 @@ fn constants_of_the_profiler_and_places_of_tables_are_in_the_files() {
     }
 }
 
+/// What links the Rust runtime asks the firmware for these, so that it cannot come under this
+/// firmware and into its dynamic-NoC mode, whose counters of writes the runtime does not keep.
+#[test]
+fn the_rust_runtime_does_not_link_against_them() {
+    let Some(sets) = sets() else { return };
+    for folder in sets {
+        let set = FirmwareSet::open(&folder).unwrap();
+        for risc_index in 0..RISCS_PER_CORE {
+            let file = object::File::parse(set.file(risc_index).unwrap()).unwrap();
+            let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());
+            assert_eq!(names.find(|name| name.starts_with("__kprof_")), None);
+        }
+    }
+}
+
 #[test]
 fn what_is_missing_is_named() {
-    let Some(sets) = chosen_sets() else { return };
+    let Some(sets) = sets() else { return };
     let info = info(&sets[0], "trisc1");
     let error = info.part("mailboxes", "launch[8].mode").unwrap_err().to_string();
     assert!(error.contains("member `mailboxes.launch[8].mode (at `8]`)`"), "{error}");
@@ -125,7 +142,7 @@ fn what_is_missing_is_named() {
 /// Neither panics nor endless loops, whatever a file says.
 #[test]
 fn damaged_files_are_refused_or_read() {
-    let Some(sets) = chosen_sets() else { return };
+    let Some(sets) = sets() else { return };
     let file = fs::read(sets[0].join("trisc1/trisc1.elf")).unwrap();
     let mut random = Stream::new(0xDA11, &[]);
     let mut refused = 0;

@@ -24,19 +24,3 @@ pub(crate) fn sets() -> Option<Vec<PathBuf>> {
     assert!(!sets.is_empty(), "{folder:?} has no firmware");
     Some(sets)
 }
-
-/// The sets that a gate has time for, or all if `KPROF_ALL_FIRMWARE` is set: of each
-/// architecture the first and the last.
-pub(crate) fn chosen_sets() -> Option<Vec<PathBuf>> {
-    let sets = sets()?;
-    if env::var_os("KPROF_ALL_FIRMWARE").is_some() {
-        return Some(sets);
-    }
-    let (wormhole, blackhole): (Vec<_>, Vec<_>) =
-        sets.into_iter().partition(|set| set.join("erisc").is_dir());
-    let ends = [wormhole, blackhole].map(|sets| {
-        let last = sets.last().cloned();
-        sets.into_iter().take(1).chain(last)
-    });
-    Some(ends.into_iter().flatten().collect())
-}
