@@ -9,6 +9,7 @@ mod clock;
 mod crate_graph;
 mod failures;
 mod fuzz;
+mod kprof_format;
 mod names;
 mod streaming;
 mod structure;

@@ -1,0 +1,283 @@
+//! The format of captures, read by an outsider: nothing but the tables of `docs/kprof-format.md`.
+//!
+//! The reader here knows the notation of the page and no field of any payload. What the sample
+//! captures hold is written down below as those who made them wrote it into them.
+
+use crate::structure::repository;
+use host_reader::capture::SectionKind;
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
+
+/// Rows of each table with fields, by the heading above it.
+type Tables = BTreeMap<String, Vec<Row>>;
+
+/// A field of a record.
+#[derive(Debug)]
+struct Row {
+    at: Option<usize>,
+    form: Form,
+    field: String,
+}
+
+/// Type of a field, in the page's notation.
+#[derive(Clone, Debug)]
+enum Form {
+    Number { bytes: usize, is_signed: bool },
+    Bytes(usize),
+    Text { size: String },
+    Padding,
+    Rest,
+    Numbers { bytes: usize, count: String },
+    Records { name: String, count: String, size: Option<String> },
+}
+
+fn page() -> String {
+    std::fs::read_to_string(repository().join("docs/kprof-format.md")).unwrap()
+}
+
+fn tables() -> Tables {
+    let page = page();
+    let mut tables = Tables::new();
+    let mut heading = String::new();
+    for line in page.lines() {
+        if line.starts_with('#') {
+            line.trim_start_matches('#').trim().clone_into(&mut heading);
+        }
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        let &[_, at, form, field, _] = cells.as_slice() else { continue };
+        let Some(form) = form.strip_prefix('`').and_then(|form| form.strip_suffix('`')) else {
+            continue;
+        };
+        let at = if at.is_empty() { None } else { Some(at.parse().unwrap()) };
+        // What follows a colon, a comma or a semicolon explains the field.
+        let field = field.split([':', ',', ';']).next().unwrap().to_owned();
+        tables.entry(heading.clone()).or_default().push(Row { at, form: Form::of(form), field });
+    }
+    tables
+}
+
+impl Form {
+    fn of(text: &str) -> Self {
+        let number = |text: &str| match text {
+            "u8" => Some((1, false)),
+            "u16" => Some((2, false)),
+            "u32" => Some((4, false)),
+            "u64" => Some((8, false)),
+            "i64" => Some((8, true)),
+            _ => None,
+        };
+        if let Some((bytes, is_signed)) = number(text) {
+            return Self::Number { bytes, is_signed };
+        }
+        if let Some(count) = text.strip_prefix("bytes ") {
+            return Self::Bytes(count.parse().unwrap());
+        }
+        match text {
+            "padding" => return Self::Padding,
+            "rest" => return Self::Rest,
+            _ => {}
+        }
+        let (name, rest) = text.split_once('[').unwrap_or_else(|| panic!("no type: {text}"));
+        let (count, behind) = rest.split_once(']').unwrap();
+        let (name, count) = (name.to_owned(), count.to_owned());
+        match (name.as_str(), number(&name)) {
+            ("text", _) => Self::Text { size: count },
+            (_, Some((bytes, _))) => Self::Numbers { bytes, count },
+            _ => Self::Records {
+                name,
+                count,
+                size: behind.strip_prefix(" of ").map(ToOwned::to_owned),
+            },
+        }
+    }
+}
+
+/// A record's numbers by field, for the fields behind them that they count.
+type Numbers = BTreeMap<String, u64>;
+
+/// Reads records off a payload and writes down what they hold, one field a line.
+struct Outsider<'a> {
+    tables: &'a Tables,
+    bytes: &'a [u8],
+    at: usize,
+    found: String,
+}
+
+impl Outsider<'_> {
+    fn take(&mut self, count: usize) -> &[u8] {
+        let start = self.at;
+        self.at += count;
+        &self.bytes[start..self.at]
+    }
+
+    fn number(&mut self, bytes: usize) -> u64 {
+        let mut whole = [0; 8];
+        whole[..bytes].copy_from_slice(self.take(bytes));
+        u64::from_le_bytes(whole)
+    }
+
+    /// Reads a record of at most `size` bytes; fields beyond it are not there.
+    fn record(&mut self, name: &str, size: Option<usize>) -> Numbers {
+        let tables = self.tables;
+        let rows = tables.get(name).unwrap_or_else(|| panic!("the page has no table {name:?}"));
+        let start = self.at;
+        let mut numbers = Numbers::new();
+        for row in rows {
+            if size.is_some_and(|size| self.at - start >= size) {
+                break;
+            }
+            if let Some(at) = row.at {
+                assert_eq!(self.at - start, at, "{name}: {}", row.field);
+            }
+            self.field(row, &mut numbers);
+        }
+        if let Some(size) = size {
+            self.at = start + size;
+        }
+        numbers
+    }
+
+    fn field(&mut self, row: &Row, numbers: &mut Numbers) {
+        let field = &row.field;
+        match &row.form {
+            Form::Number { bytes, is_signed } => {
+                let number = self.number(*bytes);
+                let is_reserved = field == "0";
+                assert!(!is_reserved || number == 0, "a reserved field holds {number}");
+                if *is_signed {
+                    self.note(field, &number.cast_signed());
+                } else if !is_reserved && !field.starts_with("checksum") {
+                    self.note(field, &number);
+                }
+                numbers.insert(field.clone(), number);
+            }
+            Form::Bytes(count) => {
+                let bytes = self.take(*count).to_vec();
+                if field == "0" {
+                    assert!(bytes.iter().all(|&byte| byte == 0), "a reserved field: {bytes:?}");
+                } else {
+                    self.note(field, &hex(&bytes));
+                }
+            }
+            Form::Text { size } => {
+                let size = usize::try_from(numbers[size]).unwrap();
+                let text = String::from_utf8(self.take(size).to_vec()).unwrap();
+                self.note(field, &format!("{text:?}"));
+            }
+            Form::Padding => {
+                let count = self.at.next_multiple_of(8) - self.at;
+                assert!(self.take(count).iter().all(|&byte| byte == 0), "padding");
+            }
+            Form::Rest => {
+                let count = self.bytes.len() - self.at;
+                let bytes = self.take(count).to_vec();
+                self.note(field, &hex(&bytes));
+            }
+            Form::Numbers { bytes, count } => {
+                let all: Vec<_> =
+                    (0..listed(numbers[count])).map(|_| self.number(*bytes)).collect();
+                self.note(field, &format!("{all:?}"));
+            }
+            Form::Records { name, count, size } => {
+                let size = size.as_ref().map(|size| usize::try_from(numbers[size]).unwrap());
+                // Which record it is may depend on a field in front.
+                let name = numbers
+                    .get("what")
+                    .map(|what| format!("{name}, what {what}"))
+                    .filter(|name| self.tables.contains_key(name))
+                    .unwrap_or_else(|| name.clone());
+                for _ in 0..listed(numbers[count]) {
+                    writeln!(self.found, "- {name}").unwrap();
+                    self.record(&name, size);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, field: &str, value: &impl std::fmt::Display) {
+        writeln!(self.found, "{field} = {value}").unwrap();
+    }
+}
+
+/// Items that are listed; 0xFFFFFFFF stands for all, and lists none.
+fn listed(count: u64) -> u64 {
+    if count == u64::from(u32::MAX) { 0 } else { count }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    bytes.join(" ")
+}
+
+/// Reads a record that has no fields of variable size.
+fn fixed(tables: &Tables, name: &str, bytes: &[u8]) -> (Numbers, usize, String) {
+    let mut outsider = Outsider { tables, bytes, at: 0, found: String::new() };
+    let numbers = outsider.record(name, None);
+    (numbers, outsider.at, outsider.found)
+}
+
+/// Everything that a capture holds: the file header, then each section's kind and fields.
+fn read(capture: &[u8]) -> String {
+    let tables = tables();
+    let checksum = |numbers: &Numbers, name: &str, bytes: &[u8]| {
+        let stated = numbers.iter().find(|(field, _)| field.starts_with("checksum"));
+        assert_eq!(*stated.unwrap().1, u64::from(crc32fast::hash(bytes)), "{name}");
+    };
+    let (header, size, mut found) = fixed(&tables, "File header", capture);
+    checksum(&header, "file header", &capture[..60]);
+    assert_eq!(header["header bytes"], size as u64);
+    assert!(found.starts_with("magic = 8A 4B 50 52 4F 46 0D 0A\n"), "{found}");
+    let kinds: BTreeMap<u64, &String> =
+        tables.keys().filter_map(|heading| Some((kind_of(heading)?, heading))).collect();
+    let mut at = size;
+    for section in 0.. {
+        let Some(rest) = capture.get(at..).filter(|rest| !rest.is_empty()) else { break };
+        let (head, head_size, text) = fixed(&tables, "Section header", rest);
+        assert!(text.starts_with("magic = AB 53 45 43 54 49 4F 4E\n"), "{text}");
+        checksum(&head, "section header", &rest[..28]);
+        assert_eq!((head["number of the section"], head["version"]), (section, 1 << 8));
+        let payload_bytes = usize::try_from(head["payload bytes"]).unwrap();
+        let padded = payload_bytes.next_multiple_of(8);
+        let payload = &rest[head_size..head_size + padded];
+        let trailer_at = head_size + padded;
+        let (trailer, trailer_size, _) = fixed(&tables, "Section trailer", &rest[trailer_at..]);
+        checksum(&trailer, "payload", payload);
+        assert_eq!(trailer["number of the section"], section);
+        let heading = kinds[&head["kind"]];
+        writeln!(found, "\n{heading}").unwrap();
+        let bytes = &payload[..payload_bytes];
+        let mut outsider = Outsider { tables: &tables, bytes, at: 0, found: String::new() };
+        outsider.record(heading, None);
+        assert_eq!(outsider.at, payload_bytes, "{heading}: the tables name every byte");
+        found += &outsider.found;
+        at += trailer_at + trailer_size;
+    }
+    found
+}
+
+/// The number of the kind that a heading is about.
+fn kind_of(heading: &str) -> Option<u64> {
+    heading.strip_prefix("Kind ")?.split_once(':')?.0.parse().ok()
+}
+
+fn sample(version: &str) -> PathBuf {
+    repository().join(format!("tests/captures/kprof/v{version}.kprof"))
+}
+
+#[test]
+fn an_outsider_with_the_page_alone_reads_what_the_sample_holds() {
+    let found = read(&std::fs::read(sample("1.0")).unwrap());
+    let expected = include_str!("kprof_format/v1.0.txt");
+    for (index, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(found, expected, "line {}", index + 1);
+    }
+    assert_eq!(found.len(), expected.len(), "{found}");
+}
+
+#[test]
+fn the_page_has_a_table_of_every_kind_under_its_name() {
+    let tables = tables();
+    for kind in SectionKind::ALL {
+        let heading = format!("Kind {}: {}", kind.0, kind.label().unwrap());
+        assert!(tables.contains_key(&heading), "no table of {heading:?}");
+    }
+}
