@@ -22,7 +22,7 @@ const ZONES: u32 = 125;
 const RUN_WORDS: u32 = 12 + ZONES * 4;
 const REGION: u64 = 0x1000;
 
-/// A program support count whose lanes hold so many launches.
+/// A program support count whose lanes hold `launch_count` launches.
 const fn support_count(launches: u32) -> u32 {
     (launches * RUN_WORDS).div_ceil(12) + 1
 }
@@ -32,7 +32,7 @@ fn place(flat_id: u32) -> Noc0Coord {
     Noc0Coord { x: x + 1, y: y + 1 }
 }
 
-/// A chip on which every RISC has pushed so many launches.
+/// A chip on which every RISC has pushed a number of launches.
 fn mesh(launches: u32) -> MeshImage {
     let core = |flat_id| launch::tensix(flat_id, place(flat_id));
     let mut chip = DeviceDescription {

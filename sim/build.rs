@@ -224,7 +224,7 @@ impl Build {
     }
 
     /// Links a part of the code for a processor, kernels against the firmware's symbols, and
-    /// enters it into the list.
+    /// adds it to the list.
     fn link(
         &self,
         variant: &Variant,

@@ -78,7 +78,7 @@ impl BareCore {
         self.tile.set_word(control + 4 * u32::try_from(index).expect("small"), value);
     }
 
-    /// Lets the subordinates have published so many words each.
+    /// Publishes a number of words for each subordinate.
     pub(crate) fn publish_others(&mut self, word_count: u32) {
         for risc in 1..5 {
             self.set_control(ControlLayout::WORDS64.device_end + risc, word_count);
@@ -133,7 +133,7 @@ impl Tile {
         memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// Keeps what the NoC would write: so many bytes of L1 as its registers say.
+    /// Keeps what the NoC would write: as many bytes of L1 as its registers say.
     fn push(&mut self) {
         let [start, length] = [TARG_ADDR_LO, AT_LEN_BE]
             .map(|register| self.registers.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);

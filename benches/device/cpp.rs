@@ -151,7 +151,7 @@ fn losses(core: &BareCore) -> [u32; 4] {
         .map(|word| core.control(word))
 }
 
-/// A core on which a launch has run a probe so many times.
+/// A core on which a launch has run a probe a number of times.
 fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
     let mut core = BareCore::new(arch, image(arch, part));
     core.call("open_main", 0);

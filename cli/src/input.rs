@@ -72,7 +72,7 @@ impl Input {
             let path = path.display();
             let problems = counted(problem_count, "problem", "problems");
             eprintln!(
-                "kprof: {path}: {problems}, the rest is used; `kprof check {path}` tells more"
+                "kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them"
             );
         }
         Ok(Self { runs: recordings })

@@ -98,7 +98,7 @@ impl Tables<'_> {
 
 fn write_ops(ops: &[Op], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if ops.is_empty() {
-        return writeln!(out, "\nOps: none; the records belong to no program");
+        return writeln!(out, "\nNo ops: no records belong to a program");
     }
     writeln!(out, "\nOps, times in ns\n")?;
     let mut table = table(&[
@@ -405,7 +405,7 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-/// A table with these titles; numbers stand to the right.
+/// A table with these titles; numbers are aligned to the right.
 pub(crate) fn table(titles: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(titles.iter().copied());

@@ -58,7 +58,7 @@ fn room(mark: &LaneWatermark) -> String {
     match mark.launches_left() {
         _ if mark.lost_launches > 0 => {
             let lost = u64::from(mark.lost_launches);
-            format!("{} too late; read more often", counted(lost, "launch", "launches"))
+            format!("overflowed {} ago; read more often", counted(lost, "launch", "launches"))
         }
         Some(0) => "no room for more; read more often".to_owned(),
         Some(left) => format!("room for {} more", counted(left.into(), "launch", "launches")),

@@ -219,7 +219,7 @@ fn a_torn_tail_is_named_and_the_rest_is_reported() {
     assert_eq!(json(&report)["kept"], whole["kept"]);
     assert_eq!(
         stderr(&report),
-        "kprof: a.kprof: 2 problems, the rest is used; `kprof check a.kprof` tells more\n"
+        "kprof: a.kprof: 2 problems, the rest is used; `kprof check a.kprof` lists them\n"
     );
 }
 

@@ -25,7 +25,7 @@
 //! | How does every viewer get its file? | `export` |
 //! | How is a read kept, word for word? | `capture` |
 //!
-//! The first example to run stands at [`read_device_profiler`].
+//! The first example to run is that of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 

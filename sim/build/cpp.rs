@@ -57,7 +57,7 @@ impl Build {
         CppBuild { build: self, variant, compiler: &compiler }.switched_off(list)
     }
 
-    /// Where each zone of the twins in Rust stands and how long their loops are, as macros.
+    /// Source lines of the zones of the twins in Rust and lengths of their loops, as macros.
     fn twin_lines(&self) -> Result<String> {
         let mut macros = String::new();
         for file in ["sim/src/kernel/body.rs", "sim/objects/probes/src/launch.rs"] {

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Reason why there is no object code.
 pub(super) struct Hindrance {
     pub(super) cause: String,
-    /// What the user may do; nothing in a package, which has no sources of object code.
+    /// Remedy that the user has; none in a package, which has no sources of object code.
     pub(super) remedy: Option<String>,
 }
 

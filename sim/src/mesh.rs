@@ -46,7 +46,7 @@ impl SimulatedMesh {
     /// Chips that have just come out of reset.
     ///
     /// # Errors
-    /// If a chip, or DRAM for so many programs, does not exist.
+    /// If a chip does not exist, or DRAM has no room for the programs.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -219,7 +219,7 @@ mod tests {
     use kernel_profiler::device_zone_scoped;
     use reader::mesh::{AccessError, Device, Mesh, Noc0Coord};
 
-    /// A program whose kernels work for so many cycles in one zone.
+    /// A program whose kernels work for a number of cycles in one zone.
     fn working(cycles: u64) -> Arc<Program> {
         let kernel = NativeKernel::new(
             |_| Emission::zones(1),

@@ -90,7 +90,7 @@ fn work(next: &AtomicU64, lanes: u64) -> Totals {
     }
 }
 
-/// Every fourth lane is random; the others are words that tell the decoder something. Each is
+/// Every fourth lane is random; the others are words with a meaning for the decoder. Each is
 /// read in two pieces.
 fn decode(lane: u64, words: &mut Vec<u32>) -> Totals {
     let mut dice = Dice::new(lane);

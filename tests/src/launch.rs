@@ -3,7 +3,7 @@
 use host_reader::mesh::{CoreDescription, LogicalCoord, Noc0Coord};
 use wire::CoreKind;
 
-/// Where the control words of [`tensix`] cores stand in L1.
+/// L1 address of the control words of [`tensix`] cores.
 pub const CONTROL_ADDRESS: u64 = 0x100;
 
 /// A worker core.
@@ -19,7 +19,7 @@ pub const fn tensix(flat_id: u32, noc0: Noc0Coord) -> CoreDescription {
     }
 }
 
-/// Adds what one launch leaves on one RISC: zones of firmware and kernel, and so many inside
+/// Adds what one launch leaves on one RISC: zones of firmware and kernel, and further ones inside
 /// of five names. A launch takes 100,000 cycles.
 pub fn push_launch(words: &mut Vec<u32>, zone_count: u32, [flat_id, risc]: [u32; 2], launch: u32) {
     let start = launch * 100_000;

@@ -110,7 +110,7 @@ pub fn telling_words(words: &mut Vec<u32>, count: usize, id_word: u32, dice: &mu
     }
 }
 
-/// Cycles from one marker to the next: few, or so many that a stamp's low word or all of it
+/// Cycles from one marker to the next: few, or enough that a stamp's low word or all of it
 /// wraps.
 const fn pause(rarity: usize, dice: &mut Dice) -> u64 {
     let bits = match dice.below(rarity) {

@@ -198,7 +198,7 @@ impl Outsider<'_> {
     }
 }
 
-/// Items that are listed; 0xFFFFFFFF stands for all, and lists none.
+/// Items that are listed; 0xFFFFFFFF means all, and lists none.
 fn listed(count: u64) -> u64 {
     if count == u64::from(u32::MAX) { 0 } else { count }
 }

@@ -18,7 +18,7 @@ const CAPTURES: [&str; 5] = [
     "wormhole-noc-4096",
 ];
 
-/// A zone as one line of a device log has it: its id, and where it stands.
+/// A zone as one line of a device log has it: its id and its source location.
 fn zones_of(capture: &str) -> BTreeSet<(u16, ZoneSource)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures/mesham-tt-sim");
     let log = std::fs::read_to_string(folder.join(capture).join("profile_log_device.csv")).unwrap();

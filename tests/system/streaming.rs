@@ -12,7 +12,7 @@ use host_reader::{
 };
 use sim::{config::MeshConfig, mesh::SimulatedMesh, program::Launch, workload::WorkloadOptions};
 
-/// A chip whose lanes hold so many of the smallest launches.
+/// A chip whose lanes hold a number of the smallest launches.
 fn session(workload: &str, ops: u32, support_count: u32) -> Session {
     let config = MeshConfig::wormhole(7).with_program_support_count(support_count);
     let options = WorkloadOptions { ops: Some(ops), seed: 7, ..WorkloadOptions::default() };
@@ -24,7 +24,7 @@ fn launches(session: &Session) -> Vec<Launch> {
 }
 
 /// Runs one launch after the other, with what `between` wants after each, and a last read.
-/// Tells how many reads there were.
+/// Returns the number of reads.
 fn run(mut session: Session, between: NextRead) -> (Outcome, usize) {
     let mut launches = launches(&session).into_iter();
     let next = |mesh: &mut SimulatedMesh| match launches.next() {

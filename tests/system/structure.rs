@@ -7,8 +7,8 @@ use std::{
     process::Command,
 };
 
-/// Crates of the workspace that each crate may depend on, beyond its tests: a crate stands
-/// below all that may depend on it, so that there is no circle.
+/// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
+/// below all that may depend on it, which excludes circles.
 const ALLOWED: [(&str, &[&str]); 20] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),

@@ -240,7 +240,7 @@ impl<'a> Core<'a> {
         self.tile.set_word(0, at, value);
     }
 
-    /// Lets the subordinates have published so many words each.
+    /// Publishes a number of words for each subordinate.
     pub(crate) fn publish_others(&mut self, words: u32) {
         for risc in 1..RISCS_PER_CORE {
             self.set_control(LAYOUT.device_end + risc, words);

@@ -43,7 +43,7 @@ fn kept(records: &[Record]) -> Result<Counts, String> {
     Ok(emitted(&said))
 }
 
-/// A ring that is filled up to so many slots, and then everything that a kernel can do.
+/// A ring that is filled up to a slot, and then everything that a kernel can do.
 fn around_full(fill: usize) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![Step::Event(1); fill];
     let inner =

@@ -45,7 +45,7 @@ fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Replaces the table in a text, or says that there is none.
+/// Replaces the table in a text, or fails without one.
 fn replaced(text: &str, table: &str) -> Option<String> {
     let start = text.find(HEADING)?;
     let rows = text[start..].lines().take_while(|line| line.starts_with('|'));

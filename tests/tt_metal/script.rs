@@ -129,7 +129,7 @@ impl Seed {
     }
 }
 
-/// A random script of about so many steps.
+/// A random script of about `length` steps.
 pub(crate) fn random(seed: &mut Seed, steps: u64, depth: u32) -> Vec<Step> {
     (0..steps)
         .map(|_| {

@@ -89,7 +89,7 @@ impl Library {
         unsafe { (self.memory_write)(address, bytes.as_ptr().cast(), size) };
     }
 
-    /// Lets the chip run for so many clocks.
+    /// Lets the chip run for a number of clocks.
     pub(crate) fn clock(&mut self, clocks: u32) {
         // SAFETY: the library is initialised, and `&mut self` makes this the only call.
         unsafe { (self.clock)(clocks) };

@@ -212,7 +212,7 @@ impl TtsimMesh {
         }
     }
 
-    /// Lets so many clocks pass.
+    /// Lets a number of clocks pass.
     ///
     /// # Errors
     /// If a core does what ttsim refuses.

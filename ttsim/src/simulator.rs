@@ -222,7 +222,7 @@ impl Simulator {
         self.write(tile, address, &bytes)
     }
 
-    /// Lets so many clocks pass on the chip.
+    /// Lets a number of clocks pass on the chip.
     ///
     /// # Errors
     /// If a core does what ttsim refuses, or ttsim has refused something before.

@@ -1,6 +1,6 @@
 //! The control vector: the words through which device and host speak about a core.
 //!
-//! Who writes what: the host writes the DRAM address, flat id, cores per bank, dispatch
+//! Writers: the host writes the DRAM address, flat id, cores per bank, dispatch
 //! flag and the words of [`ext`] that say so; the device writes the rest. A
 //! host that resets a core writes the whole vector, zero but for the words it owns.
 //!

@@ -1,6 +1,6 @@
 //! Run host ids: which program a run belongs to, as reports number programs.
 
-/// A program id as it stands in reports.
+/// A program id as reports show it.
 ///
 /// ```text
 ///  31        30 .. 10      9 .. 0

@@ -58,7 +58,7 @@ impl PacketKind {
         Self::TimestampedData16B,
     ];
 
-    /// The number that stands in a marker's header.
+    /// The number in a marker's header.
     #[must_use]
     pub const fn packet_type(self) -> PacketType {
         PacketType(self as u8)
@@ -80,7 +80,7 @@ impl PacketKind {
         crate::marker::MARKER_WORDS + self.payload_words()
     }
 
-    /// The name that stands in the `type` column of a device log.
+    /// The name in the `type` column of a device log.
     ///
     /// Both sizes of data have one name there: a log line holds 64 bits of data at most.
     #[must_use]

@@ -137,7 +137,7 @@ impl RunHeader {
     }
 }
 
-/// Generations that a run header can tell apart.
+/// Generations that a run header can distinguish.
 pub const GENERATIONS: u32 = 1 << (u32::BITS - GENERATION_SHIFT);
 
 const GENERATION_SHIFT: u32 = 29;

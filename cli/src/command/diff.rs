@@ -208,8 +208,8 @@ fn show(
     };
     writeln!(
         out,
-        "{} in both: {} changed significantly, {} with a single repetition, {} unchanged \
-         as far as {} % intervals tell",
+        "{} in both: {} changed significantly, {} with a single repetition, {} without a \
+         significant change at {} %",
         counted(diff.changes.len() as u64, "op or zone", "ops and zones"),
         grouped(count(Certainty::Significant)),
         grouped(count(Certainty::SingleRepetition)),
@@ -274,7 +274,7 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// The end of a long source, where file and line stand.
+/// The end of a long source, which names file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();

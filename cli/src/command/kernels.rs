@@ -31,7 +31,7 @@ pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, 
 fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
     match (has_object_code, is_in_object_code) {
         (false, _) => Some(format!(
-            "this kprof was built without the target of the RISCs; \
+            "this kprof was built without the riscv32im target; \
              `rustup target add {TARGET}` and build it again"
         )),
         (true, false) => Some(
@@ -52,7 +52,7 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     })
 }
 
-/// Tells of kernels that went wrong, at most `rows` of them; whether there were any.
+/// Prints kernels that went wrong, at most `rows` of them; returns true if there were any.
 pub(super) fn tell_failures(failures: &[String], rows: usize) -> bool {
     let shown = if rows == 0 { failures.len() } else { rows };
     for failure in failures.iter().take(shown) {

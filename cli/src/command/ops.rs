@@ -123,7 +123,7 @@ impl Source {
         }
         Err(Failure::Sentence(format!(
             "expected a folder of logs, a device log or a capture at {}, found nothing; \
-             `kprof ops --help` tells more",
+             `kprof ops --help` has more",
             path.display()
         )))
     }

@@ -274,7 +274,7 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
     })
 }
 
-/// The filters as one, if they ask for nothing that rows do not tell.
+/// The filters as one, if rows hold everything that they ask for.
 fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {
@@ -319,7 +319,7 @@ fn table_options(args: &PerfArgs) -> TableOptions {
     }
 }
 
-/// Writes the CSV, and tells what else there is to know on standard error.
+/// Writes the CSV, and warnings to standard error.
 fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Failure> {
     let options = CsvOptions {
         has_advice: !args.look.no_advice,

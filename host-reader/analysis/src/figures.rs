@@ -130,13 +130,13 @@ pub(super) struct LaneRun {
 }
 
 impl LaneRun {
-    /// Where the run stands in its readout.
+    /// Position of the run in its readout.
     pub(super) const fn place(&self) -> LaunchRun {
         LaunchRun { lane: self.lane, run: self.index }
     }
 }
 
-/// Where a run that holds records stands, before these are looked at. They are ordered by
+/// Position of a run that holds records, before these are looked at. They are ordered by
 /// program, then lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunPlace {

@@ -78,7 +78,7 @@ fn selected<T: Cycles>(values: &mut [T], rank: usize) -> u64 {
 struct Bins {
     counts: Box<[usize; BIN_COUNT]>,
     least: u64,
-    /// Bits of a value that its bin does not tell.
+    /// Bits of a value that its bin leaves open.
     shift: u32,
 }
 

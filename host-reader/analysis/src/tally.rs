@@ -114,7 +114,7 @@ impl Tally {
 }
 
 impl Group<'_> {
-    /// Enters the zones of whole runs, in the order of a timeline.
+    /// Adds the zones of whole runs, in the order of a timeline.
     pub(super) fn enter(&mut self, zones: &Zones) {
         let spans = zones.starts.iter().zip(&zones.ends);
         let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
@@ -130,7 +130,7 @@ impl Group<'_> {
         self.leave(0);
     }
 
-    /// Enters zones in any order.
+    /// Adds zones in any order.
     pub(super) fn enter_whole(&mut self, zones: &[WholeZone]) {
         for zone in zones {
             let number = self.number(zone.zone);

@@ -1,4 +1,4 @@
-//! Frames: what stands around a section's payload, so that damage is noticed and stays
+//! Frames: header and trailer of a section's payload, so that damage is noticed and stays
 //! inside one section.
 //!
 //! The payload's meaning is not known here; see the [module](super) for the byte layout.
@@ -108,7 +108,7 @@ impl Frame {
         self.trailer() + FRAME_TRAILER_BYTES
     }
 
-    /// Compares the payload with its checksum. The error tells what was expected and found.
+    /// Compares the payload with its checksum. The error holds what was expected and found.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
         let covered = bytes.get(self.start + FRAME_HEADER_BYTES..self.trailer()).unwrap_or(&[]);
         let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);

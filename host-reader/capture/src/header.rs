@@ -1,6 +1,6 @@
 //! The file header: that this is a capture, which version, and which one of all captures.
 //!
-//! Nothing about a device stands here; see the [module](super) for the byte layout.
+//! It holds nothing about a device; see the [module](super) for the byte layout.
 
 use super::error::CaptureError;
 use std::{

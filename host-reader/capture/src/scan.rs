@@ -183,7 +183,7 @@ fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
     frames.par_iter().map(|frame| frame.verify(bytes)).collect()
 }
 
-/// The next place, on any byte, where a frame header with a right checksum stands. On any
+/// The next offset, on any byte, of a frame header with a right checksum. On any
 /// byte, since a damaged file may have lost some.
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;

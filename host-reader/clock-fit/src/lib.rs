@@ -12,7 +12,7 @@
 //! | what is the offset of this tile's counter? | [`TileOrigin`] |
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
 //! | what time was it on the host? | [`ClockMap`], [`TileClock`] |
-//! | what stands in `sync_device_info.csv`? | [`SyncCsv`] |
+//! | what does `sync_device_info.csv` hold? | [`SyncCsv`] |
 //!
 //! # The mathematics in a few lines
 //!

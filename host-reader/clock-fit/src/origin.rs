@@ -1,4 +1,4 @@
-//! Where a tile's counter stands against its chip's reference clock.
+//! Offset of a tile's counter from its chip's reference clock.
 //!
 //! All Tensix tiles of a chip tick on one clock but started at different
 //! instants: one slope per chip, one origin per tile. An origin comes from
@@ -66,7 +66,7 @@ impl TileOrigin {
     /// Measures a tile's offset by pings against a clock of any shape.
     ///
     /// Works across frequency steps too, at the price of a wider bound: the
-    /// chip's own bound enters twice.
+    /// chip's own bound counts twice.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ const FEWEST_PER_SEGMENT: usize = 3;
 /// With fewer samples the shortest eighth of round trips says nothing.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
-/// One round trip in so many may be as short as the legs' floors and the slack together.
+/// One round trip in this number may be as short as the legs' floors and the slack together.
 ///
 /// The shortest trip exceeds the floors by less than the slack unless that whole share lies
 /// between once and twice the shortest one's excess. With two legs of exponential jitter that

@@ -1,7 +1,7 @@
 //! Chrome's JSON trace: complete events, one thread per lane and per row of ops.
 //!
 //! Times are microseconds with three digits behind the point, exact to the nanosecond.
-//! Thread numbers are integers and places stand in `loc`, as `tracy-import-chrome` wants.
+//! Thread numbers are integers and source locations go into `loc`, as `tracy-import-chrome` wants.
 
 use super::{
     PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,

@@ -36,7 +36,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A name as a frame: neither the separator nor a line's end may stand in it.
+/// A name as a frame: it holds neither the separator nor a line's end.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }

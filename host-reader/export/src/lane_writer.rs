@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// Lanes in the works for each thread. Bounds what is held in memory.
 const LANES_PER_THREAD: usize = 4;
 
-/// A lane and where it stands in its trace.
+/// A lane and its position in its trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedLane<'t, 'a> {
     pub(super) device: &'t TraceDevice<'a>,

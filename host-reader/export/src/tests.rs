@@ -55,7 +55,7 @@ pub(super) fn readout() -> Readout {
 }
 
 /// A thread that runs for a microsecond and enqueues for 300 ns of it, with a message, a frame
-/// and a plot, on a clock of its own that stands at 1000 at the start.
+/// and a plot, on a clock of its own that begins at 1000.
 pub(super) fn host_recording() -> HostRecording {
     use HostEventKind::{FrameMark, Message, Plot, Zone};
     let event = |source, time_ns, kind, text: Option<&str>| HostEvent {

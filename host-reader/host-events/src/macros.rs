@@ -1,4 +1,4 @@
-//! Macros that know where they stand.
+//! Macros that know their source location.
 
 /// Records from here to the end of the enclosing block.
 ///
@@ -97,7 +97,7 @@ macro_rules! host_plot {
     };
 }
 
-/// The place where a macro stands.
+/// Source location of a macro call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __host_source {

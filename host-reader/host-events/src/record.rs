@@ -13,7 +13,7 @@ const IS_MADE: u64 = 0x10;
 const DEPTH_SHIFT: u32 = 16;
 const SITE_SHIFT: u32 = 32;
 
-/// Where an event stands in the program.
+/// Source location of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The number of a place that the program always had.

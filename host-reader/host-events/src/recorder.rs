@@ -71,7 +71,7 @@ pub struct HostRecorder {
 
 #[derive(Debug)]
 struct Shared {
-    /// Tells recorders apart, those that are gone included.
+    /// Distinguishes recorders, those that are gone included.
     id: u64,
     options: HostRecorderOptions,
     threads: Mutex<Threads>,

@@ -118,7 +118,7 @@ impl HostRecording {
         self.source(event).map_or("", |source| &source.name)
     }
 
-    /// Where an event stands in the program.
+    /// Source location of an event.
     #[must_use]
     pub fn source(&self, event: &HostEvent) -> Option<&HostSource> {
         self.sources.get(event.source as usize)

@@ -1,4 +1,4 @@
-//! Numbers of the places where events stand.
+//! Numbers of the source locations of events.
 
 use super::{HostSource, log::lock};
 use std::{collections::HashMap, sync::Mutex};

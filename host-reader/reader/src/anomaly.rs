@@ -105,7 +105,7 @@ pub struct Anomaly {
     pub lane: Option<LaneId>,
     /// Word of the lane, line of the log, or index of the control word.
     pub position: u64,
-    /// The words, text or numbers that tell more; may be empty.
+    /// Words, text or numbers with details; may be empty.
     pub detail: String,
 }
 

@@ -240,7 +240,7 @@ impl LossLedger {
     }
 
     /// Says that some of the records come from a source that does not count what it loses, so
-    /// that more may be missing than is entered.
+    /// that more may be missing than is counted.
     pub fn note_uncounted(&mut self, source: UncountedSource) {
         self.uncounted.insert(source);
     }

@@ -11,10 +11,10 @@
 //! | Which zone is id 30530? | [`names`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
-//! | How far apart do the clocks of a chip's tiles stand? | [`origins`] |
+//! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
 //!
-//! The first example to run stands at [`read_device_profiler`].
+//! The first example to run is that of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Zone names: from a marker's id to the text and the place that it stands for.
+//! Zone names: from a marker's id to its text and source location.
 //!
 //! Collecting names from ELF sections and logs is done by the modules that read those;
 //! here is only the table. Two places with one id are kept both: the zone is then
@@ -8,7 +8,7 @@ use crate::lane::ZoneIndex;
 use std::{borrow::Cow, collections::BTreeMap};
 use wire::{ZoneId, zone::ZONE_TAG};
 
-/// Where a zone stands in a kernel's source.
+/// Source location of a zone in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ZoneSource {
     /// The name given to the macro; may hold commas.

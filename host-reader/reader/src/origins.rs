@@ -1,4 +1,4 @@
-//! Where the clocks of a chip's tiles stand against each other.
+//! Offsets between the clocks of a chip's tiles.
 
 use crate::{lane::LaneId, mesh::Noc0Coord, readout::Readout};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// How far each tile's counter is ahead of its chip's reference, for cross-core figures.
 ///
 /// Tiles of one chip tick alike but start their counters at different instants. A tile
-/// that is not entered counts as equal to the reference; the default, without any entry,
+/// that is missing counts as equal to the reference; the default, without any entry,
 /// is what upstream assumes of all.
 ///
 /// ```

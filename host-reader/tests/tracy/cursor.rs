@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         f64::from_le_bytes(self.array())
     }
 
-    /// How many entries follow, each of at least so many bytes.
+    /// Number of entries that follow, each of at least `size` bytes.
     pub(crate) fn count(&mut self, entry_bytes: usize) -> usize {
         let count = usize::try_from(self.u64()).unwrap();
         assert!(count.saturating_mul(entry_bytes) <= self.0.len(), "{count} entries do not fit");

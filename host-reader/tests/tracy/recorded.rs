@@ -68,7 +68,7 @@ impl Recorded {
         Self { readout, expected: Expected::new(), host: Vec::new(), clock: None }
     }
 
-    /// One lane with so many zones, one after the other, each of its own name `ZONE-1` and on.
+    /// One lane with a number of zones, one after the other, each of its own name `ZONE-1` and on.
     pub(crate) fn names(name_count: u16) -> Self {
         let mut recorded = Self::empty();
         for id in 1..=name_count {
@@ -145,7 +145,7 @@ impl Recorded {
         self.push_lane(id, &runs);
     }
 
-    /// Enters a loss of 25 zones on the first lane.
+    /// Adds a loss of 25 zones on the first lane.
     pub(crate) fn lose(&mut self) {
         let lane = self.readout.devices[0].lanes[0].id;
         let key = LossKey { lane, cause: LossCause::L1Full, program: None };

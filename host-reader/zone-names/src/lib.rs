@@ -10,7 +10,7 @@
 //! The device hashes unsigned bytes, so names here are hashed so too, over the raw bytes:
 //! a text that is no UTF-8 keeps its id even though it is shown with replacement
 //! characters. Upstream's x86 host takes the bytes as signed and thus looks for another id
-//! where a byte is above 0x7F. That id stands in no marker and in no log, since both carry
+//! where a byte is above 0x7F. That id is in no marker and in no log, since both carry
 //! what the device computed; taking it as an alias would only add collisions.
 //!
 //! # Which name first

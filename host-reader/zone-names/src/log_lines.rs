@@ -20,7 +20,7 @@ const DELIMITER: &[u8] = b"#pragma message: ";
 /// Quotes that may end a text: those of the C locale and of UTF-8 ones.
 const CLOSING_QUOTES: [&[u8]; 2] = [b"'", "\u{2019}".as_bytes()];
 
-/// Quotes that may stand before a text.
+/// Quotes that may precede a text.
 const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
 /// Reads the next line into `line`; `false` at the end.

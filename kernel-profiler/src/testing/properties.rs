@@ -129,7 +129,7 @@ impl Story {
         result
     }
 
-    /// Runs a probe that records so many slots or counts one loss of its kind.
+    /// Runs a probe that records a number of slots or counts one loss of its kind.
     fn record(&mut self, risc: usize, kind: usize, slots: u64, probe: impl FnOnce(&mut TestRisc)) {
         self.lane(risc).emitted[kind] += 1;
         let before = self.rig.lost(risc);
@@ -214,7 +214,7 @@ impl Story {
 }
 
 impl Lane {
-    /// Enters a run. Where something was refused, ends may be missing: a zone counts by its start.
+    /// Adds a run. Where something was refused, ends may be missing: a zone counts by its start.
     fn find(&mut self, run: &Run, is_whole: bool) {
         let kept = run.kept();
         let zones = [kept.zones - run.push_zones(), kept.data, kept.events];

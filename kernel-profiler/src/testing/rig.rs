@@ -414,7 +414,7 @@ impl TestRisc {
         self.state.record_event(&mut self.port, event);
     }
 
-    /// A sum zone that ends now and takes so many cycles.
+    /// A sum zone that ends now and takes a number of cycles.
     pub(crate) fn sum(&mut self, accumulator: usize, id: u16, cycles: u32) {
         let ends = self.port.core.borrow().clock as u32 + 1;
         let started = ends.wrapping_sub(cycles);

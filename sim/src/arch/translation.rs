@@ -176,7 +176,7 @@ impl Translation {
     }
 }
 
-/// Where a line stands in a list.
+/// Index of a line in a list.
 fn place(lines: &[u16], line: u16) -> Option<u16> {
     lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
 }

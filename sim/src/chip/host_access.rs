@@ -145,7 +145,7 @@ impl Chip {
     }
 }
 
-/// Host reads of DRAM look again at what has landed after so many words.
+/// Words after which host reads of DRAM look again at what has landed.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

@@ -37,7 +37,7 @@ pub struct Site {
 /// A write to DRAM that is about to be issued.
 #[derive(Clone, Copy, Debug)]
 pub struct PushPoint<'a> {
-    /// Who issues it.
+    /// Issuer of the request.
     pub site: Site,
     /// How many writes this RISC has issued before in this launch.
     pub push_index: u32,
@@ -95,7 +95,7 @@ impl PushFate {
 /// A clock read that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockReadPoint {
-    /// Who reads.
+    /// Reader of the word.
     pub site: Site,
     /// Cycle of the chip at which the low word would be read.
     pub chip_cycle: u64,

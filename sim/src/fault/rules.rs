@@ -63,7 +63,7 @@ impl Selection {
         self
     }
 
-    /// Only so many times in a million, drawn from the simulation's seed.
+    /// Number of times in a million, drawn from the simulation's seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;

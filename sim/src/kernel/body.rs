@@ -11,7 +11,7 @@ use kernel_profiler::{
 
 /// Services that a kernel gets from its RISC.
 pub trait Environment {
-    /// Lets at least so many cycles pass.
+    /// Lets at least a number of cycles pass.
     fn spin(&mut self, cycles: u32);
 
     /// Runtime argument `index` of the launch, 0 where it gives none.
@@ -180,7 +180,7 @@ impl MatmulShape {
     }
 }
 
-/// Works for so many cycles and up to an eighth more.
+/// Works for a number of cycles and up to an eighth more.
 fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
     let more = environment.draw(cycles / 8 + 1);
     environment.spin(cycles + more);

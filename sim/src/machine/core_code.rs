@@ -289,7 +289,7 @@ impl LaunchMessage {
         &self.writes
     }
 
-    /// Makes these RISCs say that they are done before they close their main zone, so many cycles
+    /// Makes these RISCs say that they are done before they close their main zone, some cycles
     /// before.
     pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);

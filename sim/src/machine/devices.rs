@@ -56,7 +56,7 @@ pub(crate) struct MailboxPlace {
     /// The byte that gets `done_value` when a launch is over.
     pub(crate) done_address: u32,
     pub(crate) done_value: u8,
-    /// Bytes that tell how far each RISC's kernel is, if the firmware has such.
+    /// Bytes with the progress of each RISC's kernel, if the firmware has such.
     pub(crate) stages: Option<u32>,
 }
 

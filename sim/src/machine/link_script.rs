@@ -1,7 +1,7 @@
 //! Linker scripts for kernels of other people, with what they share with the embedded firmware.
 //!
 //! A kernel is linked with nothing but its script: the firmware's variables that the profiler's
-//! probes use stand in it by name and address, so it belongs to one build of the firmware. A
+//! probes use are in it by name and address, so it belongs to one build of the firmware. A
 //! symbol says to which.
 
 use super::{
@@ -12,7 +12,7 @@ use crate::riscv::LOCAL_RAM_BASE;
 use std::fmt::Write as _;
 use wire::CoreKind;
 
-/// The symbol whose value tells firmware apart.
+/// The symbol whose value distinguishes firmware.
 pub const MARK: &str = "__kprof_firmware";
 
 /// The script for kernels of a processor of a Tensix core; `None` if the build has no object

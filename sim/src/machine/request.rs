@@ -188,7 +188,7 @@ impl Reader<'_> {
         Ok(Action::Write { source, byte_count, targets, address: to.address, acknowledge_to })
     }
 
-    /// Who is told that a write has arrived: the coordinates beside the source address.
+    /// Receiver of a write's acknowledgement: the coordinates beside the source address.
     fn acknowledged(&self, source: Side) -> Result<TileCoord, String> {
         let register = match self.chip.arch {
             Arch::WormholeB0 => "NOC_TARG_ADDR_MID",

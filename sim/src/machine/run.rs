@@ -110,7 +110,7 @@ impl Progress {
         (report, self.failures)
     }
 
-    /// Says that there is nothing to run.
+    /// Records a `NotLaunched` failure: no object code was built.
     fn refuse(&mut self, machine: &Machine, stage: &Stage, chip_cycle: u64) {
         let reason = if machine.set.is_some() {
             "the set of firmware has none for Ethernet cores"

@@ -92,7 +92,7 @@ impl Go {
         Self { arrival_cycle: cycle + way, pace: Pace::of(arch), random }
     }
 
-    /// Lets the firmware work for about so many cycles.
+    /// Lets the firmware work for about a number of cycles.
     fn work(&mut self, cycles: u64) {
         let spread = cycles / 16;
         let drawn = cycles - spread / 2 + self.random.below(spread + 1);

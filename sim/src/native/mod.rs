@@ -13,7 +13,7 @@ pub mod sync;
 use crate::program::KernelContext;
 use wire::Cycles;
 
-/// Lets so many cycles pass on the RISC that runs on this thread.
+/// Lets a number of cycles pass on the RISC that runs on this thread.
 ///
 /// # Panics
 /// Outside of a kernel.

@@ -39,7 +39,7 @@ impl SyncKernel {
     /// Stamps for which a vector has room.
     pub const MOST_STAMPS: usize = OPTIONAL_MARKER_COUNT - 1;
 
-    /// A kernel that ends after so many stamps, at most [`SyncKernel::MOST_STAMPS`].
+    /// A kernel that ends after a number of stamps, at most [`SyncKernel::MOST_STAMPS`].
     #[must_use]
     pub const fn new(stamp_count: usize) -> Self {
         let is_too_many = stamp_count > Self::MOST_STAMPS;

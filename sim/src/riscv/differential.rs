@@ -86,7 +86,7 @@ fn store() -> impl Strategy<Value = u32> {
     })
 }
 
-/// An instruction that is told where it stands when the program is laid out.
+/// An instruction that gets its address when the program is laid out.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(u32),

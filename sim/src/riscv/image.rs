@@ -46,7 +46,7 @@ pub struct Symbol<'file> {
     pub address: u32,
     /// Bytes from there on; 0 if the file does not say.
     pub byte_count: u32,
-    /// The name as it stands in the file, possibly mangled.
+    /// The name as the file has it, possibly mangled.
     pub name: &'file str,
 }
 

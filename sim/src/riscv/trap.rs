@@ -28,7 +28,7 @@ pub enum Pause {
 pub struct Trap {
     /// Kind of the trap.
     pub kind: TrapKind,
-    /// Address of the instruction; the hart still stands there.
+    /// Address of the instruction; the hart is still at it.
     pub pc: u32,
     /// The offending address: of the data, of the jump's target, or the pc itself.
     pub address: u32,

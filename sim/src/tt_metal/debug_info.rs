@@ -26,7 +26,7 @@ pub struct DebugInfo {
     arguments: BTreeMap<(String, String), u64>,
 }
 
-/// A type, with others named by where they stand in the file.
+/// A type, with others named by their offset in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
     Scalar {
@@ -61,7 +61,7 @@ pub struct Part {
     pub size_bytes: u32,
 }
 
-/// Why a file does not tell what was asked.
+/// Reason why a file has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugInfoError {

@@ -1,4 +1,4 @@
-//! A set of firmware: the files of a Tensix core's five processors, and what they tell about
+//! A set of firmware: the files of a Tensix core's five processors, and what they say about
 //! themselves.
 
 use super::debug_info::{DebugInfo, DebugInfoError, Part};
@@ -38,7 +38,7 @@ pub(crate) struct Mailboxes {
     pub(crate) profiler: Part,
     pub(crate) control_bytes: u32,
     pub(crate) vector_bytes: u32,
-    /// Behind the last word through which firmware and host tell each other where they are.
+    /// Behind the last word through which firmware and host exchange their progress.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
@@ -109,7 +109,7 @@ pub enum FirmwareError {
         /// The error in the file.
         source: ImageError,
     },
-    /// A file does not tell where it expects things.
+    /// A file does not say where it expects things.
     #[error("the firmware of {processor}: {source}")]
     Silent {
         /// Its processor.

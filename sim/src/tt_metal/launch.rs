@@ -130,7 +130,7 @@ impl FirmwareSet {
         HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
     }
 
-    /// L1 address of the byte by which BRISC tells how far it is, and its value when a launch is
+    /// L1 address of the byte with BRISC's progress, and its value when a launch is
     /// over.
     #[must_use]
     pub const fn done_signal(&self) -> (u32, u8) {

@@ -110,7 +110,7 @@ impl Workload {
     /// The workload with this name.
     ///
     /// # Errors
-    /// If there is none; the error lists those that there are.
+    /// If there is none; the error lists the existing ones.
     ///
     /// ```
     /// use sim::workload::Workload;

@@ -24,7 +24,7 @@ use std::{
 use ttsim::TtsimMesh;
 use wire::{PacketKind, RunHostId};
 
-/// The libraries that there are; says in one line which tests are skipped without.
+/// The available libraries; prints in one line which tests are skipped without.
 pub(crate) fn libraries() -> Vec<(Arch, PathBuf)> {
     if !machine::has_object_code() {
         let line = format!("skipped without object code; `rustup target add {}`", machine::TARGET);

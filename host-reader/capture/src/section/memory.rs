@@ -156,7 +156,7 @@ const L1: u8 = 0;
 const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
-/// A memory as it stands in a section.
+/// A memory as a section holds it.
 pub(super) struct RawPlace {
     pub(super) memory: u8,
     pub(super) x: U16,

@@ -7,7 +7,7 @@ use std::{
 };
 use whole_file::write_whole_file;
 
-/// Everything that stands in `sync_device_info.csv`.
+/// Everything that `sync_device_info.csv` holds.
 ///
 /// ```
 /// use capture::sync::SyncRecord;

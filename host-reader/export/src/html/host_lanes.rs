@@ -1,7 +1,7 @@
 //! The timeline's data of the host: threads as lanes of nanoseconds, and plots.
 //!
-//! A thread is entered as a lane without runs, see [`super::lanes`]; its points are of the
-//! kinds that [`point_kind`] tells, without values. Then come the texts of zones: their
+//! A thread is added as a lane without runs, see [`super::lanes`]; its points are of the
+//! kinds of [`point_kind`], without values. Then come the texts of zones: their
 //! count, then step of the zone's index and the text. A plot is its times as steps and the
 //! bits of its values as two halves.
 

@@ -2,7 +2,7 @@
 //!
 //! Columns of each lane:
 //!
-//! | column | what is entered |
+//! | column | content |
 //! |---|---|
 //! | counts | zones, points, runs |
 //! | zones: names | number of the name |

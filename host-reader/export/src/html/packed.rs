@@ -8,12 +8,12 @@ use std::io::Write;
 /// Numbers one after another, each in as few bytes as it needs.
 ///
 /// Seven bits a byte, the lowest first; all bytes of a number but the last have the highest
-/// bit set. The page's script reads them in the order in which they are entered here.
+/// bit set. The page's script reads them in the order in which they are added here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PackedColumns(Vec<u8>);
 
 impl PackedColumns {
-    /// Enters a number.
+    /// Adds a number.
     #[inline]
     pub(super) fn number(&mut self, mut number: u64) {
         while number > 0x7f {
@@ -23,24 +23,24 @@ impl PackedColumns {
         self.0.push(number.to_le_bytes()[0]);
     }
 
-    /// Enters a count or an index.
+    /// Adds a count or an index.
     pub(super) fn count(&mut self, count: usize) {
         self.number(count as u64);
     }
 
-    /// Enters a number that may be negative: small ones of either sign stay short.
+    /// Adds a number that may be negative: small ones of either sign stay short.
     pub(super) fn signed(&mut self, number: i64) {
         self.number((number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned());
     }
 
-    /// Enters a number of which every bit counts, as its upper and its lower half: numbers of
+    /// Adds a number of which every bit counts, as its upper and its lower half: numbers of
     /// a script are exact up to 53 bits only.
     pub(super) fn exact(&mut self, number: u64) {
         self.number(number >> 32);
         self.number(number & u64::from(u32::MAX));
     }
 
-    /// Enters numbers that never fall, as the steps from each to the next, from `first` on.
+    /// Adds numbers that never fall, as the steps from each to the next, from `first` on.
     pub(super) fn rising(&mut self, first: u64, numbers: impl IntoIterator<Item = u64>) {
         let mut latest = first;
         for number in numbers {
@@ -49,7 +49,7 @@ impl PackedColumns {
         }
     }
 
-    /// Enters a text, behind its length in bytes.
+    /// Adds a text, behind its length in bytes.
     pub(super) fn text(&mut self, text: &str) {
         self.count(text.len());
         self.0.extend_from_slice(text.as_bytes());
@@ -74,7 +74,7 @@ pub(super) mod reading {
     use base64::{Engine, engine::general_purpose::STANDARD};
     use std::io::Read;
 
-    /// Reads columns in the order in which they were entered.
+    /// Reads columns in the order in which they were added.
     pub(crate) struct Reading {
         bytes: Vec<u8>,
         position: usize,

@@ -17,7 +17,7 @@
 //!
 //! Everything that is to be known before the rows are trusted is kept beside them, as
 //! key-value metadata of each file: `kprof.doubts` counts losses, anomalies, repairs and
-//! what a filter hid, over the whole recording; `kprof.clock` tells of the device's clock.
+//! what a filter hid, over the whole recording; `kprof.clock` describes the device's clock.
 
 mod folders;
 mod host_rows;

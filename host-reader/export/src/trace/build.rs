@@ -193,7 +193,7 @@ impl TraceDevice<'_> {
     }
 }
 
-/// Where each entry comes to stand once those that are not kept are gone.
+/// Maps old indices to indices after compaction.
 fn running_positions(is_kept: &[bool]) -> Vec<usize> {
     let mut kept = 0;
     let position = |is_kept: &bool| {

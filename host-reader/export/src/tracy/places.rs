@@ -5,7 +5,7 @@
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
-//! the op's number stands where the function's name would.
+//! the op's number takes the field of the function's name.
 
 use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
 use crate::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone};
@@ -13,7 +13,7 @@ use host_events::HostSource;
 use std::{borrow::Cow, collections::HashMap};
 use wire::{Risc, RunHostId};
 
-/// Source locations that a viewer can tell apart.
+/// Source locations that a viewer can distinguish.
 pub(super) const PLACE_LIMIT: usize = 32_767;
 
 /// One source location.

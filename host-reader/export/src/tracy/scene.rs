@@ -66,7 +66,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Arranges a trace for a viewer that knows so many contexts.
+    /// Arranges a trace for a viewer with a limited number of contexts.
     pub(super) fn new(
         trace: &'a Trace<'a>,
         options: &'a TracyOptions,

@@ -4,7 +4,7 @@ use super::places::PlaceNumber;
 use crate::{ZoneEdge, trace::edges_of_depths};
 use std::borrow::Cow;
 
-/// A zone of a thread; it stands behind those around it.
+/// A zone of a thread; it follows those around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span<'a> {
     pub(super) start_ns: u64,

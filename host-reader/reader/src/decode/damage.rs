@@ -46,7 +46,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Enters the early records that no run followed.
+    /// Adds the early records that no run followed.
     pub(super) fn lose_early_records(&mut self) {
         for index in std::mem::take(&mut self.early) {
             self.state.program = None;

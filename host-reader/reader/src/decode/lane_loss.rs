@@ -1,4 +1,4 @@
-//! Losses that a device counts: of which launches they are, as far as the runs of a read tell.
+//! Losses that a device counts: of which launches they are, as far as the runs of a read show.
 //!
 //! A device counts what found no room in L1 over all launches. Only a run that filled its vector
 //! can have lost anything, so that the program is known where there is one such run. A foreign
@@ -97,7 +97,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Enters what the device counted, once all runs are decoded.
+    /// Adds what the device counted, once all runs are decoded.
     pub(crate) fn lose_counted(&mut self, loss: &LaneLoss) {
         let lane = self.context.lane;
         if let Some(launches) = loss.launches_of_full_lane {

@@ -1,7 +1,7 @@
 //! Decoding: the words of a lane become columns of records. No I/O happens here.
 //!
 //! The decoder takes any words. What cannot be taken as records is skipped, reported as an
-//! [anomaly](crate::anomaly) and entered into the [ledger](crate::ledger), and the
+//! [anomaly](crate::anomaly) and added to the [ledger](crate::ledger), and the
 //! rest is kept.
 //!
 //! | question | file |
@@ -9,7 +9,7 @@
 //! | what must be known besides the words? | `context` |
 //! | where can a run begin? | `words` |
 //! | which run is left over from earlier? which order do its parts have? | `peek`, `run` |
-//! | what is skipped, and under which head is it entered? | `damage` |
+//! | what is skipped, and under which head is it counted? | `damage` |
 //! | which run lost what found no room in L1? | `loss` |
 //! | how do stamps become times? | `time` |
 //! | what makes it fast? | `block` |

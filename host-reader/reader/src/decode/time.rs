@@ -22,7 +22,7 @@ const TEAR_CYCLES: u64 = 1 << 32;
 /// How far a stamp may lie ahead of the clock that was read after it: torn, and more.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
-/// Where the time of a lane stands; carried from one read of the lane to the next.
+/// Time that a lane has reached; carried from one read of the lane to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
     /// Offset added to stamps: a multiple of their range.

@@ -12,7 +12,7 @@ use crate::{
 };
 use wire::control::ext;
 
-/// Tells a core of our runtime up to which run everything was read, if that is news to it;
+/// Writes to a core of our runtime up to which run everything was read, if that is news to it;
 /// returns the number of that run.
 ///
 /// If a lane could not be read, the core is told nothing: all its lanes keep their words.
@@ -99,7 +99,7 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Says what the dropped bits of a core mean, in upstream's words, and enters the loss where
+/// Says what the dropped bits of a core mean, in upstream's words, and adds the loss where
 /// the runtime has no counts.
 ///
 /// The first RISC takes part in every launch, so that the count of launches says how many runs of

@@ -82,8 +82,8 @@ impl Counters {
     }
 }
 
-/// Enters what a core's counters say of whole runs, and leaves with each lane what its RISC
-/// found no room for in L1, to be entered when its runs are known.
+/// Adds what a core's counters say of whole runs, and leaves with each lane what its RISC
+/// found no room for in L1, to be added when its runs are known.
 pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
     if !core.control.is_ours() {
         if core.has_activity() {

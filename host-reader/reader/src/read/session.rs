@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
         self.losses.enter(LossKey { lane, cause, program }, totals);
     }
 
-    /// Enters what could not be read of a core's lanes.
+    /// Adds what could not be read of a core's lanes.
     pub(super) fn lose_unreadable(&mut self, core: &CoreRead) {
         for lane in &core.lanes {
             self.unread.remove(&lane.id);
@@ -129,7 +129,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Enters markers that are gone, or that a later read may still find.
+    /// Adds markers that are gone, or that a later read may still find.
     fn lose_words_of_memory(&mut self, lane: LaneId, is_final: bool, at_least: u64) {
         let totals = LossTotals::at_least_markers(at_least);
         if is_final {
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         known.unknown_markers = known.unknown_markers.max(at_least);
     }
 
-    /// Enters markers of which nothing is known but that they are missing.
+    /// Adds markers of which nothing is known but that they are missing.
     pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
         let unknown_markers = u64::from(word_count / 2);
         self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });

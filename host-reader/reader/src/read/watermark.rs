@@ -26,7 +26,7 @@ pub struct Look {
     pub words_read: u64,
 }
 
-/// Enters for every lane of a core when it was read.
+/// Adds for every lane of a core when it was read.
 pub(super) fn enter_time(
     marks: &mut Watermarks,
     core: &CoreRead,

@@ -49,7 +49,7 @@ pub struct ArchLimits {
     pub name: String,
     /// Other names of it, lower-case.
     pub aliases: Vec<String>,
-    /// Worker cores, where a file does not tell.
+    /// Worker cores, where a file does not name them.
     pub worker_cores: u64,
     /// Cores that a matmul with DRAM-sharded weights runs on.
     pub dram_sharded_cores: u64,

@@ -32,7 +32,7 @@ pub struct UnknownArch {
     pub known: String,
 }
 
-/// Decides on the architecture: as asked for, as the files say, or as their clock tells.
+/// Decides on the architecture: as asked for, as the files say, or as their clock implies.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 takes every file without a name for Wormhole's; so it is here

@@ -1,6 +1,6 @@
 //! Numbers as reports write them.
 
-/// With thousands separators and so many decimals.
+/// Number with thousands separators and a number of decimals.
 pub(super) fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));

@@ -158,7 +158,7 @@ fn cells_text(count: usize) -> String {
     }
 }
 
-/// One record and where it stands.
+/// One record and its position in the file.
 #[derive(Default)]
 struct Record {
     cells: csv::StringRecord,

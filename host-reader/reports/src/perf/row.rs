@@ -89,7 +89,7 @@ impl OpRow {
         self.op_type == "tt_dnn_device" && self.device.is_some()
     }
 
-    /// Which program ran, as far as shapes, element types and memories tell.
+    /// Which program ran, as far as shapes, element types and memories show.
     #[must_use]
     pub fn source(&self) -> String {
         let tensors = self.inputs.iter().chain([&self.output]);

@@ -3,7 +3,7 @@
 
 use super::problem::ProblemLog;
 
-/// The records of a file, and where they stand.
+/// The records of a file, and their positions.
 pub(super) struct CsvRecords<'input> {
     bytes: &'input [u8],
     file: &'input str,

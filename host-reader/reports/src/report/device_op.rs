@@ -64,12 +64,12 @@ pub(super) struct DeviceOp {
 }
 
 impl DeviceOp {
-    /// Enters a cell.
+    /// Adds a cell.
     pub(super) fn set(&mut self, column: impl Into<Cow<'static, str>>, text: impl Into<String>) {
         self.cells.insert(column.into(), text.into());
     }
 
-    /// Enters a number, if there is one.
+    /// Adds a number, if there is one.
     pub(super) fn set_number(&mut self, column: &'static str, number: Option<u64>) {
         if let Some(number) = number {
             self.set(column, number.to_string());

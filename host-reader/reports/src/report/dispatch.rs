@@ -87,7 +87,7 @@ pub(super) struct DispatchOp {
 /// Work of the dispatch cores for the ops of one chip, by id.
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
-/// Enters the ops of a core among those of its chip; of two with one id, the later counts.
+/// Adds the ops of a core among those of its chip; of two with one id, the later counts.
 pub(super) fn enter_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     for op in of_core {
         let known = ops.entry(op.id).or_insert(op);
@@ -108,7 +108,7 @@ struct Progress {
     id: u64,
     command: String,
     is_finished: bool,
-    /// Rows of each op, and where they stand in time.
+    /// Rows of each op, and their times.
     ops: BTreeMap<u64, Rows>,
 }
 
@@ -253,7 +253,7 @@ pub(super) enum DispatchIds {
     Any,
 }
 
-/// Enters the durations at the first launch of each op on its chip.
+/// Adds the durations at the first launch of each op on its chip.
 pub(super) fn attach(
     ops: &mut DeviceOps,
     dispatch: &BTreeMap<u64, DispatchOps>,

@@ -8,7 +8,7 @@ use super::{
     value::{Value, float_text},
 };
 
-/// Where problems of descriptions are entered.
+/// Log of problems of descriptions.
 pub(super) struct Descriptions<'report> {
     pub(super) file: &'report str,
     pub(super) problems: &'report mut ProblemLog,

@@ -20,7 +20,7 @@ pub(super) struct JoinedOp {
     pub(super) trace_id: Option<u64>,
     /// Which replay of the trace, from 1.
     pub(super) session_id: Option<u64>,
-    /// When the row stands in the report, on the host's clock.
+    /// Time by which the row is ordered, on the host's clock.
     pub(super) time_ns: u64,
 }
 

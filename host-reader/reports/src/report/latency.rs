@@ -15,7 +15,7 @@ pub(super) struct RowLatencies {
 }
 
 impl RowLatencies {
-    /// Enters both latencies of the next row, unless the device's data has them already.
+    /// Adds both latencies of the next row, unless the device's data has them already.
     pub(super) fn enter(&mut self, cells: &mut Cells, device: &DeviceOp) {
         for (column, span, ends) in [
             (LATENCY, device.kernel, &mut self.kernel_ends),

@@ -50,7 +50,7 @@ pub struct ProblemLog {
 }
 
 impl ProblemLog {
-    /// Enters a problem, unless it is known.
+    /// Adds a problem, unless it is known.
     pub fn enter(&mut self, problem: Problem) {
         if self.known.contains(&problem) {
             return;
@@ -63,19 +63,19 @@ impl ProblemLog {
         self.kept.push(problem);
     }
 
-    /// Enters what is wrong with a file as a whole.
+    /// Adds what is wrong with a file as a whole.
     pub(super) fn of_file(&mut self, file: &str, detail: impl Into<String>) {
         let detail = detail.into();
         self.enter(Problem { file: file.to_owned(), line: None, column: None, detail });
     }
 
-    /// Enters what is wrong with a line.
+    /// Adds what is wrong with a line.
     pub(super) fn of_line(&mut self, file: &str, line: u64, detail: impl Into<String>) {
         let detail = detail.into();
         self.enter(Problem { file: file.to_owned(), line: Some(line), column: None, detail });
     }
 
-    /// Enters what is wrong with a field.
+    /// Adds what is wrong with a field.
     pub(super) fn of_field(
         &mut self,
         file: &str,
@@ -91,7 +91,7 @@ impl ProblemLog {
         });
     }
 
-    /// Enters what the reader of a device log says of a line; if one field is wrong, it
+    /// Adds what the reader of a device log says of a line; if one field is wrong, it
     /// begins with that field's title.
     pub(super) fn of_log_line(&mut self, file: &str, line: u64, found: &str) {
         let field = found.strip_prefix("column `").and_then(|rest| rest.split_once("`: "));

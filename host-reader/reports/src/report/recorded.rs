@@ -79,7 +79,7 @@ struct RecordedTimes<'run> {
 }
 
 impl<'run> RecordedTimes<'run> {
-    /// Enters a zone that ended; those within it came before.
+    /// Adds a zone that ended; those within it came before.
     fn enter(
         &mut self,
         nesting: &mut Nesting<'run>,

@@ -142,7 +142,7 @@ fn wait_for_launch() {
     }
 }
 
-/// Tells the profiler which launch this is; returns which RISCs have a kernel in it.
+/// Announces a launch to the profiler; returns which RISCs have a kernel in it.
 #[inline(always)]
 fn begin_launch() -> u32 {
     let enables = word(ENABLES);

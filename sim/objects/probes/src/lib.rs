@@ -1,6 +1,6 @@
 //! Every probe of the profiler in a function of its own, to read and to count.
 //!
-//! Loops are where kernels spend their time, so each probe stands in one; `nothing` is the
+//! Loops are where kernels spend their time, so each probe is in one; `nothing` is the
 //! loop without a probe. Call sites come in ones and eights, so that the difference is what
 //! seven more take.
 
@@ -18,7 +18,7 @@ use kernel_profiler::{
 use launch::{kernel_zone, whole_launch};
 use risc::body;
 
-/// A function that does something so many times.
+/// A function that does something a number of times.
 macro_rules! looped {
     ($($(#[$doc:meta])* $name:ident { $($probe:tt)* })*) => {
         $(

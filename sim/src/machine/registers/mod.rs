@@ -10,7 +10,7 @@ mod wormhole;
 use crate::arch::Arch;
 use std::sync::OnceLock;
 
-/// Who may use a register: one bit per RISC of a Tensix tile, and one for the NoC.
+/// Users of a register: one bit per RISC of a Tensix tile, and one for the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach(u8);
 
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Registers of ttsim 1.10 (`tile_regs.json`) that tell the architectures apart: whether
+    /// Registers of ttsim 1.10 (`tile_regs.json`) that distinguish the architectures: whether
     /// a Wormhole and a Blackhole have them.
     const WITNESSED: [(u32, bool, bool); 14] = [
         (0xFFB1_2228, false, true),

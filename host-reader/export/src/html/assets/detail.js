@@ -53,7 +53,7 @@ function zoneDetail(lane, zone) {
       device.isHost ? pair('Ops meanwhile', opsWithin(lane.starts[zone], lane.end(zone))) : pair('Op', op >= 0 ? opLink(op) : 'none'),
       pair('Source', h('code', {}, sourceText(name))),
       pair('Starts', whenText(device, lane.starts[zone])),
-      pair('Against the middle', median ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
+      pair('vs. median', median ? `${(cycles / median).toFixed(2)} × of ${cyclesWords(median, device)} (${counted(facts.zones.count[row], 'zone')})` : ''),
       pair('Share', parent >= 0 ? `${percentText(cycles / lane.cycles(parent))} of ${names.label[lane.names[parent]]}` : ''),
       pair('After the one before', isSibling ? bothText(Math.max(0, lane.starts[zone] - lane.end(before)), device) : ''),
       pair('Note', oddities.join('; '))),

@@ -34,7 +34,7 @@ function buildOps() {
     { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op: BRISC, NCRISC, TRISC 0, 1, 2', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
     { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: (op) => withBar(ops.gap_cycles[op] === null ? '–' : cyclesText(ops.gap_cycles[op], opDevice(op)), (ops.gap_cycles[op] ?? 0) / longestGap, 'quiet') },
     { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
-    { label: 'Imbalance', width: '82px', title: 'The slowest core against the one in the middle', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
+    { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
@@ -82,7 +82,7 @@ function buildZones() {
       { label: 'Count', width: '7.5%', value: (row) => zones.count[row], show: (row) => grouped(zones.count[row]) },
       { label: 'Self', width: '14%', title: 'Cycles that no zone inside covers, added up over all lanes', value: (row) => zones.self_cycles[row], show: (row) => withBar(cyclesText(zones.self_cycles[row]), zones.self_cycles[row] / mostSelf, names.is_frame[nameOf(row)] ? 'quiet' : '') },
       cycles('total_cycles', '10%', 'Total', 'Cycles with those of zones inside, added up over all lanes'),
-      cycles('min_cycles', '6.5%', 'Min', 'The shortest'), cycles('median_cycles', '6.5%', 'Median', 'The one in the middle'),
+      cycles('min_cycles', '6.5%', 'Min', 'The shortest'), cycles('median_cycles', '6.5%', 'Median', 'Half of them are longer'),
       cycles('p99_cycles', '6.5%', '99 %', '99 of 100 are no longer'), cycles('max_cycles', '6.5%', 'Max', 'The longest'),
       { label: 'Spread', isText: true, width: '104px', title: 'How durations are spread from the shortest to the 99th percentile', value: (row) => zones.median_cycles[row] ? zones.p99_cycles[row] / zones.median_cycles[row] : 0, show: (row) => distribution(zones.bars[row], `from ${cyclesText(zones.min_cycles[row])} to ${cyclesText(zones.p99_cycles[row])}, most often in bar ${zones.bars[row].indexOf(Math.max(...zones.bars[row])) + 1} of ${zones.bars[row].length}`) },
     ],
@@ -152,7 +152,7 @@ function buildGaps() {
     const total = known.reduce((sum, op) => sum + ns(op), 0);
     const half = upTo(sorted.length).find((i) => sorted.slice(0, i + 1).reduce((sum, op) => sum + ns(op), 0) >= total / 2) + 1;
     const middle = ns(sorted[sorted.length >> 1]);
-    const words = [`${counted(known.length, 'gap')}, ${timeText(total)} together, ${timeText(middle)} in the middle. `,
+    const words = [`${counted(known.length, 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
       known.length > 4 ? (half === 1 ? 'The longest alone makes up half of it.' : `The longest ${grouped(half)} make up half of it.`) : ''];
     return [h('p', {}, words), h('div.gaps', {}, gapHistogram(known.map(ns)), longestGaps(sorted.slice(0, 8), ns))];
   };
@@ -246,7 +246,7 @@ function buildClocks() {
       fit ? `${grouped(fit.tile_count)} within ± ${fit.tile_bound_cycles?.toFixed(0)} cycles` : '–'];
   });
   const heads = [['Chip'], ['Nominal'], ['Measured', 'Frequency on the host’s clock'], ['Off', 'Measured against nominal'], ['Bound', 'How far a time may be off the host’s clock'], ['Pings', 'Readings of the clock that the fit rests on'],
-    ['Frequency known to', 'What the slowest and the fastest clock that explain all pings differ by'], ['Steps', 'Changes of the frequency'], ['Tiles', 'Tiles whose offset from the chip’s reference was measured']];
+    ['Frequency uncertainty', 'What the slowest and the fastest clock that explain all pings differ by'], ['Steps', 'Changes of the frequency'], ['Tiles', 'Tiles whose offset from the chip’s reference was measured']];
   const table = h('table.plain', {}, h('thead', {}, h('tr', {}, heads.map(([text, title], i) => h(i ? 'th.number' : 'th', { scope: 'col', title: title ?? '' }, text)))),
     h('tbody', {}, rows.map((cells) => h('tr', {}, cells.map((cell, i) => h(i ? 'td.number' : 'td', {}, cell))))));
   const isMeasured = devices.some((device) => device.clock.is_host_time);

@@ -71,7 +71,7 @@ function verdict(hasLink = true) {
   const isEmpty = !facts.zone_count && !facts.point_count;
   if (isEmpty) words.push(h('strong', {}, 'Empty'), ': no zone, event, value or sum was recorded. ');
   else if (!isDoubtful && reasons) words.push(h('strong', {}, 'Losses are unknown'), `: ${reasons}. `);
-  else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost and nothing is in doubt. ');
+  else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost, and there are no anomalies. ');
   if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
   if (hasLink && (isDoubtful || repairCount)) words.push(link('What exactly'));
   return h(isDoubtful ? 'p.verdict.doubtful' : 'p.verdict', {}, words);

@@ -364,7 +364,7 @@ fn keyed_names<'a>(scene: &'a Scene<'a>) -> Vec<&'a str> {
 /// Bytes that a title may have: readers hold it in 1024.
 const TITLE_BYTES: usize = 1000;
 
-/// The beginning of a text, at most so many bytes.
+/// The beginning of a text, at most `byte_limit` bytes.
 pub(super) fn cut(text: &str, byte_limit: usize) -> &str {
     &text[..text.floor_char_boundary(byte_limit)]
 }

@@ -50,7 +50,7 @@ fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
     }
 }
 
-/// Tells what program the trace is of, and how its times are to be taken.
+/// Sends the traced program's name and the meaning of its times.
 pub(super) fn welcome(
     stream: &mut TcpStream,
     protocol: &TracyProtocol,

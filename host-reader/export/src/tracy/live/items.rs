@@ -6,7 +6,7 @@
 use super::protocol::{ContextId, TracyProtocol};
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
 
-/// Bytes of a text that fit into an item whatever stands beside it.
+/// Bytes of a text that fit into an item whatever its other fields hold.
 const TEXT_BYTES: usize = 20_000;
 
 /// Items that are not sent yet.

@@ -46,7 +46,7 @@ pub(super) enum ContextId {
 }
 
 impl ContextId {
-    /// How many contexts it tells apart.
+    /// Number of contexts that it distinguishes.
     pub(super) const fn limit(self) -> usize {
         match self {
             Self::U8 => 1 << 8,
@@ -67,7 +67,7 @@ pub struct TracyProtocol {
     pub(super) codes: ItemCodes,
     pub(super) context_id: ContextId,
     pub(super) context_type: u8,
-    /// The welcome tells the cost of a zone.
+    /// The welcome holds the cost of a zone.
     pub(super) welcome_has_delay: bool,
     /// Messages have a severity.
     pub(super) message_has_severity: bool,

@@ -58,7 +58,7 @@ impl TracyServer {
     /// Where it listens.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system cannot name it.
     pub fn local_address(&self) -> Result<SocketAddr, ServeError> {
         self.listener.local_addr().map_err(ServeError::Accept)
     }

@@ -97,7 +97,7 @@ impl Modelled {
         Self { suffix: " unknown shape".to_owned(), analysis, ..Self::default() }
     }
 
-    /// Enters the speeds that `work` was done with.
+    /// Adds the speeds that `work` was done with.
     fn enter(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;

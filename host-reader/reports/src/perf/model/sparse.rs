@@ -15,7 +15,7 @@ struct Batches {
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: the attribute `nnz` tells how many batches are active, else
+/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches, else
 /// `--active-experts` for each group of inputs.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let Some(shape) = MatmulShape::of(row) else {

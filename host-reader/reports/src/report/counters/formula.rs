@@ -22,9 +22,9 @@ pub(super) enum Formula {
     RestWithin(&'static str, &'static str),
     /// The first by both together.
     Share(&'static str, &'static str),
-    /// The first of these ports that there is, by its own cycles.
+    /// The first of these ports with counters, by its own cycles.
     Port(&'static [&'static str]),
-    /// The mean over those of these ports that there are.
+    /// The mean over those of these ports with counters.
     MeanOfPorts(&'static [&'static str]),
     MeanOfAllPorts,
     /// Share of the requests to these ports that they granted.

@@ -55,7 +55,7 @@ pub(super) struct CounterScale {
 }
 
 impl OpCounters {
-    /// Enters the meta data of a row; `false` if it names no counter and value.
+    /// Adds the meta data of a row; `false` if it names no counter and value.
     pub(super) fn enter(&mut self, core: Noc0Coord, risc: Risc, metadata: &[u8]) -> bool {
         let Some((name, count, cycles)) = counter_of(metadata) else { return false };
         for ((counter, _), total) in OF_GRID.iter().zip(&mut self.of_grid) {
@@ -75,7 +75,7 @@ impl OpCounters {
         }
     }
 
-    /// Enters the cells of all metrics that some core has the counters for.
+    /// Adds the cells of all metrics that some core has the counters for.
     pub(super) fn enter_cells(&self, cells: &mut Cells, scale: CounterScale) {
         for metric in &METRICS {
             let of_reader = |reader| metric.value(reader, scale.is_blackhole);
@@ -84,7 +84,7 @@ impl OpCounters {
         }
     }
 
-    /// Enters the means over the whole grid, cores without the op included.
+    /// Adds the means over the whole grid, cores without the op included.
     pub(super) fn enter_grid_cells(&self, cells: &mut Cells, scale: CounterScale) {
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
         let (Some(cores), Some(cycles)) = (cores, scale.kernel_cycles.filter(|&c| c > 0)) else {

@@ -64,7 +64,7 @@ struct Counter {
 pub(super) struct CounterReader(Vec<Counter>);
 
 impl CounterReader {
-    /// Enters a counter; one that is read again takes the place of the first.
+    /// Adds a counter; one that is read again takes the place of the first.
     pub(super) fn enter(&mut self, name: String, count: f64, cycles: f64) {
         match self.0.iter_mut().find(|counter| counter.name == name) {
             Some(counter) => (counter.count, counter.cycles) = (count, cycles),

@@ -116,7 +116,7 @@ impl Detector {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Enters a row; `false` if upstream would refuse it.
+    /// Adds a row; `false` if upstream would refuse it.
     fn enter_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
         let progress = cores.get(&row.core).copied().unwrap_or(Progress::Unseen);
         let is_start = self.masters.is_boundary(&row, PacketKind::ZoneStart);

@@ -65,7 +65,7 @@ fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
     log.chips.iter().flat_map(of_chip).collect()
 }
 
-/// Gives the rows of a core, which stand in the same order, their new names.
+/// Renames the rows of a core, which are in the same order.
 fn rename(log: &mut DeviceLog, (chip_id, core): (u64, Noc0Coord), rows: &[DispatchRow]) {
     let names: Vec<_> = rows.iter().map(|row| log.number_of(&row.name)).collect();
     let cores = log.chips.get_mut(&chip_id).into_iter().flatten();

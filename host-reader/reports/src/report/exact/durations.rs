@@ -123,7 +123,7 @@ impl Durations {
         self.enter(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
     }
 
-    /// Enters the duration between two kinds of rows, if there are both.
+    /// Adds the duration between two kinds of rows, if there are both.
     fn enter(
         &self,
         op: &mut DeviceOp,

@@ -59,7 +59,7 @@ impl ExactCounters {
         }
     }
 
-    /// Enters what the counters of a launch say; reports without a host have no means over
+    /// Adds what the counters of a launch say; reports without a host have no means over
     /// the grid.
     pub(in crate::report) fn enter_cells(
         &self,

@@ -228,7 +228,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Enters an op; a later one with its id takes its place.
+    /// Adds an op; a later one with its id takes its place.
     fn push(&mut self, op: HostOp) {
         match self.positions.get(&op.id) {
             Some(&position) => {

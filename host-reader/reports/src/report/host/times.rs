@@ -13,7 +13,7 @@ const START: &str = "ns_since_start";
 const DURATION: &str = "exec_time_ns";
 const PARENT: &str = "special_parent_text";
 
-/// Enters the times of ops that `log` knows.
+/// Adds the times of ops that `log` knows.
 pub(in crate::report) fn read_times(
     bytes: &[u8],
     file: &str,

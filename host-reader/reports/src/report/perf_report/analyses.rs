@@ -100,7 +100,7 @@ impl ProgramAnalyses {
         })
     }
 
-    /// Where the duration with this title stands.
+    /// Index of the duration with this title.
     pub(super) fn position(&self, title: &str) -> Option<usize> {
         self.0.iter().position(|analysis| analysis.title == title)
     }

@@ -234,7 +234,7 @@ impl LaunchFigures {
         self.unnamed_counter_count += u64::from(meaning.is_counter);
     }
 
-    /// Enters the sums of one core.
+    /// Adds the sums of one core.
     fn enter_sums(&mut self, sums: [Option<u64>; 2]) {
         for (own, cycles) in self.sums.iter_mut().zip(sums) {
             if let Some(cycles) = cycles {

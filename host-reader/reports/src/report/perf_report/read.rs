@@ -13,7 +13,7 @@ const OP: &str = "GLOBAL CALL COUNT";
 const TRACE: &str = "METAL TRACE ID";
 const SESSION: &str = "METAL TRACE REPLAY SESSION ID";
 
-/// Columns that identify a row and are entered by other means.
+/// Columns that identify a row and are added by other means.
 const KEYS: [&str; 4] = [DEVICE, OP, TRACE, SESSION];
 
 /// Reads all rows, by chip and in the order of the file. A row that repeats the ids of an
@@ -55,7 +55,7 @@ struct RowReader<'input> {
     file: &'input str,
     titles: Vec<String>,
     problems: &'input mut ProblemLog,
-    /// Nanoseconds per cycle of each chip, from its first row that tells.
+    /// Nanoseconds per cycle of each chip, from its first row with both times.
     rates: BTreeMap<u64, f64>,
 }
 
