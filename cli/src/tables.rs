@@ -338,7 +338,7 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
     ranges
 }
 
-/// What is missing as a whole, in a sentence; where more may be, it says why.
+/// The losses as a whole, in a sentence; where more may be missing, it says why.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
     let uncounted: Vec<_> = losses.uncounted().map(UncountedSource::label).collect();
     let uncounted = uncounted.join("; ");

@@ -264,9 +264,16 @@ fn sample(version: &str) -> PathBuf {
 }
 
 #[test]
-fn an_outsider_with_the_page_alone_reads_what_the_sample_holds() {
-    let found = read(&std::fs::read(sample("1.0")).unwrap());
-    let expected = include_str!("kprof_format/v1.0.txt");
+fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
+    let first = include_str!("kprof_format/v1.0.txt");
+    assert_holds("1.0", first);
+    let end_mark = "\nKind 13: end mark\ntime = 1767225602000000000\n";
+    let second = first.replacen("minor version = 0", "minor version = 1", 1) + end_mark;
+    assert_holds("1.1", &second);
+}
+
+fn assert_holds(version: &str, expected: &str) {
+    let found = read(&std::fs::read(sample(version)).unwrap());
     for (index, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
         assert_eq!(found, expected, "line {}", index + 1);
     }

@@ -1,4 +1,4 @@
-//! What could not be read is said: captures that were cut, flipped or never finished, and banks
+//! Unreadable words are reported: captures that were cut, flipped or never finished, and banks
 //! that do not answer.
 //!
 //! Wherever records are missing, the ledger is not empty, and what was kept and what is known to

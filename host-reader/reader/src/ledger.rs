@@ -260,7 +260,7 @@ impl LossLedger {
 
     /// Adds what the next read of the same mesh found.
     ///
-    /// What it could not read either is in `later` again, so that nothing is entered twice.
+    /// Words that it could not read either are in `later` again, so that nothing is counted twice.
     ///
     /// ```
     /// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};

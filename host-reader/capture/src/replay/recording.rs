@@ -126,8 +126,8 @@ impl Answer<'_> {
 
 /// Returns the error for words that the capture does not hold.
 ///
-/// What a complete read does not hold is gone: the chip was told that it was read. Of a read that
-/// was cut off, the next one may have it.
+/// Words that a complete read does not hold are gone: the chip was told that they were read. Where
+/// a read was cut off, the next one may have them.
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =

@@ -141,7 +141,7 @@ pub enum AccessError {
     Gone {
         /// The chip.
         chip_id: u32,
-        /// What became of the words.
+        /// Fate of the words.
         reason: String,
     },
 }

@@ -38,7 +38,7 @@ function buildHeader() {
   };
   byId('unit-cycles').addEventListener('click', choose(false));
   byId('unit-time').addEventListener('click', choose(true));
-  byId('foot').textContent = `Written by ${facts.exporter}. This page is whole: it needs no network.`;
+  byId('foot').textContent = `Written by ${facts.exporter}. This page is self-contained: it needs no network.`;
 }
 
 /** Whether the figures can be trusted, in sentences. */
