@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Perf(PerfArgs),
     Diff(DiffArgs),
     Ops(OpsArgs),
+    Noc(NocArgs),
     Serve(ServeArgs),
     Info(InfoArgs),
     Check(CheckArgs),
@@ -257,6 +258,42 @@ pub(crate) struct ReportArgs {
     pub(crate) filters: Vec<TraceFilter>,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
+}
+
+/// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.
+///
+/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1. The tables
+/// show events by program, RISC and kind, the pairs of tiles that moved most, and the links that
+/// carried most. Sizes are rounded up to 32 bytes on the device; what is larger than 8,160 bytes
+/// is counted as 8,160 and marked.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof noc generated/profiler
+  kprof noc profile_log_device.csv -o noc_traces
+  kprof noc noc_trace_dev0_ID1024.json
+  kprof noc generated/profiler --json | jq '.links[0]'
+
+Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
+pub(crate) struct NocArgs {
+    /// Device log, capture, folder with tt-metal's logs, or a noc_trace file.
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) file: PathBuf,
+    /// Folder for noc_trace_*.json, one for each program and chip, named as tt-metal names them.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Number of the run, from 1, if a capture holds several.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// Maximum number of rows per table; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) rows: usize,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs, as an

@@ -154,7 +154,7 @@ fn op_cells(op: &Op) -> Vec<String> {
 }
 
 /// The program as its base id; the encoded id if it carries no chip of its own.
-fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
+pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
         Some((trace, replay)) => format!("{base} trace {trace}.{replay}"),
@@ -424,6 +424,11 @@ pub(crate) fn table(titles: &[&str]) -> Table {
                 | "name"
                 | "source"
                 | "verdict"
+                | "op"
+                | "NoC"
+                | "from"
+                | "to"
+                | "direction"
         );
         if let (false, Some(column)) = (is_text, table.column_mut(index)) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -432,7 +437,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
-fn write_table(
+pub(crate) fn write_table(
     table: &Table,
     row_count: usize,
     rows: usize,

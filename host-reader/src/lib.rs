@@ -19,6 +19,7 @@
 //! | How is it reported as tt-metal does? | `report` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
+//! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the host do meanwhile? | `host` |
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
@@ -41,6 +42,8 @@ pub use ::export;
 pub use ::host_events::{
     self as host, host_frame_mark, host_message, host_plot, host_signpost, host_zone_scoped,
 };
+#[cfg(feature = "noc-events")]
+pub use ::noc_events;
 #[cfg(feature = "recording")]
 pub use ::recording;
 #[cfg(feature = "reports")]

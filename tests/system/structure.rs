@@ -9,7 +9,7 @@ use std::{
 
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
 /// below all that may depend on it, which excludes circles.
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
     ("kprof-clock-fit", &[]),
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ("kprof-zone-names", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
     ("kprof-device-log", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
     ("kprof-analysis", &["kprof-wire", "kprof-reader"]),
+    ("kprof-noc-events", &["kprof-wire", "kprof-reader"]),
     (
         "kprof-capture",
         &["kprof-wire", "kprof-clock-fit", "kprof-host-events", "kprof-reader", "kprof-whole-file"],
@@ -71,6 +72,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "kprof-device-log",
             "kprof-export",
             "kprof-host-events",
+            "kprof-noc-events",
             "kprof-reader",
             "kprof-recording",
             "kprof-reports",

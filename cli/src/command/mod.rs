@@ -10,6 +10,7 @@ mod export;
 mod info;
 mod kernels;
 mod man;
+mod noc;
 mod ops;
 mod own_kernels;
 pub(crate) mod perf;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Sdk(args)) => sdk::run(&args),
         Some(Command::Capture(args)) => capture::run(&args),
+        Some(Command::Noc(args)) => noc::run(&args),
         Some(Command::Ops(args)) => ops::run(&args),
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Check(args)) => check::run(&args),

@@ -1,0 +1,348 @@
+//! `kprof noc`: traffic of the NoCs, and tt-metal's noc_trace files.
+
+use crate::{
+    args::NocArgs,
+    failure::Failure,
+    input::Input,
+    tables::{counted, grouped, program_label, table, write_table},
+};
+use host_reader::{
+    export::{CancelFlag, Destination, write_atomically},
+    host::OpMetadata,
+    noc_events::{
+        Activity, LinkLoad, NocTraces, Pair, ProgramTrace, TileMap, TraceOptions, Traffic,
+        read_json,
+    },
+    recording::Recording,
+};
+use serde::Serialize;
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    io::{BufWriter, Write},
+    path::Path,
+    process::ExitCode,
+};
+use wire::RunHostId;
+
+/// Reads the events, writes the files that were asked for, and shows the traffic.
+pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
+    let Events { traces, grids, notes } = Events::read(args)?;
+    for note in &notes {
+        eprintln!("kprof: {}: {note}", args.file.display());
+    }
+    if traces.is_empty() {
+        eprintln!(
+            "kprof: {}: expected NoC events, found none; tt-metal records them with \
+             TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
+            args.file.display()
+        );
+        return Ok(ExitCode::from(1));
+    }
+    if let Some(folder) = &args.output {
+        write_files(folder, &traces)?;
+    }
+    let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        let document = Document::new(&traffic, &notes);
+        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+        write_tables(&traffic, rows, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Events of the input, and what of it cannot be used.
+struct Events {
+    traces: Vec<ProgramTrace>,
+    /// Columns and rows of each chip's tiles.
+    grids: BTreeMap<u32, (u16, u16)>,
+    notes: Vec<String>,
+}
+
+impl Events {
+    fn read(args: &NocArgs) -> Result<Self, Failure> {
+        if is_trace_file(&args.file) {
+            return Self::of_file(&args.file);
+        }
+        let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
+        Ok(Self::of_recording(&run))
+    }
+
+    fn of_recording(run: &Recording) -> Self {
+        let names: BTreeMap<_, _> = (run.ops.iter())
+            .filter_map(|op| Some(((op.chip_id, op.run_host_id), op.value(OpMetadata::NAME)?)))
+            .collect();
+        let op_name = |chip, program: RunHostId| names.get(&(chip, program)).copied();
+        let traces = NocTraces::of_readout(&run.readout, op_name, &TraceOptions::default());
+        let grids =
+            run.readout.devices.iter().filter_map(|device| {
+                Some((device.chip.chip_id, TileMap::of_device(device)?.grid()))
+            });
+        Self {
+            grids: grids.collect(),
+            notes: traces.notes.sentences().collect(),
+            traces: traces.programs,
+        }
+    }
+
+    /// Reads one noc_trace file, which says neither the architecture nor the replay.
+    fn of_file(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read(path).map_err(|error| Failure::of_file(path, &error))?;
+        let read = read_json(&text);
+        let mut programs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for object in read.objects {
+            let chip_id = object.src_device_id.unwrap_or(0);
+            let program = RunHostId(object.run_host_id.unwrap_or(0));
+            programs.entry((chip_id, program)).or_default().push(object);
+        }
+        let traces = programs.into_iter().map(|((chip_id, program), objects)| ProgramTrace {
+            chip_id,
+            program,
+            trace: None,
+            op_name: objects[0].op_name.clone().unwrap_or_default(),
+            objects,
+        });
+        Ok(Self {
+            traces: traces.collect(),
+            grids: BTreeMap::new(),
+            notes: read.problems.iter().map(ToString::to_string).collect(),
+        })
+    }
+}
+
+fn is_trace_file(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}
+
+/// Writes a file for each program; one that exists already is replaced whole, as tt-metal does.
+fn write_files(folder: &Path, traces: &[ProgramTrace]) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::of_file(folder, &error))?;
+    for trace in traces {
+        let to = Destination::File(folder.join(trace.file_name()));
+        write_atomically(&to, &CancelFlag::default(), |out| {
+            out.write_all(trace.to_json().as_bytes())
+        })
+        .map_err(|error| Failure::from_error(&error))?;
+    }
+    let files = counted(traces.len() as u64, "file", "files");
+    eprintln!("kprof: {files} written to {}", folder.display());
+    Ok(())
+}
+
+fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    write_activities(traffic, rows, out)?;
+    write_pairs(traffic, rows, out)?;
+    write_links(traffic, rows, out)?;
+    for (count, one, many) in [
+        (traffic.multicast_count, "multicast is", "multicasts are"),
+        (
+            traffic.unplaced_count,
+            "transfer without a known target is",
+            "transfers without a known target are",
+        ),
+    ] {
+        if count > 0 {
+            writeln!(out, "\n{} in no pair and on no link", counted(count, one, many))?;
+        }
+    }
+    for (count, one, many) in [
+        (traffic.open_wait_count, "wait has no end", "waits have no end"),
+        (traffic.unknown_count, "object of an unknown kind", "objects of unknown kinds"),
+    ] {
+        if count > 0 {
+            writeln!(out, "\n{}", counted(count, one, many))?;
+        }
+    }
+    Ok(())
+}
+
+/// Events of all cores together, by program, RISC and kind.
+fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
+    for one in &traffic.activities {
+        let key =
+            (one.chip_id, one.program, one.op_name.as_str(), one.risc.as_str(), one.noc, one.kind);
+        let (cores, sum) = sums.entry(key).or_insert_with(|| {
+            let zero = Activity {
+                event_count: 0,
+                byte_count: 0,
+                saturated_count: 0,
+                wait_cycles: 0,
+                ..one.clone()
+            };
+            (0, zero)
+        });
+        *cores += 1;
+        sum.event_count += one.event_count;
+        sum.byte_count = sum.byte_count.saturating_add(one.byte_count);
+        sum.saturated_count += one.saturated_count;
+        sum.wait_cycles = sum.wait_cycles.saturating_add(one.wait_cycles);
+    }
+    writeln!(out, "NoC events; bytes are rounded up to 32 for each transfer\n")?;
+    let titles =
+        ["chip", "program", "op", "RISC", "NoC", "kind", "cores", "events", "bytes", "wait cycles"];
+    let mut events = table(&titles);
+    for (cores, sum) in sums.values().take(rows) {
+        let bytes = grouped(sum.byte_count);
+        let is_wait = sum.kind.end_of_wait().is_some();
+        events.add_row([
+            sum.chip_id.to_string(),
+            program_label(sum.program.0, None),
+            sum.op_name.clone(),
+            sum.risc.clone(),
+            sum.noc.name().to_owned(),
+            sum.kind.name().to_owned(),
+            grouped(*cores),
+            grouped(sum.event_count),
+            if sum.is_lower_bound() { format!(">= {bytes}") } else { bytes },
+            if is_wait { grouped(sum.wait_cycles) } else { String::new() },
+        ]);
+    }
+    write_table(&events, sums.len(), rows, out)
+}
+
+/// Pairs of tiles, the busiest first.
+fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
+    pairs.sort_by_key(|pair| Reverse(pair.byte_count));
+    writeln!(out, "\nWho moved bytes to whom, on NoC-0 coordinates\n")?;
+    let mut tiles = table(&["chip", "NoC", "from", "to", "transfers", "bytes"]);
+    for pair in pairs.iter().take(rows) {
+        tiles.add_row([
+            pair.chip_id.to_string(),
+            pair.noc.name().to_owned(),
+            pair.from.to_string(),
+            pair.to.to_string(),
+            grouped(pair.transfer_count),
+            grouped(pair.byte_count),
+        ]);
+    }
+    write_table(&tiles, pairs.len(), rows, out)
+}
+
+/// Links, the busiest first.
+fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.links.is_empty() {
+        return match traffic.pairs.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "\nLinks: unknown, since the chip's architecture is"),
+        };
+    }
+    let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();
+    loads.sort_by_key(|load| Reverse(load.byte_count));
+    writeln!(out, "\nLinks between neighbouring tiles\n")?;
+    let mut links = table(&["chip", "NoC", "from", "direction", "bytes"]);
+    for load in loads.iter().take(rows) {
+        links.add_row([
+            load.link.chip_id.to_string(),
+            load.link.noc.name().to_owned(),
+            load.link.tile.to_string(),
+            load.link.direction.name().to_owned(),
+            grouped(load.byte_count),
+        ]);
+    }
+    write_table(&links, loads.len(), rows, out)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    events: Vec<EventRow<'a>>,
+    pairs: Vec<PairRow>,
+    links: Vec<LinkRow>,
+    multicast_count: u64,
+    unplaced_count: u64,
+    open_wait_count: u64,
+    unknown_count: u64,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct EventRow<'a> {
+    chip: u32,
+    run_host_id: u32,
+    op_name: &'a str,
+    core_x: u16,
+    core_y: u16,
+    risc: &'a str,
+    noc: &'static str,
+    kind: &'static str,
+    events: u64,
+    bytes: u64,
+    is_lower_bound: bool,
+    /// `None` for an event that is no wait.
+    wait_cycles: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct PairRow {
+    chip: u32,
+    noc: &'static str,
+    from_x: u16,
+    from_y: u16,
+    to_x: u16,
+    to_y: u16,
+    transfers: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct LinkRow {
+    chip: u32,
+    noc: &'static str,
+    x: u16,
+    y: u16,
+    direction: &'static str,
+    bytes: u64,
+}
+
+impl<'a> Document<'a> {
+    fn new(traffic: &'a Traffic, notes: &'a [String]) -> Self {
+        let event = |one: &'a Activity| EventRow {
+            chip: one.chip_id,
+            run_host_id: one.program.0,
+            op_name: &one.op_name,
+            core_x: one.core.x,
+            core_y: one.core.y,
+            risc: &one.risc,
+            noc: one.noc.name(),
+            kind: one.kind.name(),
+            events: one.event_count,
+            bytes: one.byte_count,
+            is_lower_bound: one.is_lower_bound(),
+            wait_cycles: one.kind.end_of_wait().map(|_| one.wait_cycles),
+        };
+        let pair = |pair: &Pair| PairRow {
+            chip: pair.chip_id,
+            noc: pair.noc.name(),
+            from_x: pair.from.x,
+            from_y: pair.from.y,
+            to_x: pair.to.x,
+            to_y: pair.to.y,
+            transfers: pair.transfer_count,
+            bytes: pair.byte_count,
+        };
+        let link = |load: &LinkLoad| LinkRow {
+            chip: load.link.chip_id,
+            noc: load.link.noc.name(),
+            x: load.link.tile.x,
+            y: load.link.tile.y,
+            direction: load.link.direction.name(),
+            bytes: load.byte_count,
+        };
+        Self {
+            events: traffic.activities.iter().map(event).collect(),
+            pairs: traffic.pairs.iter().map(pair).collect(),
+            links: traffic.links.iter().map(link).collect(),
+            multicast_count: traffic.multicast_count,
+            unplaced_count: traffic.unplaced_count,
+            open_wait_count: traffic.open_wait_count,
+            unknown_count: traffic.unknown_count,
+            notes,
+        }
+    }
+}

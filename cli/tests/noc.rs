@@ -1,0 +1,78 @@
+//! `kprof noc` on logs of real chips with NoC events.
+#![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+fn captures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures")
+}
+
+fn noc(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .arg("noc")
+        .args(arguments)
+        .env_remove("TT_METAL_PROFILER_DIR")
+        .output()
+        .unwrap()
+}
+
+fn log(run: &str) -> String {
+    captures().join("mesham-tt-sim").join(run).join("profile_log_device.csv").display().to_string()
+}
+
+#[test]
+fn the_files_of_a_log_are_those_that_tt_metal_wrote() {
+    for run in ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let output = noc(&[&log(run), "-o", &folder.path().display().to_string()]);
+        assert!(output.status.success(), "{output:?}");
+        let name = "noc_trace_dev0_ID0.json";
+        let theirs = std::fs::read(captures().join("mesham-tt-sim").join(run).join(name)).unwrap();
+        let ours = std::fs::read(folder.path().join(name)).unwrap();
+        assert!(ours == theirs, "{run}");
+    }
+}
+
+#[test]
+fn json_holds_every_event_pair_and_link() {
+    let output = noc(&[&log("blackhole-noc-4096"), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let pairs: Vec<_> = json["pairs"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(pairs.len(), 2);
+    for pair in json["pairs"].as_array().unwrap() {
+        assert_eq!((pair["transfers"].as_u64(), pair["bytes"].as_u64()), (Some(8), Some(32_768)));
+    }
+    let events = json["events"].as_array().unwrap().iter();
+    assert_eq!(events.map(|event| event["events"].as_u64().unwrap()).sum::<u64>(), 50);
+    assert!(!json["links"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_cut_trace_is_used_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
+    let cut = folder.path().join("cut.json");
+    let text = std::fs::read_to_string(whole).unwrap();
+    let half = &text[..text.len() / 2];
+    let whole_count = half.matches("\n  }").count();
+    std::fs::write(&cut, half).unwrap();
+    let output = noc(&[&cut.display().to_string()]);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let sentence = format!("nothing can be read behind object {whole_count}: EOF");
+    assert!(told.contains(&sentence), "{told}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("WRITE_BARRIER_START") && shown.contains("Links: unknown"), "{shown}");
+}
+
+#[test]
+fn a_log_without_noc_events_says_how_to_record_them() {
+    let output = noc(&[&log("wormhole-counters-elw")]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1"), "{told}");
+}

@@ -1,0 +1,146 @@
+//! One object of a `noc_trace_*.json`.
+
+use serde::{Deserialize, Serialize};
+
+/// One object of a `noc_trace_*.json`: an end of a zone, or an event.
+///
+/// Fields are named and ordered as in the file. Older producers write `run_id`, `dst_device_id`
+/// and `kernel_start_delta`, and `begin` and `end` for the phase of a zone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceObject {
+    /// Targets of a fabric packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst: Option<Vec<Destination>>,
+    /// Local address of the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst_addr: Option<u32>,
+    /// Chip of the target, in files of older producers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dst_device_id: Option<u32>,
+    /// Column of the target on NoC 0; -1 in older files if the event has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dx: Option<i32>,
+    /// Row of the target on NoC 0; -1 in older files if the event has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dy: Option<i32>,
+    /// Route of a fabric packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric_send: Option<FabricSend>,
+    /// Cycles since the kernel's start, in files of older producers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_start_delta: Option<i64>,
+    /// Column of a rectangle's other corner on NoC 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcast_end_x: Option<i32>,
+    /// Row of a rectangle's other corner on NoC 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcast_end_y: Option<i32>,
+    /// Column of a rectangle's first corner on NoC 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcast_start_x: Option<i32>,
+    /// Row of a rectangle's first corner on NoC 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcast_start_y: Option<i32>,
+    /// Network: `NOC_0`, `NOC_1` or `UNDEF`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<String>,
+    /// The NoC's counter of transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc_status_counter: Option<u16>,
+    /// Payload in bytes, rounded up to 32; 8,160 stands for that and more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_bytes: Option<u64>,
+    /// Name of the op.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op_name: Option<String>,
+    /// Written as `null` wherever there are addresses: TT-Metal never sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub posted: Option<serde_json::Value>,
+    /// Processor.
+    pub proc: String,
+    /// Id of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_host_id: Option<u32>,
+    /// Number of the run, in files of older producers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<u32>,
+    /// Local address of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_addr: Option<u32>,
+    /// Chip that recorded the event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub src_device_id: Option<u32>,
+    /// Column of the core that recorded the event.
+    pub sx: u16,
+    /// Row of the core that recorded the event.
+    pub sy: u16,
+    /// Cycles of the chip's clock.
+    pub timestamp: u64,
+    /// Kind of the event, such as `WRITE_`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub event_type: Option<String>,
+    /// Virtual channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vc: Option<i8>,
+    /// Name of the zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// Which end of the zone: `ZONE_START` or `ZONE_END`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone_phase: Option<String>,
+}
+
+/// One target of a fabric packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// Column on the receiving chip.
+    pub dx: u16,
+    /// Row on the receiving chip.
+    pub dy: u16,
+    /// Network of the receiving chip.
+    pub noc: String,
+    /// Bytes for this target; negative where the parts are larger than the whole.
+    pub num_bytes: i64,
+}
+
+/// Route of a fabric packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FabricSend {
+    /// Hops east, on a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub e_hops: Option<u8>,
+    /// Ethernet channel by which the packet leaves the chip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eth_chan: Option<u16>,
+    /// Core that passes packets on to the router.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric_mux: Option<FabricMux>,
+    /// True if all chips on the way take the packet, on a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_mcast: Option<bool>,
+    /// Hops north or south, on a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns_hops: Option<u8>,
+    /// Chips that take the packet, on a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<u32>,
+    /// Hops to the first chip that takes the packet, on a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_distance: Option<u32>,
+    /// Hops west, on a mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub w_hops: Option<u8>,
+}
+
+/// A core that passes fabric packets on to a router.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FabricMux {
+    /// Network of its write to the router.
+    pub noc: String,
+    /// Column on NoC 0.
+    pub x: u16,
+    /// Row on NoC 0.
+    pub y: u16,
+}
