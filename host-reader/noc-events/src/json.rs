@@ -32,7 +32,7 @@ impl ProgramTrace {
 pub struct ReadTrace {
     /// Objects that could be read, in the order of the file.
     pub objects: Vec<TraceObject>,
-    /// What could not be read.
+    /// Parts that could not be read.
     pub problems: Vec<TraceProblem>,
 }
 
@@ -44,7 +44,7 @@ pub enum TraceProblem {
     Object {
         /// Number of the object in the file, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The text ends or is no JSON from here on.
@@ -52,7 +52,7 @@ pub enum TraceProblem {
     Text {
         /// How many objects were before.
         kept_count: usize,
-        /// What is wrong, with line and column.
+        /// The fault, with line and column.
         reason: String,
     },
 }

@@ -68,7 +68,7 @@ impl ProgramTrace {
     }
 }
 
-/// What could not be taken as it was, each kind once, with where it was found first.
+/// Events that could not be taken as they were, by kind, with where each was found first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNotes {
     notes: BTreeMap<String, (u64, LaneId, u64)>,
@@ -98,7 +98,7 @@ impl TraceNotes {
 pub struct NocTraces {
     /// One for each program or replay of a chip that recorded any NoC event, by chip and program.
     pub programs: Vec<ProgramTrace>,
-    /// What was left out, and why.
+    /// Notes about what was left out, and why.
     pub notes: TraceNotes,
 }
 

@@ -157,7 +157,7 @@ struct Sums {
     traffic: Traffic,
 }
 
-/// What a RISC's earlier events decide for its later ones, by core, RISC and network.
+/// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
 #[derive(Default)]
 struct RiscState {
     /// Targets that a read and a write without one go to.
