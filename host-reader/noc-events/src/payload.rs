@@ -305,8 +305,10 @@ impl Trailer {
     /// assert_eq!(trailer.noc_counter, 0x123);
     /// ```
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "12 bits are left")]
     pub const fn decode(bits: u64) -> Self {
         /// Address by 4 in 22 bits, and the two bits below in four.
+        #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
         const fn address(bits: u64) -> u32 {
             ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
         }
