@@ -305,7 +305,6 @@ impl Trailer {
     /// assert_eq!(trailer.noc_counter, 0x123);
     /// ```
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "12 bits are left")]
     pub const fn decode(bits: u64) -> Self {
         /// Address by 4 in 22 bits, and the two bits below in four.
         #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
