@@ -171,9 +171,12 @@ mod tests {
     /// Passed on twice, then taken by two chips.
     const TWO_HOPS: [u8; 8] = [40, 0b0111_1010, 0, 0, 0, 0, 0, 0];
 
+    /// When an event was recorded, and its bytes.
+    type Stamped = (u64, [u8; 8]);
+
     /// Events of the BRISCs of one row of a Wormhole with all its cores, by column.
-    fn trace(cores: &[(u16, &[(u64, [u8; 8])])]) -> (Vec<TraceObject>, Vec<String>) {
-        let lane = |(x, events): &(u16, &[(u64, [u8; 8])])| {
+    fn trace(cores: &[(u16, &[Stamped])]) -> (Vec<TraceObject>, Vec<String>) {
+        let lane = |(x, events): &(u16, &[Stamped])| {
             let core = Noc0Coord { x: *x, y: 1 };
             let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
             lane.begin_run(RunHostId(1024));

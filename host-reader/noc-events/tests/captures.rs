@@ -1,5 +1,4 @@
 //! Traces of real chips: ours of a log are those that TT-Metal wrote of the same run.
-#![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
 use captures::{capture_path, read_capture};
 use noc_events::{EventKind, Noc, NocTraces, TileMap, TraceOptions, Traffic, read_json};
