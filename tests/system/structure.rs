@@ -166,6 +166,15 @@ fn every_crate_takes_the_shared_lints() {
     }
 }
 
+#[test]
+fn cargo_run_alone_runs_kprof() {
+    // With several programs in the workspace cargo refuses to choose, unless one is the default.
+    let chosen = packages()
+        .into_iter()
+        .filter_map(|package| package["default_run"].as_str().map(ToOwned::to_owned));
+    assert_eq!(chosen.collect::<Vec<_>>(), ["kprof"]);
+}
+
 /// Packages whose names are free on the registry though they are not `kprof` and a folder's name.
 const NAMED_OTHERWISE: [&str; 2] = ["kernel-profiler", "host-reader"];
 
