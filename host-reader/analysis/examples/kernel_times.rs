@@ -1,0 +1,31 @@
+//! Computes the durations of kernels from a device log.
+
+use analysis::Report;
+use device_log::{LogError, read_device_log};
+
+const LOG: &str = "\
+ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, \
+trace id counter, zone name, type, source line, source file, meta data
+0,1,2,BRISC,7,100,0,1024,,,BRISC-FW,ZONE_START,438,/fw/brisc.cc,
+0,1,2,BRISC,8,110,0,1024,,,BRISC-KERNEL,ZONE_START,20,/k/k.cpp,
+0,1,2,BRISC,8,150,0,1024,,,BRISC-KERNEL,ZONE_END,20,/k/k.cpp,
+0,1,2,BRISC,7,160,0,1024,,,BRISC-FW,ZONE_END,438,/fw/brisc.cc,
+";
+
+/// Cycles of each op's kernels.
+fn kernel_cycles(log: &str) -> Result<Vec<Option<u64>>, LogError> {
+    let readout = read_device_log(log.as_bytes(), "the example's log")?;
+    let ops = Report::new(&readout).ops;
+    Ok(ops.iter().map(|op| op.kernel.as_ref().map(|kernel| kernel.duration_cycles)).collect())
+}
+
+fn main() -> Result<(), LogError> {
+    println!("{:?}", kernel_cycles(LOG)?);
+    Ok(())
+}
+
+#[test]
+fn the_kernel_took_from_its_start_to_its_end() {
+    assert_eq!(kernel_cycles(LOG).unwrap(), [Some(40)]);
+}

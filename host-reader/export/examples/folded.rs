@@ -1,0 +1,36 @@
+//! Writes a recording as folded stacks: one line a stack, with its own nanoseconds.
+
+use device_log::read_device_log;
+use export::{ExportFormat, Recording, Trace, TraceFilter};
+use std::error::Error;
+
+const LOG: &str = "\
+ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, \
+trace id counter, zone name, type, source line, source file, meta data
+0,1,2,BRISC,7,100,0,1024,,,BRISC-FW,ZONE_START,438,/fw/brisc.cc,
+0,1,2,BRISC,8,110,0,1024,,,BRISC-KERNEL,ZONE_START,20,/k/k.cpp,
+0,1,2,BRISC,8,150,0,1024,,,BRISC-KERNEL,ZONE_END,20,/k/k.cpp,
+0,1,2,BRISC,7,160,0,1024,,,BRISC-FW,ZONE_END,438,/fw/brisc.cc,
+";
+
+fn folded(log: &str) -> Result<String, Box<dyn Error>> {
+    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "the example's log")?);
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let mut out = Vec::new();
+    ExportFormat::Folded.write(&trace, &mut out, &mut |_| {})?;
+    Ok(String::from_utf8(out)?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    print!("{}", folded(LOG)?);
+    Ok(())
+}
+
+#[test]
+fn each_stack_has_its_own_time() {
+    // The kernel takes 40 of the firmware's 60 ns.
+    let folded = folded(LOG).unwrap();
+    assert!(folded.lines().any(|line| line.ends_with("BRISC-FW 20")), "{folded}");
+    assert!(folded.lines().any(|line| line.ends_with("BRISC-FW;BRISC-KERNEL 40")), "{folded}");
+}
