@@ -87,3 +87,52 @@ fn any_bytes_are_a_kernel_or_refused() {
     let kernels = [noise::elf(".kprof_zones", texts), noise::elf(".text", texts)];
     run(fuzz::elf_names, &kernels, &[0, 1, 3, 8, 0xFF], 6000);
 }
+
+/// The committed seeds of a target.
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn any_bytes_are_an_ops_csv_or_refused() {
+    run(fuzz::ops_csv, &seeds("ops_csv"), b",\n\r\"0-.9{;\xFF\0Z ", 300);
+}
+
+#[test]
+fn any_bytes_are_logs_of_ops() {
+    run(fuzz::ops_logs, &seeds("ops_logs"), b",\n\r\"0-.9{`;:\xFF\x0C\0", 400);
+}
+
+#[test]
+fn any_words_of_a_mesh_are_read() {
+    run(fuzz::control, &seeds("control"), &[0, 1, 5, 12, 24, 0x80, 0xFF], 1500);
+}
+
+#[test]
+fn any_capture_goes_to_every_export() {
+    let mut dice = Dice::new(3);
+    let sound = sample("kprof/v1.1.kprof");
+    fuzz::exports(&sound);
+    for _ in 0..150 {
+        let mut damaged = sound.clone();
+        noise::mutate(&mut damaged, &[0, 1, 2, 3, 0xAB, 0xFF], &mut dice);
+        fuzz::exports(&damaged);
+    }
+}
+
+#[test]
+fn any_bytes_of_a_viewer_are_answered_or_refused() {
+    let mut dice = Dice::new(4);
+    for seed in seeds("tracy_live") {
+        fuzz::tracy_live(&seed);
+        for _ in 0..30 {
+            let mut damaged = seed.clone();
+            noise::mutate(&mut damaged, &[0, 1, 2, 9, 66, 0xFF], &mut dice);
+            fuzz::tracy_live(&damaged);
+        }
+    }
+}

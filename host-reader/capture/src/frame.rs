@@ -3,6 +3,12 @@
 //!
 //! The payload's meaning is not known here; see the [module](super) for the byte layout.
 
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers come from outside"
+)]
+
 use std::ops::Range;
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
@@ -99,18 +105,18 @@ impl Frame {
 
     /// Where the payload lies, without padding.
     pub(super) const fn payload(&self) -> Range<usize> {
-        let start = self.start + FRAME_HEADER_BYTES;
-        start..start + self.payload_bytes
+        let start = self.start.saturating_add(FRAME_HEADER_BYTES);
+        start..start.saturating_add(self.payload_bytes)
     }
 
     /// Where the frame ends, padding and trailer included.
     pub(super) const fn end(&self) -> usize {
-        self.trailer() + FRAME_TRAILER_BYTES
+        self.trailer().saturating_add(FRAME_TRAILER_BYTES)
     }
 
     /// Compares the payload with its checksum. The error holds what was expected and found.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
-        let covered = bytes.get(self.start + FRAME_HEADER_BYTES..self.trailer()).unwrap_or(&[]);
+        let covered = bytes.get(self.payload().start..self.trailer()).unwrap_or(&[]);
         let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);
         let Ok((trailer, _)) = RawFrameTrailer::ref_from_prefix(trailer) else {
             return Err(PayloadFault { expected: 0, found: crc32fast::hash(covered) });
@@ -123,7 +129,8 @@ impl Frame {
     }
 
     const fn trailer(&self) -> usize {
-        self.start + FRAME_HEADER_BYTES + self.payload_bytes.next_multiple_of(FRAME_ALIGN_BYTES)
+        let padded = self.payload_bytes.next_multiple_of(FRAME_ALIGN_BYTES);
+        self.start.saturating_add(FRAME_HEADER_BYTES).saturating_add(padded)
     }
 }
 
@@ -183,7 +190,8 @@ struct RawFrameHeader {
 
 impl RawFrameHeader {
     fn actual_checksum(&self) -> u32 {
-        crc32fast::hash(&self.as_bytes()[..FRAME_HEADER_BYTES - 4])
+        let (covered, _) = self.as_bytes().split_at(FRAME_HEADER_BYTES.saturating_sub(4));
+        crc32fast::hash(covered)
     }
 }
 

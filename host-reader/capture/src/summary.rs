@@ -1,5 +1,11 @@
 //! Summaries of a capture: what is in it, and whether all of it can be used.
 
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers come from outside"
+)]
+
 use super::{
     Capture, Section,
     header::{CaptureIdentity, FormatVersion},
@@ -112,8 +118,8 @@ impl Capture {
         };
         for section in self.sections() {
             match section.content() {
-                Ok(Content::Unknown(_)) => check.unknown_count += 1,
-                Ok(_) => check.usable_count += 1,
+                Ok(Content::Unknown(_)) => add(&mut check.unknown_count, 1),
+                Ok(_) => add(&mut check.usable_count, 1),
                 Err(problem) => check.problems.push(problem),
             }
         }
@@ -180,8 +186,8 @@ impl Capture {
 impl CaptureInfo {
     fn add_section(&mut self, section: &Section<'_>) {
         let totals = self.kinds.entry(section.kind).or_default();
-        totals.section_count += 1;
-        totals.payload_bytes += section.payload.len() as u64;
+        add(&mut totals.section_count, 1);
+        add(&mut totals.payload_bytes, section.payload.len() as u64);
         let content = section.content();
         if content.is_ok() {
             self.open_reads.extend(section.read_number());
@@ -193,7 +199,7 @@ impl CaptureInfo {
             Ok(Content::Memory(MemoryWords { lane: Some(lane), content, words, .. }))
                 if content != WordsContent::LossLog =>
             {
-                *self.lane_words.entry(lane).or_default() += words.len() as u64;
+                add(self.lane_words.entry(lane).or_default(), words.len() as u64);
             }
             Ok(Content::ReadEnd(end)) => self.reads.push(end),
             Ok(Content::ZoneNames(zones)) => {

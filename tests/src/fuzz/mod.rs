@@ -5,20 +5,36 @@
 //! see: a fuzzer has limits for it.
 
 mod capture;
+mod control;
 mod decode;
 mod device_log;
+mod exports;
 mod names;
+mod ops_csv;
+mod ops_logs;
+mod tracy_live;
 
 pub use capture::{capture, resealed};
+pub use control::control;
 pub use decode::{check_lane, decode, lane_context};
 pub use device_log::device_log;
+pub use exports::exports;
 pub use names::{elf_names, zone_log};
+pub use ops_csv::ops_csv;
+pub use ops_logs::ops_logs;
+pub use tracy_live::tracy_live;
 
 use host_reader::{
     anomaly::{AnomalyLog, KEPT_PER_LANE_AND_KIND},
     lane::Lane,
 };
 use std::collections::BTreeMap;
+
+/// Two numbers that the bytes decide, for options of readers of text: texts have no bytes to spare.
+fn numbers_of(data: &[u8]) -> [u64; 2] {
+    let checksum = u64::from(crc32fast::hash(data));
+    [checksum, checksum >> 16]
+}
 
 /// Columns of one length, runs in order and inside of the lane.
 fn check_columns(lane: &Lane) {

@@ -47,7 +47,7 @@ impl<'file> Fields<'file> {
             let expected = format!("records of at least {} bytes", size_of::<T>());
             return Err(self.fault(field, &expected, &format!("{stride} bytes")));
         }
-        let all = self.bytes(field, u64::from(count) * u64::from(stride_bytes))?;
+        let all = self.bytes(field, u64::from(count).saturating_mul(stride_bytes.into()))?;
         // The length is a multiple of the stride, and each record is long enough.
         Ok(all.chunks_exact(stride).filter_map(|chunk| Some(T::ref_from_prefix(chunk).ok()?.0)))
     }
@@ -86,7 +86,7 @@ impl<'file> Fields<'file> {
         let bytes = self.bytes(field, u64::from(size_bytes))?;
         std::str::from_utf8(bytes).map_err(|error| MalformedPayload {
             field,
-            offset: (at + error.valid_up_to()) as u64,
+            offset: at.saturating_add(error.valid_up_to()) as u64,
             expected: "UTF-8".into(),
             found: "another byte".into(),
         })
@@ -128,7 +128,7 @@ impl<'file> Fields<'file> {
             let expected = format!("{size_bytes} bytes");
             return Err(self.fault(field, &expected, &format!("{} bytes", rest.len())));
         };
-        self.at += taken.len();
+        self.at = self.at.saturating_add(taken.len());
         Ok(taken)
     }
 }

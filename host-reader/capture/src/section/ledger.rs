@@ -142,8 +142,8 @@ impl RawCounts {
             y: U16::new(key.lane.core.y),
             risc: risc_number(key.lane.risc),
             cause: cause.and_then(|cause| u8::try_from(cause).ok()).unwrap_or(u8::MAX),
-            known_programs: u8::from(key.program.is_some()) * HAS_PROGRAM
-                + u8::from(totals.programs.is_some()) * HAS_SPAN,
+            known_programs: key.program.map_or(0, |_| HAS_PROGRAM)
+                | totals.programs.map_or(0, |_| HAS_SPAN),
             is_lower_bound: u8::from(totals.is_lower_bound),
             program: U32::new(key.program.map_or(0, |program| program.0)),
             zones: U64::new(totals.zones),

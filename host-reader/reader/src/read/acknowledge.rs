@@ -47,13 +47,21 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
         lose_overwritten(session, lane, end);
     }
     let words = late.after_reset();
-    session.write_control(&core.core, 0, &words[..core.control.layout.word_count]);
+    session.write_control(
+        &core.core,
+        0,
+        words.get(..core.control.layout.word_count).unwrap_or(&words),
+    );
 }
 
 /// Zeroes the ends of those lanes that were read; the others keep theirs for another try.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
-        session.write_control(&core.core, core.control.layout.host_end + lane.risc_index, &[0]);
+        session.write_control(
+            &core.core,
+            core.control.layout.host_end.saturating_add(lane.risc_index),
+            &[0],
+        );
     }
 }
 
@@ -62,7 +70,7 @@ fn lose_overwritten(session: &mut Session<'_>, lane: &plan::LaneRead, end: u32) 
         session.note(AnomalyKind::MissingRun, Some(lane.id), lane.end as usize, || {
             format!("words up to {end} were pushed while the core was being reset")
         });
-        session.lose_words(lane.id, LossCause::HostOverwritten, end - lane.end);
+        session.lose_words(lane.id, LossCause::HostOverwritten, end.saturating_sub(lane.end));
     }
 }
 

@@ -32,12 +32,12 @@ impl ControlVector {
 
     /// Words that a RISC has pushed.
     pub(super) fn host_end(&self, risc_index: usize) -> u32 {
-        self.word(self.layout.host_end + risc_index)
+        self.word(self.layout.host_end.saturating_add(risc_index))
     }
 
     /// Words that wait in a RISC's L1 vector.
     pub(super) fn device_end(&self, risc_index: usize) -> u32 {
-        self.word(self.layout.device_end + risc_index)
+        self.word(self.layout.device_end.saturating_add(risc_index))
     }
 
     /// Words of a lane that a host has read, as version 2 of our protocol marks them.
@@ -48,7 +48,7 @@ impl ControlVector {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
         let is_version_2 = self.word(ext::SIGNATURE) == SIGNATURE_VALUE;
-        if is_version_2 { self.word(SEEN_END + risc_index) } else { 0 }
+        if is_version_2 { self.word(SEEN_END.saturating_add(risc_index)) } else { 0 }
     }
 
     /// Generation of the core's lanes, as runs carry it; `None` where the runtime is not ours.
@@ -85,9 +85,11 @@ impl ControlVector {
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
-        let host_tail = last_of_device + 1..self.layout.word_count;
+        let host_tail = last_of_device.saturating_add(1)..self.layout.word_count;
         for index in self.layout.host_owned().into_iter().chain(host_tail) {
-            words[index] = self.word(index);
+            if let Some(word) = words.get_mut(index) {
+                *word = self.word(index);
+            }
         }
         words
     }
@@ -111,12 +113,16 @@ pub(super) fn detect<'a>(
         });
         let best = scores.into_iter().max().unwrap_or(0);
         let winner = scores.iter().position(|&score| score == best && best >= 2);
-        if let Some(winner) = winner {
-            votes[winner] += 1;
+        if let Some(votes) = winner.and_then(|winner| votes.get_mut(winner)) {
+            *votes = votes.saturating_add(1);
         }
     }
     let most = votes.into_iter().max().filter(|&most| most > 0)?;
-    votes.iter().position(|&count| count == most).map(|index| generation::ALL[index])
+    votes
+        .iter()
+        .position(|&count| count == most)
+        .and_then(|index| generation::ALL.get(index))
+        .copied()
 }
 
 /// Returns the values that a core's host-written words must have.
@@ -131,7 +137,8 @@ pub(super) fn expected_words(
 
 /// The three host-written words where `layout` has them.
 pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 3] {
-    [layout.flat_id, layout.cores_per_bank, layout.dram_address].map(|index| words[index])
+    [layout.flat_id, layout.cores_per_bank, layout.dram_address]
+        .map(|index| words.get(index).copied().unwrap_or(0))
 }
 
 /// How many of the words are as expected; zeros alone say nothing.

@@ -33,7 +33,7 @@ pub(super) struct Counters {
 
 impl RiscCounters {
     fn of(control: &ControlVector, risc_index: usize) -> Self {
-        let word = |first: usize| control.word(first + risc_index);
+        let word = |first: usize| control.word(first.saturating_add(risc_index));
         let [zones, data, events] = LossKind::ALL.map(|kind| word(kind.control_word()));
         Self {
             lost: LossCounts { zones, data, events },

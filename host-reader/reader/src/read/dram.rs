@@ -44,11 +44,13 @@ fn piece_length(lanes: &[&mut LaneRead]) -> usize {
         let [last, next] = pair else { return false };
         // Cores that disagree about the size of a lane may overlap.
         let end = end_address(last).max(end_address(next));
+        // Where a description places lanes at the end of all addresses, each is asked for alone.
         last.bank == next.bank
+            && end < u64::MAX
             && first_address(next).saturating_sub(end_address(last)) / 4 <= GAP_WORDS
-            && (end - first_address(first)) / 4 <= PIECE_WORDS as u64
+            && end.saturating_sub(first_address(first)) / 4 <= PIECE_WORDS as u64
     };
-    1 + lanes.windows(2).take_while(|pair| joins(pair)).count()
+    lanes.windows(2).take_while(|pair| joins(pair)).count().saturating_add(1)
 }
 
 fn read_piece(
@@ -63,12 +65,13 @@ fn read_piece(
     let start = first_address(first);
     let end = lanes.iter().map(|lane| end_address(lane)).max().unwrap_or(start);
     let mut words = pool.words();
-    words.resize(usize::try_from((end - start) / 4).unwrap_or(0), 0);
+    words.resize(usize::try_from(end.saturating_sub(start) / 4).unwrap_or(0), 0);
     if session.read_dram(first.bank, start, &mut words).is_err() {
         return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
     }
     for lane in lanes {
-        let first = usize::try_from((first_address(lane) - start) / 4).unwrap_or(usize::MAX);
+        let first =
+            usize::try_from(first_address(lane).saturating_sub(start) / 4).unwrap_or(usize::MAX);
         lane.words = Some(LaneWords::InPiece { piece: pieces.len(), first });
     }
     pieces.push(words);
@@ -93,11 +96,12 @@ pub(super) fn read_range(
     memory.truncate(range.len());
     let mut first = 0;
     while first < range.len() {
-        let end = range.len().min(first + PIECE_WORDS);
+        let end = range.len().min(first.saturating_add(PIECE_WORDS));
         memory.resize(memory.len().max(end), 0);
-        let address = lane.address + (u64::from(range.start) + first as u64) * 4;
-        if let Err(error) = session.read_dram(lane.bank, address, &mut memory[first..end]) {
-            let position = range.start as usize + first;
+        let address = address_of(lane, u64::from(range.start).saturating_add(first as u64));
+        let piece = memory.get_mut(first..end).unwrap_or_default();
+        if let Err(error) = session.read_dram(lane.bank, address, piece) {
+            let position = (range.start as usize).saturating_add(first);
             session
                 .note(AnomalyKind::UnreadableCore, Some(lane.id), position, || error.to_string());
             return Err(error);
@@ -108,9 +112,14 @@ pub(super) fn read_range(
 }
 
 fn first_address(lane: &LaneRead) -> u64 {
-    lane.address + u64::from(lane.begin) * 4
+    address_of(lane, lane.begin.into())
 }
 
 fn end_address(lane: &LaneRead) -> u64 {
-    lane.address + u64::from(lane.end) * 4
+    address_of(lane, lane.end.into())
+}
+
+/// Byte address of a word of a lane; descriptions from captures may place lanes anywhere.
+const fn address_of(lane: &LaneRead, word: u64) -> u64 {
+    lane.address.saturating_add(word.saturating_mul(4))
 }

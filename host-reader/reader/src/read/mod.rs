@@ -29,6 +29,8 @@
 //! Control words are not trusted: each is compared with the available memory before
 //! anything is read or allocated, and a core that cannot be read stops no other.
 
+#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
+
 mod acknowledge;
 mod control;
 mod counters;
@@ -190,7 +192,7 @@ impl Reader {
             readout.anomalies.merge(session.anomalies);
             readout.losses.merge(&session.losses);
             readout.watermarks.merge(session.watermarks);
-            readout.words_read += session.words_read;
+            readout.words_read = readout.words_read.saturating_add(session.words_read);
         }
         if readout.devices.is_empty() {
             return Err(failures.into_iter().next().unwrap_or(ReadError::NothingToRead));

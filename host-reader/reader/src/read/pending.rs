@@ -55,7 +55,7 @@ fn read_run(
 ) -> Result<Option<Vec<u32>>, AccessError> {
     let lane = &core.lanes[index];
     let said = core.control.device_end(lane.risc_index) as usize;
-    let position = core.control.layout.device_end + lane.risc_index;
+    let position = core.control.layout.device_end.saturating_add(lane.risc_index);
     if !(vector::FIRST_OPTIONAL..=vector::VECTOR_WORDS).contains(&said) {
         session.note(AnomalyKind::ImplausibleControlWord, Some(lane.id), position, || {
             format!("{said} words are said to wait in a vector of {}", vector::VECTOR_WORDS)

@@ -72,7 +72,7 @@ pub(super) enum LaneWords {
 impl LaneRead {
     /// How many unread words the lane holds.
     pub(super) const fn unread(&self) -> u32 {
-        self.end - self.begin
+        self.end.saturating_sub(self.begin)
     }
 
     /// The lane's words; empty if they could not be read.
@@ -82,7 +82,7 @@ impl LaneRead {
             Some(LaneWords::Own(words)) => words,
             Some(LaneWords::InPiece { piece, first }) => pieces
                 .get(*piece)
-                .and_then(|words| words.get(*first..*first + self.unread() as usize))
+                .and_then(|words| words.get(*first..first.saturating_add(self.unread() as usize)))
                 .unwrap_or(&[]),
         }
     }
@@ -95,7 +95,7 @@ pub(super) fn read_words(
     word_count: usize,
 ) -> Result<[u32; WORDS], AccessError> {
     let mut words = [0; WORDS];
-    session.read_control(core, &mut words[..word_count])?;
+    session.read_control(core, words.get_mut(..word_count).unwrap_or_default())?;
     Ok(words)
 }
 
@@ -150,7 +150,7 @@ impl CoreRead {
                 id,
                 risc_index,
                 bank: place.bank,
-                address: chip.dram.region_address + u64::from(place.offset_bytes),
+                address: chip.dram.region_address.saturating_add(place.offset_bytes.into()),
                 lane_words,
                 begin,
                 end,
@@ -190,7 +190,7 @@ impl CoreRead {
             session.note(AnomalyKind::MissingRun, Some(lane.id), begin as usize, || {
                 "the core has no DRAM address to push to".to_owned()
             });
-            session.lose_words(lane.id, LossCause::NeverArrived, lane.end - begin);
+            session.lose_words(lane.id, LossCause::NeverArrived, lane.end.saturating_sub(begin));
         }
     }
 
@@ -254,7 +254,7 @@ fn announced_geometry(
     }
     let geometry = [false, true].into_iter().find_map(|sums_enabled| {
         let program_words = bytes_per_program(sums_enabled) / 4;
-        let geometry = chip.geometry(words / program_words, sums_enabled).ok()?;
+        let geometry = chip.geometry(words.checked_div(program_words)?, sums_enabled).ok()?;
         let fits = u64::from(geometry.bank_bytes()) <= chip.dram.region_bytes;
         (geometry.lane_words() == words && fits).then_some(geometry)
     });
@@ -275,7 +275,7 @@ fn unread_range(
     lane_words: u32,
 ) -> (u32, u32) {
     let host_end = control.host_end(risc_index);
-    let position = control.layout.host_end + risc_index;
+    let position = control.layout.host_end.saturating_add(risc_index);
     if host_end > lane_words {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{host_end} words are said to fill a lane of {lane_words}")

@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
         core: &CoreDescription,
         words: &mut [u32],
     ) -> Result<(), AccessError> {
-        self.words_read += words.len() as u64;
+        self.words_read = self.words_read.saturating_add(words.len() as u64);
         self.device.read_l1(core.noc0, core.control_address, words)
     }
 
@@ -49,9 +49,9 @@ impl<'a> Session<'a> {
         first: usize,
         words: &mut [u32],
     ) -> Result<(), AccessError> {
-        self.words_read += words.len() as u64;
-        let offset = (risc_index * vector::VECTOR_WORDS + first) as u64 * 4;
-        self.device.read_l1(core.noc0, core.vector_address + offset, words)
+        self.words_read = self.words_read.saturating_add(words.len() as u64);
+        let word = risc_index.saturating_mul(vector::VECTOR_WORDS).saturating_add(first);
+        self.device.read_l1(core.noc0, address_of(core.vector_address, word), words)
     }
 
     /// Reads words of a DRAM bank.
@@ -61,13 +61,13 @@ impl<'a> Session<'a> {
         address: u64,
         words: &mut [u32],
     ) -> Result<(), AccessError> {
-        self.words_read += words.len() as u64;
+        self.words_read = self.words_read.saturating_add(words.len() as u64);
         self.device.read_dram(bank, address, words)
     }
 
     /// Writes words of a core's control vector, from `first` on.
     pub(super) fn write_control(&mut self, core: &CoreDescription, first: usize, words: &[u32]) {
-        let address = core.control_address + first as u64 * 4;
+        let address = address_of(core.control_address, first);
         if let Err(error) = self.device.write_l1(core.noc0, address, words) {
             let core = core.noc0;
             self.note(AnomalyKind::UnreadableCore, None, first, || {
@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
             {
                 if is_lost || waiting(is_final) {
                     let runs = if is_lost { runs } else { 0 };
-                    let markers = runs + u64::from(waiting(is_final));
+                    let markers = runs.saturating_add(waiting(is_final).into());
                     self.lose_words_of_memory(lane.id, is_final, markers);
                 }
             }
@@ -149,3 +149,8 @@ impl<'a> Session<'a> {
 
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 const FIRST_OPTIONAL_WORDS: u32 = vector::FIRST_OPTIONAL as u32;
+
+/// Byte address of a word; descriptions from captures may place it anywhere.
+const fn address_of(start: u64, word: usize) -> u64 {
+    start.saturating_add((word as u64).saturating_mul(4))
+}

@@ -119,6 +119,6 @@ impl Look {
     pub(super) fn merge(&mut self, other: Self) {
         self.watermarks.extend(other.watermarks);
         self.anomalies.merge(other.anomalies);
-        self.words_read += other.words_read;
+        self.words_read = self.words_read.saturating_add(other.words_read);
     }
 }

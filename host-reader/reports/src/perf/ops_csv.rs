@@ -2,6 +2,8 @@
 //!
 //! A line that cannot be used costs itself alone. What rows mean is not decided here.
 
+#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
+
 use super::{
     problem::{Place, ProblemLog},
     row::{OpRow, RowReader},
@@ -108,7 +110,7 @@ impl OpsCsv {
         while let Some(mut record) = records.next() {
             let (line, count) = (record.line, record.cells.len());
             if count != titles.count() && record.line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
-                open_quotes += 1;
+                open_quotes = open_quotes.saturating_add(1);
                 self.skip(line, "cells whose quotes are closed", "a quote that stays open");
                 records.resume_after_line_of(&record);
                 continue;
@@ -126,7 +128,7 @@ impl OpsCsv {
                     &cells_text(count),
                     effect,
                 );
-                record.cells.truncate(count - 1);
+                record.cells.truncate(count.saturating_sub(1));
             }
             if record.cells.iter().all(|cell| cell.trim().is_empty()) {
                 self.skip(line, "a row with an op", "blank cells only");
@@ -145,7 +147,7 @@ impl OpsCsv {
     }
 
     fn skip(&mut self, line: u64, expected: &str, found: &str) {
-        self.skipped_line_count += 1;
+        self.skipped_line_count = self.skipped_line_count.saturating_add(1);
         let place = Place { file: &self.file, line, column: "" };
         self.problems.record(place, expected, found, "the line is left out");
     }
@@ -190,25 +192,30 @@ impl<'text> Records<'text> {
             return None;
         }
         let position = bytes.position().cloned().unwrap_or_else(csv::Position::new);
-        let start = self.base + usize::try_from(position.byte()).unwrap_or(usize::MAX);
+        let start = self.place(&position);
         let text = self.text.get(start..).unwrap_or(b"");
         // The reader counts from before the line ends that it skips.
         let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
-        let start = start + skipped.count();
-        let line = self.base_line + position.line() + skipped_lines;
-        let end = self.base + usize::try_from(self.reader.position().byte()).unwrap_or(usize::MAX);
+        let start = start.saturating_add(skipped.count());
+        let line = self.base_line.saturating_add(position.line()).saturating_add(skipped_lines);
+        let end = self.place(self.reader.position());
         let body = self.text.get(start..end).unwrap_or(b"").trim_ascii_end();
-        let line_count = 1 + memchr::memchr_iter(b'\n', body).count() as u64;
+        let line_count = (memchr::memchr_iter(b'\n', body).count() as u64).saturating_add(1);
         let cells = csv::StringRecord::from_byte_record_lossy(bytes);
         Some(Record { cells, line, line_count, start })
+    }
+
+    /// Where in the text a position of the reader is.
+    fn place(&self, position: &csv::Position) -> usize {
+        self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
     }
 
     /// Goes on with the line after the first line of a record.
     fn resume_after_line_of(&mut self, record: &Record) {
         let rest = self.text.get(record.start..).unwrap_or(b"");
-        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-        self.base = record.start + length;
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
+        self.base = record.start.saturating_add(length);
         self.base_line = record.line;
         self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));
     }

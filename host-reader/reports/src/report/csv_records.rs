@@ -1,6 +1,8 @@
 //! Records of a CSV file with a record in each line, so that a quote that is never closed
 //! spoils its own line only.
 
+#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
+
 use super::problem::ProblemLog;
 
 /// The records of a file, and their positions.
@@ -29,13 +31,17 @@ impl<'input> CsvRecords<'input> {
             let (from, to) = (self.place(begin), self.place(self.reader.position()));
             let text = self.bytes.get(from..to)?;
             // The end of the line before may still be there.
-            let (ended, text) = text.split_at(text.len() - text.trim_ascii_start().len());
-            let line = self.line + begin.line() - 1 + newline_count(ended);
+            let text = text.trim_ascii_start();
+            let start = to.saturating_sub(text.len());
+            let ended = self.bytes.get(from..start).unwrap_or(&[]);
+            let lines = begin.line().saturating_sub(1).saturating_add(newline_count(ended));
+            let line = self.line.saturating_add(lines);
             let Some(newline) = newline_within(text) else { return Some(line) };
             let detail = "expected a quote to be closed in its line; the line is left out";
             problems.of_line(self.file, line, detail);
-            (self.offset, self.line) = (from + ended.len() + newline + 1, line + 1);
-            self.reader = reader_of(&self.bytes[self.offset..]);
+            self.offset = start.saturating_add(newline).saturating_add(1);
+            self.line = line.saturating_add(1);
+            self.reader = reader_of(self.bytes.get(self.offset..).unwrap_or(&[]));
         }
         None
     }

@@ -3,6 +3,8 @@
 //! Ops are joined by their encoded id. What has no partner is shown without it and named
 //! as a problem; upstream gives up there.
 
+#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
+
 use super::{
     device_op::{DeviceOp, DeviceOps},
     host::{HostLog, HostOp},
@@ -134,8 +136,9 @@ impl Joiner<'_> {
             (row.trace_id, row.session_id, op.device_id)
         {
             let times = self.host.replays.get(&(device_id, trace_id));
-            let index = usize::try_from(session - 1).unwrap_or(usize::MAX);
-            match times.and_then(|times| times.get(index)) {
+            // Replays are numbered from 1; a log may say anything.
+            let index = session.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+            match times.zip(index).and_then(|(times, index)| times.get(index)) {
                 Some(&time_ns) => row.time_ns = time_ns,
                 None => self.problems.of_file(
                     self.host_file,
@@ -237,7 +240,7 @@ impl ReplayCounter {
     fn number(&mut self, trace_id: u64, op_id: u64) -> u64 {
         let (session, seen) = self.traces.entry(trace_id).or_insert_with(|| (1, BTreeSet::new()));
         if !seen.insert(op_id) {
-            *session += 1;
+            *session = session.saturating_add(1);
             *seen = BTreeSet::from([op_id]);
         }
         *session

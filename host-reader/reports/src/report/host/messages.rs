@@ -59,10 +59,9 @@ impl MessageReader<'_> {
         let mut from = 0;
         let mut line = 1;
         let mut is_header_read = false;
-        while from < bytes.len() {
-            let rest = &bytes[from..];
+        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
             let (consumed, next_line) = self.read_from(rest, line, &mut is_header_read);
-            from += consumed;
+            from = from.saturating_add(consumed);
             line = next_line;
         }
     }
@@ -78,19 +77,22 @@ impl MessageReader<'_> {
             let place = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.len());
             let begin = place(position.byte());
             // The end of the line before may still be there, and empty lines.
-            let ended = line_ends(&bytes[begin..]);
-            let begin = begin + ended.len();
-            let record_line = line + position.line() - 1 + newline_count(ended);
+            let ended = line_ends(bytes.get(begin..).unwrap_or(&[]));
+            let begin = begin.saturating_add(ended.len());
+            let lines = position.line().saturating_sub(1).saturating_add(newline_count(ended));
+            let record_line = line.saturating_add(lines);
             if !*is_header_read {
                 *is_header_read = true;
                 self.check_header(&record, record_line);
                 continue;
             }
             let end = place(csv.position().byte()).max(begin);
-            if let Some(at) = next_message(&bytes[begin..end]) {
+            let message = bytes.get(begin..end).unwrap_or(&[]);
+            if let Some((cut, _)) = next_message(message) {
                 let detail = "expected the message to end before the next one; it is left out";
                 self.problems.of_line(self.file, record_line, detail);
-                return (begin + at, record_line + newline_count(&bytes[begin..begin + at]));
+                let next_line = record_line.saturating_add(newline_count(cut));
+                return (begin.saturating_add(cut.len()), next_line);
             }
             if let Err(detail) = self.enter_record(&record, record_line) {
                 self.problems.of_line(self.file, record_line, detail);
@@ -174,7 +176,8 @@ impl MessageReader<'_> {
     /// An op whose JSON is broken still has a name and ids in front of it.
     fn enter_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
         // The JSON begins in the line after the head.
-        let line = message.line + head.matches('\n').count() as u64 + error.line() as u64;
+        let lines = head.matches('\n').count().saturating_add(error.line()) as u64;
+        let line = message.line.saturating_add(lines);
         let detail = format!("the op's JSON is broken: {error}; only its name and ids are shown");
         self.problems.of_field(self.file, line, error.column().to_string(), detail);
         let Some(prefix) = OpPrefix::parse(head).filter(|_| !self.is_exact) else { return };
@@ -277,16 +280,17 @@ fn split_description(text: &str) -> Option<(&str, &str)> {
 /// The ends of lines that a text begins with.
 fn line_ends(text: &[u8]) -> &[u8] {
     let count = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-    &text[..count]
+    text.get(..count).unwrap_or(text)
 }
 
 fn newline_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Where in a record whose message is cut the next one begins.
-fn next_message(record: &[u8]) -> Option<usize> {
-    memchr::memmem::find(record, NEXT_MESSAGE).map(|at| at + 1)
+/// Splits a record whose message is cut where the next message begins.
+fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end_of_line = memchr::memmem::find(record, NEXT_MESSAGE)?;
+    record.split_at_checked(end_of_line.saturating_add(1))
 }
 
 /// Prefix of an op's description; for a cached op, the whole message.

@@ -88,7 +88,8 @@ impl TimeReader<'_> {
         }
         if let Some(position) = parent.and_then(|parent| position_of(id_of(&parent)?)) {
             let calls = &mut self.log.ops[position].child_calls_ns;
-            *calls.entry(name.into_owned()).or_default() += duration_ns;
+            let sum_ns = calls.entry(name.into_owned()).or_default();
+            *sum_ns = sum_ns.saturating_add(duration_ns);
         }
     }
 

@@ -1,0 +1,5 @@
+//! What a viewer of Tracy sends.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tests::fuzz::tracy_live(data));
