@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// With a data cache that keeps what it has once seen, as every rig has.
+    /// Every rig has a data cache that keeps what it has once seen.
     #[test]
     fn what_others_write_is_seen_behind_a_data_cache() {
         let mut rig = Rig::new(12_000);

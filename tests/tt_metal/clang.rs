@@ -15,7 +15,7 @@ use std::{
 /// Meaningless to clang, and to gcc the same as nothing.
 const REFUSED_PRAGMA: &str = "#pragma GCC unroll 0";
 
-/// What is compiled, and for which processor.
+/// Sources to compile, each for a processor.
 fn list(package: &Package) -> Vec<(Chip, Processor, PathBuf)> {
     let firmware = package.root.join("tt_metal/hw/firmware/src/tt-1xx");
     let mut list = Vec::new();

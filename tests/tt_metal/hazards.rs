@@ -73,9 +73,10 @@ fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
             ("begin", &[]),
             ("zone", &[ZONES]),
             ("write_uncounted", &[writes, u32::from(is_posted), WRITTEN_BANK]),
-            ("finish", &[]),
         ],
     )?;
+    core.noc().forget_own_coordinates();
+    calls(&mut core, 0, &[("finish", &[])])?;
     check(&mut core, 0, writes)?;
     let timed_out = core.control(TIMED_OUT);
     if probes.header == Header::Ours && timed_out != 0 {
@@ -99,9 +100,10 @@ fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), Strin
             ("begin", &[]),
             ("zone", &[ZONES]),
             ("write_uncounted", &[writes, u32::from(is_posted), WRITTEN_BANK]),
-            ("push", &[]),
         ],
     )?;
+    core.noc().forget_own_coordinates();
+    calls(&mut core, risc, &[("push", &[])])?;
     if writes == 0 {
         calls(&mut core, risc, &[("barrier", &[])])?;
     }

@@ -27,7 +27,7 @@ pub(crate) struct Noc {
     pub(crate) is_stuck: bool,
     /// Packets that command buffers still take; the last of them never leaves its own.
     pub(crate) packets_until_jam: Option<usize>,
-    /// How often a command buffer said that it is busy.
+    /// Loads that found a command buffer busy.
     pub(crate) busy_reads: Cell<u64>,
     /// Requests that a chip cannot carry out.
     pub(crate) faults: Vec<String>,
@@ -81,6 +81,15 @@ impl Noc {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.interfaces.iter().all(|interface| interface.packets.is_empty())
+    }
+
+    /// Leaves coordinates of tile 0,0 beside the source address, as a kernel may that has read
+    /// through the same command buffers.
+    pub(crate) fn forget_own_coordinates(&mut self) {
+        for buffer in self.interfaces.iter_mut().flat_map(|interface| &mut interface.buffers) {
+            buffer[TARG_MID as usize / 4] = 0;
+            buffer[TARG_HI as usize / 4] = 0;
+        }
     }
 
     /// Lets everything happen that happens until a cycle.

@@ -156,7 +156,7 @@ impl Noc for TestPort {
         true
     }
 
-    /// What has started when the NoC gets stuck never arrives.
+    /// Drops writes under way if the NoC has got stuck.
     fn count_pushes(&mut self, count: u32) {
         let mut core = self.core.borrow_mut();
         assert_eq!(core.in_flight.len(), count as usize);

@@ -181,6 +181,40 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
         meter.commit_store(beat, op, (access, slot), port);
         Ok(flow)
     }
+
+    #[inline(never)]
+    fn control_status(&mut self, word: u32, register: u32, cycle: u64) -> Result<u32, Refusal> {
+        let field = word >> 15 & 0x1F;
+        let operand = if word >> 14 & 1 == 0 { register } else { field };
+        let change = match word >> 12 & 3 {
+            1 => ControlStatusChange::Write,
+            _ if field == 0 => ControlStatusChange::Nothing,
+            2 => ControlStatusChange::Set,
+            _ => ControlStatusChange::Clear,
+        };
+        let access = ControlStatus { number: word >> 20, change, operand };
+        self.around.bus.control_status(access, cycle)
+    }
+
+    #[inline(never)]
+    fn push_tensix<M: Meter>(
+        &mut self,
+        meter: &mut M,
+        beat: &mut M::Beat,
+        op: &Op,
+        pc: u32,
+    ) -> Result<Flow, Reason> {
+        if self.around.bus.region(PUSH_TENSIX).is_none() {
+            return Err(Reason::Trap(TrapKind::IllegalInstruction, pc));
+        }
+        self.store(meter, beat, op, (PUSH_TENSIX, Width::Word, op.immediate))
+    }
+}
+
+/// Kept out of the run loop, which it would only make longer.
+#[inline(never)]
+fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
+    bits::result(operation, a, b).unwrap_or(0)
 }
 
 fn reason(refusal: Refusal, address: u32, (outside, unsupported): (TrapKind, TrapKind)) -> Reason {
@@ -259,7 +293,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             Code::Fence => self.write(op, pc, 0),
             Code::ControlStatus => self.control_status(op, pc, a),
             Code::PushTensix => self.push_tensix(op, pc),
-            Code::Bits => self.manipulate_bits(op, pc, (a, b)),
+            Code::Bits => self.write(op, pc, manipulated_bits(i, a, b)),
             Code::EnvironmentCall => self.end(pc, Reason::Pause(Pause::EnvironmentCall)),
             Code::Breakpoint => self.end(pc, Reason::Pause(Pause::Breakpoint)),
             Code::Undecoded => self.end(pc, Reason::Undecoded),
@@ -429,38 +463,19 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         }
     }
 
-    #[inline(never)]
-    fn manipulate_bits(&mut self, op: &Op, pc: u32, (a, b): (u32, u32)) -> u32 {
-        self.write(op, pc, bits::result(op.immediate, a, b).unwrap_or(0))
-    }
-
-    #[inline(never)]
+    #[inline(always)]
     fn control_status(&mut self, op: &Op, pc: u32, register: u32) -> u32 {
-        let word = op.immediate;
-        let field = word >> 15 & 0x1F;
-        let operand = if word >> 14 & 1 == 0 { register } else { field };
-        let change = match word >> 12 & 3 {
-            1 => ControlStatusChange::Write,
-            _ if field == 0 => ControlStatusChange::Nothing,
-            2 => ControlStatusChange::Set,
-            _ => ControlStatusChange::Clear,
-        };
-        let access = ControlStatus { number: word >> 20, change, operand };
         let now = M::now(&self.beat);
-        match self.outside.around.bus.control_status(access, now) {
+        match self.outside.control_status(op.immediate, register, now) {
             Ok(value) => self.write(op, pc, value),
             Err(_) => self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc)),
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn push_tensix(&mut self, op: &Op, pc: u32) -> u32 {
-        if self.outside.around.bus.region(PUSH_TENSIX).is_none() {
-            return self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc));
-        }
         let mut beat = self.beat;
-        let request = (PUSH_TENSIX, Width::Word, op.immediate);
-        let result = self.outside.store(self.meter, &mut beat, op, request);
+        let result = self.outside.push_tensix(self.meter, &mut beat, op, pc);
         self.beat = beat;
         match result {
             Ok(_) => pc.wrapping_add(4),

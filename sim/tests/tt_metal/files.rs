@@ -111,8 +111,8 @@ fn constants_of_the_profiler_and_places_of_tables_are_in_the_files() {
     }
 }
 
-/// What links the Rust runtime asks the firmware for these, so that it cannot come under this
-/// firmware and into its dynamic-NoC mode, whose counters of writes the runtime does not keep.
+/// A kernel with the Rust runtime asks its firmware for these symbols, so that it cannot come under
+/// this firmware and into its dynamic-NoC mode, whose counters of writes the runtime does not keep.
 #[test]
 fn the_rust_runtime_does_not_link_against_them() {
     let Some(sets) = sets() else { return };
