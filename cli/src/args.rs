@@ -517,7 +517,7 @@ pub(crate) struct ManArgs {
   kprof serve --tracy matmul.kprof --fork --listen 127.0.0.1:9000
   kprof serve --tracy matmul.kprof --once & tracy-capture -o matmul.tracy
 
-Without --once, viewers are served one after the other until the program is interrupted.
+Without --once, viewers are served side by side until the program is interrupted.
 Exit code: 0 if the viewer received everything, 2 otherwise.")]
 pub(crate) struct ServeArgs {
     /// Speak Tracy's protocol; the only one so far.
@@ -535,6 +535,14 @@ pub(crate) struct ServeArgs {
     /// Exit after the first viewer.
     #[arg(long)]
     pub(crate) once: bool,
+    /// Drop a viewer that takes nothing for so long.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub(crate) drop_after: u64,
     /// Part to serve, as for `kprof export`; repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
@@ -573,6 +581,16 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
+/// Order of the ops in their table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpOrder {
+    /// By chip and start.
+    #[default]
+    Start,
+    /// Longest kernel first.
+    Time,
+}
+
 /// Output options.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ShowArgs {
@@ -582,6 +600,9 @@ pub(crate) struct ShowArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) rows: usize,
+    /// Order of the ops.
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
+    pub(crate) sort: OpOrder,
     /// Subtract the measured cost of the probes from zone durations; ops are shown as recorded.
     #[arg(long)]
     pub(crate) subtract_probe_cost: bool,

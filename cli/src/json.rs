@@ -1,11 +1,15 @@
 //! The one JSON object of `--json`.
 
 use crate::{
+    op_names::{OpName, OpNames},
     tables::{counted, grouped},
     watermark::FullestLane,
 };
 use host_reader::{
-    analysis::{KindCount, Op, Report, SubtractedProbeCost, SumStatistics, ZoneStatistics},
+    analysis::{
+        DataStatistics, KindCount, LostRecords, Op, Report, SubtractedProbeCost, SumStatistics,
+        ZoneStatistics,
+    },
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
@@ -13,6 +17,7 @@ use host_reader::{
 };
 use serde::Serialize;
 use std::io::Write;
+use wire::RunHostId;
 
 /// Everything that a script may want.
 #[derive(Serialize)]
@@ -36,14 +41,32 @@ pub(crate) struct Document<'a> {
     discarded_launches: u64,
     words_read: u64,
     fullest_lane: Option<FullestLane>,
-    ops: &'a [Op],
+    ops: Vec<NumberedOp<'a>>,
+    /// Names of programs, as far as the host gave any.
+    op_names: Vec<OpName<'a>>,
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
+    data: &'a [DataStatistics],
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
     /// Counts of what `--filter` removed, if given.
     filtered_out: Option<&'a FilteredOut>,
+}
+
+/// An op with the number that people know its program by.
+#[derive(Serialize)]
+struct NumberedOp<'a> {
+    /// The program's number without its chip.
+    program: u32,
+    #[serde(flatten)]
+    op: &'a Op,
+}
+
+impl<'a> NumberedOp<'a> {
+    const fn of(op: &'a Op) -> Self {
+        Self { program: RunHostId(op.run_host_id).base(), op }
+    }
 }
 
 /// Counts of what a filter removed.
@@ -104,12 +127,8 @@ struct Loss {
     risc: &'static str,
     cause: &'static str,
     run_host_id: Option<u32>,
-    zones: u64,
-    data: u64,
-    events: u64,
-    sums: u64,
-    unknown_markers: u64,
-    is_lower_bound: bool,
+    #[serde(flatten)]
+    records: LostRecords,
     runs: u64,
     first_run_host_id: Option<u32>,
     last_run_host_id: Option<u32>,
@@ -158,7 +177,7 @@ impl<'a> Document<'a> {
     /// Gathers the document from a report and the readout that it is of.
     pub(crate) fn new(
         source: &Source<'a>,
-        report: &'a Report,
+        (report, names): (&'a Report, &'a OpNames),
         readout: &Readout,
         filtered_out: Option<&'a FilteredOut>,
     ) -> Self {
@@ -181,9 +200,11 @@ impl<'a> Document<'a> {
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: FullestLane::of(&readout.watermarks),
-            ops: &report.ops,
+            ops: report.ops.iter().map(NumberedOp::of).collect(),
+            op_names: names.entries().collect(),
             zones: &report.zones,
             sums: &report.sums,
+            data: &report.data,
             probe_cost: report.probe_cost.as_ref(),
             losses: losses_of(&readout.losses),
             filtered_out,
@@ -228,12 +249,7 @@ fn losses_of(losses: &LossLedger) -> Vec<Loss> {
             risc: key.lane.risc.label(),
             cause: key.cause.label(),
             run_host_id: key.program.map(|program| program.0),
-            zones: totals.zones,
-            data: totals.data,
-            events: totals.events,
-            sums: totals.sums,
-            unknown_markers: totals.unknown_markers,
-            is_lower_bound: totals.is_lower_bound,
+            records: (*totals).into(),
             runs: totals.runs,
             first_run_host_id: totals.programs.map(|span| span.first.0),
             last_run_host_id: totals.programs.map(|span| span.last.0),

@@ -10,11 +10,13 @@ mod failure;
 mod host_zones;
 mod input;
 mod json;
+mod op_names;
 mod output;
 mod progress;
 mod recording;
 mod simulated_files;
 mod tables;
+mod terminal;
 mod watermark;
 mod wrong_file;
 

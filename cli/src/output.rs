@@ -4,8 +4,10 @@ use crate::{
     args::ShowArgs,
     failure::Failure,
     json::{Document, FilteredOut, Source},
+    op_names::OpNames,
     progress::Busy,
     tables::Tables,
+    terminal::{Style, printable, styled},
 };
 use host_reader::{
     analysis::Report,
@@ -21,6 +23,7 @@ use std::{
 pub(crate) struct Findings {
     readout: Readout,
     report: Report,
+    names: OpNames,
     /// Counts of what a filter removed, rows of zones and sums included.
     filtered: Option<FilteredOut>,
 }
@@ -38,7 +41,12 @@ impl Findings {
             true if costs.is_empty() => return Err(Failure::Sentence(NOT_CALIBRATED.to_owned())),
             true => Report::without_probe_cost(&readout, costs),
         };
-        Ok(Self { readout, report, filtered: None })
+        Ok(Self { readout, report, names: OpNames::default(), filtered: None })
+    }
+
+    /// Shows ops by these names.
+    pub(crate) fn with_names(self, names: OpNames) -> Self {
+        Self { names, ..self }
     }
 
     /// Leaves out the rows of zones and sums that are not wanted; launches were taken out
@@ -64,12 +72,16 @@ impl Findings {
     ) -> Result<ExitCode, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         if show.json {
-            let document =
-                Document::new(source, &self.report, &self.readout, self.filtered.as_ref());
+            let document = Document::new(
+                source,
+                (&self.report, &self.names),
+                &self.readout,
+                self.filtered.as_ref(),
+            );
             serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
             writeln!(out)?;
         } else {
-            writeln!(out, "{title}")?;
+            writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
             self.tables().write(show, &mut out)?;
             source.host.write(&mut out)?;
             if let Some(filtered) = &self.filtered {
@@ -85,9 +97,12 @@ impl Findings {
         let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
         let anomalies = kept.filter(|anomaly| !anomaly.kind.is_repair()).collect();
         let Readout { losses, watermarks, .. } = &self.readout;
-        Tables { report: &self.report, losses, watermarks, anomalies }
+        Tables { report: &self.report, names: &self.names, losses, watermarks, anomalies }
     }
 }
+
+/// Characters of a title; a log's architecture may be any text.
+const LONGEST_TITLE: usize = 200;
 
 const NOT_CALIBRATED: &str = "cannot subtract the cost of probes: nobody has measured it in this \
                               run; `kprof capture` does so";

@@ -1,10 +1,16 @@
 //! Tables for people: ops, zones, sums, losses, oddities.
 
-use crate::{args::ShowArgs, watermark::write_fullest};
-use comfy_table::{CellAlignment, Table, presets};
+use crate::{
+    args::{OpOrder, ShowArgs},
+    op_names::OpNames,
+    terminal::{LONGEST_NAME, Style, printable, styled, width},
+    watermark::write_fullest,
+};
+use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use host_reader::{
     analysis::{
-        CycleStatistics, Op, Report, Span, SubtractedProbeCost, SumStatistics, ZoneStatistics,
+        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, Report, Span,
+        SubtractedProbeCost, SumStatistics, ZoneStatistics,
     },
     anomaly::Anomaly,
     lane::LaneId,
@@ -17,6 +23,7 @@ use std::{collections::BTreeMap, io::Write};
 /// Data shown in the tables.
 pub(crate) struct Tables<'a> {
     pub(crate) report: &'a Report,
+    pub(crate) names: &'a OpNames,
     pub(crate) losses: &'a LossLedger,
     pub(crate) watermarks: &'a Watermarks,
     pub(crate) anomalies: Vec<&'a Anomaly>,
@@ -26,12 +33,13 @@ impl Tables<'_> {
     /// Writes every table that has rows.
     pub(crate) fn write(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
         let rows = if show.rows == 0 { usize::MAX } else { show.rows };
-        write_ops(&self.report.ops, rows, out)?;
+        self.write_ops(show.sort, rows, out)?;
         write_zones(&self.report.zones, rows, out)?;
         if let Some(subtracted) = &self.report.probe_cost {
             write_probe_cost(subtracted, rows, out)?;
         }
         write_sums(&self.report.sums, rows, out)?;
+        write_data(&self.report.data, rows, out)?;
         self.write_records(out)?;
         self.write_losses(rows, out)?;
         write_fullest(self.watermarks, out)?;
@@ -44,27 +52,32 @@ impl Tables<'_> {
         let zones = kept.zones + kept.open_zones;
         writeln!(
             out,
-            "\nKept: {} zones, {} data, {} events, {} sums from {} of {}",
-            grouped(zones),
+            "\nKept: {}, {} data, {}, {} from {} of {}",
+            counted(zones, "zone", "zones"),
             grouped(kept.data),
-            grouped(kept.events),
-            grouped(kept.sums),
+            counted(kept.events, "event", "events"),
+            counted(kept.sums, "sum", "sums"),
             counted(summary.lane_count, "RISC", "RISCs"),
             counted(summary.core_count, "core", "cores"),
         )?;
         if summary.pending_run_count > 0 {
-            let count = grouped(summary.pending_run_count);
-            writeln!(out, "Still in L1, pushed by the next launch: {count} runs")?;
+            let count = counted(summary.pending_run_count, "run", "runs");
+            writeln!(out, "Still in L1, pushed by the next launch: {count}")?;
         }
         if summary.discarded_launch_count > 0 {
-            let count = grouped(summary.discarded_launch_count);
-            writeln!(out, "Ran no kernel and left nothing: {count} launches of a core")?;
+            let count = counted(summary.discarded_launch_count, "launch", "launches");
+            writeln!(out, "Ran no kernel and left nothing: {count} of a core")?;
         }
         Ok(())
     }
 
     fn write_losses(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-        writeln!(out, "{}", lost_line(self.losses))?;
+        let style = match (self.losses.is_empty(), self.losses.uncounted().next()) {
+            (true, None) => Style::Good,
+            (true, Some(_)) => Style::Doubtful,
+            (false, _) => Style::Bad,
+        };
+        writeln!(out, "{}", styled(&lost_line(self.losses), style))?;
         if self.losses.is_empty() {
             return Ok(());
         }
@@ -77,16 +90,43 @@ impl Tables<'_> {
         for (key, group) in groups.iter().take(rows) {
             table.add_row(group.cells(key));
         }
-        write_table(&table, groups.len(), rows, out)
+        write_table(&mut table, groups.len(), rows, out)?;
+        self.write_remedies(out)
+    }
+
+    /// Says what helps against each loss; not every one is helped by reading more often.
+    fn write_remedies(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let mut causes: Vec<_> = self.losses.entries().map(|(key, _)| key.cause).collect();
+        causes.sort_unstable();
+        causes.dedup();
+        for (cause, remedy) in causes.into_iter().filter_map(|cause| Some((cause, remedy(cause)?)))
+        {
+            writeln!(out, "{}: {remedy}", cause.label())?;
+        }
+        Ok(())
+    }
+
+    fn write_ops(&self, order: OpOrder, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let mut ops: Vec<&Op> = self.report.ops.iter().collect();
+        if order == OpOrder::Time {
+            // What has no duration comes last.
+            ops.sort_by_key(|op| std::cmp::Reverse(op.kernel.map(|kernel| kernel.duration_ns)));
+        }
+        let names: Vec<_> = ops.iter().map(|op| self.names.of(op)).collect();
+        write_ops(&ops, &names, rows, out)
     }
 
     fn write_anomalies(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
         let summary = &self.report.summary;
         for (title, counts) in [("Anomalies", &summary.anomalies), ("Repairs", &summary.repairs)] {
             if !counts.is_empty() {
-                let list: Vec<_> =
-                    counts.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();
-                writeln!(out, "\n{title}: {}", list.join(", "))?;
+                let times = |kind: &KindCount| match kind.count {
+                    1 => kind.kind.to_owned(),
+                    count => format!("{} × {}", grouped(count), kind.kind),
+                };
+                let list: Vec<_> = counts.iter().map(times).collect();
+                let line = format!("{title}: {}", list.join(", "));
+                writeln!(out, "\n{}", styled(&line, Style::Doubtful))?;
             }
         }
         for anomaly in self.anomalies.iter().take(rows) {
@@ -96,14 +136,34 @@ impl Tables<'_> {
     }
 }
 
-fn write_ops(ops: &[Op], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+/// What helps against a loss, if anything that one can choose does.
+const fn remedy(cause: LossCause) -> Option<&'static str> {
+    match cause {
+        LossCause::L1Full => Some(
+            "a launch records more than its RISC's L1 vector holds; record less in it, or push \
+             within it. Reading more often does not help",
+        ),
+        LossCause::DramFull => {
+            Some("read more often, or make room for more programs (--op-support-count)")
+        }
+        _ => None,
+    }
+}
+
+fn write_ops(
+    ops: &[&Op],
+    names: &[Option<&str>],
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
     if ops.is_empty() {
         return writeln!(out, "\nNo ops: no records belong to a program");
     }
-    writeln!(out, "\nOps, times in ns\n")?;
-    let mut table = table(&[
-        "chip",
-        "program",
+    writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
+    let has_names = names.iter().any(Option::is_some);
+    let mut titles = vec!["chip", "program"];
+    titles.extend(has_names.then_some("name"));
+    titles.extend([
         "launch",
         "cores",
         "FW",
@@ -117,17 +177,33 @@ fn write_ops(ops: &[Op], rows: usize, out: &mut impl Write) -> std::io::Result<(
         "start skew",
         "op to op",
     ]);
-    for op in ops.iter().take(rows) {
-        table.add_row(op_cells(op));
+    let mut table = table(&titles);
+    for (op, name) in ops.iter().zip(names).take(rows) {
+        let mut cells = op_cells(op);
+        if has_names {
+            cells.insert(2, printable(name.unwrap_or_default(), LONGEST_NAME));
+        }
+        table.add_row(cells);
     }
-    write_table(&table, ops.len(), rows, out)?;
-    let implausible = ops.iter().filter(|op| op.is_spread_implausible).count();
-    if implausible > 0 {
-        let count = grouped(implausible as u64);
-        writeln!(
-            out,
-            "{count} ops: the cores' clocks do not agree, figures over cores are doubtful"
-        )?;
+    write_table(&mut table, ops.len(), rows, out)?;
+    write_doubts(ops, out)
+}
+
+/// Says why figures of ops are empty.
+fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
+    let durations: Vec<_> = ops.iter().map(|op| op.duration_doubt).collect();
+    let latencies: Vec<_> = ops.iter().map(|op| op.latency_doubt).collect();
+    for (figure, doubts) in
+        [("without durations", durations), ("without a time from op to op", latencies)]
+    {
+        for doubt in Doubt::ALL {
+            let count = doubts.iter().filter(|&&found| found == Some(doubt)).count() as u64;
+            if count > 0 {
+                let count = counted(count, "op", "ops");
+                let line = format!("{count} {figure}: {}", doubt.label());
+                writeln!(out, "{}", styled(&line, Style::Doubtful))?;
+            }
+        }
     }
     Ok(())
 }
@@ -166,7 +242,7 @@ fn write_zones(zones: &[ZoneStatistics], rows: usize, out: &mut impl Write) -> s
     if zones.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nZones, times in ns\n")?;
+    writeln!(out, "\n{}\n", styled("Zones, times in ns", Style::Bold))?;
     let mut table =
         table(&["chip", "RISC", "zone", "count", "total", "min", "median", "p99", "max"]);
     for zone in zones.iter().take(rows) {
@@ -174,21 +250,51 @@ fn write_zones(zones: &[ZoneStatistics], rows: usize, out: &mut impl Write) -> s
         let name = zone_label(&zone.name, zone.marker_id);
         table.add_row(statistic_cells(zone.chip_id, risc, name, &zone.cycles));
     }
-    write_table(&table, zones.len(), rows, out)
+    write_table(&mut table, zones.len(), rows, out)
 }
 
 fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if sums.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nSum zones, ns per launch\n")?;
+    writeln!(out, "\n{}\n", styled("Sum zones, ns per launch", Style::Bold))?;
     let mut table =
         table(&["chip", "RISC", "sum zone", "count", "total", "min", "median", "p99", "max"]);
     for sum in sums.iter().take(rows) {
         let name = zone_label(&sum.name, sum.marker_id);
         table.add_row(statistic_cells(sum.chip_id, sum.risc.label().into(), name, &sum.cycles));
     }
-    write_table(&table, sums.len(), rows, out)
+    write_table(&mut table, sums.len(), rows, out)
+}
+
+/// Values by id, those of hardware counters and of the NoC in a row each.
+fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if data.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}\n", styled("Data", Style::Bold))?;
+    let mut table = table(&["chip", "RISC", "what", "count", "cores"]);
+    for row in data.iter().take(rows) {
+        let cells = [
+            row.chip_id.to_string(),
+            row.risc.label().to_owned(),
+            data_label(row),
+            grouped(row.count),
+            grouped(row.core_count),
+        ];
+        table.add_row(cells);
+    }
+    write_table(&mut table, data.len(), rows, out)
+}
+
+fn data_label(row: &DataStatistics) -> String {
+    match (row.kind, row.text_count) {
+        (DataKind::Counter, 0) => "hardware counters".to_owned(),
+        (DataKind::Counter, count) => counted(count, "hardware counter", "hardware counters"),
+        (DataKind::NocEvent, _) => "transfers on the NoC".to_owned(),
+        (DataKind::NocDebugging, _) => "transfers on the NoC, for debugging".to_owned(),
+        _ => zone_label(&row.name, row.marker_id),
+    }
 }
 
 /// Writes the probe costs subtracted from the zones, and where that failed.
@@ -219,7 +325,7 @@ fn write_probe_cost(
         cells.extend(cycles.map(grouped));
         table.add_row(cells);
     }
-    write_table(&table, subtracted.costs.len(), rows, out)?;
+    write_table(&mut table, subtracted.costs.len(), rows, out)?;
     let (shorter, others) =
         (subtracted.shorter_than_cost_count, subtracted.uncalibrated_zone_count);
     if shorter > 0 {
@@ -246,7 +352,7 @@ fn statistic_cells(
 }
 
 fn zone_label(name: &str, marker_id: u32) -> String {
-    if name.is_empty() { format!("id {marker_id}") } else { name.to_owned() }
+    if name.is_empty() { format!("id {marker_id}") } else { printable(name, LONGEST_NAME) }
 }
 
 /// Losses that differ only in core and program share a row.
@@ -355,15 +461,15 @@ pub(crate) fn lost_line(losses: &LossLedger) -> String {
 /// A loss in words, such as `64 zones and 3 events`.
 pub(crate) fn describe(totals: &LossTotals) -> String {
     let parts: Vec<String> = [
-        (totals.zones, "zones"),
-        (totals.data, "data"),
-        (totals.events, "events"),
-        (totals.sums, "sums"),
-        (totals.unknown_markers, "markers of unknown kind"),
+        (totals.zones, "zone", "zones"),
+        (totals.data, "data", "data"),
+        (totals.events, "event", "events"),
+        (totals.sums, "sum", "sums"),
+        (totals.unknown_markers, "marker of unknown kind", "markers of unknown kind"),
     ]
     .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{} {what}", grouped(count)))
+    .filter(|(count, ..)| *count > 0)
+    .map(|(count, one, many)| counted(count, one, many))
     .collect();
     match (parts.is_empty(), totals.is_lower_bound) {
         (true, _) => "an unknown number of records".to_owned(),
@@ -376,8 +482,12 @@ fn anomaly_line(anomaly: &Anomaly) -> String {
     let place = anomaly.lane.map_or_else(String::new, |lane| format!("{lane}, "));
     let detail =
         if anomaly.detail.is_empty() { String::new() } else { format!(": {}", anomaly.detail) };
+    let detail = printable(&detail, LONGEST_DETAIL);
     format!("{} at {place}position {}{detail}", anomaly.kind.label(), anomaly.position)
 }
+
+/// Characters of what is said of an anomaly.
+const LONGEST_DETAIL: usize = 200;
 
 fn bounded(count: u64, is_lower_bound: bool) -> String {
     if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
@@ -415,6 +525,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
             "RISC"
                 | "zone"
                 | "sum zone"
+                | "what"
                 | "cause"
                 | "programs"
                 | "sections"
@@ -437,18 +548,67 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
+/// Columns that go first where a table is too wide, by title.
+const DISPENSABLE: [&str; 17] = [
+    "ERISC",
+    "start skew",
+    "source",
+    "p",
+    "n A",
+    "n B",
+    "TRISC0",
+    "TRISC2",
+    "TRISC1",
+    "NCRISC",
+    "BRISC",
+    "p99",
+    "min",
+    "sums",
+    "events",
+    "FW",
+    "runs",
+];
+
+/// The lines of a table, without the columns that find no room, and a last one that names these.
+pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
+    let lines = |table: &Table| -> Vec<String> {
+        table.lines().map(|line| line.trim_end().to_owned()).collect()
+    };
+    let Some(width) = width() else { return lines(table) };
+    let is_wide = |lines: &[String]| lines.iter().any(|line| line.chars().count() > width);
+    let mut shown = lines(table);
+    let mut left_out = Vec::new();
+    for title in DISPENSABLE {
+        if !is_wide(&shown) {
+            break;
+        }
+        let header = table.header().map(|row| row.cell_iter().map(|cell| cell.content()));
+        let position = header.and_then(|mut titles| titles.position(|found| found == title));
+        if let Some(column) = position.and_then(|position| table.column_mut(position)) {
+            column.set_constraint(ColumnConstraint::Hidden);
+            left_out.push(title);
+            shown = lines(table);
+        }
+    }
+    if !left_out.is_empty() {
+        shown.push(format!(" without {}: {width} columns", left_out.join(", ")));
+    }
+    shown
+}
+
 pub(crate) fn write_table(
-    table: &Table,
+    table: &mut Table,
     row_count: usize,
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
+    for line in lines_of(table) {
+        writeln!(out, "{line}")?;
     }
     match row_count.checked_sub(rows) {
         Some(hidden) if hidden > 0 => {
-            writeln!(out, " ... {} more rows, --rows 0 shows all", grouped(hidden as u64))
+            let more = counted(hidden as u64, "more row", "more rows");
+            writeln!(out, " ... {more}, --rows 0 shows all")
         }
         _ => Ok(()),
     }

@@ -303,7 +303,7 @@ fn lines_that_cannot_be_read_are_counted_and_the_rest_is_reported() {
     let output = kprof(folder.path(), &["report", "cut.csv"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0));
-    assert!(text.contains("2 malformed line"), "{text}");
+    assert!(text.contains("2 × malformed line"), "{text}");
     assert!(text.contains("BRISC-KERNEL"), "{text}");
 }
 

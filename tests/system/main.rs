@@ -8,6 +8,7 @@ mod accounting;
 mod clock;
 mod crate_graph;
 mod failures;
+mod figures;
 mod fuzz;
 mod kprof_format;
 mod names;

@@ -3,7 +3,8 @@
 use crate::{
     failure::Failure,
     input::{Input, joined, retain},
-    tables::{counted, grouped, table},
+    tables::{counted, grouped, lines_of, table},
+    terminal::{LONGEST_NAME, printable},
 };
 use clap::Args;
 use host_reader::{
@@ -32,6 +33,10 @@ const HEAD_BYTES: u64 = 4096;
 /// ops (Benjamini-Hochberg), since some of hundreds change by chance. An op with a single
 /// repetition has a ratio without an interval.
 ///
+/// What repeats within one recording shares its circumstances: the chip's temperature, the
+/// placement in memory, the other programs. With --more-a and --more-b, each recording is one
+/// repetition, and intervals tell how much the next recording may differ.
+///
 /// Exit code: 0; 1 if --fail-above is exceeded; 2 if A or B cannot be read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -41,6 +46,8 @@ const HEAD_BYTES: u64 = 4096;
     kprof diff main.kprof this.kprof --fail-above 5
   Only the zones of one kernel's reader:
     kprof diff a.kprof b.kprof --filter op=Matmul*,risc=ncrisc
+  Several runs of each build, so that intervals tell how much runs differ:
+    kprof diff a1.kprof b1.kprof --more-a a2.kprof --more-a a3.kprof --more-b b2.kprof
   Everything, with intervals that hold in 99 of 100 cases:
     kprof diff a.csv b.csv --all --confidence 99
   The largest significant slowdown:
@@ -53,6 +60,12 @@ pub(crate) struct DiffArgs {
     /// Recording to compare with the baseline.
     #[arg(value_name = "B")]
     b: PathBuf,
+    /// Another baseline recording; repeat for more. With several, each is one repetition.
+    #[arg(long, value_name = "FILE")]
+    more_a: Vec<PathBuf>,
+    /// Another recording to compare; repeat for more.
+    #[arg(long, value_name = "FILE")]
+    more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent and the change is
     /// significant or cannot be judged.
     #[arg(long, value_name = "PCT")]
@@ -80,6 +93,8 @@ pub(crate) struct DiffArgs {
 struct Document<'a> {
     a: &'a Path,
     b: &'a Path,
+    more_a: &'a [PathBuf],
+    more_b: &'a [PathBuf],
     confidence_percent: f64,
     fail_above_percent: Option<f64>,
     failed_count: usize,
@@ -90,12 +105,16 @@ struct Document<'a> {
 
 /// Compares and shows.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let (a, b) =
-        (Recording::open(&args.a, &args.filters)?, Recording::open(&args.b, &args.filters)?);
-    let pools = a.has_no_iterations() || b.has_no_iterations();
+    let open = |first: &Path, more: &[PathBuf]| -> Result<Vec<Recording>, Failure> {
+        let files = std::iter::once(first).chain(more.iter().map(PathBuf::as_path));
+        files.map(|file| Recording::open(file, &args.filters)).collect()
+    };
+    let sides = [open(&args.a, &args.more_a)?, open(&args.b, &args.more_b)?];
+    let pools = sides.iter().flatten().any(Recording::has_no_iterations);
     let filter = joined(&args.filters);
-    let [a, b] = [a, b].map(|recording| {
-        let mut measurements = recording.measurements(pools);
+    let [a, b] = sides.map(|recordings| {
+        let measured = recordings.iter().map(|recording| recording.measurements(pools));
+        let mut measurements = Measurements::of_recordings(measured);
         measurements
             .retain(|item| item.kind != MeasuredKind::Zone || filter.selects_zone(&item.name));
         measurements
@@ -107,6 +126,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         let document = Document {
+            more_a: &args.more_a,
+            more_b: &args.more_b,
             a: &args.a,
             b: &args.b,
             confidence_percent: args.confidence,
@@ -219,6 +240,7 @@ fn show(
     if !shown.is_empty() {
         write_changes(args, &shown, out)?;
     }
+    write_advice(args, diff, out)?;
     write_side("A", args.rows, &diff.a, out)?;
     write_side("B", args.rows, &diff.b, out)?;
     if let Some(percent) = args.fail_above {
@@ -238,8 +260,8 @@ fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> st
         changes.add_row(cells(change));
     }
     writeln!(out)?;
-    for line in changes.lines() {
-        writeln!(out, "{}", line.trim_end())?;
+    for line in lines_of(&mut changes) {
+        writeln!(out, "{line}")?;
     }
     if shown.len() > rows {
         let rest = (shown.len() - rows) as u64;
@@ -260,8 +282,8 @@ fn cells(change: &Change) -> [String; 12] {
     };
     [
         change.kind.label().to_owned(),
-        change.place.clone(),
-        change.name.clone(),
+        printable(&change.place, LONGEST_NAME),
+        printable(&change.name, LONGEST_NAME),
         shortened(&change.source),
         format!("{:.1}", change.a_geometric_mean_ns),
         format!("{:.1}", change.b_geometric_mean_ns),
@@ -274,15 +296,31 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
+/// Says what a comparison of single recordings cannot tell.
+fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
+    if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
+        return Ok(());
+    }
+    let (which, options) = match (args.more_a.is_empty(), args.more_b.is_empty()) {
+        (true, true) => ("of each side", "--more-a and --more-b"),
+        (true, false) => ("of A", "--more-a"),
+        _ => ("of B", "--more-b"),
+    };
+    writeln!(
+        out,
+        "\nOne recording {which}: it does not tell how much recordings differ; {options} add others"
+    )
+}
+
 /// The end of a long source, which names file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();
     if count <= LONGEST {
-        return source.to_owned();
+        return printable(source, LONGEST);
     }
     let end: String = source.chars().skip(count - LONGEST + 1).collect();
-    format!("…{end}")
+    printable(&format!("…{end}"), LONGEST)
 }
 
 fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std::io::Result<()> {
@@ -295,6 +333,7 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
         grouped(side.item_count as u64)
     )?;
     for (kind, place, item, source) in side.only_here.iter().take(rows) {
+        let (item, place) = (printable(item, LONGEST_NAME), printable(place, LONGEST_NAME));
         writeln!(out, "  {} {item} on {place} {}", kind.label(), shortened(source))?;
     }
     if only > rows {

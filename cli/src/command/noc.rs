@@ -203,7 +203,7 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
             if is_wait { grouped(sum.wait_cycles) } else { String::new() },
         ]);
     }
-    write_table(&events, sums.len(), rows, out)
+    write_table(&mut events, sums.len(), rows, out)
 }
 
 /// Pairs of tiles, the busiest first.
@@ -222,7 +222,7 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
             grouped(pair.byte_count),
         ]);
     }
-    write_table(&tiles, pairs.len(), rows, out)
+    write_table(&mut tiles, pairs.len(), rows, out)
 }
 
 /// Links, the busiest first.
@@ -246,7 +246,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
             grouped(load.byte_count),
         ]);
     }
-    write_table(&links, loads.len(), rows, out)
+    write_table(&mut links, loads.len(), rows, out)
 }
 
 #[derive(Serialize)]

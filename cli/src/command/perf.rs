@@ -1,6 +1,9 @@
 //! `kprof perf`: what an ops CSV says about each op, and what can be tried.
 
-use crate::{failure::Failure, input::joined, progress::Busy, wrong_file::instead_of_ops_csv};
+use crate::{
+    failure::Failure, input::joined, progress::Busy, terminal::has_no_color,
+    wrong_file::instead_of_ops_csv,
+};
 use clap::{Args, ValueEnum};
 use host_reader::{
     export::{CancelFlag, Destination, TraceFilter, write_atomically},
@@ -291,11 +294,6 @@ fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::of_file(path, &error))?;
     let own = ArchTable::parse(&text).map_err(|error| Failure::of_file(path, &error))?;
     Ok(ArchTable::built_in().overridden_by(own))
-}
-
-/// Returns true if NO_COLOR asks all programs for output without colour (<https://no-color.org>).
-fn has_no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 const fn stack_by(args: &PerfArgs) -> StackBy {

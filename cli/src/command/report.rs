@@ -5,6 +5,7 @@ use crate::{
     failure::Failure,
     input::{Input, joined, retain},
     json::{HostCounts, Source},
+    op_names::OpNames,
     output::Findings,
     tables::{counted, grouped},
 };
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
         let hidden = retain(&mut run, &args.filters)?;
-        let Recording { readout, host, .. } = run;
+        let Recording { readout, host, ops, .. } = run;
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             println!();
         }
-        let shown = show(args, readout, &host, &which, hidden)?;
+        let shown = show(args, (readout, OpNames::new(&ops)), &host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 fn show(
     args: &ReportArgs,
-    readout: Readout,
+    (readout, names): (Readout, OpNames),
     host: &[HostRecording],
     which: &str,
     hidden: HiddenLaunches,
@@ -54,7 +55,7 @@ fn show(
         host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");
-    let mut findings = Findings::new(readout, args.show)?;
+    let mut findings = Findings::new(readout, args.show)?.with_names(names);
     findings.filter(&joined(&args.filters), hidden);
     findings.show(&title, &source, args.show)
 }

@@ -20,7 +20,7 @@ use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
     capture::OpMetadata,
     init_device_profiler,
-    log::write_device_log_file,
+    log::{remove_unfinished_files, write_device_log_file},
     names::ZoneTable,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
@@ -92,6 +92,7 @@ pub(super) fn carry_out(
         is_timed && !is_foreign && (outputs.capture.is_some() || show.subtract_probe_cost);
     let readout = execute(&mut *mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
     if let Some(log) = &outputs.log {
+        end_on_signals()?;
         write_device_log_file(log, &readout).map_err(sentence)?;
         simulated_files::note(log)?;
     }
@@ -188,6 +189,15 @@ impl Outputs {
             println!("Capture: {}", target.path.display());
         }
     }
+}
+
+/// Lets signals end the program without leaving half a log under a temporary name.
+fn end_on_signals() -> Result<(), Failure> {
+    let end = || {
+        remove_unfinished_files();
+        std::process::exit(130)
+    };
+    ctrlc::set_handler(end).map_err(sentence)
 }
 
 fn sentence(error: impl Error + 'static) -> Failure {

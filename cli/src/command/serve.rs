@@ -5,36 +5,91 @@ use crate::{
     args::ServeArgs,
     failure::Failure,
     input::{Input, trace},
-    tables::grouped,
+    tables::{counted, grouped},
 };
 use host_reader::export::tracy::{ServeError, ServedViewer, TracyServer, Viewers};
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{ErrorKind, Write},
+    process::ExitCode,
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
 
-/// Reads, builds the trace, and gives it to one viewer or to all that come.
+/// Reads, builds the trace, and gives it to one viewer or to all that come, side by side.
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let trace = trace(&run, &args.filters)?;
     let server = TracyServer::bind(args.listen.as_str()).map_err(|error| failure(&error))?;
+    let server = server.with_patience(Duration::from_secs(args.drop_after));
     let address = server.local_address().map_err(|error| failure(&error))?;
     let mut out = std::io::stdout();
     writeln!(out, "waiting for Tracy viewers on {address}")?;
     out.flush()?;
     let options = tracy_options(&args.file);
     let viewers = if args.fork { Viewers::Fork } else { Viewers::Stock };
-    loop {
-        match server.serve_next(&trace, &options, viewers) {
-            Ok(served) => {
-                tell(&served)?;
-                if args.once {
-                    return Ok(ExitCode::from(if served.is_whole { 0 } else { 2 }));
+    let (ended, results) = channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                let visitor = match server.accept() {
+                    Err(ServeError::Accept(error)) if is_passing(error.kind()) => continue,
+                    visitor => visitor,
+                };
+                let is_end = visitor.is_err();
+                let (trace, options, ended) = (&trace, &options, ended.clone());
+                scope.spawn(move || {
+                    let served = visitor.and_then(|visitor| visitor.serve(trace, options, viewers));
+                    // Whoever waits for it ends with the program.
+                    let _ = ended.send(served);
+                });
+                if is_end {
+                    return;
                 }
             }
-            Err(error) if args.once => return Err(failure(&error)),
+        });
+        // Nothing ends a thread that waits for a connection but the program's end.
+        match told(&results, args.once) {
+            Ok(code) => std::process::exit(code),
+            Err(Failure::OutputClosed) => std::process::exit(0),
+            Err(failure) => {
+                failure.report();
+                std::process::exit(2)
+            }
+        }
+    })
+}
+
+/// Says how each visit ended, up to the first viewer's if only one is to be served; gives the
+/// exit code.
+///
+/// Who connects and is no viewer, as one who looks for open ports, ends nothing.
+fn told(
+    results: &Receiver<Result<ServedViewer, ServeError>>,
+    is_once: bool,
+) -> Result<i32, Failure> {
+    for result in results {
+        match result {
+            Ok(served) => {
+                tell(&served)?;
+                if is_once {
+                    return Ok(if served.is_whole { 0 } else { 2 });
+                }
+            }
             Err(error @ ServeError::Accept(_)) => return Err(failure(&error)),
+            Err(error @ ServeError::UnknownProtocol { .. }) if is_once => {
+                return Err(failure(&error));
+            }
             Err(error) => eprintln!("kprof: {error}"),
         }
     }
+    Ok(0)
+}
+
+/// Returns true of failures that are of one connection alone.
+const fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
 }
 
 fn failure(error: &ServeError) -> Failure {
@@ -42,23 +97,27 @@ fn failure(error: &ServeError) -> Failure {
 }
 
 fn tell(served: &ServedViewer) -> Result<(), Failure> {
-    let ServedViewer { peer, protocol, notes, is_whole, sent_bytes } = served;
+    let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
     let mut out = std::io::stdout().lock();
+    if *has_stalled {
+        writeln!(out, "{peer} ({}) took nothing for too long and was dropped", protocol.viewer)?;
+        return Ok(());
+    }
     if !is_whole {
         writeln!(out, "{peer} ({}) left before it had everything", protocol.viewer)?;
         return Ok(());
     }
     let of_host = match notes.host_zones {
         0 => String::new(),
-        count => format!(", {} zones of the host", grouped(count)),
+        count => format!(", {} of the host", counted(count, "zone", "zones")),
     };
     writeln!(
         out,
-        "{peer} ({}): {} zones on {} lanes{of_host}, {} messages, {} bytes",
+        "{peer} ({}): {} on {}{of_host}, {}, {} bytes",
         protocol.viewer,
-        grouped(notes.zones),
-        grouped(notes.lanes),
-        grouped(notes.messages),
+        counted(notes.zones, "zone", "zones"),
+        counted(notes.lanes, "lane", "lanes"),
+        counted(notes.messages, "message", "messages"),
         grouped(*sent_bytes)
     )?;
     for (what, count) in notes.doubts() {

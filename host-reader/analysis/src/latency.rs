@@ -1,50 +1,106 @@
 //! The time between one op's end and the next one's start.
 
-use super::{op::Op, span::Span};
+use super::{
+    doubt::{Doubt, Holes},
+    op::{Launch, Op},
+    span::Span,
+};
 
-/// How long the chip was between kernels before this op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Latency {
-    pub(super) cycles: u64,
-    pub(super) ns: Option<u64>,
+/// How long the chip was between kernels before an op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Latency {
+    /// So many cycles.
+    Known(u64),
+    /// Not known, for a reason.
+    Doubted(Doubt),
+    /// None: the op has no kernel, or began before the previous one ended.
+    #[default]
+    Absent,
 }
 
-/// Latencies of the ops of one chip by `span`, in the order of `ops`.
+impl Latency {
+    pub(super) const fn cycles(self) -> Option<u64> {
+        match self {
+            Self::Known(cycles) => Some(cycles),
+            Self::Doubted(_) | Self::Absent => None,
+        }
+    }
+
+    pub(super) const fn doubt(self) -> Option<Doubt> {
+        match self {
+            Self::Doubted(doubt) => Some(doubt),
+            Self::Known(_) | Self::Absent => None,
+        }
+    }
+}
+
+/// What may lie between two ops of a chip, or make their times incomparable.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'chip> {
+    pub(super) holes: &'chip Holes<'chip>,
+    /// True if the chip's clocks were seen to disagree.
+    pub(super) clocks_disagree: bool,
+}
+
+/// Where the op before ended.
+#[derive(Clone, Copy)]
+enum End {
+    /// There was none.
+    NoOp,
+    At(u64),
+    Unknown,
+}
+
+/// Latencies of the launches of one chip by `span`, in the order of `launches`.
 ///
 /// # Compatibility
 /// `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first; none
-/// where an op starts before the previous one ends or has no length. Nanoseconds are the
-/// cycles times the op's own nanoseconds per cycle.
+/// where an op starts before the previous one ends or has no length. Upstream scales the cycles
+/// by the op's own rounded nanoseconds per cycle, and is off by as much; here they are exact.
 pub(super) fn latencies(
-    ops: &[&Op],
+    launches: &[Launch],
+    before: Before<'_>,
     span: impl Fn(&Op) -> Option<Span>,
-    end_of: impl Fn(&Op) -> Option<u64>,
-) -> Vec<Option<Latency>> {
-    let mut order: Vec<_> = (0..ops.len()).filter(|&i| span(ops[i]).is_some()).collect();
-    order.sort_by_key(|&i| span(ops[i]).map(|span| span.start_cycle));
-    let mut latencies = vec![None; ops.len()];
-    let mut previous_end = None;
+) -> Vec<Latency> {
+    let start_of = |launch: &Launch| span(&launch.op).map(|span| span.start_cycle);
+    let is_unknown = |op: &Op| op.kernel.is_none() && op.duration_doubt.is_some();
+    let counts = |launch: &Launch| start_of(launch).is_some() || is_unknown(&launch.op);
+    let mut order: Vec<_> = (0..launches.len()).filter(|&i| counts(&launches[i])).collect();
+    order.sort_by_key(|&i| start_of(&launches[i]).unwrap_or(launches[i].first_cycle));
+    let mut latencies = vec![Latency::Absent; launches.len()];
+    let mut end = End::NoOp;
     for i in order {
-        if let Some(span) = span(ops[i]) {
-            latencies[i] = latency(span, previous_end.unwrap_or(span.start_cycle));
-        }
-        previous_end = end_of(ops[i]);
+        let op = &launches[i].op;
+        latencies[i] = match (span(op), op.duration_doubt) {
+            (Some(span), _) => latency(span, end, before),
+            (None, Some(doubt)) => Latency::Doubted(doubt),
+            (None, None) => Latency::Absent,
+        };
+        end = op.kernel.map_or(End::Unknown, |kernel| End::At(kernel.end_cycle));
     }
     latencies
 }
 
-fn latency(span: Span, previous_end: u64) -> Option<Latency> {
+fn latency(span: Span, end: End, before: Before<'_>) -> Latency {
     if span.duration_cycles == 0 {
-        return None;
+        return Latency::Absent;
     }
-    let cycles = span.start_cycle.checked_sub(previous_end)?;
-    let ns = span.duration_ns.map(|duration_ns| scaled(cycles, duration_ns, span.duration_cycles));
-    Some(Latency { cycles, ns })
-}
-
-/// `cycles * ns / per_cycles`, rounded half up.
-fn scaled(cycles: u64, ns: u64, per_cycles: u64) -> u64 {
-    let per_cycles = u128::from(per_cycles);
-    let scaled = (u128::from(cycles) * u128::from(ns) + per_cycles / 2) / per_cycles;
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+    if before.clocks_disagree {
+        return Latency::Doubted(Doubt::ClocksDisagree);
+    }
+    let previous_end = match end {
+        End::Unknown => return Latency::Doubted(Doubt::UnknownEndBefore),
+        End::At(cycle) => cycle,
+        End::NoOp if before.holes.touch(0, span.start_cycle) => {
+            return Latency::Doubted(Doubt::LostLaunches);
+        }
+        End::NoOp => span.start_cycle,
+    };
+    match span.start_cycle.checked_sub(previous_end) {
+        Some(_) if before.holes.touch(previous_end, span.start_cycle) => {
+            Latency::Doubted(Doubt::LostLaunches)
+        }
+        Some(cycles) => Latency::Known(cycles),
+        None => Latency::Absent,
+    }
 }

@@ -6,6 +6,8 @@
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
+//! | which values were recorded, and how many? | [`data_statistics`] |
+//! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of
@@ -14,7 +16,9 @@
 
 #![forbid(unsafe_code)]
 
+mod data;
 mod distribution;
+mod doubt;
 mod durations;
 mod figures;
 mod join;
@@ -28,10 +32,12 @@ mod sums;
 mod tally;
 mod zones;
 
+pub use data::{DataKind, DataStatistics, data_statistics};
 pub use distribution::CycleStatistics;
+pub use doubt::Doubt;
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use span::{Span, cycles_to_ns};
-pub use summary::{KeptCounts, KindCount, LossRow, Summary};
+pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
 pub use sums::{SumStatistics, sum_statistics};
 pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_statistics};
 
@@ -53,6 +59,8 @@ pub struct Report {
     pub zones: Vec<ZoneStatistics>,
     /// Sum zones, ordered in the same way.
     pub sums: Vec<SumStatistics>,
+    /// Values, by chip, RISC and id.
+    pub data: Vec<DataStatistics>,
     /// Probe costs subtracted from the zones, if any; ops and sums are as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,
     /// Open zones and orphan ends; anomalies of reading are in the readout.
@@ -100,6 +108,7 @@ impl Report {
             ops: ops_of(readout),
             zones,
             sums: sum_statistics(readout),
+            data: data_statistics(readout),
             probe_cost: None,
             pairing,
         }

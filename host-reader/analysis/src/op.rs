@@ -2,9 +2,10 @@
 
 use super::{
     distribution::CycleStatistics,
+    doubt::{Doubt, Holes, open_kernels},
     figures::{Extent, Extents, LaneRun, OpKey, RunPlace, lane_runs, run_places},
     join::{CoreLaunch, join_runs},
-    latency::{Latency, latencies},
+    latency::{Before, latencies},
     span::{Span, cycles_to_ns},
 };
 use rayon::prelude::*;
@@ -13,6 +14,8 @@ use reader::{
     readout::{DeviceReadout, Readout},
     role::RoleTable,
 };
+use std::collections::{BTreeMap, BTreeSet};
+use wire::Risc;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -37,7 +40,8 @@ pub struct RiscKernels {
 /// `cpp_device_analyses.json` and `cpp_device_perf_report.csv`: spans go from the first
 /// start to the last end of zones whose name contains `-FW` or `-KERNEL`, over all cores
 /// and RISCs. Upstream puts all launches of one run host id into one row; here each has
-/// its own.
+/// its own. A figure over records that are missing, or over clocks that cannot be compared, is
+/// `None` here, and [`Op::duration_doubt`] or [`Op::latency_doubt`] says why.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Op {
     /// Number of the chip.
@@ -54,7 +58,7 @@ pub struct Op {
     pub core_count: u64,
     /// Cores with any record.
     pub recorded_core_count: u64,
-    /// Cores whose firmware zone began and did not end; spans may be too short then.
+    /// Cores whose firmware zone began and did not end.
     pub unfinished_core_count: u64,
     /// Cores that have fewer launches of this program than others and were assigned by time.
     pub time_matched_core_count: u64,
@@ -85,9 +89,45 @@ pub struct Op {
     /// The same in nanoseconds.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
     /// True if the cores began so far apart that their clocks cannot share an epoch:
-    /// every figure over several cores is then wrong until the readout is aligned by its
+    /// there are no figures over several cores then until the readout is aligned by its
     /// [`TileOrigins`](reader::origins::TileOrigins).
     pub is_spread_implausible: bool,
+    /// Why durations are empty that could be computed from the records.
+    pub duration_doubt: Option<Doubt>,
+    /// Why the latencies are empty, if the ops do not overlap.
+    pub latency_doubt: Option<Doubt>,
+}
+
+impl RiscKernels {
+    /// The kernels of one RISC; `None` of aggregate lanes.
+    const fn of_mut(&mut self, risc: Risc) -> Option<&mut Option<Span>> {
+        match risc {
+            Risc::Brisc => Some(&mut self.brisc),
+            Risc::Ncrisc => Some(&mut self.ncrisc),
+            Risc::Trisc0 => Some(&mut self.trisc0),
+            Risc::Trisc1 => Some(&mut self.trisc1),
+            Risc::Trisc2 => Some(&mut self.trisc2),
+            Risc::Erisc => Some(&mut self.erisc),
+            Risc::TensixAggregate => None,
+        }
+    }
+}
+
+impl Op {
+    /// Takes out what goes over all lanes.
+    const fn empty_spans(&mut self, doubt: Doubt) {
+        (self.firmware, self.kernel, self.data_movement_kernel) = (None, None, None);
+        self.kernel_first_to_last_start_cycles = None;
+        self.kernel_first_to_last_start_ns = None;
+        self.duration_doubt = Some(doubt);
+    }
+
+    /// Takes out what goes over clocks that cannot be compared.
+    fn empty_over_clocks(&mut self) {
+        self.empty_spans(Doubt::ClocksDisagree);
+        self.risc_kernels = RiscKernels::default();
+        (self.trace_firmware, self.trace_kernel) = (None, None);
+    }
 }
 
 /// Cycles between the starts of two cores of one launch beyond which, if neither runs as
@@ -136,10 +176,11 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let roles = RoleTable::of_readout(readout);
     let devices = readout.devices.iter();
-    devices.flat_map(|device| device_launches(device, &roles)).collect()
+    let holes = |device: &DeviceReadout| Holes::of_chip(&readout.losses, device.chip.chip_id);
+    devices.flat_map(|device| device_launches(device, &roles, &holes(device))).collect()
 }
 
-fn device_launches(device: &DeviceReadout, roles: &RoleTable) -> Vec<Launch> {
+fn device_launches(device: &DeviceReadout, roles: &RoleTable, holes: &Holes<'_>) -> Vec<Launch> {
     let mut lanes: Vec<&Lane> = device.lanes.iter().collect();
     lanes.sort_by_key(|lane| (lane.id.core, lane.id.risc));
     let in_order = lanes.par_iter().enumerate();
@@ -150,8 +191,31 @@ fn device_launches(device: &DeviceReadout, roles: &RoleTable) -> Vec<Launch> {
     let launches = |places: &[RunPlace]| program_launches(&lane_runs(places, &lanes, roles), clock);
     let mut launches: Vec<_> = of_programs.into_par_iter().flat_map_iter(launches).collect();
     launches.sort_by_key(|launch| launch.first_cycle);
-    enter_latencies(&mut launches);
+    if !holes.is_empty() {
+        let lanes: BTreeMap<_, _> = device.lanes.iter().map(|lane| (lane.id, lane)).collect();
+        let with_holes = launches.par_iter_mut();
+        with_holes.for_each(|launch| empty_over_holes(launch, &holes.riscs_of(launch, &lanes)));
+    }
+    enter_latencies(&mut launches, holes, clock);
     launches
+}
+
+/// Takes out the figures of records that may be missing of these RISCs.
+fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
+    if riscs.is_empty() {
+        return;
+    }
+    let op = &mut launch.op;
+    for &risc in riscs {
+        if let Some(kernel) = op.risc_kernels.of_mut(risc) {
+            *kernel = None;
+        }
+    }
+    if riscs.contains(&Risc::TensixAggregate) {
+        (op.trace_firmware, op.trace_kernel) = (None, None);
+    }
+    op.core_kernel = CycleStatistics::default();
+    op.empty_spans(Doubt::LostRecords);
 }
 
 /// The launches of one program and replay.
@@ -177,7 +241,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         |extent: &Extent| extent.bounds().and_then(|(start, end)| Span::new(start, end, aiclk_mhz));
     let count = |is: fn(&CoreLaunch) -> bool| cores.iter().filter(|core| is(core)).count() as u64;
     let skew = first_to_last_start(&extents.kernel);
-    Op {
+    let mut op = Op {
         chip_id,
         run_host_id: key.program,
         trace_id: key.trace.map(|trace| trace.trace_id),
@@ -201,6 +265,32 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         data_movement_op_to_op_latency_cycles: None,
         data_movement_op_to_op_latency_ns: None,
         is_spread_implausible: is_spread_implausible(cores),
+        duration_doubt: None,
+        latency_doubt: None,
+    };
+    empty_unfinished(&mut op, cores);
+    if op.is_spread_implausible {
+        op.empty_over_clocks();
+    }
+    op
+}
+
+/// Takes out the figures of kernels and firmware that did not end on every core.
+fn empty_unfinished(op: &mut Op, cores: &[CoreLaunch]) {
+    let open = open_kernels(cores);
+    let riscs = Risc::ALL.into_iter().zip(open).filter(|(_, is_open)| *is_open);
+    for (risc, _) in riscs {
+        if let Some(kernel) = op.risc_kernels.of_mut(risc) {
+            *kernel = None;
+        }
+    }
+    if open.contains(&true) || cores.iter().any(|core| core.extents.kernel.is_open()) {
+        (op.kernel, op.data_movement_kernel) = (None, None);
+        op.duration_doubt = Some(Doubt::Unfinished);
+    }
+    if op.unfinished_core_count > 0 {
+        op.firmware = None;
+        op.duration_doubt = Some(Doubt::Unfinished);
     }
 }
 
@@ -234,18 +324,18 @@ fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
 }
 
-fn enter_latencies(launches: &mut [Launch]) {
-    let ops: Vec<&Op> = launches.iter().map(|launch| &launch.op).collect();
-    let kernel_end = |op: &Op| op.kernel.map(|kernel| kernel.end_cycle);
-    let whole = latencies(&ops, |op| op.kernel, kernel_end);
-    let data_movement = latencies(&ops, |op| op.data_movement_kernel, kernel_end);
-    let parts = |latency: Option<Latency>| {
-        (latency.map(|latency| latency.cycles), latency.and_then(|latency| latency.ns))
-    };
-    let ops = launches.iter_mut().map(|launch| &mut launch.op);
-    for ((op, whole), data_movement) in ops.zip(whole).zip(data_movement) {
-        (op.op_to_op_latency_cycles, op.op_to_op_latency_ns) = parts(whole);
-        (op.data_movement_op_to_op_latency_cycles, op.data_movement_op_to_op_latency_ns) =
-            parts(data_movement);
+fn enter_latencies(launches: &mut [Launch], holes: &Holes<'_>, aiclk_mhz: u32) {
+    let clocks_disagree = launches.iter().any(|launch| launch.op.is_spread_implausible);
+    let before = Before { holes, clocks_disagree };
+    let whole = latencies(launches, before, |op| op.kernel);
+    let data_movement = latencies(launches, before, |op| op.data_movement_kernel);
+    for ((launch, whole), data_movement) in launches.iter_mut().zip(whole).zip(data_movement) {
+        let op = &mut launch.op;
+        let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
+        op.op_to_op_latency_cycles = whole.cycles();
+        op.op_to_op_latency_ns = ns(whole.cycles());
+        op.data_movement_op_to_op_latency_cycles = data_movement.cycles();
+        op.data_movement_op_to_op_latency_ns = ns(data_movement.cycles());
+        op.latency_doubt = whole.doubt().or(data_movement.doubt());
     }
 }

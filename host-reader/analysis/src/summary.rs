@@ -26,11 +26,9 @@ pub struct KeptCounts {
     pub sums: u64,
 }
 
-/// Records that are missing for one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct LossRow {
-    /// Short name of the cause.
-    pub cause: &'static str,
+/// Records that are missing, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LostRecords {
     /// Whole zones.
     pub zones: u64,
     /// Timestamped data.
@@ -43,6 +41,23 @@ pub struct LossRow {
     pub unknown_markers: u64,
     /// True if more may be missing.
     pub is_lower_bound: bool,
+}
+
+impl From<LossTotals> for LostRecords {
+    fn from(totals: LossTotals) -> Self {
+        let LossTotals { zones, data, events, sums, unknown_markers, is_lower_bound, .. } = totals;
+        Self { zones, data, events, sums, unknown_markers, is_lower_bound }
+    }
+}
+
+/// Records that are missing for one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct LossRow {
+    /// Short name of the cause.
+    pub cause: &'static str,
+    /// The records.
+    #[serde(flatten)]
+    pub records: LostRecords,
     /// True if the device was configured to leave them out.
     pub is_intended: bool,
 }
@@ -163,12 +178,7 @@ fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
     let totals = readout.losses.by_cause(cause);
     (totals != LossTotals::default()).then_some(LossRow {
         cause: cause.label(),
-        zones: totals.zones,
-        data: totals.data,
-        events: totals.events,
-        sums: totals.sums,
-        unknown_markers: totals.unknown_markers,
-        is_lower_bound: totals.is_lower_bound,
+        records: totals.into(),
         is_intended: cause.is_intended(),
     })
 }

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use analysis::{Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics};
+use analysis::{
+    Doubt, Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics,
+};
 use captures::{log_of_json, read_capture};
 use device_log::read_device_log;
 use reader::origins::TileOrigins;
@@ -253,7 +255,11 @@ fn tiles_with_epochs_of_their_own_are_told_and_can_be_aligned() {
     let readout = log_of(&[launch("1,1,BRISC", 100), launch("11,1,BRISC", EPOCH + 107)]);
     let raw = ops_of(&readout);
     assert!(raw[0].is_spread_implausible);
-    assert_eq!(cycles(raw[0].kernel), Some(EPOCH + 467));
+    assert_eq!((raw[0].kernel, raw[0].firmware), (None, None));
+    assert_eq!(raw[0].risc_kernels.brisc, None);
+    assert_eq!(raw[0].kernel_first_to_last_start_ns, None);
+    assert_eq!(raw[0].duration_doubt, Some(Doubt::ClocksDisagree));
+    assert_eq!(raw[0].core_kernel.max_cycles, 460, "each core has one clock");
     let mut origins = TileOrigins::default();
     origins.set(0, Noc0Coord { x: 11, y: 1 }, 15_000_000_000_000);
     let mut readout = readout;
@@ -261,6 +267,7 @@ fn tiles_with_epochs_of_their_own_are_told_and_can_be_aligned() {
     let aligned = ops_of(&readout);
     assert!(!aligned[0].is_spread_implausible);
     assert_eq!(cycles(aligned[0].kernel), Some(467));
+    assert_eq!((aligned[0].duration_doubt, aligned[0].latency_doubt), (None, None));
     assert_eq!(aligned[0].core_kernel.max_cycles, 460);
 }
 

@@ -20,10 +20,10 @@ pub enum CaptureError {
         /// Error of the file system.
         source: io::Error,
     },
-    /// The file is too short to hold a file header.
+    /// The file, or what came through a pipe, is too short to hold a file header.
     #[error(
-        "the file ends after {found_bytes} of the {expected_bytes} bytes of a capture's header; \
-         its writer was stopped before anything was captured, so it can be deleted"
+        "expected a capture, found the end after {found_bytes} of the {expected_bytes} bytes of \
+         its header; a writer that was stopped before anything was captured leaves this"
     )]
     TooShort {
         /// Bytes of the file.

@@ -6,7 +6,7 @@
 //! `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.
 
 use super::error::CaptureError;
-use std::{fs::File, path::Path};
+use std::{fs::File, io::Read, path::Path};
 
 /// The bytes of a capture.
 #[derive(Debug)]
@@ -20,9 +20,16 @@ pub(super) enum CaptureBytes {
 impl CaptureBytes {
     /// Maps a file.
     pub(super) fn map(path: &Path) -> Result<Self, CaptureError> {
-        let file = File::open(path).map_err(|source| CaptureError::io("open", path, source))?;
+        let mut file = File::open(path).map_err(|source| CaptureError::io("open", path, source))?;
         let metadata = file.metadata();
         let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
+        // A pipe has no pages, and says nothing of its length.
+        if !metadata.is_file() {
+            let mut bytes = Vec::new();
+            let read = file.read_to_end(&mut bytes);
+            read.map_err(|source| CaptureError::io("read", path, source))?;
+            return Ok(Self::Owned(bytes));
+        }
         // Nothing can be mapped of an empty file, and nothing needs to be.
         if metadata.len() == 0 {
             return Ok(Self::Owned(Vec::new()));

@@ -33,4 +33,5 @@ mod write;
 pub use error::LogError;
 pub use read::{read_device_log, read_device_log_file};
 pub use rows::{LogChip, LogLine, walk_device_log};
+pub use whole_file::remove_unfinished_files;
 pub use write::{LogWriteReport, write_device_log, write_device_log_file};

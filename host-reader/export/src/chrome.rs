@@ -119,7 +119,12 @@ fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     event.name_and_category(&op.label(), "op");
     event.number("run_host_id", figures.run_host_id.into());
     event.number("start_cycle", op.start_cycle);
-    event.number("duration_cycles", op.end_cycle.saturating_sub(op.start_cycle));
+    if let Some(cycles) = op.duration_cycles() {
+        event.number("duration_cycles", cycles);
+    }
+    for (key, reason) in op.doubts() {
+        event.text(key, reason);
+    }
     event.number("launch", figures.launch);
     event.number("cores", figures.core_count);
     if let Some(kernel) = figures.kernel {

@@ -7,17 +7,19 @@
 //! ```
 //!
 //! Runs of a lane are added up. Stacks count cycles as drawn, so that a lane's lines add up
-//! to its outermost zones. Events, values and sums have no cycles and are left out. A loss
-//! is a stack of 0 cycles.
+//! to its outermost zones. Events, values and sums have no cycles and are left out. What a lane
+//! lost is a stack of 0 cycles.
+//!
+//! The profile of whole chips adds up the cores, too: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
-    NameId, Trace, TraceHostThread, TraceZones, host_names::HostNames, lane_writer::PlacedLane,
-    lane_writer::write_lanes, words,
+    NameId, Trace, TraceHostThread,
+    host_names::HostNames,
+    lane_writer::{PlacedLane, write_lanes},
+    stacks::{Stacks, chip_stacks},
+    words,
 };
-use std::{
-    collections::HashMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 /// Writes the stacks of every lane, then of every thread of the host.
 pub(super) fn write(
@@ -36,6 +38,25 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Writes the stacks of every RISC of every chip, over all cores.
+pub(super) fn write_chips(
+    trace: &Trace<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    let frames: Vec<String> =
+        trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();
+    for device in &trace.devices {
+        let label = frame(&words::device_label(device));
+        for (risc, stacks) in chip_stacks(device) {
+            let base = format!("{label};{risc}");
+            out.write_all(text_of(&stacks, &base, &frames).as_bytes())?;
+        }
+    }
+    on_lanes(trace.lane_count());
+    Ok(())
+}
+
 /// A name as a frame: it holds neither the separator nor a line's end.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
@@ -46,9 +67,9 @@ fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
     let device = frame(&words::device_label(placed.device));
     let base = format!("{device};{};{}", words::core_label(lane), lane.id.risc);
     let stacks = Stacks::of_zones(&lane.zones, lane.zones.names().iter().copied());
-    let mut text = stacks.text(&base, frames);
-    for loss in &lane.losses {
-        text.push_str(&format!("{base};[{}] 0\n", frame(&words::loss_label(loss))));
+    let mut text = text_of(&stacks, &base, frames);
+    if let Some(losses) = words::losses_label(lane) {
+        text.push_str(&format!("{base};[{}] 0\n", frame(&losses)));
     }
     text.into_bytes()
 }
@@ -57,57 +78,20 @@ fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[
     let name =
         |index| thread.zone_event(index).map_or(NameId(0), |(_, source)| names.number(source));
     let base = format!("host (ns);{}", frame(&words::thread_label(thread)));
-    Stacks::of_zones(&thread.zones, (0..thread.zones.len()).map(name)).text(&base, frames)
+    let stacks = Stacks::of_zones(&thread.zones, (0..thread.zones.len()).map(name));
+    text_of(&stacks, &base, frames)
 }
 
-/// The stacks of a lane as a tree, in the order in which they were first seen.
-#[derive(Default)]
-struct Stacks {
-    nodes: Vec<Node>,
-    positions: HashMap<(Option<usize>, NameId), usize>,
-}
-
-struct Node {
-    parent: Option<usize>,
-    name: NameId,
-    cycles: u64,
-}
-
-impl Stacks {
-    fn of_zones(zones: &TraceZones, names: impl Iterator<Item = NameId>) -> Self {
-        let mut stacks = Self::default();
-        let mut around: Vec<usize> = Vec::new();
-        let depths_and_names = zones.depths().iter().zip(names);
-        for ((&depth, name), own) in depths_and_names.zip(zones.self_cycles()) {
-            around.truncate(depth.into());
-            let node = stacks.node(around.last().copied(), name);
-            stacks.nodes[node].cycles += own;
-            around.push(node);
+/// A line for each stack that has cycles of its own.
+fn text_of(stacks: &Stacks, base: &str, frames: &[String]) -> String {
+    let mut text = String::new();
+    for (stack, cycles) in stacks.with_cycles() {
+        text.push_str(base);
+        for name in stack {
+            text.push(';');
+            text.push_str(frames.get(name.index()).map_or("", String::as_str));
         }
-        stacks
+        text.push_str(&format!(" {cycles}\n"));
     }
-
-    fn node(&mut self, parent: Option<usize>, name: NameId) -> usize {
-        *self.positions.entry((parent, name)).or_insert_with(|| {
-            self.nodes.push(Node { parent, name, cycles: 0 });
-            self.nodes.len() - 1
-        })
-    }
-
-    /// A line for each stack that has cycles of its own.
-    fn text(&self, base: &str, frames: &[String]) -> String {
-        let lines = self.lines(frames).into_iter().filter(|&(_, cycles)| cycles > 0);
-        lines.map(|(stack, cycles)| format!("{base}{stack} {cycles}\n")).collect()
-    }
-
-    /// Each stack, beginning with a separator, and its cycles.
-    fn lines(&self, frames: &[String]) -> Vec<(String, u64)> {
-        let mut lines: Vec<(String, u64)> = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let around = node.parent.map_or("", |parent| &lines[parent].0);
-            let frame = frames.get(node.name.index()).map_or("", String::as_str);
-            lines.push((format!("{around};{frame}"), node.cycles));
-        }
-        lines
-    }
+    text
 }

@@ -15,6 +15,8 @@ pub enum ExportFormat {
     Speedscope,
     /// Folded stacks with the cycles of their innermost zone, for flame graphs.
     Folded,
+    /// Folded stacks of each RISC over all cores of its chip.
+    FoldedChip,
     /// The file of Tracy, for its viewers of all versions and Tenstorrent's fork.
     Tracy,
     /// A page to look at in any browser, without a network: tables, core grid, timeline.
@@ -23,8 +25,15 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// Every format.
-    pub const ALL: [Self; 6] =
-        [Self::Perfetto, Self::Chrome, Self::Speedscope, Self::Folded, Self::Tracy, Self::Html];
+    pub const ALL: [Self; 7] = [
+        Self::Perfetto,
+        Self::Chrome,
+        Self::Speedscope,
+        Self::Folded,
+        Self::FoldedChip,
+        Self::Tracy,
+        Self::Html,
+    ];
 
     /// The word for it.
     #[must_use]
@@ -34,6 +43,7 @@ impl ExportFormat {
             Self::Chrome => "chrome",
             Self::Speedscope => "speedscope",
             Self::Folded => "folded",
+            Self::FoldedChip => "folded-chip",
             Self::Tracy => "tracy",
             Self::Html => "html",
         }
@@ -47,6 +57,7 @@ impl ExportFormat {
             Self::Chrome => &[".trace.json", ".chrome.json", ".json"],
             Self::Speedscope => &[".speedscope.json", ".speedscope"],
             Self::Folded => &[".folded", ".collapsed", ".folded.txt"],
+            Self::FoldedChip => &[".chip.folded"],
             Self::Tracy => &[".tracy"],
             Self::Html => &[".html", ".htm"],
         }
@@ -91,6 +102,7 @@ impl ExportFormat {
             Self::Chrome => chrome::write(trace, out, on_lanes),
             Self::Speedscope => speedscope::write(trace, out, on_lanes),
             Self::Folded => folded::write(trace, out, on_lanes),
+            Self::FoldedChip => folded::write_chips(trace, out, on_lanes),
             Self::Tracy => {
                 tracy::write_tracy_file(trace, &tracy::TracyOptions::default(), out)?;
                 on_lanes(trace.lane_count());
@@ -110,7 +122,8 @@ impl fmt::Display for ExportFormat {
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, tracy, html"
+    "there is no format `{found}`; choose from perfetto, chrome, speedscope, folded, folded-chip, \
+     tracy, html"
 )]
 pub struct UnknownFormat {
     found: String,

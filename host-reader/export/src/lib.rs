@@ -30,6 +30,7 @@ mod lane_writer;
 mod parquet;
 mod perfetto;
 mod speedscope;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod trace;

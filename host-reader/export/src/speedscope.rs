@@ -1,4 +1,5 @@
-//! JSON for speedscope: one evented profile per lane and per thread of the host, in nanoseconds.
+//! JSON for speedscope: one profile of each whole chip, by RISC and zone, in cycles; then one
+//! evented profile per lane and per thread of the host, in nanoseconds.
 //!
 //! Events, values and sums, and what of the host is no zone, have no place in this format;
 //! the name of the whole says how many are left out, and the name of a lane what it lost.
@@ -7,12 +8,16 @@
 //! `file-format-schema.json` of the npm package `speedscope`.
 
 use super::{
-    NameId, Trace, TraceHostThread, TraceName, TraceZones, ZoneEdge, host_names::HostNames,
-    lane_writer::PlacedLane, lane_writer::write_lanes, words,
+    NameId, Trace, TraceDevice, TraceHostThread, TraceName, TraceZones, ZoneEdge,
+    host_names::HostNames,
+    lane_writer::{PlacedLane, write_lanes},
+    stacks::chip_stacks,
+    words,
 };
 use host_events::HostSource;
 use serde::Serialize;
 use std::io::{self, Write};
+use wire::Risc;
 
 /// Writes the profiles of every lane, then of every thread of the host.
 pub(super) fn write(
@@ -23,18 +28,24 @@ pub(super) fn write(
     let host_names = HostNames::new(trace);
     let of_chips = trace.names.as_slice().iter().map(Frame::of);
     let of_host = host_names.sources.iter().map(|source| Frame::of_host(source));
+    let of_riscs = Risc::ALL.map(|risc| Frame { name: risc.label(), file: "", line: None });
+    let first_risc = trace.names.as_slice().len() + host_names.sources.len();
     let head = Head {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: concat!("kprof ", env!("CARGO_PKG_VERSION")),
         name: title(trace),
-        shared: Shared { frames: of_chips.chain(of_host).collect() },
+        shared: Shared { frames: of_chips.chain(of_host).chain(of_riscs).collect() },
     };
     let head = serde_json::to_string(&head)?;
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
     out.write_all(b",\"profiles\":[\n")?;
     let end_ns = trace.end_ns();
-    write_lanes(trace, out, on_lanes, |lane| of_lane(&lane, end_ns))?;
-    for (position, thread) in (trace.lane_count()..).zip(&trace.host.threads) {
+    for (position, device) in trace.devices.iter().enumerate() {
+        out.write_all(&of_chip(device, position, first_risc)?)?;
+    }
+    let chip_count = trace.devices.len();
+    write_lanes(trace, out, on_lanes, |lane| of_lane(&lane, chip_count, end_ns))?;
+    for (position, thread) in (chip_count + trace.lane_count()..).zip(&trace.host.threads) {
         out.write_all(&of_thread(thread, position, &host_names, end_ns))?;
     }
     out.write_all(b"]}\n")
@@ -77,13 +88,15 @@ impl<'a> Frame<'a> {
 
 fn title(trace: &Trace<'_>) -> String {
     let doubts = trace.doubts();
-    let mut parts = vec![format!("{} lanes", trace.lane_count())];
+    let counted =
+        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let mut parts = vec![counted(trace.lane_count(), "lane")];
     let point_count = trace.point_count();
     if point_count > 0 {
         parts.push(format!("{point_count} events, values and sums not shown"));
     }
     if !trace.host.is_empty() {
-        parts.push(format!("{} threads of the host", trace.host.threads.len()));
+        parts.push(format!("{} of the host", counted(trace.host.threads.len(), "thread")));
     }
     let host_point_count = trace.host.point_count();
     if host_point_count > 0 {
@@ -93,10 +106,47 @@ fn title(trace: &Trace<'_>) -> String {
     parts.join(", ")
 }
 
-fn of_lane(placed: &PlacedLane<'_, '_>, end_ns: u64) -> Vec<u8> {
+/// Cycles of all cores of a chip, by RISC and stack of zones.
+#[derive(Serialize)]
+struct ChipProfile {
+    r#type: &'static str,
+    name: String,
+    unit: &'static str,
+    #[serde(rename = "startValue")]
+    start: u64,
+    #[serde(rename = "endValue")]
+    end: u64,
+    samples: Vec<Vec<usize>>,
+    weights: Vec<u64>,
+}
+
+fn of_chip(device: &TraceDevice<'_>, position: usize, first_risc: usize) -> io::Result<Vec<u8>> {
+    let (mut samples, mut weights) = (Vec::new(), Vec::new());
+    for (risc, stacks) in chip_stacks(device) {
+        for (stack, cycles) in stacks.with_cycles() {
+            let zones = stack.into_iter().map(NameId::index);
+            samples.push(std::iter::once(first_risc + risc as usize).chain(zones).collect());
+            weights.push(cycles);
+        }
+    }
+    let profile = ChipProfile {
+        r#type: "sampled",
+        name: format!("{}, cycles of all cores by RISC and zone", words::device_label(device)),
+        unit: "none",
+        start: 0,
+        end: weights.iter().fold(0_u64, |sum, cycles| sum.saturating_add(*cycles)),
+        samples,
+        weights,
+    };
+    let mut text = if position > 0 { b",\n".to_vec() } else { Vec::new() };
+    serde_json::to_writer(&mut text, &profile)?;
+    Ok(text)
+}
+
+fn of_lane(placed: &PlacedLane<'_, '_>, chip_count: usize, end_ns: u64) -> Vec<u8> {
     let zones = &placed.lane.zones;
     let names = zones.names();
-    profile(&name(placed), placed.index, zones, |index| names[index], end_ns)
+    profile(&name(placed), chip_count + placed.index, zones, |index| names[index], end_ns)
 }
 
 fn of_thread(
@@ -150,8 +200,8 @@ fn profile(
 fn name(placed: &PlacedLane<'_, '_>) -> String {
     let lane = placed.lane;
     let mut name = format!("device {} {}", placed.device.chip.chip_id, words::lane_label(lane));
-    for loss in &lane.losses {
-        name.push_str(&format!(", {}", words::loss_label(loss)));
+    if let Some(losses) = words::losses_label(lane) {
+        name.push_str(&format!(", {losses}"));
     }
     name
 }

@@ -109,11 +109,11 @@ fn speedscope_gets_a_profile_of_every_thread_of_the_host_behind_those_of_lanes()
     let json: Value = serde_json::from_str(&text).unwrap();
     let alone: Value =
         serde_json::from_str(&exported(&readout(), ExportFormat::Speedscope)).unwrap();
-    let [lane, thread] = &json["profiles"].as_array().unwrap()[..] else { panic!("{text}") };
+    let [_, lane, thread] = &json["profiles"].as_array().unwrap()[..] else { panic!("{text}") };
     // The trace ends with the thread, 1000 ns after the origin.
     assert_eq!(
         (&lane["events"], &lane["endValue"]),
-        (&alone["profiles"][0]["events"], &1000.into())
+        (&alone["profiles"][1]["events"], &1000.into())
     );
     let frame = |event: &Value| {
         let frame = usize::try_from(event["frame"].as_u64().unwrap()).unwrap();
@@ -133,7 +133,7 @@ fn speedscope_gets_a_profile_of_every_thread_of_the_host_behind_those_of_lanes()
     let enqueue = serde_json::json!({ "name": "Enqueue", "file": "/h/queue.rs", "line": 4 });
     assert!(frames.contains(&enqueue), "{frames:?}");
     let name = json["name"].as_str().unwrap();
-    assert!(name.contains("1 threads of the host, 4 messages and points of plots"), "{name}");
+    assert!(name.contains("1 thread of the host, 4 messages and points of plots"), "{name}");
 }
 
 #[test]
@@ -146,6 +146,45 @@ device 0 wormhole_b0;1-2;BRISC;[lost 25 zones: L1 full] 0
     assert_eq!(exported(&readout(), ExportFormat::Folded), expected);
 }
 
+/// Two cores that did the same, the first of which lost zones of forty programs.
+fn two_cores() -> Readout {
+    let mut readout = readout();
+    let device = &mut readout.devices[0];
+    let mut other = device.lanes[0].clone();
+    other.id.core.x += 1;
+    device.lanes.push(other);
+    let lane = device.lanes[0].id;
+    for program in 2..42 {
+        let key = LossKey { lane, cause: LossCause::L1Full, program: Some(RunHostId(program)) };
+        readout.losses.enter(key, LossTotals { zones: 1, ..LossTotals::default() });
+    }
+    let key = LossKey { lane, cause: LossCause::DramFull, program: None };
+    readout.losses.enter(key, LossTotals::at_least_markers(7));
+    readout
+}
+
+#[test]
+fn folded_stacks_of_a_chip_add_up_its_cores() {
+    let expected = "\
+device 0 wormhole_b0;BRISC;BRISC-KERNEL 38
+device 0 wormhole_b0;BRISC;BRISC-KERNEL;Load_x 162
+";
+    assert_eq!(exported(&two_cores(), ExportFormat::FoldedChip), expected);
+}
+
+#[test]
+fn a_lane_says_once_what_it_lost_of_many_programs() {
+    let label = "lost 65 zones: L1 full; lost at least 7 unknown markers: DRAM full";
+    let folded = exported(&two_cores(), ExportFormat::Folded);
+    let losses: Vec<_> = folded.lines().filter(|line| line.contains("lost")).collect();
+    let expected = format!("device 0 wormhole_b0;1-2;BRISC;[{}] 0", label.replace(';', "_"));
+    assert_eq!(losses, [expected]);
+    let json: Value =
+        serde_json::from_str(&exported(&two_cores(), ExportFormat::Speedscope)).unwrap();
+    assert_eq!(json["profiles"][1]["name"], format!("device 0 1-2 BRISC, {label}"));
+    assert_eq!(json["profiles"][2]["name"], "device 0 2-2 BRISC");
+}
+
 #[test]
 fn speedscope_gets_balanced_events_in_nanoseconds() {
     let json: Value =
@@ -155,6 +194,13 @@ fn speedscope_gets_balanced_events_in_nanoseconds() {
         { "name": "BRISC-KERNEL", "file": "/k/a.cc", "line": 10 },
         { "name": "Load;x", "file": "/k/a.cc", "line": 12 },
         { "name": "id 12" },
+        { "name": "BRISC" },
+        { "name": "NCRISC" },
+        { "name": "TRISC_0" },
+        { "name": "TRISC_1" },
+        { "name": "TRISC_2" },
+        { "name": "ERISC" },
+        { "name": "TENSIX_RISC_AGG" },
     ]);
     assert_eq!(json["shared"]["frames"], frames);
     let event = |kind: &str, frame: u32, at: u32| serde_json::json!({ "type": kind, "frame": frame, "at": at });
@@ -169,7 +215,16 @@ fn speedscope_gets_balanced_events_in_nanoseconds() {
             event("O", 1, 98), event("C", 1, 200), event("C", 0, 200),
         ],
     });
-    assert_eq!(json["profiles"], serde_json::json!([profile]));
+    let chip = serde_json::json!({
+        "type": "sampled",
+        "name": "device 0 wormhole_b0, cycles of all cores by RISC and zone",
+        "unit": "none",
+        "startValue": 0,
+        "endValue": 100,
+        "samples": [[3, 0], [3, 0, 1]],
+        "weights": [19, 81],
+    });
+    assert_eq!(json["profiles"], serde_json::json!([chip, profile]));
     let name = json["name"].as_str().unwrap();
     for part in ["1 events, values and sums not shown", "lost zones 25", "start without end 1"] {
         assert!(name.contains(part), "{name}");
@@ -220,8 +275,8 @@ fn real_captures_keep_their_counts_in_every_format() {
     assert!(text.contains("CFG_INSTRN_AVAILABLE_0"), "{text}");
     let json: Value = serde_json::from_str(&exported(&readout, ExportFormat::Speedscope)).unwrap();
     let profiles = json["profiles"].as_array().unwrap();
-    let counts = profiles.iter().map(|profile| profile["events"].as_array().unwrap().len());
-    assert_eq!(counts.sum::<usize>(), 20);
+    let of_lanes = profiles.iter().filter_map(|profile| profile["events"].as_array());
+    assert_eq!(of_lanes.map(Vec::len).sum::<usize>(), 20);
 }
 
 /// A lane with records of any kind at any time, in runs of any length.
@@ -285,7 +340,7 @@ proptest! {
         let readout = readout_of(vec![lane]);
         let json = exported(&readout, ExportFormat::Speedscope);
         let json: Value = serde_json::from_str(&json).unwrap();
-        let profile = &json["profiles"][0];
+        let profile = &json["profiles"][1];
         let (mut open, mut latest, mut count) = (Vec::new(), 0, 0);
         for event in profile["events"].as_array().unwrap() {
             let at = event["at"].as_u64().unwrap();

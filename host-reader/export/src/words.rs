@@ -2,7 +2,8 @@
 
 use super::{Trace, TraceDevice, TraceHostThread, TraceLane, TraceLoss};
 use host_events::{HostEvent, HostEventKind, HostSource};
-use reader::ledger::{LossTotals, UncountedSource};
+use reader::ledger::{LossCause, LossTotals, UncountedSource};
+use std::collections::BTreeMap;
 
 /// A lane as people call it, such as `1-2 BRISC`.
 pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
@@ -42,6 +43,20 @@ pub(super) fn device_label(device: &TraceDevice<'_>) -> String {
 /// A loss in words, such as `lost 25 zones, 3 events: L1 full`.
 pub(super) fn loss_label(loss: &TraceLoss) -> String {
     format!("lost {}: {}", totals_label(&loss.totals), loss.cause.label())
+}
+
+/// Everything that a lane lost, in one line such as `lost 25 zones, 3 events: L1 full; lost 64
+/// unknown markers: DRAM full`; `None` if nothing is known to be missing.
+pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
+    let mut causes: BTreeMap<LossCause, LossTotals> = BTreeMap::new();
+    for loss in &lane.losses {
+        causes.entry(loss.cause).or_default().add(loss.totals);
+    }
+    let of_cause = |(cause, totals): (LossCause, LossTotals)| {
+        format!("lost {}: {}", totals_label(&totals), cause.label())
+    };
+    let labels: Vec<_> = causes.into_iter().map(of_cause).collect();
+    (!labels.is_empty()).then(|| labels.join("; "))
 }
 
 /// How much is missing, in words.

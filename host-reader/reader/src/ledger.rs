@@ -71,6 +71,54 @@ impl LossCause {
     pub const fn is_intended(self) -> bool {
         matches!(self, Self::ValidateOff)
     }
+
+    /// Returns true if whole launches of a lane may be missing. Otherwise every launch still has
+    /// the start and the end of its firmware and its kernel, or none was to be recorded.
+    #[must_use]
+    pub const fn loses_launches(self) -> bool {
+        !matches!(self, Self::L1Full | Self::ValidateOff)
+    }
+}
+
+/// A stretch of time in which launches of a lane may be missing, on the clock of its tile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LossWindow {
+    /// Cycle after which the missing launches began; `None` if that cannot be known.
+    pub after: Option<u64>,
+    /// Cycle before which they ended; `None` if that cannot be known.
+    pub before: Option<u64>,
+    /// True if a launch of the lane that lies within the window may itself have lost the start
+    /// or the end of its firmware or its kernel.
+    pub may_cut_launches: bool,
+}
+
+impl LossWindow {
+    /// Any time: nothing is known of when the launches were.
+    pub const ANY_TIME: Self = Self { after: None, before: None, may_cut_launches: true };
+
+    /// Any time, of whole launches alone.
+    const UNREAD: Self = Self { may_cut_launches: false, ..Self::ANY_TIME };
+
+    /// Returns true if something of the window lies between two cycles.
+    ///
+    /// ```
+    /// use reader::ledger::LossWindow;
+    /// let window = LossWindow { after: Some(100), before: Some(200), may_cut_launches: false };
+    /// assert!(window.touches(150, 300) && window.touches(50, 150));
+    /// assert!(!window.touches(200, 300) && !window.touches(0, 100));
+    /// ```
+    #[must_use]
+    pub fn touches(&self, from_cycle: u64, to_cycle: u64) -> bool {
+        self.after.is_none_or(|after| after < to_cycle)
+            && self.before.is_none_or(|before| before > from_cycle)
+    }
+
+    /// Returns true if both cycles lie in the window or on its edges.
+    #[must_use]
+    pub fn holds(&self, from_cycle: u64, to_cycle: u64) -> bool {
+        self.after.is_none_or(|after| after <= from_cycle)
+            && self.before.is_none_or(|before| before >= to_cycle)
+    }
 }
 
 /// The programs of several launches, by the first and the last of these.
@@ -231,12 +279,54 @@ pub struct LossKey {
 pub struct LossLedger {
     entries: BTreeMap<LossKey, LossTotals>,
     uncounted: BTreeSet<UncountedSource>,
+    windows: BTreeMap<LaneId, BTreeSet<LossWindow>>,
 }
 
 impl LossLedger {
-    /// Adds a loss to the entry of its key.
+    /// Adds a loss to the entry of its key. If launches may be missing, they may be of any time.
     pub fn enter(&mut self, key: LossKey, totals: LossTotals) {
+        // What is not read yet has no window of its own, since a later read may get it.
+        if key.cause.loses_launches() && key.cause != LossCause::Unread {
+            let may_cut_launches = key.cause != LossCause::Unreadable;
+            let window = LossWindow { may_cut_launches, ..LossWindow::ANY_TIME };
+            self.note_window(key.lane, window);
+        }
+        self.enter_in_windows(key, totals);
+    }
+
+    /// Adds a loss of launches that lie in windows of their lane, which are
+    /// [noted](Self::note_window) apart.
+    pub fn enter_in_windows(&mut self, key: LossKey, totals: LossTotals) {
         self.entries.entry(key).or_default().add(totals);
+    }
+
+    /// Says when launches of a lane may be missing.
+    pub fn note_window(&mut self, lane: LaneId, window: LossWindow) {
+        self.windows.entry(lane).or_default().insert(window);
+    }
+
+    /// When launches may be missing, lane by lane.
+    pub fn windows(&self) -> impl Iterator<Item = (LaneId, &LossWindow)> {
+        let unread = self.entries.keys().filter(|key| key.cause == LossCause::Unread);
+        let noted = self.windows.iter();
+        let noted = noted.flat_map(|(&lane, windows)| windows.iter().map(move |w| (lane, w)));
+        noted.chain(unread.map(|key| (key.lane, &LossWindow::UNREAD)))
+    }
+
+    /// Moves the windows of every lane to another clock; the function is given the lane and a
+    /// cycle of its tile.
+    pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
+        for (&lane, windows) in &mut self.windows {
+            let on_clock = |cycle: Option<u64>| cycle.map(|cycle| moved(lane, cycle));
+            *windows = std::mem::take(windows)
+                .into_iter()
+                .map(|window| LossWindow {
+                    after: on_clock(window.after),
+                    before: on_clock(window.before),
+                    ..window
+                })
+                .collect();
+        }
     }
 
     /// Says that some of the records come from a source that does not count what it loses, so
@@ -254,7 +344,10 @@ impl LossLedger {
     pub fn merge(&mut self, other: &Self) {
         self.uncounted.extend(&other.uncounted);
         for (&key, &totals) in &other.entries {
-            self.enter(key, totals);
+            self.enter_in_windows(key, totals);
+        }
+        for (lane, &window) in other.windows() {
+            self.note_window(lane, window);
         }
     }
 
@@ -277,9 +370,11 @@ impl LossLedger {
         self.merge(later);
     }
 
-    /// Keeps the entries that are wanted; sources that do not count stay.
+    /// Keeps the entries that are wanted, and the windows of their lanes; sources that do not count stay.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&LossKey, &LossTotals) -> bool) {
         self.entries.retain(|key, totals| is_wanted(key, totals));
+        let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
+        self.windows.retain(|lane, _| lanes.contains(lane));
     }
 
     /// Leaves what could not be read to another reader, which may or may not get it: from here on,

@@ -45,6 +45,7 @@ impl TileOrigins {
                 *time = self.aligned(chip_id, core, *time);
             }
         }
+        readout.losses.move_windows(|lane, time| self.aligned(lane.chip_id, lane.core, time));
     }
 
     /// A time of the tile's counter on the clock of the chip's reference.

@@ -3,16 +3,54 @@
 #![forbid(unsafe_code)]
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
+
+/// Temporary files of this process that are still to get their names.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of all writes in progress, for a process that is about to end:
+/// a handler of signals, before it ends the process.
+///
+/// The writes themselves go on until then, and fail to publish what they write.
+pub fn remove_unfinished_files() {
+    for path in std::mem::take(&mut *unfinished()) {
+        // Whoever ends the process has nobody to tell.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// An entry in the list of unfinished files, for as long as it lives.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        unfinished().insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
+}
 
 /// A file that is whole and on disk, under a temporary name.
 #[derive(Debug)]
 pub struct WholeFile {
     file: tempfile::NamedTempFile,
     path: PathBuf,
+    entry: Unfinished,
 }
 
 impl WholeFile {
@@ -21,7 +59,9 @@ impl WholeFile {
     /// # Errors
     /// If the system refuses it.
     pub fn publish(self) -> io::Result<()> {
-        self.file.persist(self.path)?;
+        let Self { file, path, entry } = self;
+        file.persist(path)?;
+        drop(entry);
         Ok(())
     }
 }
@@ -58,12 +98,13 @@ pub fn prepare_whole_file<T>(
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let entry = Unfinished::new(file.path());
     let mut out = BufWriter::new(file.as_file());
     let result = write(&mut out)?;
     out.flush()?;
     drop(out);
     file.as_file().sync_all()?;
-    Ok((WholeFile { file, path: path.to_owned() }, result))
+    Ok((WholeFile { file, path: path.to_owned(), entry }, result))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Every op's figures, for the page, column by column.
 
 use crate::{Trace, TraceDevice, TraceOp};
+use analysis::Doubt;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ pub(super) struct OpFacts<'a> {
     row: Vec<u32>,
     /// From the chip's first cycle.
     start_cycles: Vec<u64>,
+    /// As far as it is drawn, which is no duration where that is in doubt.
     duration_cycles: Vec<u64>,
     start_ns: Vec<u64>,
     end_ns: Vec<u64>,
@@ -38,12 +40,17 @@ pub(super) struct OpFacts<'a> {
     unfinished_cores: Vec<u64>,
     time_matched_cores: Vec<u64>,
     is_spread_implausible: Vec<bool>,
+    /// Reasons why figures are empty, which the next two point to.
+    doubt_labels: Vec<&'static str>,
+    duration_doubt: Vec<Option<usize>>,
+    gap_doubt: Vec<Option<usize>>,
     lost_records: Vec<u64>,
 }
 
 impl<'a> OpFacts<'a> {
     pub(super) fn new(trace: &Trace<'a>) -> Self {
-        let mut facts = Self::default();
+        let doubt_labels = Doubt::ALL.map(Doubt::label).to_vec();
+        let mut facts = Self { doubt_labels, ..Self::default() };
         for (device_index, device) in trace.devices.iter().enumerate() {
             let first_cycle = device.clock.first_cycle();
             let lost = lost_by_op(device);
@@ -85,7 +92,14 @@ impl<'a> OpFacts<'a> {
         self.unfinished_cores.push(figures.unfinished_core_count);
         self.time_matched_cores.push(figures.time_matched_core_count);
         self.is_spread_implausible.push(figures.is_spread_implausible);
+        self.duration_doubt.push(doubt_index(figures.duration_doubt));
+        self.gap_doubt.push(doubt_index(figures.latency_doubt));
     }
+}
+
+/// Place of a reason among the labels.
+fn doubt_index(doubt: Option<Doubt>) -> Option<usize> {
+    doubt.and_then(|doubt| Doubt::ALL.into_iter().position(|other| other == doubt))
 }
 
 /// Records lost of each op of a chip. A loss belongs to a program, so that it counts for

@@ -221,7 +221,7 @@ const OPS: TableSchema = TableSchema {
         column(
             "duration_cycles",
             Unsigned64,
-            false,
+            true,
             "firmware start to end; of the kernel or the records without firmware zones",
         ),
         column("kernel_cycles", Unsigned64, true, "first kernel start to last kernel end"),
@@ -232,7 +232,7 @@ const OPS: TableSchema = TableSchema {
             "from the end of the previous op's kernel",
         ),
         column("start_ns", Signed64, false, "start since the recording's first record"),
-        column("duration_ns", Signed64, false, "how long it took"),
+        column("duration_ns", Signed64, true, "how long it took"),
         column(
             "start_host_ns",
             Signed64,
@@ -243,7 +243,14 @@ const OPS: TableSchema = TableSchema {
             "clocks_of_cores_disagree",
             Flag,
             false,
-            "whether its figures over several cores are wrong",
+            "whether it has no figures over several cores, since their clocks disagree",
+        ),
+        column("no_duration_because", Text, true, "why its durations are empty, if they are"),
+        column(
+            "no_op_to_op_latency_because",
+            Text,
+            true,
+            "why the latency is empty, if ops do not overlap",
         ),
         column("metadata", Text, true, "everything that the host said of it, as a JSON object"),
     ],

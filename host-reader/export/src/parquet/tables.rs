@@ -5,6 +5,7 @@ use super::{
     words::Words,
 };
 use crate::{NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceOp, TracePoint, TraceZone};
+use analysis::Doubt;
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use reader::{lane::LaneId, ledger::LossTotals};
 use std::io::Write;
@@ -103,13 +104,15 @@ impl<'a> DeviceRows<'_, 'a> {
             .maybe_number(figures.trace_replay)
             .number(figures.core_count)
             .number(op.start_cycle)
-            .number(op.end_cycle.saturating_sub(op.start_cycle))
+            .maybe_number(op.duration_cycles())
             .maybe_number(figures.kernel.map(|kernel| kernel.duration_cycles))
             .maybe_number(figures.op_to_op_latency_cycles)
             .nanoseconds(op.start_ns)
-            .nanoseconds(op.end_ns.saturating_sub(op.start_ns))
+            .maybe_signed(op.duration_ns().map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)))
             .maybe_signed(self.host_ns(op.start_ns))
             .flag(figures.is_spread_implausible)
+            .maybe_text(figures.duration_doubt.map(doubt_text).as_ref())
+            .maybe_text(figures.latency_doubt.map(doubt_text).as_ref())
             .maybe_text(metadata_json(op).as_ref());
     }
 
@@ -180,4 +183,8 @@ fn metadata_json(op: &TraceOp<'_>) -> Option<ByteArray> {
     let object: serde_json::Map<_, _> =
         fields.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
     Some(serde_json::Value::Object(object).to_string().into_bytes().into())
+}
+
+fn doubt_text(doubt: Doubt) -> ByteArray {
+    ByteArray::from(doubt.label())
 }

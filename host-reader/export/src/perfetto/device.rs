@@ -30,6 +30,7 @@ pub(super) fn packets(
     let device = &trace.devices[device_index];
     let mut packets = DevicePackets { sequence, trace, device, device_index, tracks, base_ns };
     packets.describe_device();
+    packets.describe_content();
     packets.describe_rows();
     packets.describe_lanes();
     packets.describe_counters();
@@ -103,11 +104,16 @@ impl DevicePackets<'_, '_> {
         );
     }
 
+    fn describe_content(&mut self) {
+        let Tracks { device, content, .. } = *self.tracks;
+        describe(&mut self.sequence, child(device, content, "ops and cores".to_owned(), 0));
+    }
+
     fn describe_rows(&mut self) {
         let Self { device, tracks, .. } = *self;
         for row in 0..tracks.row_count {
             let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
-            let track = child(tracks.device, tracks.row(row), name, row as usize);
+            let track = child(tracks.content, tracks.row(row), name, row as usize);
             describe(&mut self.sequence, track);
         }
         debug_assert!(device.ops.iter().all(|op| op.row < tracks.row_count));
@@ -120,7 +126,7 @@ impl DevicePackets<'_, '_> {
             let Some(first) = lanes.first() else { continue };
             let core = tracks.core(core_index);
             let rank = tracks.row_count as usize + 2 + core_index;
-            let track = child(tracks.device, core, words::core_label(first), rank);
+            let track = child(tracks.content, core, words::core_label(first), rank);
             describe(&mut self.sequence, track);
             for lane in lanes {
                 let rank = lane.id.risc as usize;
@@ -137,7 +143,7 @@ impl DevicePackets<'_, '_> {
             [(tracks.kernel_counter, "kernels running"), (tracks.loss_counter, "lost records")];
         for (rank, (uuid, name)) in (tracks.row_count as usize..).zip(counters) {
             let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
-            let track = child(tracks.device, uuid, name.to_owned(), rank);
+            let track = child(tracks.content, uuid, name.to_owned(), rank);
             describe(&mut self.sequence, TrackDescriptor { counter, ..track });
         }
     }
@@ -212,7 +218,7 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
         ("trace_id", figures.trace_id),
         ("trace_replay", figures.trace_replay),
         ("start_cycle", Some(op.start_cycle)),
-        ("duration_cycles", Some(op.end_cycle.saturating_sub(op.start_cycle))),
+        ("duration_cycles", op.duration_cycles()),
         ("kernel_cycles", figures.kernel.map(|kernel| kernel.duration_cycles)),
         ("firmware_cycles", figures.firmware.map(|firmware| firmware.duration_cycles)),
         ("cores", Some(figures.core_count)),
@@ -222,6 +228,7 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     ];
     let arguments = &mut event.debug_annotations;
     arguments.extend(numbers.iter().filter_map(|&(key, number)| Some(named_number(key, number?))));
+    arguments.extend(op.doubts().map(|(key, reason)| named_text(key, reason)));
     let fields = op.metadata.iter().flat_map(|metadata| &metadata.fields);
     arguments.extend(fields.map(|(key, value)| named_text(key, value)));
 }

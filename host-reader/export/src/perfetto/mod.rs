@@ -39,6 +39,9 @@ pub(super) fn write(
 /// Numbers of the tracks of a chip. Those of chips, rows, cores and lanes lie apart.
 struct Tracks {
     device: u64,
+    /// Parent of all others. Viewers order what lies directly in a process as they like, and
+    /// only what lies in another track as it is asked for.
+    content: u64,
     kernel_counter: u64,
     loss_counter: u64,
     row_count: u32,
@@ -52,6 +55,7 @@ impl Tracks {
         let base = (device_index as u64 + 1) * DEVICE_TRACKS;
         Self {
             device: base,
+            content: base + 3,
             kernel_counter: base + 1,
             loss_counter: base + 2,
             row_count: device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0),

@@ -47,6 +47,31 @@ impl<'a> TraceOp<'a> {
         }
     }
 
+    /// Cycles from its start to its end; `None` if records of it may be missing, or if its cores
+    /// have clocks that disagree. It is drawn as far as its records go all the same.
+    #[must_use]
+    pub const fn duration_cycles(&self) -> Option<u64> {
+        match self.figures.duration_doubt {
+            Some(_) => None,
+            None => Some(self.end_cycle.saturating_sub(self.start_cycle)),
+        }
+    }
+
+    /// Nanoseconds from its start to its end, under the same conditions.
+    #[must_use]
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))
+    }
+
+    /// Why figures are empty, by key.
+    pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let doubts = [
+            ("no_duration_because", self.figures.duration_doubt),
+            ("no_op_to_op_latency_because", self.figures.latency_doubt),
+        ];
+        doubts.into_iter().filter_map(|(key, doubt)| Some((key, doubt?.label())))
+    }
+
     /// The program's number without the chip.
     #[must_use]
     pub const fn base_id(&self) -> u32 {

@@ -31,8 +31,13 @@ pub(super) fn rows<'a>(
 }
 
 fn text(op: &TraceOp<'_>) -> String {
-    let cycles = op.end_cycle.saturating_sub(op.start_cycle);
-    let mut text = format!("run host ID: {}\nduration: {cycles} cycles", op.figures.run_host_id);
+    let mut text = format!("run host ID: {}", op.figures.run_host_id);
+    if let Some(cycles) = op.duration_cycles() {
+        let _ = write!(text, "\nduration: {cycles} cycles");
+    }
+    for (key, reason) in op.doubts() {
+        let _ = write!(text, "\n{}: {reason}", key.replace('_', " "));
+    }
     let _ = write!(text, "\nlanes: {}", op.runs.len());
     for (name, value) in op.metadata.iter().flat_map(|metadata| &metadata.fields) {
         let _ = write!(text, "\n{name}: {value}");

@@ -190,6 +190,7 @@ impl LaneDecoder<'_> {
     /// Records the loss of `word_count` words that held whole runs.
     fn lose_runs(&mut self, cause: LossCause, word_count: usize) {
         self.runs.has_gap = true;
+        self.holes.add_missing_runs(self.lane.runs.len());
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
@@ -201,6 +202,9 @@ impl LaneDecoder<'_> {
     /// Records the loss of words that cannot be recognized as records.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
         let position = self.first_word + index as u64;
+        if next - index >= vector::FIRST_OPTIONAL {
+            self.holes.add_missing_runs(self.lane.runs.len());
+        }
         if self.context.lane_generation.is_none() {
             return self.lose_markers(LossCause::Damaged, (next - index) / 2);
         }
@@ -224,6 +228,7 @@ impl LaneDecoder<'_> {
             None => AnomalyKind::UnknownPacketType,
         };
         self.note(kind, index, || format!("{:08x} in a guaranteed slot", header.0));
+        self.holes.add_cut_run(self.lane.runs.len());
         self.lose_markers(LossCause::Damaged, 1);
     }
 }

@@ -22,13 +22,24 @@ pub struct LaneLoss {
     pub others: Option<ProgramSpan>,
     /// Launches that were finished, where the lane was full and refused runs are not counted.
     pub launches_of_full_lane: Option<u32>,
+    /// Where runs may be missing, because the lane had no room for them or they came too late.
+    pub missing: Option<MissingRuns>,
+}
+
+/// Where among the runs of a read others are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingRuns {
+    /// Before any of them, between two, or behind all.
+    Anywhere,
+    /// Behind those that begin at this word of the lane or before.
+    BehindWord(u64),
 }
 
 impl LaneLoss {
     /// Returns true if nothing was lost.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.counts.is_zero() && self.launches_of_full_lane.is_none()
+        self.counts.is_zero() && self.launches_of_full_lane.is_none() && self.missing.is_none()
     }
 }
 
@@ -93,19 +104,22 @@ impl LaneDecoder<'_> {
         if !is_counted && is_worker && word_count >= vector::VECTOR_WORDS {
             let lane = self.context.lane;
             let key = LossKey { lane, cause: LossCause::L1Full, program: Some(program) };
-            self.losses.enter(key, LossTotals::at_least_markers(1));
+            self.losses.enter_in_windows(key, LossTotals::at_least_markers(1));
         }
     }
 
     /// Adds what the device counted, once all runs are decoded.
     pub(crate) fn lose_counted(&mut self, loss: &LaneLoss) {
         let lane = self.context.lane;
+        if let Some(missing) = loss.missing {
+            self.holes.add_refused_runs(missing);
+        }
         if let Some(launches) = loss.launches_of_full_lane {
             // Each launch leaves a marker at least.
             let runs = u64::from(launches).saturating_sub(self.runs.launches);
             let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs.max(1)) };
             let key = LossKey { lane, cause: LossCause::DramFull, program: None };
-            self.losses.enter(key, totals);
+            self.losses.enter_in_windows(key, totals);
         }
         if loss.counts.is_zero() {
             return;
@@ -114,6 +128,7 @@ impl LaneDecoder<'_> {
         let span = ProgramSpan::joined(self.runs.span, loss.others);
         let programs = if program.is_some() { None } else { span };
         let key = LossKey { lane, cause: LossCause::L1Full, program };
-        self.losses.enter(key, LossTotals { programs, ..LossTotals::of_counts(loss.counts) });
+        self.losses
+            .enter_in_windows(key, LossTotals { programs, ..LossTotals::of_counts(loss.counts) });
     }
 }

@@ -10,7 +10,8 @@
 //! | where can a run begin? | `words` |
 //! | which run is left over from earlier? which order do its parts have? | `peek`, `run` |
 //! | what is skipped, and under which head is it counted? | `damage` |
-//! | which run lost what found no room in L1? | `loss` |
+//! | which run lost what found no room in L1? | `lane_loss` |
+//! | between which runs may others be missing? | `holes` |
 //! | how do stamps become times? | `time` |
 //! | what makes it fast? | `block` |
 //! | which lanes are still to be decoded? | `undecoded` |
@@ -32,6 +33,7 @@
 mod block;
 mod context;
 mod damage;
+mod holes;
 mod lane_loss;
 #[cfg(test)]
 mod oracle;
@@ -44,7 +46,7 @@ mod undecoded;
 mod words;
 
 pub use context::{CaptureMode, HostIdForm, LaneContext};
-pub use lane_loss::LaneLoss;
+pub use lane_loss::{LaneLoss, MissingRuns};
 pub use undecoded::UndecodedLane;
 
 use crate::{
@@ -138,6 +140,7 @@ pub struct LaneDecoder<'context> {
     /// The oldest stamp in the guaranteed slots of the run.
     oldest_slot: Option<u64>,
     runs: RunTally,
+    holes: holes::Holes,
     lane: Lane,
     losses: LossLedger,
     anomalies: AnomalyLog,
@@ -161,6 +164,7 @@ impl<'context> LaneDecoder<'context> {
         Self {
             context,
             order: StampOrder { bits, read_at, low_first },
+            holes: holes::Holes::after(state.time.last),
             state,
             early: Vec::new(),
             first_word: 0,
@@ -201,6 +205,9 @@ impl<'context> LaneDecoder<'context> {
     #[must_use]
     pub fn finish(mut self) -> (DecodedLane, LaneState) {
         self.lower_last_time();
+        for window in self.holes.windows(&self.lane, self.context.read_at) {
+            self.losses.note_window(self.context.lane, window);
+        }
         let Self { lane, losses, anomalies, mut state, .. } = self;
         state.launch = state.launch.carried_over(&lane);
         (DecodedLane { lane, losses, anomalies }, state)
@@ -325,7 +332,7 @@ impl<'context> LaneDecoder<'context> {
 
     fn lose(&mut self, cause: LossCause, totals: LossTotals) {
         let key = LossKey { lane: self.context.lane, cause, program: self.state.program };
-        self.losses.enter(key, totals);
+        self.losses.enter_in_windows(key, totals);
     }
 
     fn lose_markers(&mut self, cause: LossCause, count: usize) {

@@ -130,10 +130,16 @@ pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
         if core.control.is_ours() {
             continue;
         }
+        lane.loss.missing = Some(lane.full_for(u64::MAX));
         if lane.risc_index == 0 {
             lane.loss.launches_of_full_lane = Some(core.control.run_counter());
         } else {
-            session.lose(lane.id, LossCause::DramFull, None, LossTotals::at_least_markers(1));
+            session.lose_in_windows(
+                lane.id,
+                LossCause::DramFull,
+                None,
+                LossTotals::at_least_markers(1),
+            );
         }
     }
 }

@@ -3,15 +3,20 @@
 //! Nobody resets the counters while a core is in use, so a loss is the difference of two
 //! readings. The ledger gets each difference once, under the RISC that it is of.
 
-use super::{control::ControlVector, plan::CoreRead, session::Session};
+use super::{
+    control::ControlVector,
+    plan::{CoreRead, LaneRead},
+    session::Session,
+};
 use crate::{
-    decode::LaneLoss,
+    decode::{LaneLoss, MissingRuns},
     ledger::{LossCause, LossTotals, ProgramSpan, UncountedSource},
 };
 use wire::{
     control::ext,
     loss::{LossCounts, LossKind},
     risc::RISCS_PER_CORE,
+    vector,
 };
 
 /// The counters of one RISC.
@@ -106,9 +111,29 @@ pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
             has_other_launches: counted.has_lost_runs() || core.control.is_under_way(),
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
+            missing: missing_runs(&core.lanes[index], &counted, &new),
         };
     }
     enter_idle(session, core, new.idle_launches);
+}
+
+/// Where among the runs of a lane others are missing, if any are.
+///
+/// A lane refuses what it has no room for, so that a run that it refused came after all those
+/// that began where there was room for it. Of the largest run at least its first twelve words
+/// were stored, or are counted; of every other, a pair of words is missing.
+fn missing_runs(lane: &LaneRead, counted: &RiscCounters, new: &Counters) -> Option<MissingRuns> {
+    let is_late = counted.late_runs != 0 || new.timed_out_pushes != 0;
+    let others = u64::from(counted.refused_runs).saturating_sub(1);
+    let pairs = u64::from(counted.refused_markers).saturating_sub(others);
+    match (counted.has_lost_runs(), is_late) {
+        (false, _) => None,
+        (true, true) => Some(MissingRuns::Anywhere),
+        (true, false) => {
+            let words = pairs.saturating_mul(2).saturating_add(vector::FIRST_OPTIONAL as u64);
+            Some(lane.full_for(words))
+        }
+    }
 }
 
 /// Runs of which DRAM did not take all records.
@@ -140,7 +165,7 @@ fn enter_refused(
         programs: if program.is_some() { None } else { programs },
         ..LossTotals::default()
     };
-    session.lose(lane.id, cause, program, totals);
+    session.lose_in_windows(lane.id, cause, program, totals);
 }
 
 /// Runs that were not there when the RISC that pushes stopped waiting for them.
@@ -148,7 +173,7 @@ fn enter_late(session: &mut Session<'_>, core: &CoreRead, index: usize, late_run
     if late_runs != 0 {
         let runs = u64::from(late_runs);
         let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs) };
-        session.lose(core.lanes[index].id, LossCause::NotPublished, None, totals);
+        session.lose_in_windows(core.lanes[index].id, LossCause::NotPublished, None, totals);
     }
 }
 

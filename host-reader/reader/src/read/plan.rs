@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     anomaly::AnomalyKind,
-    decode::{CaptureMode, LaneLoss},
+    decode::{CaptureMode, LaneLoss, MissingRuns},
     lane::LaneId,
     ledger::LossCause,
     mesh::{AccessError, CoreDescription, DeviceDescription},
@@ -16,6 +16,7 @@ use wire::{
     CoreKind, Generation, Risc,
     control::ext,
     dram::{DramGeometry, bytes_per_program},
+    vector,
 };
 
 /// A core whose control vector has been read.
@@ -73,6 +74,12 @@ impl LaneRead {
     /// How many unread words the lane holds.
     pub(super) const fn unread(&self) -> u32 {
         self.end.saturating_sub(self.begin)
+    }
+
+    /// Where a run of so many words, or of the largest vector, finds no room any more.
+    pub(super) fn full_for(&self, run_words: u64) -> MissingRuns {
+        let run_words = run_words.min(vector::VECTOR_WORDS as u64);
+        MissingRuns::BehindWord(u64::from(self.lane_words).saturating_sub(run_words))
     }
 
     /// The lane's words; empty if they could not be read.

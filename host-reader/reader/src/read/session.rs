@@ -96,6 +96,17 @@ impl<'a> Session<'a> {
         self.losses.enter(LossKey { lane, cause, program }, totals);
     }
 
+    /// Enters runs that are missing where [`LaneRead::loss`] says.
+    pub(super) fn lose_in_windows(
+        &mut self,
+        lane: LaneId,
+        cause: LossCause,
+        program: Option<RunHostId>,
+        totals: LossTotals,
+    ) {
+        self.losses.enter_in_windows(LossKey { lane, cause, program }, totals);
+    }
+
     /// Adds what could not be read of a core's lanes.
     pub(super) fn lose_unreadable(&mut self, core: &CoreRead) {
         for lane in &core.lanes {

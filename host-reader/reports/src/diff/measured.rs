@@ -71,6 +71,48 @@ impl Measurements {
         }
     }
 
+    /// The measurements of several recordings of the same programs, of which each is one
+    /// repetition: the geometric mean over it. What repeats within a recording shares its
+    /// circumstances, so that only recordings tell how much the next one will differ.
+    ///
+    /// One recording stays as it is.
+    ///
+    /// ```
+    /// use reports::diff::{Measured, MeasuredKind, Measurements};
+    /// let recording = |durations_ns: &[f64]| {
+    ///     let mut measurements = Measurements::default();
+    ///     measurements.add(Measured {
+    ///         kind: MeasuredKind::Op,
+    ///         place: "device 0".to_owned(),
+    ///         name: "Matmul".to_owned(),
+    ///         source: String::new(),
+    ///         durations_ns: durations_ns.to_vec(),
+    ///     });
+    ///     measurements
+    /// };
+    /// let both = Measurements::of_recordings([recording(&[100.0, 400.0]), recording(&[300.0])]);
+    /// let durations = &both.items()[0].durations_ns;
+    /// assert!((durations[0] - 200.0).abs() < 1e-9 && (durations[1] - 300.0).abs() < 1e-9);
+    /// ```
+    #[must_use]
+    pub fn of_recordings(recordings: impl IntoIterator<Item = Self>) -> Self {
+        let mut recordings: Vec<_> = recordings.into_iter().collect();
+        if recordings.len() > 1 {
+            recordings.iter_mut().for_each(Self::take_means);
+        }
+        let mut all = Self::default();
+        recordings.into_iter().for_each(|recording| all.append(recording));
+        all
+    }
+
+    fn take_means(&mut self) {
+        for item in &mut self.items {
+            let logs: f64 = item.durations_ns.iter().map(|duration| duration.ln()).sum();
+            let mean = (logs / item.durations_ns.len() as f64).exp();
+            item.durations_ns = vec![mean];
+        }
+    }
+
     /// Adds the repetitions of another run of the same programs.
     pub fn append(&mut self, other: Self) {
         let pairs = super::matching::pairs_of(&self.items, &other.items);

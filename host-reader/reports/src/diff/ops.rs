@@ -85,7 +85,7 @@ impl Measurements {
     fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&Launched]) {
         let Some(first) = launches.first() else { return };
         let spans: Vec<_> = launches.iter().filter_map(|launched| launched.op.kernel).collect();
-        self.skip("ops without a kernel's end", (launches.len() - spans.len()) as u64);
+        self.skip("ops without a known duration", (launches.len() - spans.len()) as u64);
         let duration_ns = |span: &Span| span.duration_cycles as f64 * 1000.0 / clock_mhz;
         self.add(Measured {
             kind: MeasuredKind::Op,

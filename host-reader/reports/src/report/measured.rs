@@ -6,10 +6,11 @@ use super::{
     exact::{FIRST_RISCS, SUMS},
     per_core::{CoreMarks, Mark},
     perf_report::LaunchFigures,
+    sheet::EMPTY_BECAUSE,
 };
-use analysis::{Launch, Op, Span, cycles_to_ns};
+use analysis::{Doubt, Launch, Op, Span, cycles_to_ns};
 use reader::{
-    lane::Lane,
+    lane::{Lane, LaneId},
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
@@ -53,6 +54,12 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         device.set("SUB DEVICE ID", sub_device.clone());
     }
     enter_durations(&mut device, op);
+    let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
+    let reason = |(what, doubt): (&str, Option<Doubt>)| Some(format!("{what}: {}", doubt?.label()));
+    let reasons: Vec<_> = doubts.into_iter().filter_map(reason).collect();
+    if !reasons.is_empty() {
+        device.set(EMPTY_BECAUSE, reasons.join("; "));
+    }
     for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
         // Upstream adds up the cores and calls it an average; this is one.
         let mean = (cycles + cores / 2).checked_div(cores);
@@ -106,6 +113,7 @@ fn enter_durations(device: &mut DeviceOp, op: &Op) {
 pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
     let roles = RoleTable::of_readout(readout);
     let of_device = |device: &DeviceReadout| {
+        let chip_id = device.chip.chip_id;
         let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
         for lane in &device.lanes {
             let marks = cores.entry(lane.id.core).or_default();
@@ -113,9 +121,11 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
         }
         let sorted = |(core, mut marks): (_, Vec<Mark>)| {
             marks.sort_by_key(|mark| mark.time);
-            CoreMarks { core, marks }
+            let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
+            let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
+            CoreMarks { core, marks, holes: holes.collect() }
         };
-        (device.chip.chip_id.into(), cores.into_iter().map(sorted).collect())
+        (chip_id.into(), cores.into_iter().map(sorted).collect())
     };
     readout.devices.iter().map(of_device).collect()
 }

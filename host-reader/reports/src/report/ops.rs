@@ -16,8 +16,8 @@ use super::{
     problem::ProblemLog,
     recorded::host_log_of,
     sheet::{Columns, sheet_csv},
-    value::whole_text,
 };
+use analysis::cycles_to_ns;
 use capture::sync::MeshClock;
 use reader::{lane::TraceReplay, ledger::LossLedger};
 use recording::{HiddenLaunches, Recording, TraceFilter};
@@ -229,12 +229,11 @@ impl Builder<'_> {
     }
 
     fn per_core(&self, device: &DeviceSide, line_end: &str) -> String {
-        let is_exact = self.options.is_exact;
-        let aiclk_mhz = f64::from(device.aiclk_mhz);
-        #[expect(clippy::cast_precision_loss, reason = "gaps are far below 2^53 cycles")]
+        // Upstream takes cycles for nanoseconds.
+        let aiclk_mhz = if self.options.is_exact { 1000 } else { device.aiclk_mhz };
         let ns_of = |cycles: u64| {
-            let scale = if is_exact || aiclk_mhz == 0.0 { 1.0 } else { 1000.0 / aiclk_mhz };
-            whole_text(cycles as f64 * scale - PROBE_OVERHEAD_NS)
+            let ns = cycles_to_ns(cycles, aiclk_mhz).map(i128::from);
+            ns.map_or_else(String::new, |ns| (ns - i128::from(PROBE_OVERHEAD_NS)).to_string())
         };
         per_core_csv(&device.marks, ns_of, line_end)
     }

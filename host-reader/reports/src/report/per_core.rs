@@ -6,11 +6,11 @@
 //! changes from run to run; here they are sorted.
 
 use super::csv_line::push_line;
-use reader::mesh::Noc0Coord;
+use reader::{ledger::LossWindow, mesh::Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Overhead of its own probes that upstream subtracts from each time, in nanoseconds.
-pub(super) const PROBE_OVERHEAD_NS: f64 = 1500.0;
+pub(super) const PROBE_OVERHEAD_NS: u16 = 1500;
 
 /// Meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,15 @@ impl Mark {
 pub(super) struct CoreMarks {
     pub(super) core: Noc0Coord,
     pub(super) marks: Vec<Mark>,
+    /// When launches of the core may be missing.
+    pub(super) holes: Vec<LossWindow>,
+}
+
+impl CoreMarks {
+    fn cycles_between(&self, end: u64, start: u64) -> Option<u64> {
+        let is_whole = !self.holes.iter().any(|window| window.touches(end, start));
+        is_whole.then(|| start.saturating_sub(end))
+    }
 }
 
 /// One gap between two ops on a core.
@@ -57,7 +66,8 @@ pub(super) struct CoreMarks {
 struct Gap {
     start_cycle: u64,
     ops: (u64, u64),
-    cycles: u64,
+    /// `None` if a launch may be missing in between.
+    cycles: Option<u64>,
     core: Noc0Coord,
 }
 
@@ -76,7 +86,7 @@ fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
                     gaps.push(Gap {
                         start_cycle: end.time,
                         ops: (end.program, mark.program),
-                        cycles: mark.time - end.time,
+                        cycles: core.cycles_between(end.time, mark.time),
                         core: core.core,
                     });
                 }
@@ -101,15 +111,15 @@ pub(super) fn per_core_csv(
     for (chip_id, of_chip) in chips {
         for (ops, gaps) in rows_of(of_chip) {
             let ids = [chip_id.to_string(), format!("{} -> {}", ops.0, ops.1)];
-            let cells =
-                cores.iter().map(|core| gaps.get(core).map_or_else(String::new, |&c| ns_of(c)));
+            let known = |core| gaps.get(core).copied().flatten();
+            let cells = cores.iter().map(|core| known(core).map_or_else(String::new, &ns_of));
             push_line(&mut out, ids.into_iter().chain(cells), line_end);
         }
     }
     out
 }
 
-type GapRow = ((u64, u64), BTreeMap<Noc0Coord, u64>);
+type GapRow = ((u64, u64), BTreeMap<Noc0Coord, Option<u64>>);
 
 /// Gaps of one pair of ops side by side, as far as each core saw the pairs in one order.
 fn rows_of(cores: &[CoreMarks]) -> Vec<GapRow> {
@@ -140,7 +150,7 @@ mod tests {
     use super::*;
 
     fn core(x: u16, marks: &[Mark]) -> CoreMarks {
-        CoreMarks { core: Noc0Coord { x, y: 1 }, marks: marks.to_vec() }
+        CoreMarks { core: Noc0Coord { x, y: 1 }, marks: marks.to_vec(), holes: Vec::new() }
     }
 
     #[test]
@@ -151,6 +161,17 @@ mod tests {
         let chips = [(0, vec![core(2, &of(100, 150)), core(1, &of(90, 160))])];
         let csv = per_core_csv(&chips, |cycles| cycles.to_string(), "\n");
         assert_eq!(csv, "device ID,op2op ID,1; 1 [ns],2; 1 [ns]\n0,7 -> 8,70,50\n");
+    }
+
+    #[test]
+    fn a_gap_in_which_a_launch_may_be_missing_is_empty() {
+        let marks =
+            |end| [Mark::launch(1), Mark::end(end, 7), Mark::launch(149), Mark::start(150, 8)];
+        let hole = LossWindow { after: Some(95), before: Some(99), may_cut_launches: false };
+        let holed = CoreMarks { holes: vec![hole], ..core(1, &marks(90)) };
+        let chips = [(0, vec![core(2, &marks(100)), holed])];
+        let csv = per_core_csv(&chips, |cycles| cycles.to_string(), "\n");
+        assert_eq!(csv, "device ID,op2op ID,1; 1 [ns],2; 1 [ns]\n0,7 -> 8,,50\n");
     }
 
     #[test]

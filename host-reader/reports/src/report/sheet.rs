@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
 pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
+/// Why figures of a row are empty; upstream has no such column, and no row without a reason.
+pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
@@ -140,6 +142,7 @@ fn titles_of(rows: &[Cells], columns: Columns) -> Vec<String> {
     titles.extend(counter_titles().filter(|title| filled.contains(title.as_str())));
     let calls = filled.iter().filter(|title| title.ends_with(CHILD_CALL_SUFFIX));
     titles.extend(calls.map(|&title| title.to_owned()));
+    titles.extend(filled.get(EMPTY_BECAUSE).map(|&title| title.to_owned()));
     titles
 }
 

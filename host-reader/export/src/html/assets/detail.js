@@ -99,17 +99,18 @@ function opDetail(op) {
     ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
     ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
     ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
-    ops.is_spread_implausible[op] && 'clocks of cores disagree',
+    ops.duration_doubt[op] !== null && `no duration, since ${durationDoubt(op)}`,
+    ops.gap_doubt[op] !== null && `no gap before it, since ${gapDoubt(op)}`,
   ].filter(Boolean);
   const riscs = ops.risc_kernel_cycles[op].map((cycles, risc) => cycles === null ? null : pair(`${facts.riscs[risc]} kernel`, bothText(cycles, device)));
   return [
-    h('div.detail-head', {}, h('h3', {}, opLabel(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? ops.duration_cycles[op], device)),
+    h('div.detail-head', {}, h('h3', {}, opLabel(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? durationOf(op), device)),
       h('span.tools', {}, action('Zoom to it', 'Enter', showSelected), action('‹ op', 'The op before', () => step(-1), opNumber(op) === 0),
         action('op ›', 'The next op', () => step(1), opNumber(op) === device.opIndices.length - 1))),
     h('dl.pairs', {},
       devices.length > 1 && pair('Device', device.label),
       pair('Starts', whenText(device, ops.start_cycles[op])),
-      pair('With firmware', bothText(ops.duration_cycles[op], device)),
+      pair('With firmware', durationOf(op) === null ? '' : bothText(durationOf(op), device)),
       pair('After the op before', ops.gap_cycles[op] === null ? '' : bothText(ops.gap_cycles[op], device)),
       pair('Cores', grouped(ops.core_count[op])),
       pair('One core', most ? `${cyclesText(least, device)} to ${cyclesText(most, device)}, middle ${cyclesText(middle, device)}` : ''),

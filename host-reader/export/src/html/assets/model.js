@@ -199,6 +199,10 @@ function opLabel(op) {
   return ops.trace_id[op] === null ? name : `${name} trace ${ops.trace_id[op]}.${ops.trace_replay[op]}`;
 }
 const opDevice = (op) => devices[ops.device[op]];
+/** How long an op took; null where that is in doubt, though it is drawn as far as its records go. */
+const durationOf = (op) => ops.duration_doubt[op] === null ? ops.duration_cycles[op] : null;
+const durationDoubt = (op) => ops.doubt_labels[ops.duration_doubt[op]];
+const gapDoubt = (op) => ops.doubt_labels[ops.gap_doubt[op]];
 /** An op's number among those of its chip. */
 const opNumber = (op) => op - opDevice(op).opIndices[0];
 
@@ -213,6 +217,7 @@ function cyclesText(cycles, device = devices[0]) {
 const cyclesWords = (cycles, device) => cyclesText(cycles, device) + (unit.isTime || device?.isHost ? '' : ' cycles');
 /** Both units. */
 function bothText(cycles, device = devices[0]) {
+  if (cycles === null) return '–';
   return device.isHost ? timeText(cycles) : `${grouped(cycles)} cycles · ${timeText(cycles / device.ghz)}`;
 }
 

@@ -119,10 +119,11 @@ function buildKernels() {
   if (groups.size === opCount || !opCount) { section.hidden = true; return; }
   const inTime = (op) => (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
   const rows = [...groups].map(([key, members]) => {
-    const cycles = members.map((op) => ops.kernel_cycles[op] ?? 0).sort((a, b) => a - b);
-    const total = cycles.reduce((sum, c) => sum + c, 0);
-    return { key, members, total, ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0], median: cycles[cycles.length >> 1], max: cycles.at(-1),
-      gap: members.reduce((sum, op) => sum + (ops.gap_cycles[op] ?? 0), 0), slowest: members.reduce((a, b) => inTime(b) > inTime(a) ? b : a) };
+    const cycles = members.map((op) => ops.kernel_cycles[op]).filter((c) => c !== null).sort((a, b) => a - b);
+    const gaps = members.map((op) => ops.gap_cycles[op]).filter((c) => c !== null);
+    const sumOf = (all) => all.length ? all.reduce((sum, c) => sum + c, 0) : null;
+    return { key, members, total: sumOf(cycles), ns: members.reduce((sum, op) => sum + inTime(op), 0), min: cycles[0] ?? null, median: cycles[cycles.length >> 1] ?? null, max: cycles.at(-1) ?? null,
+      gap: sumOf(gaps), slowest: members.reduce((a, b) => inTime(b) > inTime(a) ? b : a) };
   });
   const all = rows.reduce((sum, row) => sum + row.ns, 0) || 1;
   const most = maximum(rows.map((row) => row.ns));
@@ -152,7 +153,8 @@ function buildGaps() {
     const total = known.reduce((sum, op) => sum + ns(op), 0);
     const half = upTo(sorted.length).find((i) => sorted.slice(0, i + 1).reduce((sum, op) => sum + ns(op), 0) >= total / 2) + 1;
     const middle = ns(sorted[sorted.length >> 1]);
-    const words = [`${counted(known.length, 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
+    const unknown = ops.gap_doubt.filter((doubt) => doubt !== null).length;
+    const words = [unknown ? `${counted(unknown, 'gap')} not known. ` : '', `${counted(known.length, 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
       known.length > 4 ? (half === 1 ? 'The longest alone makes up half of it.' : `The longest ${grouped(half)} make up half of it.`) : ''];
     return [h('p', {}, words), h('div.gaps', {}, gapHistogram(known.map(ns)), longestGaps(sorted.slice(0, 8), ns))];
   };

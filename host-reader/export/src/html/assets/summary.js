@@ -8,7 +8,8 @@ const doubtOf = (key) => facts.doubts.find(([name]) => name === key)?.[1] ?? 0;
 
 /** Time in which ops ran and time between them, over all chips. */
 function sumTimes() {
-  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1 };
+  const unknown = (doubts) => doubts.filter((doubt) => doubt !== null).length;
+  const times = { kernel: 0, gap: 0, gaps: 0, longestGap: -1, noDuration: unknown(ops.duration_doubt), noGap: unknown(ops.gap_doubt) };
   for (let op = 0; op < opCount; op++) {
     times.kernel += (ops.kernel_cycles[op] ?? 0) / opDevice(op).ghz;
     const gap = ops.gap_cycles[op];
@@ -59,8 +60,11 @@ function verdict(hasLink = true) {
   const unfinished = ops.unfinished_cores.filter((cores) => cores > 0).length;
   if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
   if (ops.is_spread_implausible.some(Boolean)) {
-    words.push(h('strong', {}, 'The clocks of cores disagree'), ': figures over several cores are wrong until their origins are measured. ');
+    words.push(h('strong', {}, 'The clocks of cores disagree'), ': there are no figures over several cores until their origins are measured. ');
   }
+  const { noDuration, noGap } = sumTimes();
+  const missing = [noDuration && `${counted(noDuration, 'op')} without a duration`, noGap && `${counted(noGap, 'op')} without the gap before`].filter(Boolean);
+  if (missing.length) words.push(h('strong', {}, `There ${noDuration + noGap === 1 ? 'is' : 'are'} ${listed(missing)}`), ', since what is missing may belong there. ');
   const hidden = doubtOf('hidden_by_filter_zones') + doubtOf('hidden_by_filter_points') + doubtOf('hidden_by_filter_ops');
   if (hidden) words.push(h('strong', {}, 'A filter hides part of it'), `: ${facts.doubts
     .filter(([key]) => key.startsWith('hidden_by_filter_')).map(([key, count]) => `${grouped(count)} ${key.slice(17).replaceAll('_', ' ')}`).join(', ')}. `);
@@ -86,13 +90,15 @@ function buildSummary() {
   const times = sumTimes();
   const figures = h('dl.figures');
   const fill = () => {
-    const share = times.kernel + times.gap;
+    // Shares of a whole that is not known are none.
+    const share = times.noDuration + times.noGap ? 0 : times.kernel + times.gap;
+    const known = (count, one) => count ? `${counted(count, one)} not known` : '';
     const parts = [];
     const longest = opCount ? ops.kernel_cycles.reduce((best, cycles, op) => (cycles ?? -1) > (ops.kernel_cycles[best] ?? -1) ? op : best, 0) : -1;
     if (opCount) {
-      parts.push(figure('Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : ''));
-      parts.push(figure('Between ops', timeText(times.gap), share ? percentText(times.gap / share) : ''));
-      parts.push(figure('Longest op', opLink(longest), cyclesWords(ops.kernel_cycles[longest], opDevice(longest))));
+      parts.push(figure('Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
+      parts.push(figure('Between ops', timeText(times.gap), share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
+      if (ops.kernel_cycles[longest] !== null) parts.push(figure('Longest op', opLink(longest), cyclesWords(ops.kernel_cycles[longest], opDevice(longest))));
       if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.gap_cycles[times.longestGap], opDevice(times.longestGap))));
     }
     const row = facts.zones.self_cycles.reduce((best, cycles, i) =>

@@ -37,17 +37,36 @@ pub(super) fn greet(
 /// The number of the protocol that the viewer speaks, or what came in its place.
 fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
     let mut greeting = [0; 12];
-    let read = stream
-        .set_read_timeout(Some(GREETING_TIME))
-        .and_then(|()| stream.read_exact(&mut greeting))
-        .and_then(|()| stream.set_read_timeout(None));
-    read.map_err(|error| error.to_string())?;
+    let limited = stream.set_read_timeout(Some(GREETING_TIME));
+    limited.map_err(|error| error.to_string())?;
+    let mut filled = 0;
+    while let Some(rest) = greeting.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match stream.read(rest) {
+            Ok(0) => return Err(format!("the end of the connection after {filled} bytes")),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_timeout(&error) => {
+                let seconds = GREETING_TIME.as_secs();
+                return Err(format!("{filled} bytes within {seconds} seconds"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                return Err("a connection that was reset".to_owned());
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    stream.set_read_timeout(None).map_err(|error| error.to_string())?;
     let [.., a, b, c, d] = greeting;
     if greeting.starts_with(&GREETING) {
         Ok(u32::from_le_bytes([a, b, c, d]))
     } else {
         Err(format!("\"{}\"", greeting.escape_ascii()))
     }
+}
+
+/// Returns true if the other side let a time limit pass.
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// Sends the traced program's name and the meaning of its times.

@@ -19,4 +19,4 @@ mod session;
 
 pub use error::ServeError;
 pub use protocol::{TracyProtocol, Viewers};
-pub use server::{ServedViewer, TracyServer};
+pub use server::{ServedViewer, TracyServer, Visitor};

@@ -10,7 +10,14 @@ use crate::{
     Trace,
     tracy::{TracyNotes, TracyOptions, scene::Scene},
 };
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
+
+/// How long a viewer may take nothing before it is dropped.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Gives traces to the Tracy viewers that connect.
 ///
@@ -26,6 +33,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 #[derive(Debug)]
 pub struct TracyServer {
     listener: TcpListener,
+    patience: Duration,
+}
+
+/// A connection that was taken up; whether it is a viewer's is still to be seen.
+#[derive(Debug)]
+pub struct Visitor {
+    stream: TcpStream,
+    peer: SocketAddr,
+    patience: Duration,
 }
 
 /// Result of serving one viewer.
@@ -37,8 +53,10 @@ pub struct ServedViewer {
     pub protocol: &'static TracyProtocol,
     /// Contents of the export.
     pub notes: TracyNotes,
-    /// True if the viewer took all of it; false if it disconnected earlier.
+    /// True if the viewer took all of it; false if it disconnected earlier or was dropped.
     pub is_whole: bool,
+    /// True if it was dropped because it took nothing for too long.
+    pub has_stalled: bool,
     /// Bytes sent, after compression.
     pub sent_bytes: u64,
 }
@@ -50,9 +68,16 @@ impl TracyServer {
     /// If the address is not to be had.
     pub fn bind(address: impl ToSocketAddrs + std::fmt::Display) -> Result<Self, ServeError> {
         match TcpListener::bind(&address) {
-            Ok(listener) => Ok(Self { listener }),
+            Ok(listener) => Ok(Self { listener, patience: PATIENCE }),
             Err(source) => Err(ServeError::Bind { address: address.to_string(), source }),
         }
+    }
+
+    /// Drops viewers that take nothing for as long as this; without it, for a minute.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        // The system takes no time limit of 0.
+        Self { patience: patience.max(Duration::from_millis(1)), ..self }
     }
 
     /// Where it listens.
@@ -61,6 +86,15 @@ impl TracyServer {
     /// If the system cannot name it.
     pub fn local_address(&self) -> Result<SocketAddr, ServeError> {
         self.listener.local_addr().map_err(ServeError::Accept)
+    }
+
+    /// Waits for somebody to connect.
+    ///
+    /// # Errors
+    /// If the system gives no connection.
+    pub fn accept(&self) -> Result<Visitor, ServeError> {
+        let (stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
+        Ok(Visitor { stream, peer, patience: self.patience })
     }
 
     /// Waits for a viewer, gives it the whole trace and waits until it has it.
@@ -74,23 +108,44 @@ impl TracyServer {
         options: &TracyOptions,
         viewers: Viewers,
     ) -> Result<ServedViewer, ServeError> {
-        let (mut stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
+        self.accept()?.serve(trace, options, viewers)
+    }
+}
+
+impl Visitor {
+    /// Gives the whole trace to the viewer and waits until it has it. Several visitors can be
+    /// served at once, each on a thread of its own.
+    ///
+    /// # Errors
+    /// As [`TracyServer::serve_next`].
+    pub fn serve(
+        self,
+        trace: &Trace<'_>,
+        options: &TracyOptions,
+        viewers: Viewers,
+    ) -> Result<ServedViewer, ServeError> {
+        let Self { mut stream, peer, patience } = self;
         let protocol = greeting::greet(&mut stream, peer, viewers)?;
         let scene = Scene::new(trace, options, protocol.context_id.limit());
-        let (is_whole, sent_bytes) = give(&scene, stream, protocol);
-        Ok(ServedViewer { peer, protocol, notes: scene.notes, is_whole, sent_bytes })
+        let (result, sent_bytes) = give(&scene, stream, protocol, patience);
+        let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
+        let (is_whole, notes) = (result.is_ok(), scene.notes);
+        Ok(ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes })
     }
 }
 
 /// Sends a scene; whether all of it was taken, and how many bytes that were.
-fn give(scene: &Scene<'_>, mut stream: TcpStream, protocol: &'static TracyProtocol) -> (bool, u64) {
+fn give(
+    scene: &Scene<'_>,
+    mut stream: TcpStream,
+    protocol: &'static TracyProtocol,
+    patience: Duration,
+) -> (io::Result<()>, u64) {
     // Questions are answered one by one: waiting to fill packets would only slow them down.
     let _ = stream.set_nodelay(true);
-    if greeting::welcome(&mut stream, protocol, scene.options).is_err() {
-        return (false, 0);
-    }
-    match Session::new(scene, stream, protocol) {
-        Ok(mut session) => (session.run().is_ok(), session.sent_bytes()),
-        Err(_) => (false, 0),
+    let welcomed = greeting::welcome(&mut stream, protocol, scene.options);
+    match welcomed.and_then(|()| Session::new(scene, stream, protocol, patience)) {
+        Ok(mut session) => (session.run(), session.sent_bytes()),
+        Err(error) => (Err(error), 0),
     }
 }

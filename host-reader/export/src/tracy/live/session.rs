@@ -17,7 +17,8 @@ use crate::{
 use std::{
     io::{self, Write},
     net::{Shutdown, TcpStream},
-    sync::mpsc::{Receiver, TryRecvError},
+    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    time::Duration,
 };
 
 /// Bytes after which items are sent. Viewers take 256 KiB at once; the largest item has
@@ -30,6 +31,8 @@ pub(super) struct Session<'a> {
     stream: TcpStream,
     items: Items,
     questions: Receiver<Question>,
+    /// How long a viewer may take nothing and ask nothing.
+    patience: Duration,
     sent_bytes: u64,
 }
 
@@ -38,16 +41,20 @@ impl<'a> Session<'a> {
         scene: &'a Scene<'a>,
         stream: TcpStream,
         protocol: &'static TracyProtocol,
+        patience: Duration,
     ) -> io::Result<Self> {
+        stream.set_write_timeout(Some(patience))?;
         let questions = listen(stream.try_clone()?);
-        Ok(Self { scene, stream, items: Items::new(protocol), questions, sent_bytes: 0 })
+        let items = Items::new(protocol);
+        Ok(Self { scene, stream, items, questions, patience, sent_bytes: 0 })
     }
 
     pub(super) const fn sent_bytes(&self) -> u64 {
         self.sent_bytes
     }
 
-    /// Sends everything. An error means that the viewer has left before it had all of it.
+    /// Sends everything. An error means that the viewer has left, or took nothing for too long,
+    /// before it had all of it.
     pub(super) fn run(&mut self) -> io::Result<()> {
         let scene = self.scene;
         // Viewers end without waiting for names of frames, but not without those of threads:
@@ -190,7 +197,11 @@ impl<'a> Session<'a> {
     /// A viewer that has everything and all names says so.
     fn answer_until_end(&mut self) -> io::Result<()> {
         loop {
-            let question = self.questions.recv().map_err(|_| left())?;
+            let question = match self.questions.recv_timeout(self.patience) {
+                Ok(question) => question,
+                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(RecvTimeoutError::Disconnected) => return Err(left()),
+            };
             if question.kind == QuestionKind::End {
                 return Ok(());
             }

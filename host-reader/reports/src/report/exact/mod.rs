@@ -67,6 +67,7 @@ pub(super) fn read_exactly(
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     let marks: Vec<_> = log.names.iter().map(|name| NameMarks::new(name)).collect();
     let of_core = |core: &series::CoreSeries| CoreMarks {
+        holes: Vec::new(),
         core: core.core,
         marks: core.rows.iter().filter_map(|row| mark_of(row, &marks)).collect(),
     };

@@ -5,7 +5,7 @@ use super::{
     figures::{LaunchFigures, figures_of},
 };
 use crate::report::{csv_line::push_line, value::whole_text};
-use analysis::{Launch, cycles_to_ns, launches_of};
+use analysis::{Launch, Op, cycles_to_ns, launches_of};
 use reader::readout::{ChipSummary, Readout};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ const FIXED_TITLES: [&str; 8] = [
     "CORE COUNT",
     "AVAILABLE WORKER CORE COUNT",
 ];
+/// The analyses that latencies are measured between.
+const LATENCY_ANALYSES: [&str; 2] =
+    ["DEVICE KERNEL DURATION [ns]", "DEVICE KERNEL DURATION DM START [ns]"];
 const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"];
 
 /// One launch of one program.
@@ -84,7 +87,7 @@ impl DevicePerfReport {
         analyses: ProgramAnalyses,
         is_exact: bool,
     ) -> Self {
-        let mut gathered: BTreeMap<_, (LaunchFigures, u64)> = BTreeMap::new();
+        let mut gathered: BTreeMap<_, (LaunchFigures, u64, Option<&Op>)> = BTreeMap::new();
         for (launch, figures) in launches.iter().zip(figures) {
             let op = &launch.op;
             let ordinal = if is_exact { 0 } else { op.launch };
@@ -92,26 +95,34 @@ impl DevicePerfReport {
             let entry = gathered.entry(key).or_default();
             entry.0.join(figures);
             entry.1 = entry.1.max(op.core_count);
+            entry.2 = Some(op).filter(|_| !is_exact);
         }
-        let row = |(key, (figures, core_count)): ((u32, u32, _, _, u64), (LaunchFigures, u64))| {
+        let mut rows = Vec::with_capacity(gathered.len());
+        for (key, (figures, core_count, op)) in gathered {
             let (device_id, run_host_id, trace_id, trace_replay, _) = key;
-            let spans = figures.bounds.iter().map(|bounds| bounds.span()).collect();
-            let latencies_ns = [None; 2];
-            DevicePerfRow {
+            // Over records that may be missing, nothing can be said.
+            let is_known = op.is_none_or(|op| op.duration_doubt.is_none());
+            let spans = figures.bounds.iter().map(|bounds| bounds.span().filter(|_| is_known));
+            let latencies_ns = op.map_or([None; 2], latencies_of);
+            rows.push(DevicePerfRow {
                 device_id,
                 run_host_id,
                 trace_id,
                 trace_replay,
-                spans,
+                spans: spans.collect(),
                 latencies_ns,
                 core_count,
-            }
-        };
-        let rows = gathered.into_iter().map(row).collect();
+            });
+        }
         let chips = readout.devices.iter().map(|device| device.chip.clone()).collect();
         let mut report = Self { analyses, chips, rows };
-        report.enter_latencies(0, "DEVICE KERNEL DURATION [ns]");
-        report.enter_latencies(1, "DEVICE KERNEL DURATION DM START [ns]");
+        for (which, title) in LATENCY_ANALYSES.into_iter().enumerate() {
+            match report.analyses.position(title) {
+                Some(position) if is_exact => report.enter_latencies(which, position),
+                Some(_) => {}
+                None => report.rows.iter_mut().for_each(|row| row.latencies_ns[which] = None),
+            }
+        }
         report
     }
 
@@ -166,9 +177,9 @@ impl DevicePerfReport {
         cells
     }
 
-    /// Latencies by one analysis: 0 for a chip's first row, none where ops overlap.
-    fn enter_latencies(&mut self, which: usize, title: &str) {
-        let Some(position) = self.analyses.position(title) else { return };
+    /// Latencies by one analysis, as upstream has them: 0 for a chip's first row, none where ops
+    /// overlap, and scaled by the row's own rounded nanoseconds per cycle.
+    fn enter_latencies(&mut self, which: usize, position: usize) {
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
         let mut order: Vec<_> =
             (0..self.rows.len()).filter(|&i| span(&self.rows[i]).is_some()).collect();
@@ -186,6 +197,12 @@ impl DevicePerfReport {
             };
         }
     }
+}
+
+/// The latencies of an op, exact to the nanosecond.
+fn latencies_of(op: &Op) -> [Option<i64>; 2] {
+    [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns]
+        .map(|ns| ns.and_then(|ns| i64::try_from(ns).ok()))
 }
 
 fn optional(number: Option<impl ToString>) -> String {

@@ -1,0 +1,46 @@
+//! Names of ops, as the host gave them.
+
+use host_reader::{analysis::Op, capture::OpMetadata};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wire::RunHostId;
+
+/// Name of a program on a chip.
+#[derive(Serialize)]
+pub(crate) struct OpName<'a> {
+    chip_id: u32,
+    /// The program's number without its chip.
+    program: u32,
+    name: &'a str,
+}
+
+/// Names by chip and encoded id of the program.
+#[derive(Debug, Default)]
+pub(crate) struct OpNames(BTreeMap<(u32, u32), String>);
+
+impl OpNames {
+    /// The names in the host's metadata; the first of several of one op counts.
+    pub(crate) fn new(ops: &[OpMetadata]) -> Self {
+        let mut names = BTreeMap::new();
+        for op in ops {
+            if let Some(name) = op.value(OpMetadata::NAME) {
+                names.entry((op.chip_id, op.run_host_id.0)).or_insert_with(|| name.to_owned());
+            }
+        }
+        Self(names)
+    }
+
+    /// Every name, by chip and program.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = OpName<'_>> {
+        self.0.iter().map(|(&(chip_id, id), name)| OpName {
+            chip_id,
+            program: RunHostId(id).base(),
+            name,
+        })
+    }
+
+    /// The name of an op, if the host gave one.
+    pub(crate) fn of(&self, op: &Op) -> Option<&str> {
+        self.0.get(&(op.chip_id, op.run_host_id)).map(String::as_str)
+    }
+}

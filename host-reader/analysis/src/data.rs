@@ -1,0 +1,140 @@
+//! Values: how many each RISC recorded under each id, those of one purpose together.
+
+use reader::{
+    lane::{Lane, ZoneIndex},
+    readout::Readout,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{PacketKind, Risc, ZoneId};
+
+/// Purpose of a value, as far as its id tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataKind {
+    /// A hardware counter.
+    Counter,
+    /// A transfer on the NoC.
+    NocEvent,
+    /// A transfer on the NoC, for upstream's debugger.
+    NocDebugging,
+    /// Anything that a kernel records.
+    Value,
+}
+
+impl DataKind {
+    fn of(marker_id: u32) -> Self {
+        let is = |zone: ZoneId| marker_id == u32::from(zone.0);
+        match marker_id {
+            _ if is(ZoneId::PERF_COUNTER) => Self::Counter,
+            _ if is(ZoneId::NOC_TRACING) => Self::NocEvent,
+            _ if is(ZoneId::NOC_DEBUGGING) => Self::NocDebugging,
+            _ => Self::Value,
+        }
+    }
+}
+
+/// Values of one chip, RISC and id.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct DataStatistics {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// The RISC that recorded them.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// Their purpose.
+    pub kind: DataKind,
+    /// Their id.
+    pub marker_id: u32,
+    /// Their name; empty if there is none.
+    pub name: String,
+    /// How many there are.
+    pub count: u64,
+    /// Cores that recorded any.
+    pub core_count: u64,
+    /// Different texts that a log attached to them, numbers in them aside: the counters, where
+    /// they are counters. 0 if there are no texts.
+    pub text_count: u64,
+}
+
+#[derive(Default)]
+struct Group<'a> {
+    count: u64,
+    cores: BTreeSet<reader::mesh::Noc0Coord>,
+    texts: BTreeSet<&'a str>,
+}
+
+/// The values of a readout, by chip, RISC and id.
+///
+/// ```
+/// use analysis::{DataKind, data_statistics};
+/// use device_log::read_device_log;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,12345,110,7,1024,,TS_DATA
+/// 0,1,3,BRISC,12345,120,8,1024,,TS_DATA
+/// ";
+/// let data = data_statistics(&read_device_log(log.as_bytes(), "my log")?);
+/// assert_eq!((data[0].kind, data[0].count, data[0].core_count), (DataKind::NocEvent, 2, 2));
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {
+    let mut groups: BTreeMap<(u32, Risc, ZoneIndex), Group<'_>> = BTreeMap::new();
+    for lane in readout.lanes() {
+        add_lane(&mut groups, lane);
+    }
+    let statistics = |((chip_id, risc, zone), group): ((u32, Risc, ZoneIndex), Group<'_>)| {
+        let marker_id = readout.zones.id(zone);
+        DataStatistics {
+            chip_id,
+            risc,
+            kind: DataKind::of(marker_id),
+            marker_id,
+            name: readout.zones.name(zone).to_owned(),
+            count: group.count,
+            core_count: group.cores.len() as u64,
+            text_count: group.texts.len() as u64,
+        }
+    };
+    groups.into_iter().map(statistics).collect()
+}
+
+fn add_lane<'a>(groups: &mut BTreeMap<(u32, Risc, ZoneIndex), Group<'a>>, lane: &'a Lane) {
+    let mut texts = lane.metadata.iter().peekable();
+    for (record, head) in lane.heads.iter().enumerate() {
+        let text = texts.next_if(|(of, _)| *of == record).map(|(_, text)| &**text);
+        if !matches!(head.kind(), PacketKind::TimestampedData | PacketKind::TimestampedData16B) {
+            continue;
+        }
+        let key = (lane.id.chip_id, lane.id.risc, head.zone());
+        let group = groups.entry(key).or_default();
+        group.count += 1;
+        group.cores.insert(lane.id.core);
+        group.texts.extend(text.map(first_value));
+    }
+}
+
+/// The first value of a text such as `{"counter type":"FPU_COUNTER";"ref cnt":4317}`: up to the
+/// separator behind it.
+fn first_value(text: &str) -> &str {
+    text.split([';', ',']).next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use captures::read_capture;
+
+    #[test]
+    fn counters_and_transfers_of_real_chips_are_one_row_each() {
+        let of = |capture: &str| {
+            let data = data_statistics(&read_capture(capture));
+            let row = |d: &DataStatistics| (d.risc.label(), d.kind, d.count, d.text_count);
+            data.iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(of("wormhole-counters-elw"), [("BRISC", DataKind::Counter, 59, 59)]);
+        let transfers: u64 = of("wormhole-noc-256").iter().map(|row| row.2).sum();
+        assert_eq!(transfers, 50);
+        assert!(of("wormhole-noc-256").iter().all(|row| row.1 == DataKind::NocEvent));
+    }
+}

@@ -1,0 +1,129 @@
+//! Doubt: which figures of ops are empty because something is missing or cannot be compared.
+//!
+//! A figure over a hole looks like any other and is wrong, so it is left out and the reason is
+//! kept beside it.
+
+use super::{join::CoreLaunch, op::Launch};
+use reader::{
+    lane::{Lane, LaneId},
+    ledger::{LossLedger, LossWindow},
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::Risc;
+
+/// Why figures of an op are empty that could be computed from its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Doubt {
+    /// Records of lanes that took part, or may have, are missing.
+    LostRecords,
+    /// Kernels or firmware began and did not end.
+    Unfinished,
+    /// The clocks of the cores do not share an epoch.
+    ClocksDisagree,
+    /// Launches may be missing between this op and the one before.
+    LostLaunches,
+    /// The op before has no known end.
+    UnknownEndBefore,
+}
+
+impl Doubt {
+    /// Every reason, the one that says most first.
+    pub const ALL: [Self; 5] = [
+        Self::ClocksDisagree,
+        Self::LostRecords,
+        Self::Unfinished,
+        Self::LostLaunches,
+        Self::UnknownEndBefore,
+    ];
+
+    /// A few words for tables.
+    ///
+    /// ```
+    /// use analysis::Doubt;
+    /// assert_eq!(Doubt::LostLaunches.label(), "launches before it may be missing");
+    /// ```
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::LostRecords => "records of some RISCs are lost",
+            Self::Unfinished => "some kernels did not end",
+            Self::ClocksDisagree => "clocks of the cores disagree",
+            Self::LostLaunches => "launches before it may be missing",
+            Self::UnknownEndBefore => "the op before has no known end",
+        }
+    }
+}
+
+/// When launches of one chip may be missing, by lane.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holes<'ledger> {
+    windows: BTreeMap<LaneId, Vec<&'ledger LossWindow>>,
+}
+
+impl<'ledger> Holes<'ledger> {
+    pub(super) fn of_chip(losses: &'ledger LossLedger, chip_id: u32) -> Self {
+        let mut windows = BTreeMap::<_, Vec<_>>::new();
+        for (lane, window) in losses.windows().filter(|(lane, _)| lane.chip_id == chip_id) {
+            windows.entry(lane).or_default().push(window);
+        }
+        Self { windows }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    /// Returns true if a launch may be missing between two cycles.
+    pub(super) fn touch(&self, from_cycle: u64, to_cycle: u64) -> bool {
+        self.windows.values().flatten().any(|window| window.touches(from_cycle, to_cycle))
+    }
+
+    /// The RISCs of which records of this launch may be missing.
+    pub(super) fn riscs_of(
+        &self,
+        launch: &Launch,
+        lanes: &BTreeMap<LaneId, &Lane>,
+    ) -> BTreeSet<Risc> {
+        let (from, to) = (launch.first_cycle, launch.last_cycle);
+        let touches = |windows: &[&LossWindow]| windows.iter().any(|w| w.touches(from, to));
+        let touching: Vec<_> =
+            self.windows.iter().filter(|(_, windows)| touches(windows)).collect();
+        if touching.is_empty() {
+            return BTreeSet::new();
+        }
+        let mut runs: Vec<_> = launch.runs.iter().map(|run| (run.lane, run.run)).collect();
+        runs.sort_unstable();
+        let mut riscs = BTreeSet::new();
+        for (&lane, windows) in touching {
+            let first = runs.partition_point(|&(of, _)| of < lane);
+            let own: Vec<_> = runs[first..].iter().take_while(|&&(of, _)| of == lane).collect();
+            let may_be_cut = |&&(_, run): &&(LaneId, usize)| {
+                let bounds = lanes.get(&lane).and_then(|lane| bounds_of(lane, run));
+                let cuts = |w: &&&LossWindow| w.may_cut_launches;
+                bounds.is_none_or(|(start, end)| {
+                    windows.iter().filter(cuts).any(|window| window.holds(start, end))
+                })
+            };
+            if own.is_empty() || own.iter().any(may_be_cut) {
+                riscs.insert(lane.risc);
+            }
+        }
+        riscs
+    }
+}
+
+/// Time of a run's earliest and latest record.
+fn bounds_of(lane: &Lane, run: usize) -> Option<(u64, u64)> {
+    let times = lane.times.get(lane.run_records(run))?;
+    Some((*times.iter().min()?, *times.iter().max()?))
+}
+
+/// RISCs whose kernels began and did not end on some core, by their places in [`Risc::ALL`].
+pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; 6] {
+    let is_open = |risc: usize| {
+        cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))
+    };
+    std::array::from_fn(is_open)
+}

@@ -1,0 +1,68 @@
+//! Stacks of zones, with the cycles of the innermost alone.
+
+use super::{NameId, TraceDevice, TraceZones};
+use std::collections::{BTreeMap, HashMap};
+use wire::Risc;
+
+/// Stacks as a tree, in the order in which they were first seen.
+#[derive(Default)]
+pub(super) struct Stacks {
+    nodes: Vec<Node>,
+    positions: HashMap<(Option<usize>, NameId), usize>,
+}
+
+struct Node {
+    parent: Option<usize>,
+    name: NameId,
+    cycles: u64,
+}
+
+/// The stacks of each RISC of a chip, over all its cores.
+pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
+    let mut riscs: BTreeMap<Risc, Stacks> = BTreeMap::new();
+    for lane in &device.lanes {
+        let stacks = riscs.entry(lane.id.risc).or_default();
+        stacks.add_zones(&lane.zones, lane.zones.names().iter().copied());
+    }
+    riscs
+}
+
+impl Stacks {
+    pub(super) fn of_zones(zones: &TraceZones, names: impl Iterator<Item = NameId>) -> Self {
+        let mut stacks = Self::default();
+        stacks.add_zones(zones, names);
+        stacks
+    }
+
+    /// Adds the zones of another lane.
+    fn add_zones(&mut self, zones: &TraceZones, names: impl Iterator<Item = NameId>) {
+        let mut around: Vec<usize> = Vec::new();
+        let depths_and_names = zones.depths().iter().zip(names);
+        for ((&depth, name), own) in depths_and_names.zip(zones.self_cycles()) {
+            around.truncate(depth.into());
+            let node = self.node(around.last().copied(), name);
+            self.nodes[node].cycles = self.nodes[node].cycles.saturating_add(own);
+            around.push(node);
+        }
+    }
+
+    fn node(&mut self, parent: Option<usize>, name: NameId) -> usize {
+        *self.positions.entry((parent, name)).or_insert_with(|| {
+            self.nodes.push(Node { parent, name, cycles: 0 });
+            self.nodes.len() - 1
+        })
+    }
+
+    /// Each stack that has cycles of its own, outermost zone first.
+    pub(super) fn with_cycles(&self) -> impl Iterator<Item = (Vec<NameId>, u64)> {
+        let own = (0..self.nodes.len()).filter(|&node| self.nodes[node].cycles > 0);
+        own.map(|node| (self.stack(node), self.nodes[node].cycles))
+    }
+
+    fn stack(&self, node: usize) -> Vec<NameId> {
+        let around = std::iter::successors(Some(node), |&node| self.nodes[node].parent);
+        let mut stack: Vec<_> = around.map(|node| self.nodes[node].name).collect();
+        stack.reverse();
+        stack
+    }
+}

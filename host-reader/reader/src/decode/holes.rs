@@ -1,0 +1,126 @@
+//! Holes: between which runs of a lane others may be missing, and which runs are cut.
+//!
+//! Times are repaired while a lane is decoded, so that holes are kept by the runs beside them
+//! and become [windows](LossWindow) at the end.
+
+use super::MissingRuns;
+use crate::{lane::Lane, ledger::LossWindow};
+use std::collections::BTreeSet;
+
+/// The holes of one lane in one read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Holes {
+    /// Time of the last record of the read before; 0 if there was none.
+    last_time: u64,
+    /// How many runs come before the missing ones.
+    missing: BTreeSet<usize>,
+    /// The lane's runs up to that of this number are cut.
+    cut: BTreeSet<usize>,
+    /// Where others may be missing, up to the end of the read.
+    refused: Option<MissingRuns>,
+}
+
+impl Holes {
+    /// No holes yet, in a read that follows one that ended with this time.
+    pub(super) fn after(last_time: u64) -> Self {
+        Self { last_time, ..Self::default() }
+    }
+
+    /// Notes that runs may be missing behind the first `run_count`.
+    pub(super) fn add_missing_runs(&mut self, run_count: usize) {
+        self.missing.insert(run_count);
+    }
+
+    /// Notes that the last of the first `run_count` runs may have lost a start or an end.
+    pub(super) fn add_cut_run(&mut self, run_count: usize) {
+        self.cut.insert(run_count);
+    }
+
+    /// Notes that the lane did not take runs.
+    pub(super) fn add_refused_runs(&mut self, missing: MissingRuns) {
+        self.refused = Some(missing);
+    }
+
+    /// When runs may be missing, in a lane that was read at this time of its tile's clock.
+    pub(super) fn windows(&self, lane: &Lane, read_at: Option<u64>) -> Vec<LossWindow> {
+        let end_of = |run: usize| lane.times[lane.run_records(run)].iter().max().copied();
+        let start_of = |run: usize| lane.times[lane.run_records(run)].iter().min().copied();
+        let last = Some(self.last_time).filter(|&time| time > 0);
+        let before = |run_count: usize| (0..run_count).rev().find_map(end_of).or(last);
+        let after = |run_count: usize| (run_count..lane.runs.len()).find_map(start_of);
+        let missing = self.missing.iter().map(|&count| LossWindow {
+            after: before(count),
+            before: after(count).or(read_at),
+            may_cut_launches: false,
+        });
+        let cut = self.cut.iter().map(|&count| LossWindow {
+            after: count.checked_sub(1).and_then(start_of).or(last),
+            before: count.checked_sub(1).and_then(end_of).or(read_at),
+            may_cut_launches: true,
+        });
+        let refused = self.refused.map(|missing| {
+            let fitting = match missing {
+                MissingRuns::Anywhere => 0,
+                MissingRuns::BehindWord(word) => {
+                    lane.runs.iter().take_while(|run| run.origin <= word).count()
+                }
+            };
+            LossWindow { after: before(fitting), before: read_at, may_cut_launches: false }
+        });
+        missing.chain(cut).chain(refused).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        lane::{LaneId, RecordHead, Run, ZoneIndex},
+        mesh::Noc0Coord,
+    };
+    use wire::{PacketKind, Risc, RunHostId};
+
+    /// Three runs of 20 words each, of 90 cycles from 100, 300 and 500 on.
+    fn lane() -> Lane {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+        for run in 0..3_u32 {
+            let (first_record, origin) = (lane.record_count(), u64::from(run) * 20);
+            let program = RunHostId(run);
+            lane.runs.push(Run { program, trace_counter: 0, trace: None, first_record, origin });
+            let start = 100 + 200 * u64::from(run);
+            lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(7)), start, &[]);
+            lane.push(RecordHead::new(PacketKind::ZoneEnd, ZoneIndex(7)), start + 90, &[]);
+        }
+        lane
+    }
+
+    fn windows(add: impl Fn(&mut Holes)) -> Vec<(Option<u64>, Option<u64>, bool)> {
+        let mut holes = Holes::after(40);
+        add(&mut holes);
+        let windows = holes.windows(&lane(), Some(900));
+        windows.iter().map(|w| (w.after, w.before, w.may_cut_launches)).collect()
+    }
+
+    #[test]
+    fn missing_runs_lie_between_their_neighbours() {
+        let of = |count| windows(|holes| holes.add_missing_runs(count));
+        assert_eq!(of(0), [(Some(40), Some(100), false)]);
+        assert_eq!(of(1), [(Some(190), Some(300), false)]);
+        assert_eq!(of(3), [(Some(590), Some(900), false)]);
+    }
+
+    #[test]
+    fn a_cut_run_is_a_window_of_its_own() {
+        assert_eq!(windows(|holes| holes.add_cut_run(2)), [(Some(300), Some(390), true)]);
+    }
+
+    #[test]
+    fn what_a_full_lane_refused_came_after_all_that_left_it_room() {
+        let of = |missing| windows(|holes| holes.add_refused_runs(missing));
+        assert_eq!(of(MissingRuns::Anywhere), [(Some(40), Some(900), false)]);
+        assert_eq!(of(MissingRuns::BehindWord(0)), [(Some(190), Some(900), false)]);
+        assert_eq!(of(MissingRuns::BehindWord(39)), [(Some(390), Some(900), false)]);
+        assert_eq!(of(MissingRuns::BehindWord(40)), [(Some(590), Some(900), false)]);
+    }
+}
