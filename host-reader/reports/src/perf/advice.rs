@@ -3,6 +3,7 @@
 use super::{
     fidelity::FidelityVerdict,
     op::{Bound, OpReport, ProgramBlocks, RowKind},
+    spread::sum_of,
 };
 
 /// Gaps beyond this are worth a trace.
@@ -34,8 +35,8 @@ impl Advice {
         let ids = |rows: Vec<&OpReport>| rows.iter().map(|row| row.id).collect();
         let high: Vec<_> = rows.iter().filter(is_high).collect();
         let savings = high.iter().filter_map(|row| row.op_to_op_gap_us);
-        let gap_saving_us = savings.map(|gap| gap - TRACED_GAP_US).sum();
-        let total: f64 = rows.iter().filter_map(OpReport::total_us).sum();
+        let gap_saving_us = sum_of(savings.map(|gap| gap - TRACED_GAP_US));
+        let total = sum_of(rows.iter().filter_map(OpReport::total_us));
         Self {
             host_op_ids: ids(rows.iter().filter(|row| row.kind == RowKind::Host).collect()),
             high_gap_ids: ids(high),

@@ -12,6 +12,7 @@ use super::{
     ops_csv::OpsCsv,
     problem::{Place, Problem, ProblemLog, quoted},
     row::OpRow,
+    spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     titles::OpsCsvFormat,
     window::{WindowOptions, cut_window},
@@ -255,8 +256,8 @@ fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) 
 }
 
 fn enter_total_percents(rows: &mut [OpReport]) {
-    let times: f64 = rows.iter().filter_map(|row| row.device_time_us).sum();
-    let gaps: f64 = rows.iter().filter_map(|row| row.op_to_op_gap_us).sum();
+    let times = sum_of(rows.iter().filter_map(|row| row.device_time_us));
+    let gaps = sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
     let total = times + gaps;
     for row in rows {
         row.total_percent = row.total_us().filter(|_| total > 0.0).map(|us| us / total * 100.0);
@@ -295,17 +296,17 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
 impl Totals {
     fn new(rows: &[OpReport]) -> Self {
         let count = |kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
-        let device_time_us: f64 = rows.iter().filter_map(|row| row.device_time_us).sum();
-        let bytes: f64 = rows.iter().filter_map(|row| row.dram_bytes).sum();
+        let device_time_us = sum_of(rows.iter().filter_map(|row| row.device_time_us));
+        let bytes = sum_of(rows.iter().filter_map(|row| row.dram_bytes));
         let of_row = |row: &OpReport| Some(row.dram_percent? * row.device_time_us?);
-        let weighted: f64 = rows.iter().filter_map(of_row).sum();
+        let weighted = sum_of(rows.iter().filter_map(of_row));
         let has_dram = bytes > 0.0 && device_time_us > 0.0;
         Self {
             device_op_count: count(RowKind::Device),
             host_op_count: count(RowKind::Host),
             signpost_count: count(RowKind::Signpost),
             device_time_us,
-            op_to_op_gap_us: rows.iter().filter_map(|row| row.op_to_op_gap_us).sum(),
+            op_to_op_gap_us: sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us)),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
             dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
             invalid_duration_count: rows.iter().filter(|row| row.is_duration_invalid).count()

@@ -17,6 +17,11 @@ pub struct Spread {
     pub max: f64,
 }
 
+/// Adds up; 0 if there is nothing, where [`Iterator::sum`] gives -0, which is printed as such.
+pub(super) fn sum_of(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 impl Spread {
     /// The spread of measurements.
     ///
@@ -49,5 +54,16 @@ impl Spread {
     #[must_use]
     pub fn std_percent(&self) -> Option<f64> {
         self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_nothing_has_no_sign() {
+        assert_eq!(format!("{:.0}", sum_of(std::iter::empty())), "0");
+        assert_eq!(sum_of([0.1, 0.2, 0.3].into_iter()), [0.1, 0.2, 0.3].into_iter().sum::<f64>());
     }
 }
