@@ -136,7 +136,7 @@ impl Tables<'_> {
     }
 }
 
-/// What helps against a loss, if anything that one can choose does.
+/// Hint at the option that helps against a loss, if there is one.
 const fn remedy(cause: LossCause) -> Option<&'static str> {
     match cause {
         LossCause::L1Full => Some(

@@ -1,4 +1,4 @@
-//! What a person meets on a terminal: widths, colours, names that others wrote, signals.
+//! Output on a terminal: widths, colours, names that others wrote, signals.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

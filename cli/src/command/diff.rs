@@ -33,7 +33,7 @@ const HEAD_BYTES: u64 = 4096;
 /// ops (Benjamini-Hochberg), since some of hundreds change by chance. An op with a single
 /// repetition has a ratio without an interval.
 ///
-/// What repeats within one recording shares its circumstances: the chip's temperature, the
+/// Repetitions within one recording share their circumstances: the chip's temperature, the
 /// placement in memory, the other programs. With --more-a and --more-b, each recording is one
 /// repetition, and intervals tell how much the next recording may differ.
 ///

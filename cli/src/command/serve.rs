@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
 /// Says how each visit ended, up to the first viewer's if only one is to be served; gives the
 /// exit code.
 ///
-/// Who connects and is no viewer, as one who looks for open ports, ends nothing.
+/// A connection of something that is no viewer, such as a port scan, ends nothing.
 fn told(
     results: &Receiver<Result<ServedViewer, ServeError>>,
     is_once: bool,

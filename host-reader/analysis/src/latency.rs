@@ -34,7 +34,7 @@ impl Latency {
     }
 }
 
-/// What may lie between two ops of a chip, or make their times incomparable.
+/// Things that may lie between two ops of a chip, or make their times incomparable.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'chip> {
     pub(super) holes: &'chip Holes<'chip>,

@@ -1,4 +1,4 @@
-//! Unfinished files of a process that is about to end; alone, since it takes all that there are.
+//! Unfinished files of a process that is about to end; alone, since it takes all of them.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,4 +1,4 @@
-//! What a viewer of Tracy sends.
+//! Bytes that a viewer of Tracy sends.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a viewer of Tracy, or who takes its place, may send.
+//! Bytes that a viewer of Tracy, or anything in its place, may send.
 
 use host_reader::{
     export::{

@@ -76,7 +76,7 @@ impl LaneRead {
         self.end.saturating_sub(self.begin)
     }
 
-    /// Where a run of so many words, or of the largest vector, finds no room any more.
+    /// Position from which a run of that length, or of the largest vector, finds no room.
     pub(super) fn full_for(&self, run_words: u64) -> MissingRuns {
         let run_words = run_words.min(vector::VECTOR_WORDS as u64);
         MissingRuns::BehindWord(u64::from(self.lane_words).saturating_sub(run_words))

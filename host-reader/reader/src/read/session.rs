@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
         self.losses.enter(LossKey { lane, cause, program }, totals);
     }
 
-    /// Enters runs that are missing where [`LaneRead::loss`] says.
+    /// Adds runs that are missing where [`LaneRead::loss`] says.
     pub(super) fn lose_in_windows(
         &mut self,
         lane: LaneId,
