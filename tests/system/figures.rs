@@ -39,6 +39,10 @@ use std::{
 
 const FIXED_SEEDS: u64 = 20;
 const FRESH_SEEDS: u64 = 30;
+/// Seeds that have failed once: an old payload that looked like a marker of the future made all
+/// that came after it late by 2^44 cycles.
+const MENDED_SEEDS: [u64; 5] =
+    [795_357_502_075, 795_357_502_987, 795_357_503_174, 795_357_503_301, 795_357_503_342];
 
 /// Cycles around a kernel zone that the truth counts and the zone does not.
 const AROUND_ZONE: u64 = 1_000;
@@ -205,8 +209,10 @@ fn no_figure_of_an_op_goes_over_a_hole() {
     let first = u64::try_from(now.as_millis()).unwrap() % 1_000_000_000_000;
     let count = std::env::var("KPROF_FIGURES_COUNT").ok().map(|count| count.parse().unwrap());
     let fresh = first..first + count.unwrap_or(FRESH_SEEDS);
-    let seeds: Vec<u64> =
-        one.map_or_else(|| (0..FIXED_SEEDS).chain(fresh).collect(), |seed| vec![seed]);
+    let seeds: Vec<u64> = one.map_or_else(
+        || (0..FIXED_SEEDS).chain(MENDED_SEEDS).chain(fresh).collect(),
+        |seed| vec![seed],
+    );
     println!("fresh seeds from {first} on");
     let (mut total, mut failures) = (Shown::default(), Vec::new());
     for &seed in &seeds {

@@ -10,36 +10,46 @@ use wire::{Header, PacketKind, marker::HeaderLayout};
 const BLOCK_PAIRS: usize = 8;
 type Block = [[u32; 2]; BLOCK_PAIRS];
 
-/// Appends the zone markers with which `words` begins, until one is of another kind or out
-/// of order. Returns the number of words they took.
+/// Appends the zone markers with which `words` begins, until one is of another kind, out of
+/// order or later than `latest`. Returns the number of words they took.
 pub(super) fn append_zones(
     lane: &mut Lane,
     time: &mut TimeState,
     words: &[u32],
     layout: HeaderLayout,
+    latest: u64,
 ) -> usize {
     // The released layout with its shifts as constants; others take the same way.
     if layout == HeaderLayout::ID16_TIME12 {
-        append(lane, time, words, HeaderLayout::ID16_TIME12)
+        append(lane, time, words, HeaderLayout::ID16_TIME12, latest)
     } else {
-        append(lane, time, words, layout)
+        append(lane, time, words, layout, latest)
     }
 }
 
 #[inline(always)]
-fn append(lane: &mut Lane, time: &mut TimeState, words: &[u32], layout: HeaderLayout) -> usize {
+fn append(
+    lane: &mut Lane,
+    time: &mut TimeState,
+    words: &[u32],
+    layout: HeaderLayout,
+    latest: u64,
+) -> usize {
     let (pairs, _) = words.as_chunks::<2>();
     let (blocks, rest) = pairs.as_chunks::<BLOCK_PAIRS>();
     let mut taken = 0;
     for block in blocks {
         let Some(times) = ordered_times(block, *time, layout) else { break };
+        if times[BLOCK_PAIRS - 1] > latest {
+            break;
+        }
         time.last = times[BLOCK_PAIRS - 1];
         lane.times.extend_from_slice(&times);
         lane.heads.extend_from_slice(&block.map(|pair| head(pair, layout)));
         taken += BLOCK_PAIRS;
     }
     let tail = pairs.get(taken..taken + BLOCK_PAIRS).unwrap_or(rest);
-    2 * (taken + append_singly(lane, time, tail, layout))
+    2 * (taken + append_singly(lane, time, tail, layout, latest))
 }
 
 /// The times of a block of zone markers, `None` if it is not one or steps back.
@@ -67,9 +77,13 @@ fn append_singly(
     time: &mut TimeState,
     pairs: &[[u32; 2]],
     layout: HeaderLayout,
+    latest: u64,
 ) -> usize {
     for (taken, &pair) in pairs.iter().enumerate() {
         if !is_zone(pair[0]) {
+            return taken;
+        }
+        if time.epoch.wrapping_add(stamp(pair, layout)) > latest {
             return taken;
         }
         let Some(now) = time.advance(stamp(pair, layout)) else { return taken };

@@ -219,7 +219,13 @@ impl<'context> LaneDecoder<'context> {
         let mut index = from;
         loop {
             let rest = words.from(index);
-            index += block::append_zones(&mut self.lane, &mut self.state.time, rest, layout);
+            index += block::append_zones(
+                &mut self.lane,
+                &mut self.state.time,
+                rest,
+                layout,
+                self.order.latest(),
+            );
             let Some([header, low]) = words.pair(index) else { return index };
             let header = Header(header);
             let Some(kind) = header.kind().filter(|_| header.is_marker()) else {
@@ -264,11 +270,14 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns true if the marker has a time and it is earlier than the previous one.
+    /// Returns true if the marker has a time, and it is earlier than the previous one or later
+    /// than the clock: leftover words may begin in the middle of a record, whose payload then
+    /// looks like a marker of any time.
     const fn may_be_leftover(&self, header: Header, low: u32, kind: PacketKind) -> bool {
         let stamp = self.context.generation.header.time(header.0, low).0;
+        let time = self.state.time.epoch.wrapping_add(stamp);
         !matches!(kind, PacketKind::ZoneTotal)
-            && self.state.time.epoch.wrapping_add(stamp) < self.state.time.last
+            && (time < self.state.time.last || time > self.order.latest())
     }
 
     /// Finds from the clock in which range of stamps the times of this read lie, before the
@@ -569,6 +578,23 @@ mod tests {
         let one_odd_stamp = [[0x8000_1001, 50], [0x9000_1001, 160]];
         let decoded = decode(&of_generation(5, run(1, 100, &one_odd_stamp)), &ours());
         assert_eq!(decoded.lane.record_count(), 6, "damage costs no record");
+    }
+
+    #[test]
+    fn leftover_words_may_begin_with_a_payload_that_looks_like_a_marker_of_the_future() {
+        let after = of_generation(5, run(3, 9_000, &[]));
+        // The payload's time is 0xABC << 32; what follows it is older than the run.
+        let old = [[0x8000_1ABC, 7], [0x9000_1001, 60], [0x8000_1001, 70], [0x9000_1001, 80]];
+        for read_at in [Some((1 << 32) + 20_000), Some((1 << 44) + (1 << 32) + 20_000)] {
+            let words = [of_generation(5, run(1, 100, &old)), after.clone()].concat();
+            let decoded = decode(&words, &LaneContext { read_at, ..ours() });
+            assert_eq!(decoded.lane.record_count(), 8, "{read_at:?}");
+            let last = decoded.lane.times.iter().max().copied();
+            assert!(last <= read_at, "{last:x?} is later than {read_at:x?}");
+            assert_eq!(decoded.anomalies.count(AnomalyKind::StaleRun), 1);
+            assert_eq!(decoded.anomalies.count(AnomalyKind::TimestampWrap), 0);
+            assert!(decoded.losses.total().is_lower_bound);
+        }
     }
 
     #[test]

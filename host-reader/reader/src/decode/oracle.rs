@@ -260,9 +260,9 @@ impl Oracle<'_> {
                         self.lost_damaged(i, next);
                         return next;
                     }
-                    let steps_back =
-                        self.kind(i) != 2 && self.epoch.wrapping_add(self.stamp(i)) < self.last;
-                    if steps_back && self.is_leftover(i) {
+                    let time = self.epoch.wrapping_add(self.stamp(i));
+                    let is_odd = time < self.last || time > self.latest();
+                    if self.kind(i) != 2 && is_odd && self.is_leftover(i) {
                         let next = self.next_own_run(i + 2);
                         self.found(AnomalyKind::StaleRun, i);
                         self.program = None;
@@ -321,7 +321,7 @@ impl Oracle<'_> {
             } else if torn_high {
                 time = time.wrapping_add(TEAR);
                 AnomalyKind::TornTimestamp
-            } else if !outlier && self.wraps(stamp) {
+            } else if !outlier && self.wraps(stamp) && time.wrapping_add(RANGE) <= self.latest() {
                 self.epoch = self.epoch.wrapping_add(RANGE);
                 time = time.wrapping_add(RANGE);
                 AnomalyKind::TimestampWrap
@@ -332,6 +332,10 @@ impl Oracle<'_> {
         }
         self.last = time;
         time
+    }
+
+    fn latest(&self) -> u64 {
+        self.read_at.map_or(u64::MAX, |now| now.saturating_add(2 * TEAR))
     }
 
     fn wraps(&self, stamp: u64) -> bool {

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before it wrapped and the high word just after | the earlier time is lowered by 2^32 |
 //! | back by at most 2^32, low word just past its wrap, runtime not ours | upstream reads the high word first | the time is raised by 2^32 |
-//! | back by about 2^44 | the stamp wrapped | this and all later times are raised by 2^44 |
+//! | back by about 2^44, and the clock has gone so far if it was read | the stamp wrapped | this and all later times are raised by 2^44 |
 //! | back by anything else | unknown | kept as it is, [`AnomalyKind::BackwardTime`] |
 //!
 //! Where the tile's 64-bit clock was read with the words, it says in which range of 2^44 the first
@@ -89,6 +89,14 @@ impl StampOrder {
         let now = self.read_at?;
         let latest = now.wrapping_add(AHEAD_CYCLES);
         Some(latest.checked_sub(self.age(now, stamp)).map_or(0, |time| time.saturating_sub(stamp)))
+    }
+
+    /// The latest time that a stamp can be of, if the clock was read.
+    pub(super) const fn latest(self) -> u64 {
+        match self.read_at {
+            Some(now) => now.saturating_add(AHEAD_CYCLES),
+            None => u64::MAX,
+        }
     }
 
     const fn mask(self) -> u64 {
@@ -210,9 +218,12 @@ impl TimeState {
             return None;
         }
         let range = order.mask() + 1;
+        let raised = time.wrapping_add(range);
+        if raised > order.latest() {
+            return None;
+        }
         self.epoch = self.epoch.wrapping_add(range);
-        let finding = AnomalyKind::TimestampWrap;
-        Some(Resolved { time: time.wrapping_add(range), previous: None, finding })
+        Some(Resolved { time: raised, previous: None, finding: AnomalyKind::TimestampWrap })
     }
 }
 
