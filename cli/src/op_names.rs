@@ -41,6 +41,11 @@ impl OpNames {
 
     /// The name of an op, if the host gave one.
     pub(crate) fn of(&self, op: &Op) -> Option<&str> {
-        self.0.get(&(op.chip_id, op.run_host_id)).map(String::as_str)
+        self.of_program(op.chip_id, RunHostId(op.run_host_id))
+    }
+
+    /// The name of a chip's program, if the host gave one.
+    pub(crate) fn of_program(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
+        self.0.get(&(chip_id, program.0)).map(String::as_str)
     }
 }

@@ -4,11 +4,11 @@ use crate::{
     args::NocArgs,
     failure::Failure,
     input::Input,
+    op_names::OpNames,
     tables::{counted, grouped, program_label, table, write_table},
 };
 use host_reader::{
     export::{CancelFlag, Destination, write_atomically},
-    host::OpMetadata,
     noc_events::{
         Activity, LinkLoad, NocTraces, Pair, ProgramTrace, TileMap, TraceOptions, Traffic,
         read_json,
@@ -74,10 +74,8 @@ impl Events {
     }
 
     fn of_recording(run: &Recording) -> Self {
-        let names: BTreeMap<_, _> = (run.ops.iter())
-            .filter_map(|op| Some(((op.chip_id, op.run_host_id), op.value(OpMetadata::NAME)?)))
-            .collect();
-        let op_name = |chip, program: RunHostId| names.get(&(chip, program)).copied();
+        let names = OpNames::new(&run.ops);
+        let op_name = |chip, program| names.of_program(chip, program);
         let traces = NocTraces::of_readout(&run.readout, op_name, &TraceOptions::default());
         let grids =
             run.readout.devices.iter().filter_map(|device| {
