@@ -20,7 +20,9 @@ import sys
 import tempfile
 
 READER = "host-reader/reader/src/"
-TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", "truth::what"]
+# The fixed seeds alone, so that the outcome is the same every time.
+FIXED = "truth::what_is_read_is_what_was_pushed_in_two_hundred_runs"
+TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", FIXED]
 SIM = ["cargo", "test", "--offline", "-q", "-p", "kprof-sim", "--lib", "--", "--exact"]
 BOOT = [*SIM, "machine::tests::empty_kernels_leave_the_firmwares_zones"]
 SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_same_records"]
@@ -130,10 +132,10 @@ MUTANTS = [
     (
         "last record of odd lanes lost",
         READER + "decode/mod.rs",
-        "        self.lower_last_time();\n        let Self",
+        "        self.lower_last_time();\n        for window",
         "        self.lower_last_time();\n"
         "        if self.lane.heads.len() % 2 == 1 && self.lane.heads.last().is_some_and(|h| h.data_count() == 0) {\n"
-        "            self.lane.heads.pop();\n            self.lane.times.pop();\n        }\n        let Self",
+        "            self.lane.heads.pop();\n            self.lane.times.pop();\n        }\n        for window",
         TRUTH,
     ),
     (

@@ -69,7 +69,8 @@ impl CycleStatistics {
             median_cycles: median,
             p99_cycles: p99,
             max_cycles: max,
-            total_ns: ns(total),
+            // A total that stopped at the largest number is none.
+            total_ns: Some(total).filter(|&total| total != u64::MAX).and_then(ns),
             min_ns: ns(min),
             median_ns: ns(median),
             p99_ns: ns(p99),
@@ -99,6 +100,7 @@ mod tests {
     fn totals_beyond_64_bits_saturate() {
         let cycles = CycleStatistics::of(&[u64::MAX, u64::MAX], 1000);
         assert_eq!((cycles.total_cycles, cycles.median_cycles), (u64::MAX, u64::MAX));
+        assert_eq!((cycles.total_ns, cycles.max_ns), (None, Some(u64::MAX)));
     }
 
     proptest! {

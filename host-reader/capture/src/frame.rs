@@ -3,12 +3,6 @@
 //!
 //! The payload's meaning is not known here; see the [module](super) for the byte layout.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from outside"
-)]
-
 use std::ops::Range;
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,

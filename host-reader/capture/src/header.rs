@@ -145,7 +145,8 @@ struct RawFileHeader {
 
 impl RawFileHeader {
     fn actual_checksum(&self) -> u32 {
-        crc32fast::hash(&self.as_bytes()[..FILE_HEADER_BYTES - 4])
+        let (checked, _) = self.as_bytes().split_at(FILE_HEADER_BYTES - 4);
+        crc32fast::hash(checked)
     }
 }
 

@@ -9,12 +9,12 @@ use reader::{
     mesh::{CoreDescription, DeviceDescription, Memory, Noc0Coord},
     read::ReadOptions,
 };
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, num::NonZeroU64, ops::Range};
 use wire::{
     CoreKind, Risc,
     control::{ControlLayout, ext},
     risc::RISCS_PER_CORE,
-    vector::{FIRST_OPTIONAL, VECTOR_BYTES, VECTOR_WORDS},
+    vector::{FIRST_OPTIONAL, VECTOR_BYTES},
 };
 
 /// Known layout of a chip's memory, for labelling words.
@@ -36,6 +36,9 @@ pub(super) struct LabelledRange {
     pub(super) lane: Option<LaneId>,
     pub(super) first_word: u64,
 }
+
+const LANES_PER_CORE: u64 = RISCS_PER_CORE as u64;
+const VECTOR_SIZE: u64 = VECTOR_BYTES as u64;
 
 impl ChipLabels {
     pub(super) fn new(chip: DeviceDescription, options: &ReadOptions) -> Self {
@@ -85,10 +88,9 @@ impl ChipLabels {
 
     fn label_l1(&self, core: Noc0Coord, address: u64, word_count: usize) -> LabelledRange {
         let range = 0..word_count;
-        let Some(core) = self.by_place.get(&core).map(|&index| &self.chip.cores[index]) else {
-            return unlabelled(range);
-        };
-        let size_bytes = word_count as u64 * 4;
+        let core = self.by_place.get(&core).and_then(|&index| self.chip.cores.get(index));
+        let Some(core) = core else { return unlabelled(range) };
+        let size_bytes = (word_count as u64).saturating_mul(4);
         let control_bytes = ControlLayout::WORDS64.size_bytes() as u64;
         if let Some(offset) =
             offset_within(address, size_bytes, core.control_address, control_bytes)
@@ -99,11 +101,11 @@ impl ChipLabels {
         let vector_bytes = (VECTOR_BYTES * RISCS_PER_CORE) as u64;
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
-        let first_word = offset / 4 % VECTOR_WORDS as u64;
+        let first_word = offset % VECTOR_SIZE / 4;
         // Version 2 of our protocol kept its losses there; a run is read from its first word on.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
-        let lane = self.lane(core, offset / VECTOR_BYTES as u64);
+        let lane = self.lane(core, offset / VECTOR_SIZE);
         LabelledRange { range, content, lane, first_word }
     }
 
@@ -112,7 +114,8 @@ impl ChipLabels {
         let mut labels = Vec::new();
         let mut done = 0;
         while done < word_count {
-            let label = self.lane_at(bank, address + done as u64 * 4, done..word_count);
+            let address = address.saturating_add((done as u64).saturating_mul(4));
+            let label = self.lane_at(bank, address, done..word_count);
             done = label.range.end;
             labels.push(label);
         }
@@ -122,20 +125,23 @@ impl ChipLabels {
     /// The label of the lane that holds `address`, and how many of the words it holds.
     fn lane_at(&self, bank: u32, address: u64, range: Range<usize>) -> LabelledRange {
         let word = address.checked_sub(self.chip.dram.region_address).map(|offset| offset / 4);
-        let (Some(word), lane_words @ 1..) = (word, u64::from(self.lane_words)) else {
+        let (Some(word), Some(lane_words)) = (word, NonZeroU64::new(self.lane_words.into())) else {
             return unlabelled(range);
         };
         let (lane_in_bank, first_word) = (word / lane_words, word % lane_words);
         let (core_in_bank, risc_index) =
-            (lane_in_bank / RISCS_PER_CORE as u64, lane_in_bank % RISCS_PER_CORE as u64);
-        let rest = usize::try_from(lane_words - first_word).unwrap_or(usize::MAX);
+            (lane_in_bank / LANES_PER_CORE, lane_in_bank % LANES_PER_CORE);
+        let rest = lane_words.get().saturating_sub(first_word);
+        let rest = usize::try_from(rest).unwrap_or(usize::MAX);
         let range = range.start..range.end.min(range.start.saturating_add(rest));
         if core_in_bank >= u64::from(self.cores_per_bank) {
             return unlabelled(range);
         }
-        let flat_id = u64::from(bank) * u64::from(self.cores_per_bank) + core_in_bank;
-        let index = u32::try_from(flat_id).ok().and_then(|id| self.by_flat_id.get(&id));
-        let lane = index.and_then(|&index| self.lane(&self.chip.cores[index], risc_index));
+        let first_of_bank = u64::from(bank).saturating_mul(self.cores_per_bank.into());
+        let flat_id = u32::try_from(first_of_bank.saturating_add(core_in_bank)).ok();
+        let index = flat_id.and_then(|id| self.by_flat_id.get(&id));
+        let core = index.and_then(|&index| self.chip.cores.get(index));
+        let lane = core.and_then(|core| self.lane(core, risc_index));
         let content = if lane.is_some() { WordsContent::Lane } else { WordsContent::Other };
         LabelledRange { range, content, lane, first_word }
     }

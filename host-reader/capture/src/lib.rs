@@ -73,6 +73,14 @@
 //! problem of those sections, a newer major version of the container an error.
 
 #![deny(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod clock_samples;
 mod error;
@@ -202,7 +210,7 @@ impl Capture {
             flags: frame.head.flags,
             number: frame.head.number,
             offset: frame.start as u64,
-            payload: &self.bytes[frame.payload()],
+            payload: self.bytes.get(frame.payload()).unwrap_or(&[]),
         })
     }
 
@@ -275,7 +283,7 @@ impl<'file> Section<'file> {
         };
         content.map_err(|kind| Problem {
             offset: self.offset,
-            size_bytes: self.end_offset() - self.offset,
+            size_bytes: self.size_bytes(),
             kind,
             section: Some(ProblemSection { kind: self.kind, number: self.number }),
         })
@@ -297,8 +305,13 @@ impl<'file> Section<'file> {
 
     /// Where the section ends in the file.
     fn end_offset(&self) -> u64 {
+        self.offset.saturating_add(self.size_bytes())
+    }
+
+    fn size_bytes(&self) -> u64 {
+        const AROUND: usize = frame::FRAME_HEADER_BYTES + frame::FRAME_TRAILER_BYTES;
         let padded = self.payload.len().next_multiple_of(frame::FRAME_ALIGN_BYTES);
-        self.offset + (frame::FRAME_HEADER_BYTES + padded + frame::FRAME_TRAILER_BYTES) as u64
+        AROUND.saturating_add(padded) as u64
     }
 }
 
@@ -313,7 +326,8 @@ fn read_header(bytes: &[u8]) -> Result<Option<FileHeader>, CaptureError> {
         let (found_bytes, expected_bytes) = (bytes.len() as u64, FILE_HEADER_BYTES as u64);
         return Err(CaptureError::TooShort { found_bytes, expected_bytes });
     };
-    let is_followed_by_section = bytes[FILE_HEADER_BYTES..].starts_with(&frame::FRAME_MAGIC);
+    let rest = bytes.get(FILE_HEADER_BYTES..).unwrap_or(&[]);
+    let is_followed_by_section = rest.starts_with(&frame::FRAME_MAGIC);
     match FileHeader::read(first) {
         Ok(header) => header.check_version().map(|()| Some(header)),
         Err(HeaderFault::Magic) if !is_followed_by_section => Err(not_a_capture(bytes)),

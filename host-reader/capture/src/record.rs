@@ -259,7 +259,7 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
                 read_number: self.log.read_number,
                 chip_id: labels.chip().chip_id,
                 memory,
-                address: address + label.range.start as u64 * 4,
+                address: address.saturating_add((label.range.start as u64).saturating_mul(4)),
                 content: label.content,
                 lane: label.lane,
                 first_word: label.first_word,
@@ -277,7 +277,7 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
     ) -> Result<(), AccessError> {
         let access = Access { memory, address, word_count: words.len(), is_write: false };
         self.ask(access, |device| read(device, words))?;
-        self.log.words_read += words.len() as u64;
+        self.log.words_read = self.log.words_read.saturating_add(words.len() as u64);
         self.keep(memory, address, words);
         Ok(())
     }

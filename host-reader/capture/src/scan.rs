@@ -77,14 +77,15 @@ impl Search<'_> {
             let cause = Cause::Payload(fault);
             self.unsound.push(Unsound { start: frame.start, head: frame.head, cause });
             if nesting < NESTING_MAX {
-                self.region(frame.start + FRAME_HEADER_BYTES..next, nesting + 1);
+                let payload = frame.start.saturating_add(FRAME_HEADER_BYTES);
+                self.region(payload..next, nesting.saturating_add(1));
             }
         }
     }
 
     /// Goes from header to header, trusting lengths that stay within the region.
     fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
-        let bytes = &self.bytes[..region.end];
+        let bytes = self.bytes.get(..region.end).unwrap_or(self.bytes);
         let mut frames = Vec::new();
         let mut at = region.start;
         while at < region.end {
@@ -97,9 +98,9 @@ impl Search<'_> {
                 Err(FrameFault::Torn { head, payload_bytes }) => {
                     let cause = Cause::Torn { expected_bytes: payload_bytes };
                     self.unsound.push(Unsound { start: at, head, cause });
-                    at + FRAME_HEADER_BYTES
+                    at.saturating_add(FRAME_HEADER_BYTES)
                 }
-                Err(FrameFault::Header) => at + 1,
+                Err(FrameFault::Header) => at.saturating_add(1),
             };
             at = next_header(bytes, search_from).unwrap_or(region.end);
         }
@@ -138,14 +139,14 @@ impl Gap<'_> {
         let before = problems.len();
         let first = self.lost.first().map_or(self.range.end, |unsound| unsound.start);
         if first > self.range.start {
-            let size_bytes = (first - self.range.start) as u64;
+            let size_bytes = first.saturating_sub(self.range.start) as u64;
             let offset = self.range.start as u64;
             let kind = ProblemKind::NoSection;
             problems.push(Problem { offset, size_bytes, kind, section: None });
         }
         let ends = self.lost.iter().skip(1).map(|unsound| unsound.start).chain([self.range.end]);
         problems.extend(self.lost.iter().zip(ends).map(|(lost, end)| lost.problem(end)));
-        let named = u32::try_from(problems.len() - before).unwrap_or(u32::MAX);
+        let named = u32::try_from(problems.len().saturating_sub(before)).unwrap_or(u32::MAX);
         if let Some(count @ 1..) = missing.map(|missing| missing.saturating_sub(named)) {
             let offset = self.range.end as u64;
             let kind = ProblemKind::MissingSections { count };
@@ -156,7 +157,8 @@ impl Gap<'_> {
 
 impl Unsound {
     fn problem(&self, end: usize) -> Problem {
-        let behind_header = end.saturating_sub(self.start + FRAME_HEADER_BYTES) as u64;
+        let behind_header =
+            end.saturating_sub(self.start).saturating_sub(FRAME_HEADER_BYTES) as u64;
         let kind = match self.cause {
             Cause::Torn { expected_bytes } => {
                 ProblemKind::TornSection { expected_bytes, found_bytes: behind_header }
@@ -188,13 +190,13 @@ fn verify(bytes: &[u8], frames: &[Frame]) -> Vec<Result<(), PayloadFault>> {
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(rest) = bytes.get(at..) {
-        at += rest.iter().position(|&byte| byte == FRAME_MAGIC[0])?;
-        let is_header = bytes[at..].starts_with(&FRAME_MAGIC)
-            && Frame::read(bytes, at) != Err(FrameFault::Header);
-        if is_header {
+        let offset = rest.iter().position(|&byte| byte == FRAME_MAGIC[0])?;
+        at = at.saturating_add(offset);
+        let has_magic = rest.get(offset..).is_some_and(|rest| rest.starts_with(&FRAME_MAGIC));
+        if has_magic && Frame::read(bytes, at) != Err(FrameFault::Header) {
             return Some(at);
         }
-        at += 1;
+        at = at.saturating_add(1);
     }
     None
 }

@@ -1,11 +1,5 @@
 //! Summaries of a capture: what is in it, and whether all of it can be used.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from outside"
-)]
-
 use super::{
     Capture, Section,
     header::{CaptureIdentity, FormatVersion},

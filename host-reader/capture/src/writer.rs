@@ -218,11 +218,12 @@ impl CaptureWriter {
     fn align_end(&mut self) -> Result<(), CaptureError> {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();
-            let padding = end.next_multiple_of(FRAME_ALIGN_BYTES as u64) - end;
+            const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
             // Not zeros: those could complete a section that lacks only its last bytes.
             let filler = [0xFF; FRAME_ALIGN_BYTES];
-            let padding = usize::try_from(padding).unwrap_or(0);
-            self.file.write_all(&filler[..padding])
+            let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
+            let padding = if present == 0 { None } else { filler.get(present..) };
+            self.file.write_all(padding.unwrap_or_default())
         });
         padded.map_err(|source| CaptureError::io("append to", &self.path, source))?;
         self.is_end_unknown = false;

@@ -129,9 +129,9 @@ impl AnomalyLog {
         position: u64,
         detail: impl FnOnce() -> String,
     ) {
-        *self.counts.entry(kind).or_default() += 1;
+        raise(self.counts.entry(kind).or_default(), 1);
         let of_lane = self.lane_counts.entry((lane, kind)).or_default();
-        *of_lane += 1;
+        raise(of_lane, 1);
         if *of_lane <= KEPT_PER_LANE_AND_KIND {
             self.kept.push(Anomaly { kind, lane, position, detail: detail() });
         }
@@ -140,21 +140,21 @@ impl AnomalyLog {
     /// Counts `count` more of a kind without keeping any, where the first were recorded.
     pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
         if count > 0 {
-            *self.counts.entry(kind).or_default() += count;
-            *self.lane_counts.entry((lane, kind)).or_default() += count;
+            raise(self.counts.entry(kind).or_default(), count);
+            raise(self.lane_counts.entry((lane, kind)).or_default(), count);
         }
     }
 
     /// Takes over everything that another log holds, of each lane and kind as much as is kept.
     pub fn merge(&mut self, other: Self) {
         for (kind, count) in other.counts {
-            *self.counts.entry(kind).or_default() += count;
+            raise(self.counts.entry(kind).or_default(), count);
         }
         let mut room: BTreeMap<_, u64> = BTreeMap::new();
         for (key, count) in other.lane_counts {
             let of_lane = self.lane_counts.entry(key).or_default();
             room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*of_lane));
-            *of_lane += count;
+            raise(of_lane, count);
         }
         self.kept.extend(other.kept.into_iter().filter(|anomaly| {
             let room = room.get_mut(&(anomaly.lane, anomaly.kind));
@@ -206,6 +206,10 @@ impl AnomalyLog {
     pub fn kept(&self) -> &[Anomaly] {
         &self.kept
     }
+}
+
+const fn raise(count: &mut u64, by: u64) {
+    *count = count.saturating_add(by);
 }
 
 #[cfg(test)]

@@ -169,8 +169,9 @@ fn checked_geometry(
 
 /// The largest support count whose lanes fit, unless even the smallest does not.
 fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
-    let lanes = u64::from(geometry.cores_per_bank()) * RISCS_PER_CORE as u64;
-    let count = bank_bytes / lanes / u64::from(bytes_per_program(sums_enabled));
+    let lanes = u64::from(geometry.cores_per_bank()).saturating_mul(RISCS_PER_CORE as u64);
+    let program_bytes = lanes.saturating_mul(bytes_per_program(sums_enabled).into());
+    let count = bank_bytes.checked_div(program_bytes)?;
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let is_usable = wire::dram::effective_support_count(count, sums_enabled) == count;
     is_usable.then_some(count)

@@ -225,11 +225,14 @@ impl Lane {
             // The id is set in the course of a launch, so the later one is right.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
         }
-        self.runs.extend(runs.map(|run| Run { first_record: run.first_record + by, ..run }));
+        self.runs.extend(
+            runs.map(|run| Run { first_record: run.first_record.saturating_add(by), ..run }),
+        );
         self.heads.extend(later.heads);
         self.times.extend(later.times);
         self.data.extend(later.data);
-        self.metadata.extend(later.metadata.into_iter().map(|(record, text)| (record + by, text)));
+        let metadata = later.metadata.into_iter();
+        self.metadata.extend(metadata.map(|(record, text)| (record.saturating_add(by), text)));
     }
 
     /// How many records the lane holds.
@@ -242,7 +245,8 @@ impl Lane {
     #[must_use]
     pub fn run_records(&self, index: usize) -> std::ops::Range<usize> {
         let first = self.runs.get(index).map_or(self.heads.len(), |run| run.first_record);
-        let end = self.runs.get(index + 1).map_or(self.heads.len(), |run| run.first_record);
+        let end =
+            self.runs.get(index.saturating_add(1)).map_or(self.heads.len(), |run| run.first_record);
         first..end.max(first)
     }
 
@@ -260,9 +264,9 @@ impl Lane {
     /// assert_eq!(data, [vec![], vec![42]]);
     /// ```
     pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        let mut next_value = 0;
+        let mut next_value = 0_usize;
         self.heads.iter().zip(&self.times).map(move |(head, &time)| {
-            let end = next_value + head.data_count();
+            let end = next_value.saturating_add(head.data_count());
             let data = self.data.get(next_value..end).unwrap_or(&[]);
             next_value = end;
             Record { kind: head.kind(), zone: head.zone(), time, data }

@@ -17,6 +17,14 @@
 //! The first example to run is that of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 pub mod anomaly;
 pub mod decode;

@@ -35,12 +35,16 @@ impl DeviceReadout {
     fn append(&mut self, later: Self) {
         for lane in later.lanes {
             match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
-                Ok(index) => self.lanes[index].append(lane),
+                Ok(index) => {
+                    if let Some(earlier) = self.lanes.get_mut(index) {
+                        earlier.append(lane);
+                    }
+                }
                 Err(index) => self.lanes.insert(index, lane),
             }
         }
         self.pending_runs = later.pending_runs;
-        self.discarded_launches += later.discarded_launches;
+        self.discarded_launches = self.discarded_launches.saturating_add(later.discarded_launches);
     }
 }
 
@@ -105,7 +109,7 @@ impl Readout {
         self.losses.append_read(&later.losses);
         self.anomalies.merge(later.anomalies);
         self.watermarks.merge(later.watermarks);
-        self.words_read += later.words_read;
+        self.words_read = self.words_read.saturating_add(later.words_read);
         self.probe_costs.merge(later.probe_costs);
     }
 

@@ -88,7 +88,7 @@ impl RoleTable {
     pub fn of_readout(readout: &Readout) -> Self {
         let (mut direct_end, mut interned_end) = (0, ZoneIndex::FIRST_INTERNED);
         for head in readout.lanes().flat_map(|lane| &lane.heads) {
-            let end = head.zone().0 + 1;
+            let end = head.zone().0.saturating_add(1);
             if end > ZoneIndex::FIRST_INTERNED {
                 interned_end = interned_end.max(end);
             } else {

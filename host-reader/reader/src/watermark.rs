@@ -59,7 +59,7 @@ impl LaneWatermark {
         if self.lost_launches > 0 {
             return Some(0);
         }
-        let reserved = LARGEST_PUSH_WORDS + self.waiting_words;
+        let reserved = LARGEST_PUSH_WORDS.saturating_add(self.waiting_words);
         self.free_words().saturating_sub(reserved).checked_div(self.words_per_launch)
     }
 
@@ -100,7 +100,7 @@ impl Watermarks {
     #[must_use]
     pub fn fullest(&self) -> Option<&LaneWatermark> {
         let part = |lane: &LaneWatermark| {
-            (u64::from(lane.used_words) << 32) / u64::from(lane.lane_words.max(1))
+            (u64::from(lane.used_words) << 32).checked_div(lane.lane_words.max(1).into())
         };
         self.lanes().max_by_key(|lane| (lane.lost_launches > 0, part(lane)))
     }

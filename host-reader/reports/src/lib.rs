@@ -7,6 +7,14 @@
 //! | What became slower or faster? | [`diff`] |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 pub mod diff;
 pub mod perf;

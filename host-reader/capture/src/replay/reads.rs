@@ -104,6 +104,11 @@ impl<'file> CapturedReads<'file> {
     }
 
     /// The read with this number. Its sections lie together, so it is the last one or new.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "one is added where there is none"
+    )]
     fn read(&mut self, read_number: u32) -> &mut ReadRecord<'file> {
         let is_last = |read: &ReadRecord<'_>| read.begin.read_number == read_number;
         if !self.reads.last().is_some_and(is_last) {

@@ -42,15 +42,16 @@ impl<'file> Recording<'file> {
             let Some((&start, answers)) = self.by_address.range(..=at).next_back() else {
                 return false;
             };
-            let found = answers.answers.iter().filter_map(|answer| answer.from(at - start));
-            let matching = found.filter(|found| {
-                let count = found.len().min(rest.len());
-                count > 0 && found[..count] == rest[..count]
+            let found =
+                answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
+            // What is left behind as many words as an answer has, if those are the same.
+            let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
+                let (same, behind) = rest.split_at(found.len().min(rest.len()));
+                found.starts_with(same).then_some(behind)
             });
-            let Some(count) = matching.map(|found| found.len().min(rest.len())).max() else {
-                return false;
-            };
-            (at, rest) = (at + count as u64 * 4, &rest[count..]);
+            let Some(behind) = behind.min_by_key(|behind| behind.len()) else { return false };
+            let count = rest.len().saturating_sub(behind.len());
+            (at, rest) = (at.saturating_add((count as u64).saturating_mul(4)), behind);
         }
         true
     }
@@ -66,15 +67,13 @@ impl<'file> Recording<'file> {
         if let Some(error) = self.refusal(address, words.len()) {
             return Err(error);
         }
-        let mut done = 0;
-        while done < words.len() {
-            let rest = &mut words[done..];
-            let Some(found) = self.next_words(address + done as u64 * 4) else {
-                return Err(not_held());
-            };
-            let count = found.len().min(rest.len());
-            rest[..count].copy_from_slice(&found[..count]);
-            done += count;
+        let (mut at, mut rest) = (address, words);
+        while !rest.is_empty() {
+            let Some(found) = self.next_words(at) else { return Err(not_held()) };
+            let (part, behind) = rest.split_at_mut(found.len().min(rest.len()));
+            part.iter_mut().zip(found).for_each(|(word, found)| *word = *found);
+            at = at.saturating_add((part.len() as u64).saturating_mul(4));
+            rest = behind;
         }
         Ok(())
     }
@@ -87,7 +86,7 @@ impl<'file> Recording<'file> {
         if *refused != word_count as u64 {
             return None;
         }
-        answers.given += 1;
+        answers.given = answers.given.saturating_add(1);
         Some(error.clone())
     }
 
@@ -98,8 +97,8 @@ impl<'file> Recording<'file> {
         if start == address {
             answers.advance();
         }
-        let last = answers.given.max(1) - 1;
-        let words = answers.answers.get(last)?.from(address - start)?;
+        let last = answers.given.saturating_sub(1);
+        let words = answers.answers.get(last)?.from(address.checked_sub(start)?)?;
         (!words.is_empty()).then_some(words)
     }
 }
@@ -110,7 +109,7 @@ impl Answers<'_> {
         let rest = self.answers.get(self.given..).unwrap_or(&[]);
         let next = rest.iter().position(|answer| matches!(answer, Answer::Words(_)));
         if let Some(next) = next {
-            self.given += next + 1;
+            self.given = self.given.saturating_add(next).saturating_add(1);
         }
     }
 }

@@ -6,12 +6,6 @@
 //! behind the known ones of a payload, and behind the known ones of a record whose size
 //! the payload states; readers skip both.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from outside"
-)]
-
 mod capture_end;
 mod clock;
 mod device;

@@ -37,15 +37,16 @@ const LONGEST_SESSION: u64 = 1 << 31;
 pub fn write_sync_info(samples: &MeshSamples, out: impl Write) -> io::Result<u64> {
     let mut csv = SyncCsv::new(out);
     csv.write_header()?;
-    let mut row_count = 0;
+    let mut row_count = 0_u64;
     for chip in samples.chips() {
         let Some(tile) = samples.reference(chip) else { continue };
         let pings = samples.tiles_of(chip).find(|(other, _)| *other == tile);
         let sessions = sessions_of(tile, pings.map_or(&[], |(_, pings)| pings));
         for (index, session) in sessions.iter().enumerate() {
-            if let Ok(fit) = Regression::fit(&sessions[..=index], 1.0) {
+            let until_here = sessions.get(..=index).unwrap_or(&sessions);
+            if let Ok(fit) = Regression::fit(until_here, 1.0) {
                 csv.write_host_rows(&fit, session, 0)?;
-                row_count += session.stamps.len() as u64;
+                row_count = row_count.saturating_add(session.stamps.len() as u64);
             }
         }
     }

@@ -286,7 +286,11 @@ fn without_a_wrong_one<T>(
     if pings.len() < FEWEST_TO_OUTVOTE {
         return Err(error);
     }
-    let without = |index: usize| fit(&[&pings[..index], &pings[index + 1..]].concat()).ok();
+    let without = |index: usize| {
+        let mut others = pings.to_vec();
+        others.remove(index);
+        fit(&others).ok()
+    };
     let origin = (0..pings.len()).find_map(without);
     origin.map(|origin| (origin, 1)).ok_or(error)
 }

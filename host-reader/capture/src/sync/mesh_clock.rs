@@ -173,7 +173,7 @@ impl MeshClock {
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };
-        let kept = first & (u64::MAX >> (64 - self.stamp_bits.clamp(1, 64)));
+        let kept = first & (u64::MAX >> 64_u32.saturating_sub(self.stamp_bits).min(63));
         Some(extend_cycles(kept, self.stamp_bits, near).wrapping_sub(first))
     }
 }

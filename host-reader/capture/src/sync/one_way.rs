@@ -13,10 +13,7 @@
 use super::ping::tile_of;
 use clock_fit::OneWaySession;
 use reader::mesh::{AccessError, CoreDescription, Device, Noc0Coord};
-use wire::{
-    control::ControlLayout,
-    vector::{FIRST_OPTIONAL, OPTIONAL_MARKER_COUNT},
-};
+use wire::vector::{FIRST_OPTIONAL, OPTIONAL_MARKER_COUNT};
 
 /// How the stamps are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,17 +123,17 @@ pub fn one_way_session(
     if found < stamp_count || stamp_count == 0 {
         return Err(OneWayError::NoAnswer { core: core.noc0, expected: stamp_count, found });
     }
-    let durations = talk.durations_of(&words[..WORDS_BEFORE + 2 * stamp_count])?;
-    let missed_count = talk.writes.len() - durations.len();
+    let durations = talk.durations_of(&words, stamp_count)?;
+    let missed_count = talk.writes.len().saturating_sub(durations.len());
     let session = OneWaySession::from_words(tile, talk.start_ns, &words, &durations);
     let session = session.unwrap_or_else(|| unreachable!("the words hold at least one pair"));
     Ok(OneWayResult { session, missed_count })
 }
 
-/// The pair (clock high, clock low) before the stamps.
-const WORDS_BEFORE: usize = 2;
 const WORD_COUNT: usize = 2 * OPTIONAL_MARKER_COUNT;
-const LAYOUT: ControlLayout = wire::generation::CURRENT.control;
+/// Where the mailbox lies behind the control vector's beginning, and the stamps behind the vector's.
+const MAILBOX_BYTES: u64 = (4 * wire::generation::CURRENT.control.fw_reset_low) as u64;
+const STAMPS_BYTES: u64 = (4 * FIRST_OPTIONAL) as u64;
 
 /// An exchange in progress.
 struct Talk<'a> {
@@ -185,11 +182,10 @@ impl Talk<'_> {
     }
 
     /// How long the write of each stamp took; writes without a stamp are left out.
-    fn durations_of(&self, words: &[u32]) -> Result<Vec<u32>, OneWayError> {
+    fn durations_of(&self, words: &[u32], count: usize) -> Result<Vec<u32>, OneWayError> {
         let mut writes = self.writes.iter();
-        let stamps = words[WORDS_BEFORE..].chunks_exact(2).enumerate();
-        let duration = |(index, pair): (usize, &[u32])| {
-            let host_ticks = pair[1];
+        let stamps = host_ticks_in(words).take(count).enumerate();
+        let duration = |(index, host_ticks)| {
             let write = writes.find(|write| write.ticks == host_ticks);
             let foreign = OneWayError::ForeignStamp { core: self.core.noc0, index, host_ticks };
             write.map(|write| write.duration_ticks).ok_or(foreign)
@@ -204,17 +200,23 @@ impl Talk<'_> {
     }
 
     const fn mailbox_address(&self) -> u64 {
-        self.core.control_address + 4 * LAYOUT.fw_reset_low as u64
+        self.core.control_address.saturating_add(MAILBOX_BYTES)
     }
 
     const fn stamps_address(&self) -> u64 {
-        self.core.vector_address + 4 * FIRST_OPTIONAL as u64
+        self.core.vector_address.saturating_add(STAMPS_BYTES)
     }
 }
 
-/// Stamps before the first pair that carries no host time.
+/// Stamps before the first pair that carries no host time. The pair before them is the clock's.
 fn stamps_in(words: &[u32]) -> usize {
-    words[WORDS_BEFORE..].chunks_exact(2).take_while(|pair| pair[1] != 0).count()
+    host_ticks_in(words).take_while(|&host_ticks| host_ticks != 0).count()
+}
+
+/// The host times of the stamps; 0 where there is none.
+fn host_ticks_in(words: &[u32]) -> impl Iterator<Item = u32> {
+    let (pairs, _) = words.as_chunks::<2>();
+    pairs.iter().skip(1).map(|&[_, host_ticks]| host_ticks)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the mailbox holds the low word")]

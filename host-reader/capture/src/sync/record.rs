@@ -45,6 +45,7 @@ impl SyncRecord {
     ///
     /// # Errors
     /// If no line fits; the session is then left out.
+    #[expect(clippy::indexing_slicing, reason = "the session has just been added")]
     pub fn add_session(&mut self, session: OneWaySession) -> Result<&Regression, ClockError> {
         let earlier = self.sessions.iter().map(|(session, _)| session);
         let of_core = earlier.filter(|earlier| earlier.tile == session.tile).cloned();

@@ -230,6 +230,6 @@ impl ClockSampler {
             .failures
             .entry((chip_id, core))
             .or_insert_with(|| Failure { count: 0, first: error });
-        failure.count += 1;
+        failure.count = failure.count.saturating_add(1);
     }
 }

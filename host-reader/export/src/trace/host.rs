@@ -77,7 +77,10 @@ impl<'a> TraceHost<'a> {
         let mut host = Self {
             is_on_clock_of_chips: origin.is_some(),
             origin_ns: start,
-            dropped_count: recordings.iter().map(HostRecording::dropped_count).sum(),
+            dropped_count: recordings
+                .iter()
+                .map(HostRecording::dropped_count)
+                .fold(0, u64::saturating_add),
             ..Self::default()
         };
         let mut threads: BTreeMap<(u32, u64), TraceHostThread<'a>> = BTreeMap::new();

@@ -28,6 +28,7 @@ pub(super) fn append_zones(
 }
 
 #[inline(always)]
+#[expect(clippy::arithmetic_side_effects, reason = "no count exceeds that of the words")]
 fn append(
     lane: &mut Lane,
     time: &mut TimeState,
@@ -54,6 +55,7 @@ fn append(
 
 /// The times of a block of zone markers, `None` if it is not one or steps back.
 #[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "a window has the two elements it is asked for")]
 fn ordered_times(
     block: &Block,
     time: TimeState,

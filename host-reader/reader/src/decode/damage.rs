@@ -1,6 +1,9 @@
 //! Words that are no records: padding, gaps, damage and leftovers of an earlier generation.
 
-use super::{LaneDecoder, words::LaneWords};
+use super::{
+    LaneDecoder,
+    words::{LaneWords, after},
+};
 use crate::{
     anomaly::AnomalyKind,
     ledger::{LossCause, LossTotals},
@@ -19,14 +22,14 @@ impl LaneDecoder<'_> {
             let header = Header(header);
             if header.is_empty() {
                 self.padding(index, low);
-                index += 2;
+                index = after(index, 2);
                 continue;
             }
             let Some(kind) = header.kind().filter(|kind| header.is_marker() && is_data(*kind))
             else {
                 break;
             };
-            let next = index + kind.record_words();
+            let next = after(index, kind.record_words());
             if next > words.len() || words.run_in_payload(index, kind).is_some() {
                 break;
             }
@@ -61,7 +64,7 @@ impl LaneDecoder<'_> {
             Some([0, 0]) => self.zeros(words, index),
             Some([EMPTY_HEADER, low]) => {
                 self.padding(index, low);
-                index + 2
+                after(index, 2)
             }
             _ => self.damage(words, index),
         }
@@ -73,12 +76,13 @@ impl LaneDecoder<'_> {
         // A run begins with one or two pairs of zeros of its own.
         let starts = [end.checked_sub(2), end.checked_sub(4)].into_iter().flatten();
         let run = starts.filter(|start| *start > index).find(|at| words.run_at(*at).is_some());
-        let is_long = end == words.len() || end - index >= vector::FIRST_OPTIONAL;
+        let word_count = end.saturating_sub(index);
+        let is_long = end == words.len() || word_count >= vector::FIRST_OPTIONAL;
         let Some(missing_end) = run.or(is_long.then_some(end)) else {
             return self.damage(words, index);
         };
         self.state.program = None;
-        let word_count = missing_end - index;
+        let word_count = missing_end.saturating_sub(index);
         self.note(AnomalyKind::MissingRun, index, || format!("{word_count} words are zero"));
         self.lose_runs(LossCause::NeverArrived, word_count);
         missing_end
@@ -87,13 +91,13 @@ impl LaneDecoder<'_> {
     /// Skips from words that cannot be a record to the next run.
     pub(super) fn damage(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let [header, low] = words.pair(index).unwrap_or_default();
-        let is_cut = words.len() - index < vector::FIRST_OPTIONAL && [header, low] == [0, 0];
+        let is_cut = words.from(index).len() < vector::FIRST_OPTIONAL && [header, low] == [0, 0];
         let kind = match Header(header) {
             _ if is_cut => AnomalyKind::TruncatedRecord,
             word if word.is_marker() && word.kind().is_none() => AnomalyKind::UnknownPacketType,
             _ => AnomalyKind::NotAMarker,
         };
-        let next = words.next_own_run(index + 2);
+        let next = words.next_own_run(after(index, 2));
         self.note(kind, index, || format!("{header:08x} {low:08x}"));
         self.lose_damaged(words, index, next);
         next
@@ -107,11 +111,12 @@ impl LaneDecoder<'_> {
         kind: AnomalyKind,
         cause: LossCause,
     ) -> usize {
-        let next = words.next_own_run(index + vector::FIRST_OPTIONAL);
+        let next = words.next_own_run(after(index, vector::FIRST_OPTIONAL));
         let header = words.run_at(index).map(|run| words.run_header(run));
-        self.note(kind, index, || format!("{} words of {header:?}", next - index));
+        let word_count = next.saturating_sub(index);
+        self.note(kind, index, || format!("{word_count} words of {header:?}"));
         self.state.program = None;
-        self.lose_runs(cause, next - index);
+        self.lose_runs(cause, word_count);
         next
     }
 
@@ -123,7 +128,7 @@ impl LaneDecoder<'_> {
         index: usize,
         kind: PacketKind,
     ) -> Option<usize> {
-        let is_cut = index + kind.record_words() > words.len();
+        let is_cut = after(index, kind.record_words()) > words.len();
         let run = words.run_in_payload(index, kind);
         let next = run.or(is_cut.then_some(words.len()))?;
         self.note(AnomalyKind::TruncatedRecord, index, || kind.label().to_owned());
@@ -153,15 +158,17 @@ impl LaneDecoder<'_> {
     ///
     /// A write begins at a multiple of four words. One old stamp among good ones is damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
-        let position = self.first_word + index as u64;
         self.context.lane_generation?;
-        if !position.is_multiple_of(PUSH_ALIGNMENT) || !self.is_older_than_run(words, index) {
+        if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
+            || !self.is_older_than_run(words, index)
+        {
             return None;
         }
-        let next = words.next_own_run(index + 2);
-        self.note(AnomalyKind::StaleRun, index, || format!("{} words", next - index));
+        let next = words.next_own_run(after(index, 2));
+        let word_count = next.saturating_sub(index);
+        self.note(AnomalyKind::StaleRun, index, || format!("{word_count} words"));
         self.state.program = None;
-        self.lose_runs(LossCause::NeverArrived, next - index);
+        self.lose_runs(LossCause::NeverArrived, word_count);
         Some(next)
     }
 
@@ -170,7 +177,7 @@ impl LaneDecoder<'_> {
     fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
         let Some(oldest) = self.oldest_slot else { return false };
         let layout = self.context.generation.header;
-        let (mut next, mut stamps) = (index, 0);
+        let (mut next, mut stamps) = (index, 0_u8);
         while let Some([header, low]) = words.pair(next)
             && stamps < 2
         {
@@ -180,9 +187,9 @@ impl LaneDecoder<'_> {
                 if !self.order.is_before(layout.time(header, low).0, oldest) {
                     return false;
                 }
-                stamps += 1;
+                stamps = stamps.saturating_add(1);
             }
-            next += kind.record_words();
+            next = after(next, kind.record_words());
         }
         stamps > 0
     }
@@ -201,23 +208,23 @@ impl LaneDecoder<'_> {
 
     /// Records the loss of words that cannot be recognized as records.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
-        let position = self.first_word + index as u64;
-        if next - index >= vector::FIRST_OPTIONAL {
+        let word_count = next.saturating_sub(index);
+        if word_count >= vector::FIRST_OPTIONAL {
             self.holes.add_missing_runs(self.lane.runs.len());
         }
         if self.context.lane_generation.is_none() {
-            return self.lose_markers(LossCause::Damaged, (next - index) / 2);
+            return self.lose_markers(LossCause::Damaged, word_count / 2);
         }
-        if position.is_multiple_of(PUSH_ALIGNMENT) {
-            return self.lose_runs(LossCause::Damaged, next - index);
+        if self.position(index).is_multiple_of(PUSH_ALIGNMENT) {
+            return self.lose_runs(LossCause::Damaged, word_count);
         }
         self.runs.has_gap = true;
-        let pairs = words.from(index).get(..next - index).unwrap_or(&[]).chunks_exact(2);
-        let is_marker = |pair: &&[u32]| {
-            let header = Header(pair[0]);
+        let (pairs, _) = words.from(index).get(..word_count).unwrap_or(&[]).as_chunks::<2>();
+        let is_marker = |[header, _]: &&[u32; 2]| {
+            let header = Header(*header);
             header.is_marker() && !header.is_empty() && header.kind().is_some()
         };
-        let markers = pairs.filter(is_marker).count();
+        let markers = pairs.iter().filter(is_marker).count();
         self.lose(LossCause::Damaged, LossTotals::at_least_markers(markers as u64));
     }
 

@@ -43,8 +43,9 @@ impl Holes {
 
     /// When runs may be missing, in a lane that was read at this time of its tile's clock.
     pub(super) fn windows(&self, lane: &Lane, read_at: Option<u64>) -> Vec<LossWindow> {
-        let end_of = |run: usize| lane.times[lane.run_records(run)].iter().max().copied();
-        let start_of = |run: usize| lane.times[lane.run_records(run)].iter().min().copied();
+        let times_of = |run: usize| lane.times.get(lane.run_records(run)).unwrap_or(&[]).iter();
+        let end_of = |run: usize| times_of(run).max().copied();
+        let start_of = |run: usize| times_of(run).min().copied();
         let last = Some(self.last_time).filter(|&time| time > 0);
         let before = |run_count: usize| (0..run_count).rev().find_map(end_of).or(last);
         let after = |run_count: usize| (run_count..lane.runs.len()).find_map(start_of);

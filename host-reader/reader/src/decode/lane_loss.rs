@@ -63,13 +63,13 @@ impl RunTally {
     /// Takes in a push, which may continue the launch before it.
     fn enter(&mut self, program: RunHostId, is_continued: bool, word_count: usize) {
         if !is_continued || self.launches == 0 {
-            self.launches += 1;
+            self.launches = self.launches.saturating_add(1);
             self.is_last_full = false;
         }
         self.span = ProgramSpan::joined(self.span, Some(ProgramSpan::of_launch(program)));
         if word_count >= FULL_WORDS && !self.is_last_full {
             self.is_last_full = true;
-            self.full_launches += 1;
+            self.full_launches = self.full_launches.saturating_add(1);
             self.full_program = Some(program);
         }
     }

@@ -58,7 +58,7 @@ use lane_loss::RunTally;
 use run::Launch;
 use time::{StampOrder, TimeState};
 use wire::{Header, PacketKind, RunHostId};
-use words::LaneWords;
+use words::{LaneWords, after};
 
 /// State of a lane that the decoder carries from one read to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,13 +219,9 @@ impl<'context> LaneDecoder<'context> {
         let mut index = from;
         loop {
             let rest = words.from(index);
-            index += block::append_zones(
-                &mut self.lane,
-                &mut self.state.time,
-                rest,
-                layout,
-                self.order.latest(),
-            );
+            let (lane, time) = (&mut self.lane, &mut self.state.time);
+            let taken = block::append_zones(lane, time, rest, layout, self.order.latest());
+            index = after(index, taken);
             let Some([header, low]) = words.pair(index) else { return index };
             let header = Header(header);
             let Some(kind) = header.kind().filter(|_| header.is_marker()) else {
@@ -233,7 +229,7 @@ impl<'context> LaneDecoder<'context> {
             };
             if header.is_empty() {
                 self.padding(index, low);
-                index += 2;
+                index = after(index, 2);
                 continue;
             }
             if let Some(next) = self.cut_record(words, index, kind) {
@@ -245,7 +241,7 @@ impl<'context> LaneDecoder<'context> {
                 return next;
             }
             self.record(words, index, kind);
-            index += kind.record_words();
+            index = after(index, kind.record_words());
         }
     }
 
@@ -254,9 +250,10 @@ impl<'context> LaneDecoder<'context> {
         let &[header, low, ref payload @ ..] = words.from(index) else { return };
         let layout = self.context.generation.header;
         let head = RecordHead::new(kind, ZoneIndex(layout.id(header)));
-        let value = |first: usize| match payload.get(first..first + 2) {
-            Some(&[high, low]) => (u64::from(high) << 32) | u64::from(low),
-            _ => 0,
+        let (values, _) = payload.as_chunks::<2>();
+        let value = |index: usize| {
+            let [high, low] = values.get(index).copied().unwrap_or_default();
+            (u64::from(high) << 32) | u64::from(low)
         };
         if kind == PacketKind::ZoneTotal {
             let time = self.time_of_total();
@@ -266,7 +263,7 @@ impl<'context> LaneDecoder<'context> {
         match kind.payload_words() {
             0 => self.lane.push(head, time, &[]),
             2 => self.lane.push(head, time, &[value(0)]),
-            _ => self.lane.push(head, time, &[value(0), value(2)]),
+            _ => self.lane.push(head, time, &[value(0), value(1)]),
         }
     }
 
@@ -305,14 +302,10 @@ impl<'context> LaneDecoder<'context> {
 
     #[cold]
     fn repaired_time(&mut self, stamp: u64, index: usize) -> u64 {
-        let heads = &self.lane.heads;
-        let last_timed =
-            |end: usize| heads[..end].iter().rposition(|head| head.kind() != PacketKind::ZoneTotal);
-        let last = last_timed(heads.len());
-        let before_last = last.and_then(last_timed).map(|record| self.lane.times[record]);
+        let (before_last, last) = last_timed(&mut self.lane);
         let resolved = self.state.time.resolve(stamp, before_last, self.order);
         if let (Some(previous), Some(last)) = (resolved.previous, last) {
-            self.lane.times[last] = previous;
+            *last = previous;
         }
         self.note(resolved.finding, index, || format!("stamp {stamp:#x}"));
         resolved.time
@@ -321,12 +314,9 @@ impl<'context> LaneDecoder<'context> {
     /// Lowers the last time if it lies ahead of the clock: torn, and no record followed that would
     /// have told.
     fn lower_last_time(&mut self) {
-        let is_timed = |head: &RecordHead| head.kind() != PacketKind::ZoneTotal;
-        let Some(last) = self.lane.heads.iter().rposition(is_timed) else { return };
-        let before = self.lane.heads[..last].iter().rposition(is_timed);
-        let before = before.map(|record| self.lane.times[record]);
+        let (before, Some(last)) = last_timed(&mut self.lane) else { return };
         if let Some(lowered) = self.state.time.lower_last(before, self.order) {
-            self.lane.times[last] = lowered;
+            *last = lowered;
             let position = self.first_word;
             let detail = || format!("the last time of the lane, now {lowered:#x}");
             let lane = Some(self.context.lane);
@@ -334,8 +324,13 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
+    /// Which word of the lane lies at `index`.
+    const fn position(&self, index: usize) -> u64 {
+        self.first_word.saturating_add(index as u64)
+    }
+
     fn note(&mut self, kind: AnomalyKind, index: usize, detail: impl FnOnce() -> String) {
-        let position = self.first_word + index as u64;
+        let position = self.position(index);
         self.anomalies.record(kind, Some(self.context.lane), position, detail);
     }
 
@@ -349,6 +344,14 @@ impl<'context> LaneDecoder<'context> {
         let unknown_markers = count as u64;
         self.lose(cause, LossTotals { unknown_markers, is_lower_bound, ..LossTotals::default() });
     }
+}
+
+/// The time of the last record but one, and that of the last, of those that have a time.
+fn last_timed(lane: &mut Lane) -> (Option<u64>, Option<&mut u64>) {
+    let records = lane.heads.iter().zip(&mut lane.times).rev();
+    let mut timed = records.filter(|(head, _)| head.kind() != PacketKind::ZoneTotal);
+    let last = timed.next().map(|(_, time)| time);
+    (timed.next().map(|(_, time)| *time), last)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A look at the first times of a run, before its records are taken.
 
-use super::words::{LaneWords, RunWords};
+use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 
 /// The first stamps of a run, as far as present.
@@ -24,19 +24,19 @@ impl FirstStamps {
     ) -> Self {
         let starts = [vector::MAIN_START, vector::CHILD_START].map(|slot| stamp(run, slot, layout));
         let mut first = Self { starts, ..Self::default() };
-        let mut next = index + vector::FIRST_OPTIONAL;
-        let mut found = 0;
+        let mut next = after(index, vector::FIRST_OPTIONAL);
+        let mut found = 0_usize;
         while let Some([header, low]) = words.pair(next)
-            && found < first.optional.len()
+            && let Some(stamp) = first.optional.get_mut(found)
         {
             let header_word = Header(header);
             let (true, Some(kind)) = (header_word.is_marker(), header_word.kind()) else { break };
             if !header_word.is_empty() && kind != PacketKind::ZoneTotal {
                 first.first_optional.get_or_insert([header, low]);
-                first.optional[found] = Some(layout.time(header, low).0);
-                found += 1;
+                *stamp = Some(layout.time(header, low).0);
+                found = found.saturating_add(1);
             }
-            next += kind.record_words();
+            next = after(next, kind.record_words());
         }
         first
     }
@@ -65,7 +65,8 @@ impl FirstStamps {
 
 /// The stamp in a guaranteed slot, if a zone's start or end lies there.
 pub(super) fn stamp(run: &RunWords, slot: usize, layout: HeaderLayout) -> Option<u64> {
-    let header = Header(run[slot]);
+    let [header, low] = slot_words(run, slot);
+    let header = Header(header);
     let is_zone = matches!(header.kind(), Some(PacketKind::ZoneStart | PacketKind::ZoneEnd));
-    (is_zone && !header.is_empty()).then(|| layout.time(header.0, run[slot + 1]).0)
+    (is_zone && !header.is_empty()).then(|| layout.time(header.0, low).0)
 }

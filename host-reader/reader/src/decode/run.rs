@@ -3,7 +3,7 @@
 use super::{
     CaptureMode, LaneContext, LaneDecoder,
     peek::{self, FirstStamps},
-    words::{LaneWords, RunWords},
+    words::{LaneWords, RunWords, after, slot_words},
 };
 use crate::{
     anomaly::AnomalyKind,
@@ -41,9 +41,11 @@ impl Launch {
     /// same, to the cycle.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
-        let used = starts.into_iter().find(|&slot| !Header(run[slot]).is_empty());
+        let is_used = |&slot: &usize| !Header(slot_words(run, slot)[0]).is_empty();
+        let used = starts.into_iter().find(is_used);
         let none_before = used != Some(vector::CHILD_START) || self.slots[0] == [0, 0];
-        none_before && used.is_some_and(|slot| self.slots[slot_index(slot)] == pair(run, slot))
+        let is_same = |slot| self.slots.get(slot_index(slot)) == Some(&slot_words(run, slot));
+        none_before && used.is_some_and(is_same)
     }
 
     /// The time of the first zone of this launch.
@@ -51,7 +53,8 @@ impl Launch {
         if self.first_zone.is_none() {
             let unsearched = lane.heads.get(self.searched..).unwrap_or(&[]);
             let found = unsearched.iter().position(|head| head.is_endpoint());
-            self.first_zone = found.map(|offset| FirstZone::Record(self.searched + offset));
+            self.first_zone =
+                found.map(|offset| FirstZone::Record(self.searched.saturating_add(offset)));
             self.searched = lane.heads.len();
         }
         match self.first_zone? {
@@ -90,11 +93,11 @@ impl LaneDecoder<'_> {
             self.end_slots(run, index);
         }
         let program = self.state.program;
-        let next = self.records(words, index + vector::FIRST_OPTIONAL);
+        let next = self.records(words, after(index, vector::FIRST_OPTIONAL));
         if !ends_first {
             self.end_slots(run, index);
         }
-        self.count_run(program, is_continued, next - index);
+        self.count_run(program, is_continued, next.saturating_sub(index));
         next
     }
 
@@ -137,7 +140,7 @@ impl LaneDecoder<'_> {
             return true;
         }
         let first_record = self.lane.record_count();
-        let origin = self.first_word + index as u64;
+        let origin = self.position(index);
         if is_continued {
             self.lane.goes_on = true;
         } else {
@@ -173,13 +176,13 @@ impl LaneDecoder<'_> {
 
     /// Takes the marker in a guaranteed slot, if there is a new one.
     fn slot(&mut self, run: &RunWords, run_index: usize, slot: usize) {
-        let [header, low] = pair(run, slot);
+        let [header, low] = slot_words(run, slot);
         let word = Header(header);
-        let index = run_index + slot;
+        let index = after(run_index, slot);
         if word.is_empty() {
             return self.free_slot(index, low);
         }
-        let seen = &mut self.state.launch.slots[slot_index(slot)];
+        let Some(seen) = self.state.launch.slots.get_mut(slot_index(slot)) else { return };
         if *seen == [header, low] {
             return self.note(AnomalyKind::DuplicateGuaranteedMarker, index, String::new);
         }
@@ -194,10 +197,6 @@ impl LaneDecoder<'_> {
     }
 }
 
-const fn pair(run: &RunWords, slot: usize) -> [u32; 2] {
-    [run[slot], run[slot + 1]]
-}
-
 const fn slot_index(slot: usize) -> usize {
-    (slot - vector::MAIN_START) / 2
+    slot.saturating_sub(vector::MAIN_START) / 2
 }

@@ -71,7 +71,7 @@ impl StampOrder {
             // A damaged stamp in the future looks as old as one can be.
             Some(now) => {
                 let age = self.age(now, last);
-                self.age(now, stamp) <= age && age < self.mask() - self.mask() / 8
+                self.age(now, stamp) <= age && age < self.mask().saturating_sub(self.mask() / 8)
             }
             None => !self.is_before(stamp, last),
         }
@@ -99,6 +99,7 @@ impl StampOrder {
         }
     }
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a layout has 32 to 63 bits of time")]
     const fn mask(self) -> u64 {
         (1 << self.bits) - 1
     }
@@ -217,7 +218,7 @@ impl TimeState {
         if last_is_outlier || !order.has_wrapped(stamp, self.last & order.mask()) {
             return None;
         }
-        let range = order.mask() + 1;
+        let range = order.mask().wrapping_add(1);
         let raised = time.wrapping_add(range);
         if raised > order.latest() {
             return None;

@@ -6,6 +6,22 @@ use wire::{Header, PacketKind, RunHeader, run, vector};
 /// Words of a whole run header with its guaranteed slots.
 pub(super) type RunWords = [u32; vector::FIRST_OPTIONAL];
 
+/// The index `count` words after another.
+#[inline]
+pub(super) const fn after(index: usize, count: usize) -> usize {
+    index.saturating_add(count)
+}
+
+/// The words of a guaranteed slot.
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "slots are constants, and lie within the words of a run"
+)]
+pub(super) const fn slot_words(run: &RunWords, slot: usize) -> [u32; 2] {
+    [run[slot], run[slot + 1]]
+}
+
 /// The words of one lane. Every index is that of a pair's first word, from 0.
 #[derive(Clone, Copy)]
 pub(super) struct LaneWords<'a> {
@@ -83,15 +99,16 @@ impl<'a> LaneWords<'a> {
             if self.own_run_at(index) {
                 return index;
             }
-            index += 2;
+            index = after(index, 2);
         }
         self.len()
     }
 
     /// Where the zero pairs that begin at `from` end.
     pub(super) fn zeros_end(self, from: usize) -> usize {
-        let pairs = self.from(from).chunks_exact(2);
-        from + 2 * pairs.take_while(|pair| **pair == [0, 0]).count()
+        let (pairs, _) = self.from(from).as_chunks::<2>();
+        let zeros = pairs.iter().take_while(|pair| **pair == [0, 0]).count();
+        after(from, zeros.saturating_mul(2))
     }
 
     /// Where a run begins inside the payload of the record at `index`: then the
@@ -101,7 +118,7 @@ impl<'a> LaneWords<'a> {
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();
-        let last_pair = index + payload_words;
+        let last_pair = after(index, payload_words);
         (payload_words != 0 && self.pair(last_pair) == Some([0, 0]) && self.own_run_at(last_pair))
             .then_some(last_pair)
     }

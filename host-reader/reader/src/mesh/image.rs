@@ -3,7 +3,7 @@
 //! An image does what a chip's memory does and nothing else: no firmware runs in it.
 
 use super::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// The memory of one chip.
 ///
@@ -14,7 +14,7 @@ pub struct DeviceImage {
     description: DeviceDescription,
     l1_bytes: u64,
     l1: BTreeMap<Noc0Coord, PagedWords>,
-    dram: Vec<PagedWords>,
+    dram: BTreeMap<u32, PagedWords>,
     wall_clock: u64,
     host_time_ns: u64,
 }
@@ -25,12 +25,11 @@ impl DeviceImage {
     /// L1 ends after the profiler's words of each core, a bank after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
-        let vector_bytes = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
-        let l1_end = |core: &super::CoreDescription| core.vector_address + vector_bytes;
+        const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
+        let l1_end = |core: &super::CoreDescription| core.vector_address.saturating_add(VECTORS);
         let l1_bytes = description.cores.iter().map(l1_end).max().unwrap_or(0);
-        let banks = usize::try_from(description.dram.bank_count).unwrap_or(0);
         let l1 = description.cores.iter().map(|core| (core.noc0, PagedWords::default())).collect();
-        let dram = vec![PagedWords::default(); banks];
+        let dram = BTreeMap::new();
         Self { description, l1_bytes, l1, dram, wall_clock: 0, host_time_ns: 0 }
     }
 
@@ -45,7 +44,7 @@ impl DeviceImage {
         words: &[u32],
     ) -> Result<(), AccessError> {
         let first = self.first_word(Memory::Dram(bank), address, words.len())?;
-        self.dram[bank as usize].write(first, words);
+        self.dram.entry(bank).or_default().write(first, words);
         Ok(())
     }
 
@@ -110,7 +109,10 @@ impl Device for DeviceImage {
 
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
         let first = self.first_word(Memory::Dram(bank), address, words.len())?;
-        self.dram[bank as usize].read(first, words);
+        match self.dram.get(&bank) {
+            Some(dram) => dram.read(first, words),
+            None => words.fill(0),
+        }
         Ok(())
     }
 
@@ -120,7 +122,7 @@ impl Device for DeviceImage {
     }
 
     fn host_time_ns(&mut self) -> u64 {
-        self.host_time_ns += 1;
+        self.host_time_ns = self.host_time_ns.saturating_add(1);
         self.host_time_ns
     }
 }
@@ -153,9 +155,9 @@ struct PagedWords {
 impl PagedWords {
     fn read(&self, first: u64, words: &mut [u32]) {
         for_each_page(first, words.len(), |page, in_page, range| {
-            let target = &mut words[range];
-            match self.pages.get(&page) {
-                Some(stored) => target.copy_from_slice(&stored[in_page..in_page + target.len()]),
+            let Some(target) = words.get_mut(range) else { return };
+            match self.pages.get(&page).and_then(|stored| stored.get(in_page)) {
+                Some(stored) => target.copy_from_slice(stored),
                 None => target.fill(0),
             }
         });
@@ -163,25 +165,23 @@ impl PagedWords {
 
     fn write(&mut self, first: u64, words: &[u32]) {
         for_each_page(first, words.len(), |page, in_page, range| {
-            let source = &words[range];
             let stored = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_WORDS]);
-            stored[in_page..in_page + source.len()].copy_from_slice(source);
+            if let (Some(stored), Some(source)) = (stored.get_mut(in_page), words.get(range)) {
+                stored.copy_from_slice(source);
+            }
         });
     }
 }
 
-/// Calls `visit` with each page, the place in it, and the part of the range it holds.
-fn for_each_page(
-    first: u64,
-    count: usize,
-    mut visit: impl FnMut(u64, usize, std::ops::Range<usize>),
-) {
+/// Calls `visit` with each page, the words of it, and as many of the range.
+#[expect(clippy::arithmetic_side_effects, reason = "the range lies below the end of the memory")]
+fn for_each_page(first: u64, count: usize, mut visit: impl FnMut(u64, Range<usize>, Range<usize>)) {
     let mut done = 0;
     while done < count {
         let word = first + done as u64;
         let in_page = usize::try_from(word % PAGE_WORDS as u64).unwrap_or(0);
         let length = (count - done).min(PAGE_WORDS - in_page);
-        visit(word / PAGE_WORDS as u64, in_page, done..done + length);
+        visit(word / PAGE_WORDS as u64, in_page..in_page + length, done..done + length);
         done += length;
     }
 }

@@ -145,9 +145,10 @@ pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 
 fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
     let found = host_words(words, layout);
     // A core that is told not to push has no address.
-    let is_same =
-        |(index, &word): (usize, &u32)| word == expected[index] || index == 2 && word == 0;
-    if found == [0; 3] { 0 } else { found.iter().enumerate().filter(|&pair| is_same(pair)).count() }
+    let [.., address] = found;
+    let same = found.iter().zip(&expected).filter(|(found, expected)| found == expected).count();
+    let is_told = address == 0 && expected[2] != 0;
+    if found == [0; 3] { 0 } else { same.saturating_add(is_told.into()) }
 }
 
 fn has_signature(words: &[u32; WORDS]) -> bool {

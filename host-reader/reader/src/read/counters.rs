@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     decode::{LaneLoss, MissingRuns},
+    lane::LaneId,
     ledger::{LossCause, LossTotals, ProgramSpan, UncountedSource},
 };
 use wire::{
@@ -78,7 +79,10 @@ impl Counters {
 
     /// Returns the counts since an earlier reading.
     pub(super) fn since(self, earlier: Self) -> Self {
-        let riscs = std::array::from_fn(|risc| self.riscs[risc].since(earlier.riscs[risc]));
+        let mut riscs = self.riscs;
+        for (now, earlier) in riscs.iter_mut().zip(earlier.riscs) {
+            *now = now.since(earlier);
+        }
         Self {
             riscs,
             timed_out_pushes: self.timed_out_pushes.wrapping_sub(earlier.timed_out_pushes),
@@ -89,6 +93,7 @@ impl Counters {
 
 /// Adds what a core's counters say of whole runs, and leaves with each lane what its RISC
 /// found no room for in L1, to be added when its runs are known.
+#[expect(clippy::indexing_slicing, reason = "the index counts the lanes of the core")]
 pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
     if !core.control.is_ours() {
         if core.has_activity() {
@@ -101,14 +106,16 @@ pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
     let refused = refused_programs(session, core);
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_of_one_launch = launches == 1 && !core.control.is_under_way();
+    let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {
-        let Some(counted) = new.riscs.get(core.lanes[index].risc_index).copied() else { continue };
-        enter_refused(session, core, index, &counted, (new.timed_out_pushes, refused));
-        enter_late(session, core, index, counted.late_runs);
+        let LaneRead { id, risc_index, .. } = core.lanes[index];
+        let Some(counted) = new.riscs.get(risc_index).copied() else { continue };
+        enter_refused(session, core, id, &counted, (new.timed_out_pushes, refused));
+        enter_late(session, id, counted.late_runs);
         core.lanes[index].loss = LaneLoss {
             counts: counted.lost,
             is_of_one_launch,
-            has_other_launches: counted.has_lost_runs() || core.control.is_under_way(),
+            has_other_launches: counted.has_lost_runs() || is_under_way,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
             missing: missing_runs(&core.lanes[index], &counted, &new),
@@ -140,7 +147,7 @@ fn missing_runs(lane: &LaneRead, counted: &RiscCounters, new: &Counters) -> Opti
 fn enter_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
-    index: usize,
+    lane: LaneId,
     counted: &RiscCounters,
     (timed_out_pushes, programs): (u32, Option<ProgramSpan>),
 ) {
@@ -148,7 +155,6 @@ fn enter_refused(
     if refused_runs == 0 && refused_markers == 0 {
         return;
     }
-    let lane = &core.lanes[index];
     let cause = if core.control.word(core.control.layout.dram_address) == 0 {
         LossCause::NeverArrived
     } else if timed_out_pushes != 0 && refused_runs <= timed_out_pushes {
@@ -165,15 +171,15 @@ fn enter_refused(
         programs: if program.is_some() { None } else { programs },
         ..LossTotals::default()
     };
-    session.lose_in_windows(lane.id, cause, program, totals);
+    session.lose_in_windows(lane, cause, program, totals);
 }
 
 /// Runs that were not there when the RISC that pushes stopped waiting for them.
-fn enter_late(session: &mut Session<'_>, core: &CoreRead, index: usize, late_runs: u32) {
+fn enter_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     if late_runs != 0 {
         let runs = u64::from(late_runs);
         let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs) };
-        session.lose_in_windows(core.lanes[index].id, LossCause::NotPublished, None, totals);
+        session.lose_in_windows(lane, LossCause::NotPublished, None, totals);
     }
 }
 

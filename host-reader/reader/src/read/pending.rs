@@ -1,13 +1,11 @@
 //! Runs that wait in L1 for the next launch to push them.
 
-use super::{plan::CoreRead, session::Session};
-use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
-use wire::{
-    Generation,
-    marker::EMPTY_HEADER,
-    run::{ID_LH, ID_LL},
-    vector,
+use super::{
+    plan::{CoreRead, LaneRead},
+    session::Session,
 };
+use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
+use wire::{Generation, marker::EMPTY_HEADER, run::ID_LL, vector};
 
 /// Returns true if a lane's vector holds a finished run that was not pushed.
 ///
@@ -27,22 +25,24 @@ pub(super) fn read_runs(
     pieces: &[Vec<u32>],
 ) {
     for index in 0..core.lanes.len() {
-        let risc_index = core.lanes[index].risc_index;
-        if !is_pending(core, risc_index, session.options.mode) {
+        let Some(lane) = core.lanes.get(index) else { return };
+        if !is_pending(core, lane.risc_index, session.options.mode) {
             continue;
         }
-        let run = match read_run(session, core, index, generation) {
-            Ok(Some(run)) => run,
-            Ok(None) => continue,
-            Err(error) => {
-                core.lanes[index].pending_error = Some(error);
-                continue;
-            }
-        };
-        let pushed = core.lanes[index].words(pieces);
-        let is_pushed = pushed.ends_with(&run) || pushed.ends_with(&run[..vector::FIRST_OPTIONAL]);
-        // A run that was pushed already is taken, too: there is nothing more to it.
-        core.lanes[index].pending = Some(if is_pushed { Vec::new() } else { run });
+        let run = read_run(session, core, lane, generation).map(|run| {
+            let run = run?;
+            let pushed = lane.words(pieces);
+            let begins = run.get(..vector::FIRST_OPTIONAL).unwrap_or(&run);
+            let is_pushed = pushed.ends_with(&run) || pushed.ends_with(begins);
+            // A run that was pushed already is taken, too: there is nothing more to it.
+            Some(if is_pushed { Vec::new() } else { run })
+        });
+        let Some(lane) = core.lanes.get_mut(index) else { return };
+        match run {
+            Ok(None) => {}
+            Ok(run) => lane.pending = run,
+            Err(error) => lane.pending_error = Some(error),
+        }
     }
 }
 
@@ -50,10 +50,9 @@ pub(super) fn read_runs(
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,
-    index: usize,
+    lane: &LaneRead,
     generation: &Generation,
 ) -> Result<Option<Vec<u32>>, AccessError> {
-    let lane = &core.lanes[index];
     let said = core.control.device_end(lane.risc_index) as usize;
     let position = core.control.layout.device_end.saturating_add(lane.risc_index);
     if !(vector::FIRST_OPTIONAL..=vector::VECTOR_WORDS).contains(&said) {
@@ -68,7 +67,7 @@ fn read_run(
         return Err(error);
     }
     let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
-    if is_trace_only && words[0] == EMPTY_HEADER {
+    if is_trace_only && words.first() == Some(&EMPTY_HEADER) {
         return Ok(None); // The envelope of this replay is not complete.
     }
     stamp(&mut words, core, lane.risc_index, generation);
@@ -78,8 +77,9 @@ fn read_run(
 /// Writes the header that the push would have written.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
-    let trace_counter = packing.trace_counter(words[ID_LH]);
+    let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };
+    let trace_counter = packing.trace_counter(*id);
     let risc_index = u32::try_from(risc_index).unwrap_or(0);
-    let id_word = packing.pack(risc_index, core.core.flat_id, trace_counter);
-    words[..ID_LL].copy_from_slice(&[0, 0, id_word]);
+    *id = packing.pack(risc_index, core.core.flat_id, trace_counter);
+    (*high, *low) = (0, 0);
 }

@@ -1,7 +1,5 @@
 //! The conversation with a device whose memory is scripted.
 
-#![allow(clippy::arithmetic_side_effects, reason = "in a test, a panic is the report")]
-
 use super::*;
 use crate::ledger::ProgramSpan;
 use crate::{

@@ -12,6 +12,11 @@ pub(super) struct Order {
     listed: Vec<usize>,
 }
 
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "`runs_of` gives records of the lane, whose columns are of one length"
+)]
 impl Order {
     /// Takes the starts and ends among `records`, in time order; those of one time as they lie.
     pub(super) fn take(&mut self, lane: &Lane, records: Range<usize>) {

@@ -15,6 +15,11 @@
 //! began after the end; one that began together with the closing zone is around it; one
 //! whose own end follows at this cycle ends with it; any other has lost its end.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "`runs_of` gives records of the lane, and slots are those of zones that have begun"
+)]
+
 use super::{
     LaneTimeline, NO_RUN, Zones,
     order::Order,
@@ -96,7 +101,7 @@ impl<'lane> Pairing<'lane> {
             records_before: 0,
             alike: alike_zones(lane, names),
             timeline,
-            open: OpenZones::new(largest.map_or(0, |zone| zone as usize + 1)),
+            open: OpenZones::new(largest.map_or(0, |zone| (zone as usize).saturating_add(1))),
             run: NO_RUN,
             order: Order::default(),
             used: Vec::new(),
@@ -185,7 +190,7 @@ impl<'lane> Pairing<'lane> {
         if is_tie_possible && closing.start != time {
             let depth = self.open.depth();
             self.open.put_aside(time, TIES_MAX, &self.timeline.zones);
-            above -= depth - self.open.depth();
+            above = above.saturating_sub(depth.saturating_sub(self.open.depth()));
         }
         while above > 0 {
             let began_together = self.open.top().is_some_and(|top| top.start == closing.start);
@@ -194,7 +199,7 @@ impl<'lane> Pairing<'lane> {
                 break;
             }
             self.settle_top(position, time);
-            above -= 1;
+            above = above.saturating_sub(1);
         }
         self.pop(time);
         self.open.take_back(&mut self.timeline.zones);
@@ -220,7 +225,7 @@ impl<'lane> Pairing<'lane> {
             self.timeline.zones.begin(time, zone, self.open.depth());
             return;
         }
-        self.timeline.orphan_end_count += 1;
+        self.timeline.orphan_end_count = self.timeline.orphan_end_count.saturating_add(1);
         let record = self.order.record(position);
         self.enter_anomaly(AnomalyKind::OrphanEnd, record);
     }
@@ -229,7 +234,7 @@ impl<'lane> Pairing<'lane> {
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
         let time_at = |position| self.lane.times[self.order.record(position)];
         let time = time_at(position);
-        let candidates = (position + 1..self.order.len()).take(TIES_MAX);
+        let candidates = (position..self.order.len()).skip(1).take(TIES_MAX);
         let mut tied = candidates.take_while(|&other| time_at(other) == time);
         tied.find(|other| {
             let record = self.order.record(*other);
@@ -246,7 +251,7 @@ impl<'lane> Pairing<'lane> {
     fn close_open(&mut self, zone: OpenZone, end: u64) {
         self.timeline.zones.ends[zone.slot] = end.max(zone.start);
         self.timeline.zones.mark_open(zone.slot);
-        self.timeline.open_zone_count += 1;
+        self.timeline.open_zone_count = self.timeline.open_zone_count.saturating_add(1);
         self.enter_anomaly(AnomalyKind::OpenZone, zone.record);
     }
 
@@ -258,7 +263,7 @@ impl<'lane> Pairing<'lane> {
             let zone = names.label(lane.heads[record].zone());
             let program = run.map_or(0, |run| run.program.0);
             let time = lane.times[record];
-            let record = before + record as u64;
+            let record = before.saturating_add(record as u64);
             format!("zone `{zone}` at cycle {time}, program {program}, record {record}")
         });
     }

@@ -1,5 +1,11 @@
 //! The zones that are open at one moment, innermost last.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "positions are those of the stack itself, and slots those of zones that have begun"
+)]
+
 use super::{ZoneFlags, Zones};
 use crate::lane::ZoneIndex;
 

@@ -136,9 +136,9 @@ impl Diff {
     pub fn new(a: &Measurements, b: &Measurements, options: DiffOptions) -> Self {
         let pairs = pairs_of(a.items(), b.items());
         let compare = |&(in_a, in_b): &(usize, usize)| {
-            compared(&a.items()[in_a], &b.items()[in_b], options.confidence)
+            Some(compared(a.items().get(in_a)?, b.items().get(in_b)?, options.confidence))
         };
-        let mut changes: Vec<Change> = pairs.iter().map(compare).collect();
+        let mut changes: Vec<Change> = pairs.iter().filter_map(compare).collect();
         judge(&mut changes, options.confidence);
         changes.sort_by(|one, other| {
             let size = |change: &Change| change.ratio.ln().abs();
@@ -152,7 +152,8 @@ impl Diff {
 
 fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
     let items = measurements.items();
-    let only = (0..items.len()).filter(|at| !matched.contains(at)).map(|at| &items[at]);
+    let only = items.iter().enumerate().filter(|(at, _)| !matched.contains(at));
+    let only = only.map(|(_, item)| item);
     let words =
         |item: &Measured| (item.kind, item.place.clone(), item.name.clone(), item.source.clone());
     Side {

@@ -4,6 +4,8 @@
 //! then, of what is left, sources that may have moved: zones of the same file on other
 //! lines, and whatever has no source on one side. An op of other shapes is another op.
 
+#![expect(clippy::indexing_slicing, reason = "indices are those of the items themselves")]
+
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -52,7 +52,7 @@ impl Measurements {
     pub fn add(&mut self, mut item: Measured) {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
-        let skipped = count - item.durations_ns.len();
+        let skipped = count.saturating_sub(item.durations_ns.len());
         self.skip("durations that are not above 0", skipped as u64);
         if !item.durations_ns.is_empty() {
             self.items.push(item);
@@ -67,7 +67,8 @@ impl Measurements {
     /// Counts what could not be measured.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {
-            *self.skipped.entry(reason.to_owned()).or_default() += count;
+            let skipped = self.skipped.entry(reason.to_owned()).or_default();
+            *skipped = skipped.saturating_add(count);
         }
     }
 
@@ -118,8 +119,10 @@ impl Measurements {
         let pairs = super::matching::pairs_of(&self.items, &other.items);
         let mut others: Vec<Option<Measured>> = other.items.into_iter().map(Some).collect();
         for (own, at) in pairs {
-            if let Some(item) = others[at].take() {
-                self.items[own].durations_ns.extend(item.durations_ns);
+            if let Some(item) = others.get_mut(at).and_then(Option::take)
+                && let Some(own) = self.items.get_mut(own)
+            {
+                own.durations_ns.extend(item.durations_ns);
             }
         }
         self.items.extend(others.into_iter().flatten());

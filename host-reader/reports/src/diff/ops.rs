@@ -24,7 +24,8 @@ impl Measurements {
                 rows.iter().filter_map(|&at| report.rows.get(at)).collect();
             let Some(first) = members.first() else { continue };
             let times: Vec<f64> = members.iter().filter_map(|row| row.device_time_us).collect();
-            measurements.skip("ops without a duration", (members.len() - times.len()) as u64);
+            measurements
+                .skip("ops without a duration", members.len().saturating_sub(times.len()) as u64);
             measurements.add(Measured {
                 kind: MeasuredKind::Op,
                 place: place(first.device),
@@ -75,17 +76,20 @@ impl Measurements {
             }
             return programs.into_values().collect();
         }
-        let cut = launches.len() - pass_count * period;
-        self.skip("ops in iterations that are cut or differ", cut as u64);
+        let passes = launches.chunks_exact(period);
+        self.skip("ops in iterations that are cut or differ", passes.remainder().len() as u64);
         let of_position =
-            |position| (0..pass_count).map(|pass| &launches[pass * period + position]).collect();
+            |position| launches.iter().skip(position).step_by(period).take(pass_count).collect();
         (0..period).map(of_position).collect()
     }
 
     fn add_launches(&mut self, chip_id: u32, clock_mhz: f64, launches: &[&Launched]) {
         let Some(first) = launches.first() else { return };
         let spans: Vec<_> = launches.iter().filter_map(|launched| launched.op.kernel).collect();
-        self.skip("ops without a known duration", (launches.len() - spans.len()) as u64);
+        self.skip(
+            "ops without a known duration",
+            launches.len().saturating_sub(spans.len()) as u64,
+        );
         let duration_ns = |span: &Span| span.duration_cycles as f64 * 1000.0 / clock_mhz;
         self.add(Measured {
             kind: MeasuredKind::Op,

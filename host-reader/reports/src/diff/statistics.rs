@@ -1,5 +1,11 @@
 //! Welch's t test and interval, and the adjustment for many tests.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "samples are counted, and have two values or more where one is needed"
+)]
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Difference of two means with what is to be said of its certainty.

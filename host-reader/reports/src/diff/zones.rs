@@ -29,12 +29,12 @@ impl Measurements {
 
     fn add_device(&mut self, readout: &Readout, device: &DeviceReadout, zones: &DeviceTimeline) {
         let mut sums: BTreeMap<(Risc, ZoneIndex), BTreeMap<Launch, Sum>> = BTreeMap::new();
-        let mut open_count = 0;
+        let mut open_count = 0_u64;
         for (lane, zones) in device.lanes.iter().zip(&zones.lanes) {
             let launches = launches_of(lane);
             for zone in zones.zones.iter() {
                 if zone.flags.is_open() {
-                    open_count += 1;
+                    open_count = open_count.saturating_add(1);
                     continue;
                 }
                 let launch = launch_of(&launches, zone.run);
@@ -69,7 +69,7 @@ fn launches_of(lane: &Lane) -> Vec<Launch> {
     let mut counts: HashMap<(u32, Option<TraceReplay>), u64> = HashMap::new();
     let launch = |run: &reader::lane::Run| {
         let count = counts.entry((run.program.0, run.trace)).or_default();
-        *count += 1;
+        *count = count.saturating_add(1);
         (run.program.0, run.trace, *count)
     };
     lane.runs.iter().map(launch).collect()

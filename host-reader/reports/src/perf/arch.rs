@@ -227,7 +227,7 @@ fn chain(text: &str) -> Option<f64> {
         value = if is_division { value / factor } else { value * factor };
         let Some(operator) = rest[end..].chars().next() else { break };
         is_division = operator == '/';
-        rest = &rest[end + 1..];
+        rest = rest.get(end..).and_then(|rest| rest.strip_prefix(operator)).unwrap_or("");
     }
     (value.is_finite() && value > 0.0).then_some(value)
 }

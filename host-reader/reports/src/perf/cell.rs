@@ -1,7 +1,5 @@
 //! Cells of an ops CSV as numbers and texts; what does not fit is no value.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 /// Most cores that a chip is believed to have.
 const MAX_CORES: u64 = 1 << 20;
 

@@ -1,6 +1,8 @@
 //! Several files and several devices as one: numbers of devices, and one row for each op
 //! that ran on all of them.
 
+#![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
+
 use super::{ops_csv::OpsCsv, row::OpRow};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,7 +28,7 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
         for mut row in std::mem::take(&mut file.rows) {
             row.file = index;
             row.device = row.device.map(|device| device.saturating_add(first_device));
-            row.id = rows.len() as u64 + 2;
+            row.id = (rows.len() as u64).saturating_add(2);
             rows.push(row);
         }
         first_device = first_device.saturating_add(count);
@@ -102,7 +104,8 @@ fn count_missing<'a>(
     let has = |device: u64| block.iter().any(|&at| rows[at].device == Some(device));
     let op_code = block.first().map_or("", |&at| rows[at].op_code.as_str());
     for &device in devices.filter(|&&device| !has(device)) {
-        *missing.entry((device, op_code.to_owned())).or_default() += 1;
+        let count = missing.entry((device, op_code.to_owned())).or_default();
+        *count = count.saturating_add(1);
     }
 }
 

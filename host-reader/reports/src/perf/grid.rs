@@ -60,8 +60,8 @@ impl Grid {
     }
 
     pub(super) fn write_rule(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let gaps = 2 * self.widths.len().saturating_sub(1);
-        writeln!(out, "{}", "-".repeat(self.widths.iter().sum::<usize>() + gaps))
+        let gaps = self.widths.len().saturating_sub(1).saturating_mul(2);
+        writeln!(out, "{}", "-".repeat(self.widths.iter().sum::<usize>().saturating_add(gaps)))
     }
 
     pub(super) fn write_row(&self, row: &[Cell], out: &mut impl Write) -> std::io::Result<()> {

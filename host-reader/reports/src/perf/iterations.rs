@@ -3,6 +3,12 @@
 //! Passes are found by trace replays or signposts where there are such, else by the
 //! sequence of ops repeating itself. Only passes that ran the same ops are compared.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices and counts are those of the ops themselves"
+)]
+
 use super::{
     op::{OpReport, RowKind},
     spread::Spread,

@@ -5,10 +5,10 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
     let plain = format!("{value:.decimals$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let mut text = String::with_capacity(plain.len() + whole.len() / 3);
+    let mut text = String::with_capacity(plain.len().saturating_add(whole.len() / 3));
     text.push_str(sign);
     for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+        if at > 0 && whole.len().saturating_sub(at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -203,7 +203,7 @@ pub(super) fn analyse(
         flops_percent: modelled.flops_percent,
         math_fidelity: fidelity_text(row, modelled.analysis),
         output_datatype: row.output.datatype.clone(),
-        input_datatypes: [0, 1].map(|input| row.inputs[input].datatype.clone()),
+        input_datatypes: row.inputs.each_ref().map(|input| input.datatype.clone()),
         is_dram_sharded: modelled.is_dram_sharded,
         input_0_memory: row.inputs[0].memory.clone(),
         blocks: blocks_of(row),

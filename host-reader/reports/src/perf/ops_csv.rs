@@ -2,8 +2,6 @@
 //!
 //! A line that cannot be used costs itself alone. What rows mean is not decided here.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 use super::{
     problem::{Place, ProblemLog},
     row::{OpRow, RowReader},

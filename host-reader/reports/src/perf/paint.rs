@@ -100,7 +100,7 @@ fn cores_colour(row: &OpReport) -> Option<Colour> {
         return Some(Colour::Green);
     }
     let available = row.available_core_count?;
-    if cores < FEW && cores * 2 < available {
+    if cores < FEW && cores.saturating_mul(2) < available {
         Some(Colour::Red)
     } else {
         (cores == available).then_some(Colour::Green)

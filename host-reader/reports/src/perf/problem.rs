@@ -31,7 +31,7 @@ impl std::fmt::Display for Problem {
         match self.line_count {
             0 | 1 => Ok(()),
             2 => write!(out, " (and one more line like it)"),
-            count => write!(out, " (and {} more lines like it)", count - 1),
+            count => write!(out, " (and {} more lines like it)", count.saturating_sub(1)),
         }
     }
 }
@@ -58,7 +58,7 @@ impl ProblemLog {
     pub(super) fn record(&mut self, place: Place<'_>, expected: &str, found: &str, effect: &str) {
         let key = [place.file, place.column, expected, effect].map(str::to_owned);
         if let Some(known) = self.index.get(&key).and_then(|&at| self.problems.get_mut(at)) {
-            known.line_count += 1;
+            known.line_count = known.line_count.saturating_add(1);
             return;
         }
         self.index.insert(key, self.problems.len());
@@ -79,7 +79,9 @@ impl ProblemLog {
             let words = [&problem.file, &problem.column, &problem.expected, &problem.effect];
             let key = words.map(Clone::clone);
             match self.index.get(&key).and_then(|&at| self.problems.get_mut(at)) {
-                Some(known) => known.line_count += problem.line_count,
+                Some(known) => {
+                    known.line_count = known.line_count.saturating_add(problem.line_count);
+                }
                 None => {
                     self.index.insert(key, self.problems.len());
                     self.problems.push(problem);

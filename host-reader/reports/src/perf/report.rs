@@ -238,7 +238,7 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
             || device.is_none_or(|device| filter.selects_device(device))
                 && filter.selects_op(id, Some(&row.op_code))
     });
-    notes.push(format!("Rows filtered out: {}", count - rows.len()));
+    notes.push(format!("Rows filtered out: {}", count.saturating_sub(rows.len())));
 }
 
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {

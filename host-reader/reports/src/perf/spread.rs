@@ -39,7 +39,9 @@ impl Spread {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        let last = values.len().saturating_sub(1);
+        let [low, high] =
+            [last / 2, values.len() / 2].map(|at| values.get(at).copied().unwrap_or(max));
         Self {
             count: values.len(),
             mean,

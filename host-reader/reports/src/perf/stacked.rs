@@ -54,7 +54,7 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
         let key = (key_of(row, by), row.device.filter(|_| by_device));
         let at = *index.entry(key.clone()).or_insert_with(|| {
             groups.push((StackedOps::empty(key, row), Vec::new()));
-            groups.len() - 1
+            groups.len().saturating_sub(1)
         });
         if let Some((_, members)) = groups.get_mut(at) {
             members.push(row);
@@ -85,7 +85,8 @@ fn key_of(row: &OpReport, by: StackBy) -> String {
                 return name.to_owned();
             }
             let parts: Vec<_> = memory.split('_').collect();
-            let place = parts[parts.len().saturating_sub(2)..].join("_").to_lowercase();
+            let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
+            let place = last.join("_").to_lowercase();
             format!("{name} (in0:{place})")
         }
     }

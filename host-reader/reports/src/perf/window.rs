@@ -44,7 +44,7 @@ pub(super) fn cut_window(
         default_bounds(&rows, &last, is_upstream_exact, notes)
     } else {
         notes.push(describe(&rows, start, end));
-        (start.map_or(0, |at| at + 1), end.unwrap_or(rows.len()))
+        (start.map_or(0, |at| at.saturating_add(1)), end.unwrap_or(rows.len()))
     };
     let keeps = |row: &OpRow| options.keeps_signposts || !row.is_signpost();
     let length = bounds.1.saturating_sub(bounds.0);
@@ -101,7 +101,7 @@ fn default_bounds(
     notes: &mut Vec<String>,
 ) -> (usize, usize) {
     let first = rows.iter().position(|row| row.is_signpost() && row.op_code == last);
-    let start = first.map_or(0, |at| at + 1);
+    let start = first.map_or(0, |at| at.saturating_add(1));
     let is_empty = rows.iter().skip(start).all(OpRow::is_signpost);
     if is_empty && !is_upstream_exact {
         notes.push(format!(

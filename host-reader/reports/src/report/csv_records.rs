@@ -1,8 +1,6 @@
 //! Records of a CSV file with a record in each line, so that a quote that is never closed
 //! spoils its own line only.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 use super::problem::ProblemLog;
 
 /// The records of a file, and their positions.

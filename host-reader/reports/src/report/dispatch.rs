@@ -6,6 +6,11 @@
 //! NCRISC say which op is worked on and by which command, and the n-th op of one is the n-th
 //! of the other.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "indices are those of the rows themselves, and ids those of the ops found"
+)]
+
 use super::{
     device_op::DeviceOps,
     problem::ProblemLog,
@@ -124,7 +129,7 @@ impl Progress {
         if let Some(command) = &row.command {
             self.command.clone_from(command);
             self.is_finished |= command.contains(NOTIFY);
-            self.id += u64::from(command.contains(SEND_GO));
+            self.id = self.id.saturating_add(u64::from(command.contains(SEND_GO)));
         }
         if !row.is_end {
             return;
@@ -274,17 +279,17 @@ pub(super) fn attach(
         }
         let mut unknown_count = 0_u64;
         for op in of_dispatch.values() {
-            let Some(&position) = first_of.get(&op.id) else {
-                unknown_count += 1;
+            let launch = first_of.get(&op.id).and_then(|&position| launches.get_mut(position));
+            let Some(launch) = launch else {
+                unknown_count = unknown_count.saturating_add(1);
                 continue;
             };
             for (column, (start, end)) in
                 COLUMNS.iter().zip(op.spans).filter_map(|(c, s)| Some((c, s?)))
             {
                 #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
-                let cycles = (end - start) as f64;
-                launches[position]
-                    .set(*column, whole_text(cycles * 1000.0 / aiclk_mhz_of(chip_id)));
+                let cycles = end.saturating_sub(start) as f64;
+                launch.set(*column, whole_text(cycles * 1000.0 / aiclk_mhz_of(chip_id)));
             }
         }
         if unknown_count > 0 {
@@ -312,6 +317,16 @@ mod tests {
             row(time + 1, risc, false, &metadata),
             row(time + 10, risc, true, ""),
         ]
+    }
+
+    #[test]
+    fn an_id_may_be_as_large_as_a_number_can_be() {
+        let [b, _] = RISCS;
+        let metadata = format!(r#"{{"workers_runtime_id":{}}}"#, u64::MAX);
+        let mut rows = vec![row(100, b, false, &metadata)];
+        rows.extend(command(110, b, SEND_GO));
+        let ids: Vec<_> = ops_of_core(&mut rows).iter().map(|op| op.id).collect();
+        assert_eq!(ids, [u64::MAX]);
     }
 
     #[test]

@@ -257,7 +257,7 @@ fn enter_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
     }
     for (kind, count) in readout.anomalies.counts() {
         let kept = readout.anomalies.kept().iter().filter(|anomaly| anomaly.kind == kind).count();
-        let unkept = count - kept as u64;
+        let unkept = count.saturating_sub(kept as u64);
         if is_line(kind) && unkept > 0 {
             problems.of_file(file, format!("{unkept} more times: {}", kind.label()));
         } else if !is_line(kind) && !kind.is_repair() {

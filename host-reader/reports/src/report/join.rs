@@ -3,8 +3,6 @@
 //! Ops are joined by their encoded id. What has no partner is shown without it and named
 //! as a problem; upstream gives up there.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 use super::{
     device_op::{DeviceOp, DeviceOps},
     host::{HostLog, HostOp},
@@ -112,7 +110,11 @@ impl Joiner<'_> {
                     sessions.insert((id, session), row);
                     is_joined.insert(position);
                 }
-                None if is_joined.insert(position) => rows[position] = row,
+                None if is_joined.insert(position) => {
+                    if let Some(known) = rows.get_mut(position) {
+                        *known = row;
+                    }
+                }
                 None => more.push(row),
             }
         }
@@ -121,6 +123,7 @@ impl Joiner<'_> {
         self.tell_missing(device_id, &positions, &is_joined);
     }
 
+    #[expect(clippy::indexing_slicing, reason = "positions are those of the host's ops")]
     fn row(&mut self, position: usize, device: DeviceOp, replays: &mut ReplayCounter) -> JoinedOp {
         let op = &self.host.ops[position];
         let mut row = JoinedOp::of_host(position, op);
@@ -193,7 +196,7 @@ impl Joiner<'_> {
             op.trace_id.is_none_or(|id| self.host.replays.contains_key(&(device_id, id)))
         };
         let missing = positions.iter().filter(|(_, position)| {
-            !joined.contains(position) && has_run(&self.host.ops[**position])
+            !joined.contains(position) && self.host.ops.get(**position).is_some_and(has_run)
         });
         let ids: BTreeSet<u64> = missing.map(|(&id, _)| id).collect();
         if !ids.is_empty() {

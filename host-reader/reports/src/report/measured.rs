@@ -62,7 +62,9 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     }
     for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
         // Upstream adds up the cores and calls it an average; this is one.
-        let mean = (cycles + cores / 2).checked_div(cores);
+        let cores = u128::from(cores);
+        let mean = cycles.saturating_add(cores / 2).checked_div(cores);
+        let mean = mean.and_then(|mean| u64::try_from(mean).ok());
         device.set_number(column, mean.and_then(|mean| cycles_to_ns(mean, aiclk_mhz)));
     }
     let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
@@ -84,7 +86,9 @@ fn enter_durations(device: &mut DeviceOp, op: &Op) {
     let ns = |span: Option<Span>| span.and_then(|span| span.duration_ns);
     let cores = &op.core_kernel;
     let has_cores = cores.count > 0;
-    let mean = cores.total_ns.and_then(|total| (total + cores.count / 2).checked_div(cores.count));
+    let mean = cores
+        .total_ns
+        .and_then(|total| total.saturating_add(cores.count / 2).checked_div(cores.count));
     let riscs = &op.risc_kernels;
     for (column, number) in [
         ("DEVICE FW START CYCLE", op.firmware.map(|span| span.start_cycle)),

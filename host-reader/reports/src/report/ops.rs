@@ -233,7 +233,9 @@ impl Builder<'_> {
         let aiclk_mhz = if self.options.is_exact { 1000 } else { device.aiclk_mhz };
         let ns_of = |cycles: u64| {
             let ns = cycles_to_ns(cycles, aiclk_mhz).map(i128::from);
-            ns.map_or_else(String::new, |ns| (ns - i128::from(PROBE_OVERHEAD_NS)).to_string())
+            ns.map_or_else(String::new, |ns| {
+                ns.saturating_sub(PROBE_OVERHEAD_NS.into()).to_string()
+            })
         };
         per_core_csv(&device.marks, ns_of, line_end)
     }

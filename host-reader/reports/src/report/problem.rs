@@ -56,7 +56,7 @@ impl ProblemLog {
             return;
         }
         if self.kept.len() == KEPT_PROBLEMS {
-            self.unkept_count += 1;
+            self.unkept_count = self.unkept_count.saturating_add(1);
             return;
         }
         self.known.insert(problem.clone());
@@ -110,6 +110,6 @@ impl ProblemLog {
     /// All of them.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.kept.len() as u64 + self.unkept_count
+        self.unkept_count.saturating_add(self.kept.len() as u64)
     }
 }

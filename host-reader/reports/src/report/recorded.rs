@@ -98,7 +98,7 @@ impl<'run> RecordedTimes<'run> {
         };
         let position = self.positions.get(&id);
         let Some(op) = position.and_then(|&position| log.ops.get_mut(position)) else {
-            self.unknown_count += 1;
+            self.unknown_count = self.unknown_count.saturating_add(1);
             return;
         };
         let duration = |zone: &Zone<'_>| zone.end_ns.saturating_sub(zone.start_ns);

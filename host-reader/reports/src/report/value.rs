@@ -3,8 +3,6 @@
 //! Descriptions arrive as JSON and leave as cells. Cells hold what Python prints for the
 //! value, since that is what every reader of ops CSVs has learnt to parse.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt::{self, Write};
 

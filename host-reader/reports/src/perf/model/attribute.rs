@@ -42,8 +42,8 @@ pub(super) fn parenthesised<'a>(attributes: &'a str, name: &str) -> Option<&'a s
     let mut depth = 1_usize;
     for (at, c) in after.char_indices() {
         match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {

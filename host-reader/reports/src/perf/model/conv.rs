@@ -29,7 +29,8 @@ fn shape(row: &OpRow) -> Option<[u64; 3]> {
 
 fn batches(row: &OpRow) -> [u64; 2] {
     let [first, second] = &row.inputs;
-    [0, 1].map(|side| first.sides[side].unwrap_or(1).max(second.sides[side].unwrap_or(1)))
+    let ([w_a, z_a, ..], [w_b, z_b, ..]) = (first.sides, second.sides);
+    [(w_a, w_b), (z_a, z_b)].map(|(a, b)| a.unwrap_or(1).max(b.unwrap_or(1)))
 }
 
 /// Heights of blocks, and which readers are doubled or split.

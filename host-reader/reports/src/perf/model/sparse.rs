@@ -44,11 +44,11 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
 
 impl Batches {
     fn of(row: &OpRow) -> Self {
-        let of_input = |index: usize| {
-            let [w, z, ..] = row.inputs[index].sides;
+        let of_input = |input: &crate::perf::Tensor| {
+            let [w, z, ..] = input.sides;
             w.unwrap_or(1).saturating_mul(z.unwrap_or(1))
         };
-        let (of_a, of_b) = (of_input(0), of_input(1));
+        let [of_a, of_b] = row.inputs.each_ref().map(of_input);
         let is_a_sparse = flag(&row.attributes, "is_input_a_sparse").unwrap_or(false);
         let is_b_sparse = flag(&row.attributes, "is_input_b_sparse").unwrap_or(true);
         match (is_a_sparse, is_b_sparse) {

@@ -77,8 +77,10 @@ impl Formula {
             Self::Granted(ports) => granted(reader, ports).map(|part| part.clamp(0.0, 1.0)),
             Self::Refused(ports) => granted(reader, ports).map(|part| (1.0 - part).clamp(0.0, 1.0)),
             Self::Port1Refused => {
-                let position = PORT_1.iter().position(|port| count(port).is_some())?;
-                rest_within(count(PORT_1_GRANTS[position])?, count(PORT_1[position])?)
+                let mut ports = PORT_1.iter().zip(PORT_1_GRANTS);
+                let (grants, requests) =
+                    ports.find_map(|(port, grants)| Some((grants, count(port)?)))?;
+                rest_within(count(grants)?, requests)
             }
             Self::PerReadyCycle(instructions, stalls) => per_ready(reader, instructions, stalls),
             Self::Overlap(thread) => overlap(reader, thread),
@@ -222,7 +224,7 @@ impl L1Traffic {
     /// `None` if the bank was not read.
     fn of(reader: &CounterReader) -> Option<Self> {
         Some(Self {
-            unpacker: reader.count(UNPACKER[0])?,
+            unpacker: reader.count(UNPACKER.first()?)?,
             port_1: first_of(reader, PORT_1).and_then(|port| reader.count(port)).unwrap_or(0.0),
             bundles: reader.total(BUNDLES),
             outgoing: reader.total(RING_0_OUTGOING),
@@ -237,7 +239,7 @@ impl L1Traffic {
         match formula {
             Formula::L1Bandwidth => {
                 let total = unpacker + port_1 + bundles + outgoing + incoming;
-                divided(total, PORTS * reader.own_cycles(UNPACKER[0]))
+                divided(total, PORTS * reader.own_cycles(UNPACKER.first()?))
             }
             Formula::L1Reads => {
                 // Port 1 unpacks on Blackhole and packs on Wormhole.

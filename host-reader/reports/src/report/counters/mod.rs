@@ -113,11 +113,9 @@ fn enter_statistics(cells: &mut Cells, metric: &Metric, values: &[f64]) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return };
-    let middle = sorted.len() / 2;
-    let median = match sorted.len() % 2 {
-        0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted[middle],
-    };
+    let last = sorted.len().saturating_sub(1);
+    let [low, high] = [last / 2, sorted.len() / 2].map(|at| sorted.get(at).copied().unwrap_or(max));
+    let median = f64::midpoint(low, high);
     #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     for (statistic, number) in STATISTICS.into_iter().zip([min, median, max, mean]) {

@@ -56,9 +56,11 @@ fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
     for row in rows {
         let position = *positions.entry(row.program).or_insert_with(|| {
             programs.push((row.program, Vec::new()));
-            programs.len() - 1
+            programs.len().saturating_sub(1)
         });
-        programs[position].1.push(row);
+        if let Some((_, rows)) = programs.get_mut(position) {
+            rows.push(row);
+        }
     }
     programs
 }
@@ -103,7 +105,7 @@ impl Detector {
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));
         let mut cores: BTreeMap<Noc0Coord, Progress> =
             boundary_rows().map(|row| (row.core, Progress::Unseen)).collect();
-        let first_op = self.ops.len() - 1;
+        let first_op = self.ops.len().saturating_sub(1);
         let mut refused = None;
         for row in boundary_rows().filter(|row| row.marker_id != 0) {
             if !self.enter_row(*row, &mut cores) {

@@ -133,7 +133,7 @@ impl Durations {
         is_end: impl Fn(&Row) -> bool,
     ) -> Option<LatencySpan> {
         let (start_cycle, end_cycle) = first_to_last(rows, is_start, is_end)?;
-        let cycles = float(end_cycle - start_cycle);
+        let cycles = float(end_cycle.saturating_sub(start_cycle));
         op.set(column, whole_text(cycles * 1000.0 / self.aiclk_mhz));
         Some(LatencySpan { start_cycle, end_cycle })
     }
@@ -144,7 +144,7 @@ impl Durations {
         if self.is_device_only {
             return Rate::Megahertz(self.aiclk_mhz);
         }
-        let cycles = float(span.end_cycle - span.start_cycle);
+        let cycles = float(span.end_cycle.saturating_sub(span.start_cycle));
         Rate::CyclesPerNs(cycles / (cycles * 1000.0 / self.aiclk_mhz))
     }
 
@@ -154,13 +154,15 @@ impl Durations {
         for row in rows {
             let position = *positions.entry(row.core).or_insert_with(|| {
                 cores.push((row.core, Vec::new()));
-                cores.len() - 1
+                cores.len().saturating_sub(1)
             });
-            cores[position].1.push(*row);
+            if let Some((_, rows)) = cores.get_mut(position) {
+                rows.push(*row);
+            }
         }
         let is_kernel = |row: &Row| self.kernels.contains(&row.name);
         let spans = cores.iter().filter_map(|(_, rows)| first_to_last(rows, is_kernel, is_kernel));
-        let cycles: Vec<_> = spans.map(|(start, end)| end - start).collect();
+        let cycles: Vec<_> = spans.map(|(start, end)| end.saturating_sub(start)).collect();
         let (Some(&min), Some(&max)) = (cycles.iter().min(), cycles.iter().max()) else { return };
         let Some(&first) = cycles.first() else { return };
         let per_ns = float(first) / (float(first) * 1000.0 / self.aiclk_mhz);
@@ -168,7 +170,8 @@ impl Durations {
             true => cycles * 1000.0 / self.aiclk_mhz,
             false => cycles / per_ns,
         };
-        let mean = float(cycles.iter().sum()) / float(cycles.len() as u64);
+        let mean = float_of(cycles.iter().map(|&cycles| u128::from(cycles)).sum())
+            / float(cycles.len() as u64);
         for (which, cycles) in [("MIN", float(min)), ("MAX", float(max)), ("AVG", mean)] {
             let column = format!("DEVICE KERNEL DURATION PER CORE {which} [ns]");
             op.set(column, whole_text(ns(cycles)));
@@ -178,9 +181,9 @@ impl Durations {
     fn enter_sums(&self, op: &mut DeviceOp, rows: &OpRows) {
         for &(column, risc, name) in &self.sums {
             let of_zone = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
-            let total: u64 = of_zone.map(|row| row.value).fold(0, u64::saturating_add);
+            let total: u128 = of_zone.map(|row| u128::from(row.value)).sum();
             if total > 0 {
-                op.set(column, whole_text(float(total) * 1000.0 / self.aiclk_mhz));
+                op.set(column, whole_text(float_of(total) * 1000.0 / self.aiclk_mhz));
             }
         }
     }
@@ -195,10 +198,15 @@ fn first_to_last(
     let start = rows.iter().position(is_start)?;
     let end = rows.iter().rposition(is_end).filter(|&end| end > start)?;
     // Rows of counters stand behind all others, whatever their time.
-    (rows[start].time <= rows[end].time).then(|| (rows[start].time, rows[end].time))
+    let (start, end) = (rows.get(start)?.time, rows.get(end)?.time);
+    (start <= end).then_some((start, end))
+}
+
+fn float(number: u64) -> f64 {
+    float_of(number.into())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
-fn float(number: u64) -> f64 {
+const fn float_of(number: u128) -> f64 {
     number as f64
 }

@@ -70,7 +70,8 @@ impl ExactCounters {
     ) {
         let key = (device.device_id, device.run_host_id, replay);
         let Some(counters) = self.of_ops.get(&key) else { return };
-        let kernel_cycles = device.kernel.map(|span| span.end_cycle - span.start_cycle);
+        let kernel_cycles =
+            device.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
         let scale = CounterScale { kernel_cycles, ..self.scale };
         counters.enter_cells(cells, scale);
         if has_grid {
@@ -119,7 +120,7 @@ impl DeviceLog {
     pub(super) fn number_of(&mut self, name: &str) -> u32 {
         self.name_number(name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
-            u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX)
+            u32::try_from(self.names.len().saturating_sub(1)).unwrap_or(u32::MAX)
         })
     }
 
@@ -161,9 +162,9 @@ impl Gathered {
         let cores = self.chips.entry(chip_id).or_default();
         let position = *self.positions.entry((chip_id, row.core)).or_insert_with(|| {
             cores.push((row.core, CoreRows::default()));
-            cores.len() - 1
+            cores.len().saturating_sub(1)
         });
-        let riscs = &mut cores[position].1.riscs;
+        let Some((_, CoreRows { riscs, .. })) = cores.get_mut(position) else { return };
         match riscs.iter_mut().find(|(risc, _)| *risc == row.risc) {
             Some((_, rows)) => rows.push(row),
             None => riscs.push((row.risc, vec![row])),

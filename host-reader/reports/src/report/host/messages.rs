@@ -233,12 +233,13 @@ impl MessageReader<'_> {
 
     /// Adds an op; a later one with its id takes its place.
     fn push(&mut self, op: HostOp) {
-        match self.positions.get(&op.id) {
-            Some(&position) => {
-                let earlier = self.log.ops[position].line;
+        let known = self.positions.get(&op.id);
+        match known.and_then(|&position| self.log.ops.get_mut(position)) {
+            Some(known) => {
+                let earlier = known.line;
                 let detail = format!("op {} was announced in line {earlier} already", op.id);
                 self.problems.of_line(self.file, op.line, detail);
-                self.log.ops[position] = op;
+                *known = op;
             }
             None => {
                 self.positions.insert(op.id, self.log.ops.len());

@@ -8,8 +8,6 @@
 //! # Compatibility
 //! `tracy_ops_data.csv` and `tracy_ops_times.csv` of upstream's csvexport.
 
-#![warn(clippy::arithmetic_side_effects, reason = "numbers come from outside")]
-
 mod messages;
 mod times;
 

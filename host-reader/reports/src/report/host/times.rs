@@ -86,9 +86,9 @@ impl TimeReader<'_> {
             let zone_text = text(self.columns.zone_text);
             self.enter_op(record, line, &zone_text, duration_ns, &position_of);
         }
-        if let Some(position) = parent.and_then(|parent| position_of(id_of(&parent)?)) {
-            let calls = &mut self.log.ops[position].child_calls_ns;
-            let sum_ns = calls.entry(name.into_owned()).or_default();
+        let parent = parent.and_then(|parent| position_of(id_of(&parent)?));
+        if let Some(parent) = parent.and_then(|position| self.log.ops.get_mut(position)) {
+            let sum_ns = parent.child_calls_ns.entry(name.into_owned()).or_default();
             *sum_ns = sum_ns.saturating_add(duration_ns);
         }
     }
@@ -109,8 +109,10 @@ impl TimeReader<'_> {
             let detail = format!("op {id} has a time, and no message describes it; it is left out");
             return self.problems.of_field(self.file, line, ZONE_TEXT, detail);
         };
-        if let Some(start_ns) = self.number(record, self.columns.start, START, line) {
-            self.log.ops[position].time = Some(HostTime { start_ns, duration_ns });
+        if let Some(start_ns) = self.number(record, self.columns.start, START, line)
+            && let Some(op) = self.log.ops.get_mut(position)
+        {
+            op.time = Some(HostTime { start_ns, duration_ns });
         }
     }
 

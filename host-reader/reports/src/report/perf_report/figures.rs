@@ -49,7 +49,7 @@ pub(in crate::report) struct LaunchFigures {
     /// One for each analysis.
     pub(in crate::report) bounds: Vec<Bounds>,
     /// Cycles of each sum zone that has a column, and the cores that recorded it.
-    pub(in crate::report) sums: [(u64, u64); 2],
+    pub(in crate::report) sums: [(u128, u64); 2],
     /// The sub-device, where the log names it.
     pub(in crate::report) sub_device: Option<String>,
     /// Hardware counters of all cores.
@@ -66,13 +66,13 @@ impl LaunchFigures {
             own.join(*other);
         }
         for (own, other) in self.sums.iter_mut().zip(other.sums) {
-            *own = (own.0.saturating_add(other.0), own.1 + other.1);
+            *own = (own.0.saturating_add(other.0), own.1.saturating_add(other.1));
         }
         if self.sub_device.is_none() {
             self.sub_device.clone_from(&other.sub_device);
         }
         self.counters.join(&other.counters);
-        self.unnamed_counter_count += other.unnamed_counter_count;
+        raise(&mut self.unnamed_counter_count, other.unnamed_counter_count);
     }
 }
 
@@ -166,10 +166,10 @@ impl<'readout> LaneRuns<'readout> {
             heads.iter().map(|head| head.data_count()).sum::<usize>()
         };
         let run_count = if lane.data.is_empty() { 0 } else { lane.runs.len() };
-        let mut next = 0;
+        let mut next = 0_usize;
         let mut first_of = |run| {
             let first = next;
-            next += value_count(run);
+            next = next.saturating_add(value_count(run));
             first
         };
         Self { lane, first_values: (0..run_count).map(&mut first_of).collect() }
@@ -185,12 +185,12 @@ impl<'readout> LaneRuns<'readout> {
             if let Some(meaning) = meanings.of(self.lane.id.risc, head) {
                 let value = self.lane.data.get(next_value).copied();
                 figures.enter(meaning, time);
-                if let Some(sum) = meaning.sum {
-                    let before: u64 = sums[sum].unwrap_or(0);
-                    sums[sum] = Some(before.saturating_add(value.unwrap_or(0)));
+                if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
+                    let before: u64 = sum.unwrap_or(0);
+                    *sum = Some(before.saturating_add(value.unwrap_or(0)));
                 }
             }
-            next_value += head.data_count();
+            next_value = next_value.saturating_add(head.data_count());
         }
         figures.enter_sums(sums);
         self.enter_metadata(records, meanings.zones, figures);
@@ -205,7 +205,7 @@ impl<'readout> LaneRuns<'readout> {
     ) {
         let Lane { id, heads, metadata, .. } = self.lane;
         let first = metadata.partition_point(|(record, _)| *record < records.start);
-        let of_run = metadata[first..].iter().take_while(|(record, _)| *record < records.end);
+        let of_run = metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
         for (record, text) in of_run {
             let text = text.as_bytes();
             if figures.sub_device.is_none() {
@@ -219,6 +219,10 @@ impl<'readout> LaneRuns<'readout> {
     }
 }
 
+const fn raise(count: &mut u64, by: u64) {
+    *count = count.saturating_add(by);
+}
+
 fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
     head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID)
 }
@@ -226,19 +230,23 @@ fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
 impl LaunchFigures {
     fn enter(&mut self, meaning: &Meaning, time: u64) {
         for &analysis in &meaning.starts {
-            self.bounds[analysis].enter_start(time);
+            if let Some(bounds) = self.bounds.get_mut(analysis) {
+                bounds.enter_start(time);
+            }
         }
         for &analysis in &meaning.ends {
-            self.bounds[analysis].enter_end(time);
+            if let Some(bounds) = self.bounds.get_mut(analysis) {
+                bounds.enter_end(time);
+            }
         }
-        self.unnamed_counter_count += u64::from(meaning.is_counter);
+        raise(&mut self.unnamed_counter_count, meaning.is_counter.into());
     }
 
     /// Adds the sums of one core.
     fn enter_sums(&mut self, sums: [Option<u64>; 2]) {
         for (own, cycles) in self.sums.iter_mut().zip(sums) {
             if let Some(cycles) = cycles {
-                *own = (own.0.saturating_add(cycles), own.1 + 1);
+                *own = (own.0.saturating_add(cycles.into()), own.1.saturating_add(1));
             }
         }
     }

@@ -40,8 +40,8 @@ pub(in crate::report) fn read_report(
         let Some(op) = reader.op(&record, line) else { continue };
         let of_device = ops.entry(op.device_id).or_default();
         let key = (op.device_id, op.run_host_id, op.trace_id, op.session_id);
-        match positions.get(&key) {
-            Some(&position) => of_device[position] = op,
+        match positions.get(&key).and_then(|&position| of_device.get_mut(position)) {
+            Some(known) => *known = op,
             None => {
                 positions.insert(key, of_device.len());
                 of_device.push(op);
@@ -119,7 +119,7 @@ impl RowReader<'_> {
             && ns > 0
         {
             #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
-            let rate = ns as f64 / (span.end_cycle - span.start_cycle) as f64;
+            let rate = ns as f64 / span.end_cycle.saturating_sub(span.start_cycle) as f64;
             self.rates.entry(op.device_id).or_insert(rate);
         }
         op.begin_cycle = firmware.or(kernel).map_or(0, |span| span.start_cycle);

@@ -120,7 +120,7 @@ impl DevicePerfReport {
             match report.analyses.position(title) {
                 Some(position) if is_exact => report.enter_latencies(which, position),
                 Some(_) => {}
-                None => report.rows.iter_mut().for_each(|row| row.latencies_ns[which] = None),
+                None => report.rows.iter_mut().for_each(|row| row.set_latency(which, None)),
             }
         }
         report
@@ -130,7 +130,7 @@ impl DevicePerfReport {
     #[must_use]
     pub fn duration_ns(&self, row: &DevicePerfRow, analysis: usize) -> Option<u64> {
         let (start, end) = row.spans.get(analysis).copied().flatten()?;
-        cycles_to_ns(end - start, self.aiclk_mhz(row.device_id))
+        cycles_to_ns(end.saturating_sub(start), self.aiclk_mhz(row.device_id))
     }
 
     /// The whole file; `name_of` gives the name of a chip's program.
@@ -179,6 +179,7 @@ impl DevicePerfReport {
 
     /// Latencies by one analysis, as upstream has them: 0 for a chip's first row, none where ops
     /// overlap, and scaled by the row's own rounded nanoseconds per cycle.
+    #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
     fn enter_latencies(&mut self, which: usize, position: usize) {
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
         let mut order: Vec<_> =
@@ -191,10 +192,19 @@ impl DevicePerfReport {
             let before = previous.filter(|&(chip, _)| chip == row.device_id).map(|(_, end)| end);
             previous = Some((row.device_id, end));
             let duration_ns = self.duration_ns(row, position);
-            self.rows[index].latencies_ns[which] = match before {
+            let latency_ns = match before {
                 None => Some(0),
                 Some(before) => latency(before, (start, end), duration_ns),
             };
+            self.rows[index].set_latency(which, latency_ns);
+        }
+    }
+}
+
+impl DevicePerfRow {
+    fn set_latency(&mut self, which: usize, ns: Option<i64>) {
+        if let Some(latency_ns) = self.latencies_ns.get_mut(which) {
+            *latency_ns = ns;
         }
     }
 }
@@ -212,7 +222,7 @@ fn optional(number: Option<impl ToString>) -> String {
 #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
 fn latency(before: u64, (start, end): (u64, u64), duration_ns: Option<u64>) -> Option<i64> {
     let cycles = start.checked_sub(before)?;
-    let length = (end - start > 0).then_some((end - start) as f64)?;
+    let length = end.checked_sub(start).filter(|&length| length > 0)? as f64;
     let ns = cycles as f64 * (duration_ns? as f64 / length);
     whole_text(ns).parse().ok()
 }
