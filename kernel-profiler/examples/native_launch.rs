@@ -1,0 +1,115 @@
+//! Runs a launch natively on a RISC whose memory is two arrays, and shows the markers that
+//! it left in L1.
+
+use kernel_profiler::{
+    device_timestamped_data, device_validate_profiler, device_zone_scoped, device_zone_scoped_main,
+    device_zone_scoped_main_child, device_zone_set_counter,
+    hosted::{HostedRisc, enter},
+    port::{Clock, ClockWords, Memory, Noc, Port, Pushes},
+};
+use wire::{Header, PacketKind, run::RUN_HEADER_WORDS};
+
+struct Core {
+    control: [u32; 64],
+    vector: [u32; 512],
+    cycle: u32,
+}
+
+impl Clock for Core {
+    fn now(&mut self) -> ClockWords {
+        self.cycle += 1;
+        ClockWords { high: 0, low: self.cycle }
+    }
+}
+
+impl Memory for Core {
+    fn control(&mut self, index: usize) -> u32 {
+        self.control[index]
+    }
+
+    fn set_control(&mut self, index: usize, value: u32) {
+        self.control[index] = value;
+    }
+
+    fn vector(&mut self, _risc_index: usize, index: usize) -> u32 {
+        self.vector[index]
+    }
+
+    fn set_vector(&mut self, _risc_index: usize, index: usize, value: u32) {
+        self.vector[index] = value;
+    }
+}
+
+/// A NoC that leads nowhere: the markers stay in L1.
+impl Noc for Core {
+    fn is_linked(&mut self) -> bool {
+        false
+    }
+
+    fn begin_pushes(&mut self, _bank: u32) -> Pushes {
+        Pushes(0)
+    }
+
+    fn push(&mut self, _: Pushes, _from: u32, _word_count: u32, _address: u32) -> bool {
+        false
+    }
+
+    fn wait_for_pushes(&mut self, _: Pushes) -> bool {
+        true
+    }
+}
+
+impl Port for Core {
+    fn risc_index(&self) -> usize {
+        0
+    }
+
+    fn risc_count(&self) -> usize {
+        1
+    }
+
+    fn sums_enabled(&self) -> bool {
+        false
+    }
+}
+
+fn kernel(tile_count: u64) {
+    device_zone_scoped!("Load");
+    for tile in 0..tile_count {
+        device_timestamped_data!("Tile", tile);
+    }
+}
+
+/// Kinds of the markers that a launch leaves, in the order of the L1 vector.
+fn markers(tile_count: u64) -> Vec<PacketKind> {
+    let core = Core { control: [0; 64], vector: [0; 512], cycle: 0 };
+    let launch = || {
+        device_zone_scoped_main!("FW");
+        device_validate_profiler!(true);
+        device_zone_set_counter!(1);
+        device_zone_scoped_main_child!("KERNEL");
+        kernel(tile_count);
+    };
+    let (mut risc, ()) = enter(HostedRisc::new(Box::new(core)), launch);
+    let mut kinds = Vec::new();
+    // Behind the identification come four guaranteed markers, of firmware and kernel.
+    let mut index = RUN_HEADER_WORDS;
+    while index < 512 {
+        let header = Header(risc.port_mut().vector(0, index));
+        let Some(kind) = header.kind().filter(|_| header.is_marker()) else { break };
+        kinds.push(kind);
+        index += kind.record_words();
+    }
+    kinds
+}
+
+fn main() {
+    println!("{:?}", markers(2));
+}
+
+#[test]
+fn a_launch_has_three_zones_and_a_value_for_each_tile() {
+    use PacketKind::{TimestampedData as Data, ZoneEnd as End, ZoneStart as Start};
+    let guaranteed = [Start, End, Start, End];
+    assert_eq!(markers(2), [&guaranteed[..], &[Start, Data, Data, End]].concat());
+}
