@@ -1,6 +1,6 @@
 //! Input of commands: a device log, a capture, or the folder with upstream's logs.
 
-use crate::{failure::Failure, progress::Busy, tables::counted, wrong_file::instead_of_recording};
+use crate::{failure::Failure, numbers::counted, progress::Busy, wrong_file::instead_of_recording};
 use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
     recording::{Loaded, Recording, load, read_log},

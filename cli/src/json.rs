@@ -1,8 +1,8 @@
 //! The one JSON object of `--json`.
 
 use crate::{
+    numbers::{counted, grouped},
     op_names::{OpName, OpNames},
-    tables::{counted, grouped},
     watermark::FullestLane,
 };
 use host_reader::{

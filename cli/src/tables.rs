@@ -2,23 +2,24 @@
 
 use crate::{
     args::{OpOrder, ShowArgs},
+    layout::{table, write_table},
+    losses::write_losses,
+    numbers::{counted, grouped, optional},
     op_names::OpNames,
-    terminal::{LONGEST_NAME, Style, printable, styled, width},
+    terminal::{LONGEST_NAME, Style, printable, styled},
     watermark::write_fullest,
 };
-use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use host_reader::{
     analysis::{
         CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, Report, Span,
         SubtractedProbeCost, SumStatistics, ZoneStatistics,
     },
     anomaly::Anomaly,
-    lane::LaneId,
-    ledger::{LossCause, LossLedger, LossTotals, UncountedSource},
+    ledger::LossLedger,
     probe_cost::ProbeCostRow,
     read::Watermarks,
 };
-use std::{collections::BTreeMap, io::Write};
+use std::io::Write;
 
 /// Data shown in the tables.
 pub(crate) struct Tables<'a> {
@@ -41,7 +42,7 @@ impl Tables<'_> {
         write_sums(&self.report.sums, rows, out)?;
         write_data(&self.report.data, rows, out)?;
         self.write_records(out)?;
-        self.write_losses(rows, out)?;
+        write_losses(self.losses, rows, out)?;
         write_fullest(self.watermarks, out)?;
         self.write_anomalies(rows, out)
     }
@@ -67,41 +68,6 @@ impl Tables<'_> {
         if summary.discarded_launch_count > 0 {
             let count = counted(summary.discarded_launch_count, "launch", "launches");
             writeln!(out, "Ran no kernel and left nothing: {count} of a core")?;
-        }
-        Ok(())
-    }
-
-    fn write_losses(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-        let style = match (self.losses.is_empty(), self.losses.uncounted().next()) {
-            (true, None) => Style::Good,
-            (true, Some(_)) => Style::Doubtful,
-            (false, _) => Style::Bad,
-        };
-        writeln!(out, "{}", styled(&lost_line(self.losses), style))?;
-        if self.losses.is_empty() {
-            return Ok(());
-        }
-        writeln!(out)?;
-        let groups = loss_groups(self.losses);
-        let mut table = table(&[
-            "cause", "chip", "RISC", "programs", "cores", "runs", "zones", "data", "events",
-            "sums", "markers",
-        ]);
-        for (key, group) in groups.iter().take(rows) {
-            table.add_row(group.cells(key));
-        }
-        write_table(&mut table, groups.len(), rows, out)?;
-        self.write_remedies(out)
-    }
-
-    /// Says what helps against each loss; not every one is helped by reading more often.
-    fn write_remedies(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let mut causes: Vec<_> = self.losses.entries().map(|(key, _)| key.cause).collect();
-        causes.sort_unstable();
-        causes.dedup();
-        for (cause, remedy) in causes.into_iter().filter_map(|cause| Some((cause, remedy(cause)?)))
-        {
-            writeln!(out, "{}: {remedy}", cause.label())?;
         }
         Ok(())
     }
@@ -133,20 +99,6 @@ impl Tables<'_> {
             writeln!(out, "  {}", anomaly_line(anomaly))?;
         }
         Ok(())
-    }
-}
-
-/// Hint at the option that helps against a loss, if there is one.
-const fn remedy(cause: LossCause) -> Option<&'static str> {
-    match cause {
-        LossCause::L1Full => Some(
-            "a launch records more than its RISC's L1 vector holds; record less in it, or push \
-             within it. Reading more often does not help",
-        ),
-        LossCause::DramFull => {
-            Some("read more often, or make room for more programs (--op-support-count)")
-        }
-        _ => None,
     }
 }
 
@@ -355,129 +307,6 @@ fn zone_label(name: &str, marker_id: u32) -> String {
     if name.is_empty() { format!("id {marker_id}") } else { printable(name, LONGEST_NAME) }
 }
 
-/// Losses that differ only in core and program share a row.
-type LossGroupKey = (LossCause, u32, wire::Risc);
-
-#[derive(Default)]
-struct LossGroup {
-    totals: LossTotals,
-    cores: std::collections::BTreeSet<host_reader::mesh::Noc0Coord>,
-    programs: std::collections::BTreeSet<Option<u32>>,
-    /// The first and the last of the launches among which those are that lost something.
-    spans: std::collections::BTreeSet<(u32, u32)>,
-}
-
-impl LossGroup {
-    fn cells(&self, (cause, chip_id, risc): &LossGroupKey) -> Vec<String> {
-        let totals = &self.totals;
-        let counts =
-            [totals.zones, totals.data, totals.events, totals.sums, totals.unknown_markers];
-        let mut cells = vec![
-            cause.label().to_owned(),
-            chip_id.to_string(),
-            risc.label().to_owned(),
-            program_ranges(&self.programs, &self.spans),
-            self.cores.len().to_string(),
-            if totals.runs == 0 { String::new() } else { grouped(totals.runs) },
-        ];
-        cells.extend(counts.map(|count| bounded(count, totals.is_lower_bound)));
-        cells
-    }
-}
-
-fn loss_groups(losses: &LossLedger) -> BTreeMap<LossGroupKey, LossGroup> {
-    let mut groups = BTreeMap::<LossGroupKey, LossGroup>::new();
-    for (key, totals) in losses.entries() {
-        let LaneId { chip_id, core, risc } = key.lane;
-        let group = groups.entry((key.cause, chip_id, risc)).or_default();
-        group.totals.add(*totals);
-        group.cores.insert(core);
-        match (key.program, totals.programs) {
-            (None, Some(span)) => {
-                group.spans.insert((span.first.base(), span.last.base()));
-            }
-            (program, _) => {
-                group.programs.insert(program.map(wire::RunHostId::base));
-            }
-        }
-    }
-    groups
-}
-
-/// Program ids as ranges, such as `1001..1400` or `5..1400 by 5`, and spans of launches of which
-/// only some lost anything, such as `among 7..9`; at most three of them.
-fn program_ranges(
-    programs: &std::collections::BTreeSet<Option<u32>>,
-    spans: &std::collections::BTreeSet<(u32, u32)>,
-) -> String {
-    const SHOWN: usize = 3;
-    let known: Vec<u32> = programs.iter().copied().flatten().collect();
-    let mut ranges = ranges_of(&known);
-    ranges.extend(spans.iter().map(|(first, last)| format!("among {first}..{last}")));
-    let hidden = ranges.len().saturating_sub(SHOWN);
-    ranges.truncate(SHOWN);
-    if hidden > 0 {
-        ranges.push(format!("{hidden} more"));
-    }
-    if programs.contains(&None) {
-        ranges.push("unknown".to_owned());
-    }
-    ranges.join(", ")
-}
-
-fn ranges_of(ids: &[u32]) -> Vec<String> {
-    let mut ranges = Vec::new();
-    let mut rest = ids;
-    while let [first, after @ ..] = rest {
-        let step = after.first().map_or(1, |second| second - first);
-        let follows = rest.windows(2).take_while(|pair| pair[1] - pair[0] == step).count();
-        // Two ids in a row are a range only if they are neighbours.
-        let length = if follows > 1 || step == 1 { follows + 1 } else { 1 };
-        let last = rest[length - 1];
-        ranges.push(match (length, step) {
-            (1, _) => first.to_string(),
-            (_, 1) => format!("{first}..{last}"),
-            _ => format!("{first}..{last} by {step}"),
-        });
-        rest = &rest[length..];
-    }
-    ranges
-}
-
-/// The losses as a whole, in a sentence; where more may be missing, it says why.
-pub(crate) fn lost_line(losses: &LossLedger) -> String {
-    let uncounted: Vec<_> = losses.uncounted().map(UncountedSource::label).collect();
-    let uncounted = uncounted.join("; ");
-    match (losses.is_empty(), uncounted.as_str()) {
-        (true, "") => "Lost: nothing".to_owned(),
-        (true, reason) => format!("Lost: unknown; {reason}"),
-        (false, "") => format!("Lost: {}", describe(&losses.total())),
-        (false, reason) => {
-            format!("Lost: {}; more may be lost: {reason}", describe(&losses.total()))
-        }
-    }
-}
-
-/// A loss in words, such as `64 zones and 3 events`.
-pub(crate) fn describe(totals: &LossTotals) -> String {
-    let parts: Vec<String> = [
-        (totals.zones, "zone", "zones"),
-        (totals.data, "data", "data"),
-        (totals.events, "event", "events"),
-        (totals.sums, "sum", "sums"),
-        (totals.unknown_markers, "marker of unknown kind", "markers of unknown kind"),
-    ]
-    .into_iter()
-    .filter(|(count, ..)| *count > 0)
-    .map(|(count, one, many)| counted(count, one, many))
-    .collect();
-    match (parts.is_empty(), totals.is_lower_bound) {
-        (true, _) => "an unknown number of records".to_owned(),
-        (false, true) => format!("at least {}", parts.join(", ")),
-        (false, false) => parts.join(", "),
-    }
-}
-
 fn anomaly_line(anomaly: &Anomaly) -> String {
     let place = anomaly.lane.map_or_else(String::new, |lane| format!("{lane}, "));
     let detail =
@@ -488,157 +317,3 @@ fn anomaly_line(anomaly: &Anomaly) -> String {
 
 /// Characters of what is said of an anomaly.
 const LONGEST_DETAIL: usize = 200;
-
-fn bounded(count: u64, is_lower_bound: bool) -> String {
-    if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
-}
-
-fn optional(value: Option<u64>) -> String {
-    value.map_or_else(|| "-".to_owned(), grouped)
-}
-
-/// A number and what it counts, in singular or plural.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
-}
-
-/// A number in groups of three digits.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A table with these titles; numbers are aligned to the right.
-pub(crate) fn table(titles: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(titles.iter().copied());
-    for (index, title) in titles.iter().enumerate() {
-        let is_text = matches!(
-            *title,
-            "RISC"
-                | "zone"
-                | "sum zone"
-                | "what"
-                | "cause"
-                | "programs"
-                | "sections"
-                | "architecture"
-                | "kind"
-                | "where"
-                | "name"
-                | "source"
-                | "verdict"
-                | "op"
-                | "NoC"
-                | "from"
-                | "to"
-                | "direction"
-        );
-        if let (false, Some(column)) = (is_text, table.column_mut(index)) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// Columns that go first where a table is too wide, by title.
-const DISPENSABLE: [&str; 17] = [
-    "ERISC",
-    "start skew",
-    "source",
-    "p",
-    "n A",
-    "n B",
-    "TRISC0",
-    "TRISC2",
-    "TRISC1",
-    "NCRISC",
-    "BRISC",
-    "p99",
-    "min",
-    "sums",
-    "events",
-    "FW",
-    "runs",
-];
-
-/// The lines of a table, without the columns that find no room, and a last one that names these.
-pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
-    let lines = |table: &Table| -> Vec<String> {
-        table.lines().map(|line| line.trim_end().to_owned()).collect()
-    };
-    let Some(width) = width() else { return lines(table) };
-    let is_wide = |lines: &[String]| lines.iter().any(|line| line.chars().count() > width);
-    let mut shown = lines(table);
-    let mut left_out = Vec::new();
-    for title in DISPENSABLE {
-        if !is_wide(&shown) {
-            break;
-        }
-        let header = table.header().map(|row| row.cell_iter().map(|cell| cell.content()));
-        let position = header.and_then(|mut titles| titles.position(|found| found == title));
-        if let Some(column) = position.and_then(|position| table.column_mut(position)) {
-            column.set_constraint(ColumnConstraint::Hidden);
-            left_out.push(title);
-            shown = lines(table);
-        }
-    }
-    if !left_out.is_empty() {
-        shown.push(format!(" without {}: {width} columns", left_out.join(", ")));
-    }
-    shown
-}
-
-pub(crate) fn write_table(
-    table: &mut Table,
-    row_count: usize,
-    rows: usize,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    for line in lines_of(table) {
-        writeln!(out, "{line}")?;
-    }
-    match row_count.checked_sub(rows) {
-        Some(hidden) if hidden > 0 => {
-            let more = counted(hidden as u64, "more row", "more rows");
-            writeln!(out, " ... {more}, --rows 0 shows all")
-        }
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn program_ids_are_shown_as_ranges() {
-        let ids = |ids: &[u32]| ids.iter().copied().map(Some).collect();
-        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7]), &BTreeSet::new()), "1..3, 7");
-        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20]), &BTreeSet::new()), "5..20 by 5");
-        assert_eq!(program_ranges(&ids(&[3, 9]), &BTreeSet::new()), "3, 9");
-        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20]), &BTreeSet::new()), "1, 4, 6, 2 more");
-        assert_eq!(program_ranges(&[None, Some(4)].into(), &BTreeSet::new()), "4, unknown");
-    }
-
-    #[test]
-    fn long_numbers_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(1_869_442), "1,869,442");
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
-    }
-
-    #[test]
-    fn a_loss_without_counts_is_not_shown_as_nothing() {
-        let totals = LossTotals { is_lower_bound: true, ..LossTotals::default() };
-        assert_eq!(describe(&totals), "an unknown number of records");
-    }
-}

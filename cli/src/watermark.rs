@@ -1,6 +1,6 @@
 //! How near the lanes came to overflowing, for people and for scripts.
 
-use crate::tables::{counted, grouped};
+use crate::numbers::{counted, grouped};
 use host_reader::read::{LaneWatermark, Watermarks};
 use serde::Serialize;
 use std::io::Write;

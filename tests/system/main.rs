@@ -11,6 +11,7 @@ mod failures;
 mod figures;
 mod fuzz;
 mod kprof_format;
+mod module_circles;
 mod names;
 mod streaming;
 mod structure;

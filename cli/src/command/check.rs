@@ -3,8 +3,8 @@
 use crate::{
     args::CheckArgs,
     failure::Failure,
+    numbers::{counted, grouped},
     recording::open,
-    tables::{counted, grouped},
 };
 use host_reader::capture::{Capture, CaptureCheck, Content, Problem, ProblemKind, SectionKind};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `kprof export --format parquet`: a recording as part of a dataset.
 
 use super::export::{print_json, write_doubts};
-use crate::{args::ExportArgs, failure::Failure, progress::Progress, tables::counted};
+use crate::{args::ExportArgs, failure::Failure, numbers::counted, progress::Progress};
 use host_reader::export::{CancelFlag, DatasetCounts, ParquetDataset, Trace};
 use serde::Serialize;
 use std::{

@@ -3,7 +3,8 @@
 use crate::{
     failure::Failure,
     input::{Input, joined, retain},
-    tables::{counted, grouped, lines_of, table},
+    layout::{lines_of, table},
+    numbers::{counted, grouped},
     terminal::{LONGEST_NAME, printable},
 };
 use clap::Args;

@@ -5,8 +5,8 @@ use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
     input::{self, Input},
+    numbers::grouped,
     progress::{Busy, Progress},
-    tables::grouped,
 };
 use host_reader::export::{
     CancelFlag, Destination, ExportFormat, Trace, WriteError,

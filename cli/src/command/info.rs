@@ -3,8 +3,9 @@
 use crate::{
     args::InfoArgs,
     failure::Failure,
+    layout::table,
+    numbers::{counted, grouped},
     recording::open,
-    tables::{counted, grouped, table},
 };
 use host_reader::{
     capture::{CaptureInfo, ReadEnd},

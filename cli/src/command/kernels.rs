@@ -1,6 +1,6 @@
 //! Kind of a run's kernels, the number of threads they run on, and their failures.
 
-use crate::{args::Kernels, failure::Failure, tables::counted};
+use crate::{args::Kernels, failure::Failure, numbers::counted};
 use sim::{
     machine::{KernelKind, TARGET, has_object_code},
     workload::Plan,

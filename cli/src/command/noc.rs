@@ -4,8 +4,10 @@ use crate::{
     args::NocArgs,
     failure::Failure,
     input::Input,
+    layout::{table, write_table},
+    numbers::{counted, grouped},
     op_names::OpNames,
-    tables::{counted, grouped, program_label, table, write_table},
+    tables::program_label,
 };
 use host_reader::{
     export::{CancelFlag, Destination, write_atomically},

@@ -6,8 +6,9 @@ use crate::{
     failure::Failure,
     input::{Input, filter_for, joined},
     json::Lost,
+    losses::lost_line,
+    numbers::{counted, grouped},
     progress::Busy,
-    tables::{counted, grouped, lost_line},
 };
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},

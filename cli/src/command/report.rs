@@ -5,9 +5,9 @@ use crate::{
     failure::Failure,
     input::{Input, joined, retain},
     json::{HostCounts, Source},
+    numbers::{counted, grouped},
     op_names::OpNames,
     output::Findings,
-    tables::{counted, grouped},
 };
 use host_reader::{
     export::HiddenLaunches, host::HostRecording, readout::Readout, recording::Recording,

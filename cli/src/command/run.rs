@@ -10,11 +10,11 @@ use crate::{
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, Source},
+    numbers::counted,
     output::Findings,
     progress::Progress,
     recording::{CaptureTarget, Recording},
     simulated_files,
-    tables::counted,
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,

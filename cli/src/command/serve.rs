@@ -5,7 +5,7 @@ use crate::{
     args::ServeArgs,
     failure::Failure,
     input::{Input, trace},
-    tables::{counted, grouped},
+    numbers::{counted, grouped},
 };
 use host_reader::export::tracy::{ServeError, ServedViewer, TracyServer, Viewers};
 use std::{

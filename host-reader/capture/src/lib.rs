@@ -87,6 +87,7 @@ mod error;
 mod frame;
 mod header;
 mod host_recorder;
+mod kind;
 mod label;
 mod mapping;
 mod problem;
@@ -104,12 +105,13 @@ mod tests;
 pub use error::CaptureError;
 pub use frame::SectionVersion;
 pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
+pub use kind::SectionKind;
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
 pub use record::{CapturedRead, CapturingReader};
 pub use replay::{CapturedRun, Overrides, ReplayedRead};
 pub use section::{
     CaptureEnd, ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload,
-    ReadBegin, ReadEnd, SectionKind, WordsContent,
+    ReadBegin, ReadEnd, WordsContent,
 };
 pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
 pub use writer::{CaptureWriter, SyncPolicy};

@@ -1,6 +1,6 @@
 //! Problems: which bytes of a capture could not be used, and why.
 
-use super::{frame::SectionVersion, section::SectionKind};
+use super::{frame::SectionVersion, kind::SectionKind};
 
 /// Bytes of a capture that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

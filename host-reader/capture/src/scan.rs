@@ -12,8 +12,8 @@
 
 use super::{
     frame::{FRAME_HEADER_BYTES, FRAME_MAGIC, Frame, FrameFault, FrameHead, PayloadFault},
+    kind::SectionKind,
     problem::{Problem, ProblemKind, ProblemSection},
-    section::SectionKind,
 };
 use rayon::prelude::*;
 use std::ops::Range;

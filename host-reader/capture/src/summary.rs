@@ -3,8 +3,9 @@
 use super::{
     Capture, Section,
     header::{CaptureIdentity, FormatVersion},
+    kind::SectionKind,
     problem::{Problem, ProblemKind},
-    section::{Content, MemoryWords, ReadEnd, SectionKind, WordsContent},
+    section::{Content, MemoryWords, ReadEnd, WordsContent},
 };
 use reader::{lane::LaneId, ledger::UncountedSource, mesh::DeviceDescription};
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,8 @@ use super::{
     error::CaptureError,
     frame::{FRAME_ALIGN_BYTES, FrameHead, begin_frame, finish_frame},
     header::{CaptureIdentity, FILE_HEADER_BYTES, FileHeader, FormatVersion},
-    section::{CaptureEnd, Payload, ReadEnd, SectionKind},
+    kind::SectionKind,
+    section::{CaptureEnd, Payload, ReadEnd},
 };
 use std::{
     fs::{File, TryLockError},

@@ -165,7 +165,9 @@ fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames) -> Vec<u8> {
     for loss in &lane.losses {
         let mut event = JsonEvent::instant(&mut text, pid, tid, loss.time_ns);
         event.name_and_category(&words::loss_label(loss), "loss");
-        words::counts(&loss.totals).iter().for_each(|&(kind, count)| event.number(kind, count));
+        for (kind, count) in loss.totals.counts() {
+            event.number(kind.key(), count);
+        }
         words::launches(&loss.totals).for_each(|(name, number)| event.number(name, number));
         if loss.totals.is_lower_bound {
             event.flag("is_lower_bound");

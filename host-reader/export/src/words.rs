@@ -61,16 +61,7 @@ pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
 
 /// How much is missing, in words.
 pub(super) fn totals_label(totals: &LossTotals) -> String {
-    let parts: Vec<String> = counts(totals)
-        .into_iter()
-        .filter(|&(_, count)| count > 0)
-        .map(|(kind, count)| format!("{count} {}", kind.replace('_', " ")))
-        .collect();
-    match (parts.is_empty(), totals.is_lower_bound) {
-        (true, _) => "an unknown number of records".to_owned(),
-        (false, true) => format!("at least {}", parts.join(", ")),
-        (false, false) => parts.join(", "),
-    }
+    totals.in_words(|kind, count| format!("{count} {}", kind.key().replace('_', " ")))
 }
 
 /// Numbers of a loss besides its counts, each with its name, as far as they are known: how many
@@ -83,17 +74,6 @@ pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static st
         ("last_run_host_id", span.map(|span| span.last.0.into())),
     ];
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
-}
-
-/// The counts of a loss, each with its name.
-pub(super) const fn counts(totals: &LossTotals) -> [(&'static str, u64); 5] {
-    [
-        ("zones", totals.zones),
-        ("data", totals.data),
-        ("events", totals.events),
-        ("sums", totals.sums),
-        ("unknown_markers", totals.unknown_markers),
-    ]
 }
 
 /// The key of a source of records that does not say how much it lost, such as
@@ -123,7 +103,7 @@ impl Trace<'_> {
 
     fn enter_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
         let lost = self.lost();
-        doubts.extend(counts(&lost).map(|(kind, count)| (format!("lost_{kind}"), count)));
+        doubts.extend(lost.counts().map(|(kind, count)| (format!("lost_{}", kind.key()), count)));
         doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
         doubts.extend(self.uncounted.iter().map(|&source| (uncounted_key(source), 1)));
         for (kind, count) in self.anomalies.counts() {

@@ -154,6 +154,35 @@ impl ProgramSpan {
     }
 }
 
+/// Kind of records that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LostKind {
+    /// Whole zones.
+    Zones,
+    /// Timestamped data.
+    Data,
+    /// Events.
+    Events,
+    /// Sum totals.
+    Sums,
+    /// Marker slots (two words) whose kind cannot be known.
+    UnknownMarkers,
+}
+
+impl LostKind {
+    /// The kind as a key of formats: lower case, words joined by `_`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Zones => "zones",
+            Self::Data => "data",
+            Self::Events => "events",
+            Self::Sums => "sums",
+            Self::UnknownMarkers => "unknown_markers",
+        }
+    }
+}
+
 /// How many records are missing, by kind; zones count whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossTotals {
@@ -205,14 +234,41 @@ impl LossTotals {
         self.programs = ProgramSpan::joined(self.programs, other.programs);
     }
 
+    /// The counts, by kind.
+    #[must_use]
+    pub const fn counts(&self) -> [(LostKind, u64); 5] {
+        [
+            (LostKind::Zones, self.zones),
+            (LostKind::Data, self.data),
+            (LostKind::Events, self.events),
+            (LostKind::Sums, self.sums),
+            (LostKind::UnknownMarkers, self.unknown_markers),
+        ]
+    }
+
     /// Records of every kind together.
     #[must_use]
-    pub const fn record_count(&self) -> u64 {
-        self.zones
-            .saturating_add(self.data)
-            .saturating_add(self.events)
-            .saturating_add(self.sums)
-            .saturating_add(self.unknown_markers)
+    pub fn record_count(&self) -> u64 {
+        self.counts().into_iter().fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    /// The loss in words, such as `at least 64 zones, 3 events`; `amount` writes a count of a kind.
+    ///
+    /// ```
+    /// use reader::ledger::LossTotals;
+    /// let totals = LossTotals { zones: 64, events: 3, ..LossTotals::default() };
+    /// let text = totals.in_words(|kind, count| format!("{count} {}", kind.key()));
+    /// assert_eq!(text, "64 zones, 3 events");
+    /// ```
+    #[must_use]
+    pub fn in_words(&self, amount: impl Fn(LostKind, u64) -> String) -> String {
+        let known = self.counts().into_iter().filter(|&(_, count)| count > 0);
+        let parts: Vec<String> = known.map(|(kind, count)| amount(kind, count)).collect();
+        match (parts.is_empty(), self.is_lower_bound) {
+            (true, _) => "an unknown number of records".to_owned(),
+            (false, true) => format!("at least {}", parts.join(", ")),
+            (false, false) => parts.join(", "),
+        }
     }
 }
 

@@ -12,48 +12,13 @@ use crate::{
     arch::TileCoord,
     dram::Dram,
     machine::{
-        Action, Change, Devices, Payload, Request, carry_out, counter, read_bytes, write_bytes,
+        Action, Change, Devices, Payload, Request, carry_out, counter,
+        message::{Answer, Content, Message},
+        read_bytes, write_bytes,
     },
     native::stage::Stage,
     noc,
 };
-
-/// A request on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
-    /// Cycle of the chip at which it is there.
-    pub(crate) arrival: u64,
-    /// Which of the sender's messages it is.
-    pub(crate) number: usize,
-    pub(crate) sender: TileCoord,
-    pub(crate) target: TileCoord,
-    pub(crate) content: Content,
-}
-
-/// Content of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    Request {
-        payload: Payload,
-        answer: Option<Answer>,
-    },
-    /// An acknowledgement that was sent to a tile that did not write.
-    StrayAck {
-        noc: usize,
-        transaction_id: usize,
-    },
-}
-
-/// Where what is read goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) cycle: u64,
-    pub(crate) noc: usize,
-    pub(crate) transaction_id: usize,
-    /// L1 of the sender.
-    pub(crate) destination: u32,
-    pub(crate) is_atomic: bool,
-}
 
 impl Answer {
     /// Returns the counter changes of the sender's interface when the answer arrives.

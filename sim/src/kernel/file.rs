@@ -6,7 +6,6 @@
 
 use crate::{
     machine::images::zone_texts,
-    program::{Emission, Kernel, KernelContext},
     riscv::{INSTRUCTION_RAM_BASE, Image, ImageError, LOCAL_RAM_BASE, Segment},
 };
 use object::{
@@ -206,25 +205,6 @@ fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
         elf::R_RISCV_LO12_I => word & 0x000F_FFFF | value << 20,
         elf::R_RISCV_LO12_S => word & 0x01FF_F07F | (value >> 5 & 0x7F) << 25 | (value & 0x1F) << 7,
         _ => word,
-    }
-}
-
-/// Object code of somebody else: what it records is not known before it runs.
-impl Kernel for KernelFile {
-    fn run(&self, _: &KernelContext) {
-        panic!("{} exists only as object code", self.name);
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
-    }
-
-    fn object_file(&self) -> Option<&KernelFile> {
-        Some(self)
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
     }
 }
 

@@ -50,11 +50,13 @@ pub mod core_code;
 mod devices;
 pub mod failure;
 pub mod images;
+mod kernel_kind;
 #[cfg(object_code)]
 #[cfg(test)]
 mod link_rules;
 pub mod link_script;
 pub mod mailbox;
+pub(crate) mod message;
 mod niu;
 mod polling;
 mod queues;
@@ -79,6 +81,7 @@ use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
+pub use kernel_kind::KernelKind;
 pub(crate) use niu::{Change, counter};
 use polling::Polled;
 pub(crate) use request::{Action, Request};
@@ -88,51 +91,13 @@ use std::sync::Arc;
 /// Cycles that a hart runs before the others catch up.
 pub const TURN_CYCLES: u64 = 64;
 
-/// Form of the kernels of a simulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum KernelKind {
-    /// Rust functions of the simulator's own process; costs are estimates.
-    Native,
-    /// RV32IM object code, executed instruction by instruction.
-    Riscv,
-    /// The same, compiled from C++; only the kernels that have a twin there.
-    Cpp,
-}
-
 impl KernelKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Native, Self::Riscv, Self::Cpp];
-
-    /// A word for it: `native`, `riscv` or `cpp`.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Riscv => "riscv",
-            Self::Cpp => "cpp",
-        }
-    }
-
     /// Texts of the zones of its kernels, see [`crate::mesh::SimulatedMesh::zone_texts`].
     pub(crate) fn zone_texts(self) -> Vec<String> {
         match self {
             Self::Native => crate::native::registered_zones(),
             Self::Riscv | Self::Cpp => images::zones(),
         }
-    }
-
-    /// The images that its kernels are in.
-    const fn image_part(self) -> &'static str {
-        match self {
-            Self::Native | Self::Riscv => "kernels",
-            Self::Cpp => "cpp_kernels",
-        }
-    }
-
-    /// Object code where this build has it.
-    #[must_use]
-    pub const fn preferred() -> Self {
-        if has_object_code() { Self::Riscv } else { Self::Native }
     }
 }
 

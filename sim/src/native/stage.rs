@@ -5,9 +5,10 @@
 
 use crate::{
     arch::TileCoord,
-    chip::{facts::ChipFacts, traffic::Message},
+    chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
+    machine::message::Message,
     noc,
     program::KernelContext,
     tile::Tile,

@@ -15,11 +15,13 @@
 //! `sync_kernel.cpp`: 250 pairs from the first optional word of BRISC's vector.
 
 use super::stage::{self, Stage, cost};
-use crate::program::{Emission, Kernel, KernelContext, Program};
+use crate::{
+    program::{Emission, Kernel, KernelContext, Program},
+    tile::HOST_MAILBOX,
+};
 use std::sync::Arc;
 use wire::{
     Risc,
-    control::ControlLayout,
     vector::{FIRST_OPTIONAL, OPTIONAL_MARKER_COUNT},
 };
 
@@ -78,18 +80,6 @@ impl Kernel for SyncKernel {
     }
 }
 
-/// Index of the control word that the host writes its time to.
-pub(crate) const MAILBOX: usize = ControlLayout::WORDS64.fw_reset_low;
-
-/// A word that the host wrote to the mailbox of a tile, with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostStore {
-    /// Cycle of the chip.
-    pub chip_cycle: u64,
-    /// The word.
-    pub value: u32,
-}
-
 /// A word from the host, with the clock as it was read before it.
 struct Message {
     clock_high: u32,
@@ -130,7 +120,7 @@ fn next_message(stage: &mut Stage, risc_index: usize) -> Option<Message> {
 
 /// Empties the mailbox, and with it what the host wrote since it was looked at.
 fn clear_mailbox(stage: &mut Stage, risc_index: usize) {
-    let address = stage.tile.control_word_address(MAILBOX);
+    let address = stage.tile.control_word_address(HOST_MAILBOX);
     stage.store(risc_index, address, 0);
     take_until(stage, stage.cycle_of(risc_index));
 }

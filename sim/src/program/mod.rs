@@ -98,6 +98,25 @@ pub trait Kernel: Send + Sync {
     }
 }
 
+/// Object code of somebody else: what it records is not known before it runs.
+impl Kernel for KernelFile {
+    fn run(&self, _: &KernelContext) {
+        panic!("{} exists only as object code", self.name());
+    }
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_file(&self) -> Option<&Self> {
+        Some(self)
+    }
+
+    fn is_object_code_only(&self) -> bool {
+        true
+    }
+}
+
 /// A kernel made of two closures.
 ///
 /// ```

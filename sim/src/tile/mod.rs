@@ -9,12 +9,23 @@ pub mod l1;
 use crate::{
     arch::{ArchFacts, floorplan::CorePlace},
     clock::WallClock,
-    native::sync::{HostStore, MAILBOX},
     random::Stream,
 };
 use journal::Journal;
 use l1::L1;
 use wire::{control::ControlLayout, vector::VECTOR_BYTES};
+
+/// Index of the control word that the host writes its time to.
+pub(crate) const HOST_MAILBOX: usize = ControlLayout::WORDS64.fw_reset_low;
+
+/// A word that the host wrote to the mailbox of a tile, with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostStore {
+    /// Cycle of the chip.
+    pub chip_cycle: u64,
+    /// The word.
+    pub value: u32,
+}
 
 /// State of one tile.
 #[derive(Clone, Debug)]
@@ -124,7 +135,7 @@ impl Tile {
 
     /// Remembers a time that the host writes; zero takes back those that nobody has seen.
     fn note_host_store(&mut self, address: u64, value: u32, chip_cycle: u64) {
-        if address != self.control_word_address(MAILBOX) {
+        if address != self.control_word_address(HOST_MAILBOX) {
             return;
         }
         if value == 0 {

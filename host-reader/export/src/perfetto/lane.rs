@@ -195,8 +195,8 @@ fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {
     event.categories.push("loss".to_owned());
     let arguments = &mut event.debug_annotations;
     arguments.push(named_text("cause", loss.cause.label()));
-    for (kind, count) in words::counts(&loss.totals) {
-        arguments.push(named_number(kind, count));
+    for (kind, count) in loss.totals.counts() {
+        arguments.push(named_number(kind.key(), count));
     }
     for (name, number) in words::launches(&loss.totals) {
         arguments.push(named_number(name, number));

@@ -1,0 +1,105 @@
+//! Layout of tables on a terminal: columns, their alignment, and those that find no room.
+
+use crate::{numbers::counted, terminal::width};
+use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
+use std::io::Write;
+
+/// A table with these titles; numbers are aligned to the right.
+pub(crate) fn table(titles: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(titles.iter().copied());
+    for (index, title) in titles.iter().enumerate() {
+        let is_text = matches!(
+            *title,
+            "RISC"
+                | "zone"
+                | "sum zone"
+                | "what"
+                | "cause"
+                | "programs"
+                | "sections"
+                | "architecture"
+                | "kind"
+                | "where"
+                | "name"
+                | "source"
+                | "verdict"
+                | "op"
+                | "NoC"
+                | "from"
+                | "to"
+                | "direction"
+        );
+        if let (false, Some(column)) = (is_text, table.column_mut(index)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Columns that go first where a table is too wide, by title.
+const DISPENSABLE: [&str; 17] = [
+    "ERISC",
+    "start skew",
+    "source",
+    "p",
+    "n A",
+    "n B",
+    "TRISC0",
+    "TRISC2",
+    "TRISC1",
+    "NCRISC",
+    "BRISC",
+    "p99",
+    "min",
+    "sums",
+    "events",
+    "FW",
+    "runs",
+];
+
+/// The lines of a table, without the columns that find no room, and a last one that names these.
+pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
+    let lines = |table: &Table| -> Vec<String> {
+        table.lines().map(|line| line.trim_end().to_owned()).collect()
+    };
+    let Some(width) = width() else { return lines(table) };
+    let is_wide = |lines: &[String]| lines.iter().any(|line| line.chars().count() > width);
+    let mut shown = lines(table);
+    let mut left_out = Vec::new();
+    for title in DISPENSABLE {
+        if !is_wide(&shown) {
+            break;
+        }
+        let header = table.header().map(|row| row.cell_iter().map(|cell| cell.content()));
+        let position = header.and_then(|mut titles| titles.position(|found| found == title));
+        if let Some(column) = position.and_then(|position| table.column_mut(position)) {
+            column.set_constraint(ColumnConstraint::Hidden);
+            left_out.push(title);
+            shown = lines(table);
+        }
+    }
+    if !left_out.is_empty() {
+        shown.push(format!(" without {}: {width} columns", left_out.join(", ")));
+    }
+    shown
+}
+
+/// Writes the first rows of a table, and how many more there are.
+pub(crate) fn write_table(
+    table: &mut Table,
+    row_count: usize,
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    for line in lines_of(table) {
+        writeln!(out, "{line}")?;
+    }
+    match row_count.checked_sub(rows) {
+        Some(hidden) if hidden > 0 => {
+            let more = counted(hidden as u64, "more row", "more rows");
+            writeln!(out, " ... {more}, --rows 0 shows all")
+        }
+        _ => Ok(()),
+    }
+}
