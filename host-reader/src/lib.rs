@@ -20,6 +20,7 @@
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
+//! | What did the hardware counters count? | `counters` |
 //! | What did the host do meanwhile? | `host` |
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
@@ -34,6 +35,8 @@
 pub use ::analysis::{self, probe_cost};
 #[cfg(feature = "capture")]
 pub use ::capture::{self, sync};
+#[cfg(feature = "counters")]
+pub use ::counters;
 #[cfg(feature = "device-log")]
 pub use ::device_log as log;
 #[cfg(feature = "export")]

@@ -9,7 +9,7 @@ use std::{
 
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
 /// below all that may depend on it, which excludes circles.
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
     ("kprof-clock-fit", &[]),
@@ -20,6 +20,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
     ("kprof-device-log", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
     ("kprof-analysis", &["kprof-wire", "kprof-reader"]),
     ("kprof-noc-events", &["kprof-wire", "kprof-reader"]),
+    ("kprof-counters", &["kprof-wire", "kprof-reader", "kprof-analysis"]),
     (
         "kprof-capture",
         &["kprof-wire", "kprof-clock-fit", "kprof-host-events", "kprof-reader", "kprof-whole-file"],
@@ -44,6 +45,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
+            "kprof-counters",
             "kprof-host-events",
             "kprof-reader",
             "kprof-recording",
@@ -57,6 +59,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
+            "kprof-counters",
             "kprof-device-log",
             "kprof-host-events",
             "kprof-reader",
@@ -69,6 +72,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
+            "kprof-counters",
             "kprof-device-log",
             "kprof-export",
             "kprof-host-events",

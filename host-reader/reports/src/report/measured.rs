@@ -1,7 +1,7 @@
 //! Launches of a readout as rows of a report: what this project itself measures.
 
 use super::{
-    counters::CounterScale,
+    counters::{CounterScale, add_grid_cells, add_metric_cells},
     device_op::{DeviceOp, DeviceOps},
     exact::{FIRST_RISCS, SUMS},
     per_core::{CoreMarks, Mark},
@@ -69,8 +69,8 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     }
     let kernel_cycles = op.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
     let scale = CounterScale { kernel_cycles, ..scale_of(chip) };
-    figures.counters.enter_cells(&mut device.cells, scale);
-    figures.counters.enter_grid_cells(&mut device.cells, scale);
+    add_metric_cells(&figures.counters, &mut device.cells, scale);
+    add_grid_cells(&figures.counters, &mut device.cells, scale);
     device
 }
 

@@ -4,7 +4,7 @@
 //! `ops_perf_results.csv` of upstream's release 0.81.1: fixed columns, tensors, fixed
 //! columns with kernel sizes among them, hardware counters, host functions.
 
-use super::{counters::counter_titles, csv_line::push_line, device_op::Cells};
+use super::{counters::OpCounters, csv_line::push_line, device_op::Cells};
 use std::collections::BTreeSet;
 
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
@@ -139,7 +139,7 @@ fn titles_of(rows: &[Cells], columns: Columns) -> Vec<String> {
     sizes.sort_by_key(|title| kernel_size_order(title));
     titles.extend(sizes.into_iter().map(|&title| title.to_owned()));
     titles.extend(owned(&BACK));
-    titles.extend(counter_titles().filter(|title| filled.contains(title.as_str())));
+    titles.extend(OpCounters::titles().filter(|title| filled.contains(title.as_str())));
     let calls = filled.iter().filter(|title| title.ends_with(CHILD_CALL_SUFFIX));
     titles.extend(calls.map(|&title| title.to_owned()));
     titles.extend(filled.get(EMPTY_BECAUSE).map(|&title| title.to_owned()));

@@ -1,7 +1,7 @@
 //! The rows of a device log as upstream's scripts line them up: by chip, core, RISC, time.
 
 use crate::report::{
-    counters::{COUNTER_ID, CounterScale, OpCounters},
+    counters::{COUNTER_ID, CounterScale, OpCounters, add_grid_cells, add_metric_cells, add_row},
     device_op::{Cells, DeviceOp},
     problem::ProblemLog,
 };
@@ -55,7 +55,7 @@ impl ExactCounters {
             let replay = line.trace.map(|trace| trace.counter);
             let key = (line.lane.chip_id.into(), line.program.into(), replay);
             let counters = self.of_ops.entry(key).or_default();
-            counters.enter(line.lane.core, line.lane.risc, line.metadata);
+            add_row(counters, line.lane.core, line.lane.risc, line.metadata);
         }
     }
 
@@ -73,9 +73,9 @@ impl ExactCounters {
         let kernel_cycles =
             device.kernel.map(|span| span.end_cycle.saturating_sub(span.start_cycle));
         let scale = CounterScale { kernel_cycles, ..self.scale };
-        counters.enter_cells(cells, scale);
+        add_metric_cells(counters, cells, scale);
         if has_grid {
-            counters.enter_grid_cells(cells, scale);
+            add_grid_cells(counters, cells, scale);
         }
     }
 }

@@ -5,10 +5,11 @@ use crate::report::{
     counters::{COUNTER_ID, OpCounters},
     exact::{SUMS, sub_device_of},
 };
+use ::counters::Sample;
 use analysis::{Launch, LaunchRun};
 use rayon::prelude::*;
 use reader::{
-    lane::{Lane, RecordHead},
+    lane::{Lane, LaneId, RecordHead},
     names::ZoneTable,
     readout::Readout,
 };
@@ -183,8 +184,13 @@ impl<'readout> LaneRuns<'readout> {
         let mut sums = [None; 2];
         for (&head, &time) in heads.iter().zip(times) {
             if let Some(meaning) = meanings.of(self.lane.id.risc, head) {
-                let value = self.lane.data.get(next_value).copied();
+                let values = next_value..next_value.saturating_add(head.data_count());
+                let values = self.lane.data.get(values).unwrap_or_default();
+                let value = values.first().copied();
                 figures.enter(meaning, time);
+                if meaning.is_counter {
+                    figures.add_counter(self.lane.id, values);
+                }
                 if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
                     let before: u64 = sum.unwrap_or(0);
                     *sum = Some(before.saturating_add(value.unwrap_or(0)));
@@ -212,7 +218,11 @@ impl<'readout> LaneRuns<'readout> {
                 figures.sub_device = sub_device_of(text);
             }
             let Some(head) = heads.get(*record) else { continue };
-            if is_counter(*head, zones) && figures.counters.enter(id.core, id.risc, text) {
+            if head.kind() != PacketKind::TimestampedData || !is_counter(*head, zones) {
+                continue;
+            }
+            if let Ok(sample) = Sample::decode(&[], std::str::from_utf8(text).ok()) {
+                figures.counters.add(id.core, id.risc, sample);
                 figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
             }
         }
@@ -239,7 +249,14 @@ impl LaunchFigures {
                 bounds.enter_end(time);
             }
         }
-        raise(&mut self.unnamed_counter_count, meaning.is_counter.into());
+    }
+
+    /// Adds a counter that its values name; others wait for their text.
+    fn add_counter(&mut self, lane: LaneId, values: &[u64]) {
+        match Sample::decode(values, None) {
+            Ok(sample) => self.counters.add(lane.core, lane.risc, sample),
+            Err(_) => raise(&mut self.unnamed_counter_count, 1),
+        }
     }
 
     /// Adds the sums of one core.

@@ -1,10 +1,10 @@
 //! The counters that one core and RISC read during one op.
 
-use super::metrics::STALLS;
+use crate::metrics::STALLS;
 
 /// A bank of counters, which all count over the same cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bank {
+pub(crate) enum Bank {
     Fpu,
     Instruction,
     Pack,
@@ -15,7 +15,7 @@ pub(super) enum Bank {
 
 impl Bank {
     /// The bank of a counter.
-    pub(super) fn of(counter: &str) -> Self {
+    pub(crate) fn of(counter: &str) -> Self {
         let begins_with = |prefixes: &[&str]| prefixes.iter().any(|p| counter.starts_with(p));
         if begins_with(&["L1_CLIENT_"]) {
             Self::L1Client
@@ -29,7 +29,7 @@ impl Bank {
             || STALLS.contains(&counter)
         {
             Self::Instruction
-        } else if begins_with(&["PACKER_", "DEST_READ_GRANTED_"])
+        } else if begins_with(&["PACKER", "DEST_READ_GRANTED_"])
             || matches!(counter, "MATH_NOT_STALLED_DEST_WR_PORT" | "MATH_NOT_SCOREBOARD_STALLED")
         {
             Self::Pack
@@ -61,11 +61,11 @@ struct Counter {
 
 /// Counters by name, in the order in which they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct CounterReader(Vec<Counter>);
+pub(crate) struct CounterReader(Vec<Counter>);
 
 impl CounterReader {
     /// Adds a counter; one that is read again takes the place of the first.
-    pub(super) fn enter(&mut self, name: String, count: f64, cycles: f64) {
+    pub(crate) fn enter(&mut self, name: String, count: f64, cycles: f64) {
         match self.0.iter_mut().find(|counter| counter.name == name) {
             Some(counter) => (counter.count, counter.cycles) = (count, cycles),
             None => self.0.push(Counter { name, count, cycles }),
@@ -77,28 +77,28 @@ impl CounterReader {
     }
 
     /// Returns the value of a counter; `None` if it was not read.
-    pub(super) fn count(&self, name: &str) -> Option<f64> {
+    pub(crate) fn count(&self, name: &str) -> Option<f64> {
         self.find(name).map(|counter| counter.count)
     }
 
     /// Returns the sum of those counters of a list that were read.
-    pub(super) fn total(&self, names: &[&str]) -> f64 {
+    pub(crate) fn total(&self, names: &[&str]) -> f64 {
         // `sum` of nothing is -0.
         names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)
     }
 
     /// The fraction of its own cycles in which a counter counted.
-    pub(super) fn own_rate(&self, name: &str) -> Option<f64> {
+    pub(crate) fn own_rate(&self, name: &str) -> Option<f64> {
         self.find(name).and_then(|counter| divided(counter.count, counter.cycles))
     }
 
     /// The cycles over which a counter counted; 0 if it was not read.
-    pub(super) fn own_cycles(&self, name: &str) -> f64 {
+    pub(crate) fn own_cycles(&self, name: &str) -> f64 {
         self.find(name).map_or(0.0, |counter| counter.cycles)
     }
 
     /// The cycles over which a bank counted; 0 if none of its counters was read.
-    pub(super) fn bank_cycles(&self, bank: Bank) -> f64 {
+    pub(crate) fn bank_cycles(&self, bank: Bank) -> f64 {
         let anchor = bank.anchors().iter().find_map(|name| self.find(name));
         let any = || self.0.iter().find(|counter| Bank::of(&counter.name) == bank);
         anchor.or_else(any).map_or(0.0, |counter| counter.cycles)
@@ -106,6 +106,6 @@ impl CounterReader {
 }
 
 /// A fraction; none of nothing.
-pub(super) fn divided(part: f64, whole: f64) -> Option<f64> {
+pub(crate) fn divided(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }

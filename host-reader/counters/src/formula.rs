@@ -2,16 +2,18 @@
 //!
 //! A metric whose counters were not read has no value, which is not the same as 0.
 
-use super::{
+use crate::{
     ports::{
         ALL, BUNDLES, PORT_1, PORT_1_GRANTS, RING_0_INCOMING, RING_0_OUTGOING, UNPACKER, grant_of,
     },
     reader::{Bank, CounterReader, divided},
 };
 
+use std::borrow::Cow;
+
 /// The forms that metrics have; names are those of counters, lists those of ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Formula {
+pub(crate) enum Formula {
     /// A counter by the cycles of its bank.
     Rate(&'static str),
     /// The first by the second.
@@ -58,12 +60,12 @@ pub(super) enum Formula {
 }
 
 /// Source B's part of the stalls of the math pipe, which no counter has by itself.
-pub(super) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
+pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
 const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
 impl Formula {
     /// The value, in parts of 1.
-    pub(super) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+    pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let count = |name| reader.count(name);
         match self {
             Self::Rate(name) => divided(count(name)?, reader.bank_cycles(Bank::of(name))),
@@ -106,6 +108,56 @@ impl Formula {
                 let both = count("FPU_COUNTER")? + count("SFPU_COUNTER")? - count("MATH_COUNTER")?;
                 divided(both.max(0.0), reader.bank_cycles(Bank::Fpu))
             }
+        }
+    }
+
+    /// Names of the counters that it takes; of those that stand for each other, all.
+    pub(crate) fn counters(self) -> Vec<Cow<'static, str>> {
+        let named = |names: &[&'static str]| names.iter().map(|&name| name.into()).collect();
+        let granted = |ports: &[&'static str]| {
+            let grants = ports.iter().map(|port| grant_of(port).into());
+            ports.iter().map(|&port| port.into()).chain(grants).collect()
+        };
+        match self {
+            Self::Rate(name) => named(&[name]),
+            Self::StallShare(SRCB_STALL_MATH) | Self::SrcBStall => {
+                named(&[SOURCES_STALL_MATH, "SRCA_STALL_MATH"])
+            }
+            Self::StallShare(name) => named(&[name]),
+            Self::Quotient(one, other)
+            | Self::Rest(one, other)
+            | Self::RestWithin(one, other)
+            | Self::Share(one, other)
+            | Self::PerReadyCycle(one, other) => named(&[one, other]),
+            Self::Port(ports) | Self::MeanOfPorts(ports) => named(ports),
+            Self::MeanOfAllPorts => named(&ALL.concat()),
+            Self::Granted(ports) | Self::Refused(ports) => granted(ports),
+            Self::Port1Refused => named(&[PORT_1, &PORT_1_GRANTS].concat()),
+            Self::Overlap(thread) => {
+                WAITS.map(|what| format!("WAITING_FOR_{what}_{thread}").into()).to_vec()
+            }
+            Self::MathToPack => named(&["MATH_NOT_SCOREBOARD_STALLED", "PACKER_BUSY"]),
+            Self::MeanDataFlow => named(&[
+                "SRCA_WRITE_REQ",
+                "UNPACK0_BUSY_THREAD0",
+                "SRCB_WRITE_REQ",
+                "UNPACK1_BUSY_THREAD0",
+            ]),
+            Self::PackerImbalance => named(&PACKER_ENGINES),
+            Self::PackerL1 => named(&["L1_0_PORT1_GRANT", "PACKER_BUSY"]),
+            Self::L1Bandwidth | Self::L1Reads => {
+                named(&[UNPACKER, PORT_1, BUNDLES, RING_0_OUTGOING, RING_0_INCOMING].concat())
+            }
+            Self::Ring0Outgoing => named(&[RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::BundlesOfL1 => named(&[BUNDLES, RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::Contention => granted(&[UNPACKER, RING_0_OUTGOING, RING_0_INCOMING].concat()),
+            Self::NocOfWork => {
+                named(&[RING_0_OUTGOING, RING_0_INCOMING, &["FPU_COUNTER"]].concat())
+            }
+            Self::ComputeToUnpack => {
+                named(&["MATH_COUNTER", "UNPACK0_BUSY_THREAD0", "UNPACK1_BUSY_THREAD0"])
+            }
+            Self::FpuAndSfpu => named(&["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"]),
         }
     }
 }
@@ -170,7 +222,7 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
 /// A share says something only if two reasons are known. The counter of both sources
 /// contains that of source A, so that source B's part stands for it.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
-    let reasons = super::metrics::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
+    let reasons = crate::metrics::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
     let derived = srcb_stall(reader).map(|count| (SRCB_STALL_MATH, count));
     let known: Vec<_> = known.chain(derived).collect();
@@ -195,10 +247,14 @@ fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
     mean(&flows.into_iter().flatten().collect::<Vec<_>>())
 }
 
+/// Counters of the four engines of a Wormhole.
+const PACKER_ENGINES: [&str; 4] =
+    ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
+
 /// How far the least busy of four engines is behind the busiest.
 fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
-    let engines = ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
-    let busy: Vec<f64> = engines.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;
+    let busy: Vec<f64> =
+        PACKER_ENGINES.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;
     let most = busy.iter().copied().fold(f64::MIN, f64::max);
     let least = busy.iter().copied().fold(f64::MAX, f64::min);
     divided(most - least, most)
@@ -257,10 +313,8 @@ impl L1Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::ports::{RING_0, RING_1},
-        *,
-    };
+    use super::*;
+    use crate::ports::{RING_0, RING_1};
 
     fn reader(counters: &[(&str, f64, f64)]) -> CounterReader {
         let mut reader = CounterReader::default();

@@ -1,6 +1,7 @@
 //! The metrics, in the order of their columns.
 
-use super::{
+use crate::{
+    Limit,
     formula::{
         Formula::{
             self, BundlesOfL1, ComputeToUnpack, Contention, FpuAndSfpu, Granted, L1Bandwidth,
@@ -18,7 +19,7 @@ use super::{
 };
 
 /// Counters of reasons for which threads stall, of Quasar.
-pub(super) const STALLS: [&str; 15] = [
+pub(crate) const STALLS: [&str; 15] = [
     "TILE_COUNTER_STALL_PACK",
     "TILE_COUNTER_STALL_UNPACK",
     "SRCS_STALL_PACK",
@@ -36,9 +37,9 @@ pub(super) const STALLS: [&str; 15] = [
     "SRCA_STALL_MATH",
 ];
 
-/// A metric of one core and op.
+/// A metric of one core and launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Metric {
+pub struct Metric {
     label: &'static str,
     formula: Formula,
     /// True if it is shown as a plain ratio, since it may exceed 1; false if in percent.
@@ -46,14 +47,35 @@ pub(super) struct Metric {
 }
 
 impl Metric {
+    /// The metric's name.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        self.label
+    }
+
+    /// Unit of its values: percent, or a ratio that may exceed 1.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        if self.is_ratio { "ratio" } else { "%" }
+    }
+
+    /// What it cannot see.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Limit> {
+        Limit::of(self.formula)
+    }
+
     /// The column of one statistic over the cores.
-    pub(super) fn title(&self, statistic: &str) -> String {
-        let unit = if self.is_ratio { "ratio" } else { "%" };
-        format!("{} {statistic} ({unit})", self.label)
+    ///
+    /// # Compatibility
+    /// Titles of `ops_perf_results.csv`.
+    #[must_use]
+    pub fn title(&self, statistic: &str) -> String {
+        format!("{} {statistic} ({})", self.label, self.unit())
     }
 
     /// The value on one core, in the unit of the column.
-    pub(super) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
+    pub(crate) fn value(&self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let value = self.formula.value(reader, is_blackhole)?;
         Some(if self.is_ratio { value } else { value * 100.0 })
     }
@@ -67,7 +89,16 @@ const fn ratio(label: &'static str, formula: Formula) -> Metric {
     Metric { label, formula, is_ratio: true }
 }
 
-pub(super) static METRICS: [Metric; 164] = [
+/// Every metric, in the order of its columns.
+///
+/// # Compatibility
+/// `METRIC_LABELS` of `tt_llk_perf/metrics.py`, release 0.81.1.
+#[must_use]
+pub fn metrics() -> &'static [Metric] {
+    &METRICS
+}
+
+static METRICS: [Metric; 164] = [
     percent("FPU Util", Rate("FPU_COUNTER")),
     percent("MATH Util", Rate("MATH_COUNTER")),
     percent("SFPU Util", Rate("SFPU_COUNTER")),

@@ -1,7 +1,7 @@
 //! The ports of a core's L1, by what they serve. Names that only one architecture has stand
 //! beside each other; a core reports those of its own.
 
-pub(super) const RING_0: &[&str] = &[
+pub(crate) const RING_0: &[&str] = &[
     "L1_0_NOC_RING0_OUTGOING_0",
     "L1_0_NOC_RING0_OUTGOING_1",
     "L1_0_NOC_RING0_INCOMING_0",
@@ -11,7 +11,7 @@ pub(super) const RING_0: &[&str] = &[
     "L1_2_NOC_RING0_INCOMING_2",
     "L1_2_NOC_RING0_INCOMING_3",
 ];
-pub(super) const RING_1: &[&str] = &[
+pub(crate) const RING_1: &[&str] = &[
     "L1_1_NOC_RING1_OUTGOING_0",
     "L1_1_NOC_RING1_OUTGOING_1",
     "L1_1_NOC_RING1_INCOMING_0",
@@ -22,23 +22,23 @@ pub(super) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_3",
 ];
 /// The two ports of each ring and direction that every architecture has.
-pub(super) const RING_0_OUTGOING: &[&str] =
+pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
-pub(super) const RING_0_INCOMING: &[&str] =
+pub(crate) const RING_0_INCOMING: &[&str] =
     &["L1_0_NOC_RING0_INCOMING_0", "L1_0_NOC_RING0_INCOMING_1"];
-pub(super) const RING_1_OUTGOING: &[&str] =
+pub(crate) const RING_1_OUTGOING: &[&str] =
     &["L1_1_NOC_RING1_OUTGOING_0", "L1_1_NOC_RING1_OUTGOING_1"];
-pub(super) const RING_1_INCOMING: &[&str] =
+pub(crate) const RING_1_INCOMING: &[&str] =
     &["L1_1_NOC_RING1_INCOMING_0", "L1_1_NOC_RING1_INCOMING_1"];
-pub(super) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
+pub(crate) const UNPACKER: &[&str] = &["L1_0_UNPACKER_0"];
 /// The packer of Wormhole, the second unpacker of Blackhole.
-pub(super) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
+pub(crate) const PORT_1: &[&str] = &["L1_0_UNPACKER_1_ECC_PACK1", "L1_0_UNPACKER_1_ECC"];
 /// Counters of the grants of port 1, in the order of [`PORT_1`].
-pub(super) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];
-pub(super) const PORT_2: &[&str] = &["L1_0_TDMA_BUNDLE_0_RISC"];
-pub(super) const PORT_8: &[&str] = &["L1_1_TDMA_PACKER_2", "L1_1_PACKER_IF_0"];
-pub(super) const BUNDLES: &[&str] = &["L1_0_TDMA_BUNDLE_0_RISC", "L1_0_TDMA_BUNDLE_1_TRISC"];
-pub(super) const UNPACKER_1_EXTENDED: &[&str] = &[
+pub(crate) const PORT_1_GRANTS: [&str; 2] = ["L1_0_PORT1_GRANT", "L1_0_UNPACKER_1_ECC_GRANT"];
+pub(crate) const PORT_2: &[&str] = &["L1_0_TDMA_BUNDLE_0_RISC"];
+pub(crate) const PORT_8: &[&str] = &["L1_1_TDMA_PACKER_2", "L1_1_PACKER_IF_0"];
+pub(crate) const BUNDLES: &[&str] = &["L1_0_TDMA_BUNDLE_0_RISC", "L1_0_TDMA_BUNDLE_1_TRISC"];
+pub(crate) const UNPACKER_1_EXTENDED: &[&str] = &[
     "L1_1_EXT_UNPACKER_1",
     "L1_1_EXT_UNPACKER_2",
     "L1_1_EXT_UNPACKER_3",
@@ -50,7 +50,7 @@ pub(super) const UNPACKER_1_EXTENDED: &[&str] = &[
     "L1_2_UNPACKER1_EXT_IF_6",
     "L1_2_UNPACKER1_EXT_IF_7",
 ];
-pub(super) const UNPACKER_0_EXTENDED: &[&str] = &[
+pub(crate) const UNPACKER_0_EXTENDED: &[&str] = &[
     "L1_4_UNPACKER0_EXT_IF_1",
     "L1_4_UNPACKER0_EXT_IF_2",
     "L1_4_UNPACKER0_EXT_IF_3",
@@ -59,7 +59,7 @@ pub(super) const UNPACKER_0_EXTENDED: &[&str] = &[
     "L1_5_UNPACKER0_EXT_IF_6",
     "L1_5_UNPACKER0_EXT_IF_7",
 ];
-pub(super) const PACKERS: &[&str] = &[
+pub(crate) const PACKERS: &[&str] = &[
     "L1_3_EXT_PACKER_2",
     "L1_3_EXT_PACKER_3",
     "L1_3_EXT_PACKER_4",
@@ -69,7 +69,7 @@ pub(super) const PACKERS: &[&str] = &[
     "L1_4_PACKER_IF_1_TAG_SEARCH",
 ];
 /// Every port once.
-pub(super) const ALL: [&[&str]; 9] = [
+pub(crate) const ALL: [&[&str]; 9] = [
     RING_0,
     RING_1,
     UNPACKER,
@@ -82,6 +82,6 @@ pub(super) const ALL: [&[&str]; 9] = [
 ];
 
 /// The counter of what a port granted.
-pub(super) fn grant_of(port: &str) -> String {
+pub(crate) fn grant_of(port: &str) -> String {
     format!("{port}_GRANT")
 }

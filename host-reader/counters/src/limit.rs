@@ -1,0 +1,140 @@
+//! Limits: what a metric cannot see.
+
+use crate::{CounterGroup, formula::Formula, metrics::STALLS};
+
+/// Something that a metric cannot see.
+///
+/// # Compatibility
+/// `performance_counters/hardware_reference.md` and `perf_counters.hpp` of TT-Metal 0.81.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Times without a compute kernel.
+    OutsideOfCompute,
+    /// Loops of a RISC-V core that polls.
+    PollingRiscs,
+    /// Data that a core reads for itself.
+    OwnReads,
+    /// Channels that only a Blackhole has.
+    SecondChannels,
+    /// Banks of L1 that another run counts.
+    OtherBanks,
+    /// Counters that are not started together.
+    OneSpan,
+    /// Writers besides the unpacker.
+    OtherWriters,
+    /// Thread that an instruction is of.
+    WhichThread,
+    /// Thread that stalls, of Quasar's four.
+    WhichOfFourThreads,
+}
+
+impl Limit {
+    /// Every limit.
+    pub const ALL: [Self; 9] = [
+        Self::OutsideOfCompute,
+        Self::PollingRiscs,
+        Self::OwnReads,
+        Self::SecondChannels,
+        Self::OtherBanks,
+        Self::OneSpan,
+        Self::OtherWriters,
+        Self::WhichThread,
+        Self::WhichOfFourThreads,
+    ];
+
+    /// Words for what cannot be seen.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OutsideOfCompute => {
+                "anything before TRISC 1 begins its kernel or after the last TRISC has ended"
+            }
+            Self::PollingRiscs => {
+                "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
+                 no Tensix instruction"
+            }
+            Self::OwnReads => {
+                "data that the core itself reads: it comes back over the outgoing interface"
+            }
+            Self::SecondChannels => "the second pair of channels, which Blackhole has",
+            Self::OtherBanks => "other banks of L1: a run counts one",
+            Self::OneSpan => {
+                "one common span: its counters are started one after the other, or in different runs"
+            }
+            Self::OtherWriters => "who writes: THCON and other threads count beside the unpacker",
+            Self::WhichThread => "the thread whose instruction it was: all are counted together",
+            Self::WhichOfFourThreads => "which of Quasar's four threads it was",
+        }
+    }
+
+    /// The limits of a formula, by the counters that it takes.
+    pub(crate) fn of(formula: Formula) -> Vec<Self> {
+        let counters = formula.counters();
+        let any = |is: &dyn Fn(&str) -> bool| counters.iter().any(|name| is(name));
+        let groups = counters.iter().filter_map(|name| CounterGroup::of_counter(name));
+        let mut groups: Vec<_> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let is_stall = |name: &str| {
+            name.starts_with("WAITING_FOR_")
+                || name.starts_with("THREAD_STALLS_")
+                || name == "ANY_THREAD_STALL"
+        };
+        let is_primary = matches!(formula, Formula::MeanOfPorts(_) | Formula::Refused(_))
+            && counters
+                .iter()
+                .all(|name| name.starts_with("L1_0_NOC_RING") || name.starts_with("L1_1_NOC_RING"));
+        let is_source_write = |name: &str| matches!(name, "SRCA_WRITE_REQ" | "SRCB_WRITE_REQ");
+        let holds = |limit: Self| match limit {
+            Self::OutsideOfCompute => true,
+            Self::PollingRiscs => any(&is_stall),
+            Self::OwnReads => any(&|name| name.contains("_INCOMING_")),
+            Self::SecondChannels => is_primary,
+            Self::OtherBanks => any(&|name| name.starts_with("L1_")),
+            Self::OneSpan => groups.len() > 1,
+            Self::OtherWriters => any(&is_source_write),
+            Self::WhichThread => any(&|name| name == "FPU_COUNTER"),
+            Self::WhichOfFourThreads => any(&|name| STALLS.contains(&name)),
+        };
+        Self::ALL.into_iter().filter(|&limit| holds(limit)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Metric, metrics};
+    use std::collections::BTreeSet;
+
+    fn limits(label: &str) -> Vec<Limit> {
+        metrics().iter().find(|metric| metric.label() == label).unwrap().limits()
+    }
+
+    #[test]
+    fn metrics_say_what_they_cannot_see() {
+        use Limit::{
+            OneSpan, OtherBanks, OtherWriters, OutsideOfCompute, OwnReads, PollingRiscs,
+            SecondChannels, WhichOfFourThreads, WhichThread,
+        };
+        for (label, expected) in [
+            ("FPU Util", vec![OutsideOfCompute, WhichThread]),
+            ("SFPU Util", vec![OutsideOfCompute]),
+            ("Thread 0 Stall Rate", vec![OutsideOfCompute, PollingRiscs]),
+            ("SrcA Valid Wait", vec![OutsideOfCompute, PollingRiscs]),
+            ("Stall Overlap T2", vec![OutsideOfCompute, PollingRiscs]),
+            ("Math Scoreboard Stall Rate", vec![OutsideOfCompute, OneSpan]),
+            ("NOC Ring 0 Util", vec![OutsideOfCompute, OwnReads, OtherBanks, OneSpan]),
+            (
+                "NOC Ring 1 Incoming Backpressure",
+                vec![OutsideOfCompute, OwnReads, SecondChannels, OtherBanks],
+            ),
+            ("NOC Ring 0 Outgoing Util", vec![OutsideOfCompute, SecondChannels, OtherBanks]),
+            ("Unpacker-to-Math Data Flow (srcA)", vec![OutsideOfCompute, OtherWriters]),
+            ("Dest Stall Math Share", vec![OutsideOfCompute, WhichOfFourThreads]),
+        ] {
+            assert_eq!(limits(label), expected, "{label}");
+        }
+        let all: BTreeSet<_> = metrics().iter().flat_map(Metric::limits).collect();
+        assert_eq!(all.len(), Limit::ALL.len(), "no limit without a metric");
+    }
+}

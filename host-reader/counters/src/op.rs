@@ -1,0 +1,196 @@
+//! The counters of one launch: metrics over all cores that reported.
+
+use crate::{
+    metrics::{Metric, metrics},
+    reader::CounterReader,
+    sample::Sample,
+};
+use reader::mesh::Noc0Coord;
+use std::collections::BTreeMap;
+use wire::Risc;
+
+/// Counters whose mean over the whole grid is shown, with the title of that column.
+const OF_GRID: [(&str, &str); 3] = [
+    ("SFPU_COUNTER", "Avg SFPU util on full grid (%)"),
+    ("FPU_COUNTER", "Avg FPU util on full grid (%)"),
+    ("MATH_COUNTER", "Avg Math util on full grid (%)"),
+];
+
+/// The counters of one launch, by the core, RISC and part of the core that read them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpCounters {
+    readers: BTreeMap<(Noc0Coord, Risc, u8), CounterReader>,
+    /// Sum over all cores of each counter of [`OF_GRID`].
+    of_grid: [Option<f64>; 3],
+}
+
+/// Inputs of the figures besides the counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CounterScale {
+    /// True on a Blackhole, where some ports of L1 serve others than on a Wormhole.
+    pub is_blackhole: bool,
+    /// Cores of the whole grid.
+    pub max_compute_cores: Option<u32>,
+    /// Cycles of the launch's kernels.
+    pub kernel_cycles: Option<u64>,
+}
+
+/// A metric over the cores that have the counters for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricSummary {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Cores, or their parts, that it could be computed of.
+    pub core_count: usize,
+    /// The smallest value.
+    pub min: f64,
+    /// The value in the middle.
+    pub median: f64,
+    /// The largest value.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// A mean over the whole grid, cores without the launch included, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridMean {
+    /// Title of its column.
+    pub title: &'static str,
+    /// The mean.
+    pub percent: f64,
+}
+
+impl MetricSummary {
+    /// Names of the statistics, in the order of their columns.
+    pub const STATISTICS: [&str; 4] = ["Min", "Median", "Max", "Avg"];
+
+    /// The statistics, in the same order.
+    #[must_use]
+    pub const fn values(&self) -> [f64; 4] {
+        [self.min, self.median, self.max, self.mean]
+    }
+
+    /// `None` without values.
+    fn new(metric: &'static Metric, values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = match sorted.len() % 2 {
+            0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
+            _ => sorted[middle],
+        };
+        #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Self { metric, core_count: values.len(), min, median, max, mean })
+    }
+}
+
+impl OpCounters {
+    /// Returns true if nothing was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Adds a reading; one of the same counter takes the place of an earlier one.
+    pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
+        #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+        let (count, cycles) = (sample.count as f64, sample.cycles.unwrap_or(0) as f64);
+        for ((counter, _), total) in OF_GRID.iter().zip(&mut self.of_grid) {
+            if *counter == sample.name {
+                *total = Some(total.unwrap_or(0.0) + count);
+            }
+        }
+        let reader = self.readers.entry((core, risc, sample.neo)).or_default();
+        reader.enter(sample.name.into_owned(), count, cycles);
+    }
+
+    /// Adds the counters of other cores.
+    pub fn join(&mut self, other: &Self) {
+        self.readers.extend(other.readers.iter().map(|(key, reader)| (*key, reader.clone())));
+        for (own, other) in self.of_grid.iter_mut().zip(other.of_grid) {
+            *own = own.map_or(other, |own| Some(own + other.unwrap_or(0.0)));
+        }
+    }
+
+    /// The metrics that some core has the counters for, in the order of their columns.
+    pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
+        metrics().iter().filter_map(move |metric| {
+            let of_reader = |reader| metric.value(reader, is_blackhole);
+            let values: Vec<f64> = self.readers.values().filter_map(of_reader).collect();
+            MetricSummary::new(metric, &values)
+        })
+    }
+
+    /// The means over the whole grid, as far as they are known.
+    pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
+        let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
+        let cycles = scale.kernel_cycles.filter(|&cycles| cycles > 0);
+        OF_GRID.into_iter().zip(self.of_grid).filter_map(move |((_, title), total)| {
+            #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
+            let percent = total? / f64::from(cores?) / cycles? as f64 * 100.0;
+            Some(GridMean { title, percent })
+        })
+    }
+
+    /// Titles of all columns that there can be, in order.
+    ///
+    /// # Compatibility
+    /// `ops_perf_results.csv`.
+    pub fn titles() -> impl Iterator<Item = String> {
+        let of_metric =
+            |metric: &'static Metric| MetricSummary::STATISTICS.map(|name| metric.title(name));
+        metrics().iter().flat_map(of_metric).chain(OF_GRID.map(|(_, title)| title.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const CORES: [Noc0Coord; 2] = [Noc0Coord { x: 1, y: 2 }, Noc0Coord { x: 2, y: 2 }];
+
+    fn sample(name: &'static str, neo: u8, count: u64) -> Sample {
+        Sample { name: name.into(), neo, count, cycles: Some(200) }
+    }
+
+    #[test]
+    fn statistics_are_over_the_cores_that_reported() {
+        let mut counters = OpCounters::default();
+        counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", 0, 50));
+        counters.add(CORES[1], Risc::Brisc, sample("FPU_COUNTER", 0, 100));
+        let summaries: Vec<_> = counters.summaries(false).collect();
+        assert_eq!(summaries.len(), 1);
+        assert_eq!(summaries[0].metric.title("Min"), "FPU Util Min (%)");
+        assert_eq!((summaries[0].core_count, summaries[0].values()), (2, [25.0, 37.5, 50.0, 37.5]));
+        let scale = CounterScale {
+            max_compute_cores: Some(3),
+            kernel_cycles: Some(400),
+            ..Default::default()
+        };
+        let means: Vec<_> = counters.grid_means(scale).collect();
+        assert_eq!(means, [GridMean { title: "Avg FPU util on full grid (%)", percent: 12.5 }]);
+        assert_eq!(counters.grid_means(CounterScale::default()).count(), 0);
+    }
+
+    #[test]
+    fn parts_of_a_core_are_read_apart() {
+        let mut counters = OpCounters::default();
+        for neo in 0..4 {
+            counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", neo, 20 * u64::from(neo)));
+        }
+        let summary = counters.summaries(false).next().unwrap();
+        assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
+    }
+
+    #[test]
+    fn there_are_as_many_columns_as_upstream_has() {
+        let titles: Vec<_> = OpCounters::titles().collect();
+        assert_eq!(titles.len(), 659);
+        assert_eq!(titles.iter().filter(|title| title.ends_with("(ratio)")).count(), 15 * 4);
+        assert_eq!(titles.iter().collect::<BTreeSet<_>>().len(), 659);
+    }
+}

@@ -1,0 +1,44 @@
+//! Hardware counters of ops as columns.
+//!
+//! # Compatibility
+//! Rows with timer id 9090 of `profile_log_device.csv`, as upstream's release 0.81.1 writes
+//! them and as its `tt_llk_perf` and `perf_counter_analysis.py` show them. Metrics of
+//! Quasar's `L1_CLIENT_*` selections are not made.
+
+use super::{device_op::Cells, value::float_text};
+pub(super) use ::counters::{CounterScale, OpCounters};
+use ::counters::{MetricSummary, Sample};
+use reader::mesh::Noc0Coord;
+use wire::{Risc, ZoneId};
+
+/// The timer id of rows of counters.
+pub(super) const COUNTER_ID: u16 = ZoneId::PERF_COUNTER.0;
+
+/// Adds a row's counter under the name that it has there; `false` if its meta data names none.
+pub(super) fn add_row(
+    counters: &mut OpCounters,
+    core: Noc0Coord,
+    risc: Risc,
+    metadata: &[u8],
+) -> bool {
+    let sample = Sample::of_text(&String::from_utf8_lossy(metadata));
+    let is_counter = sample.is_some();
+    sample.into_iter().for_each(|sample| counters.add(core, risc, sample));
+    is_counter
+}
+
+/// Adds the cells of all metrics that some core has the counters for.
+pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
+    for summary in counters.summaries(scale.is_blackhole) {
+        for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
+            cells.insert(summary.metric.title(statistic).into(), float_text(number));
+        }
+    }
+}
+
+/// Adds the means over the whole grid, cores without the op included.
+pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
+    for mean in counters.grid_means(scale) {
+        cells.insert(mean.title.into(), float_text(mean.percent));
+    }
+}
