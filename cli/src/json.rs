@@ -1,6 +1,7 @@
 //! The one JSON object of `--json`.
 
 use crate::{
+    counter_tables::{CounterFindings, OpRow},
     numbers::{counted, grouped},
     op_names::{OpName, OpNames},
     watermark::FullestLane,
@@ -47,6 +48,8 @@ pub(crate) struct Document<'a> {
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
     data: &'a [DataStatistics],
+    /// Hardware counters and their metrics, by launch.
+    hardware_counters: Vec<OpRow<'a>>,
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
@@ -177,7 +180,7 @@ impl<'a> Document<'a> {
     /// Gathers the document from a report and the readout that it is of.
     pub(crate) fn new(
         source: &Source<'a>,
-        (report, names): (&'a Report, &'a OpNames),
+        (report, names, counters): (&'a Report, &'a OpNames, &'a CounterFindings),
         readout: &Readout,
         filtered_out: Option<&'a FilteredOut>,
     ) -> Self {
@@ -205,6 +208,7 @@ impl<'a> Document<'a> {
             zones: &report.zones,
             sums: &report.sums,
             data: &report.data,
+            hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),
             losses: losses_of(&readout.losses),
             filtered_out,

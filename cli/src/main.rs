@@ -6,6 +6,7 @@
 
 mod args;
 mod command;
+mod counter_tables;
 mod failure;
 mod host_zones;
 mod input;

@@ -2,6 +2,7 @@
 
 use crate::{
     args::ShowArgs,
+    counter_tables::CounterFindings,
     failure::Failure,
     json::{Document, FilteredOut, Source},
     op_names::OpNames,
@@ -10,7 +11,7 @@ use crate::{
     terminal::{Style, printable, styled},
 };
 use host_reader::{
-    analysis::Report,
+    analysis::{DataKind, Report, launches_of},
     export::{HiddenLaunches, TraceFilter},
     readout::Readout,
 };
@@ -23,6 +24,7 @@ use std::{
 pub(crate) struct Findings {
     readout: Readout,
     report: Report,
+    counters: CounterFindings,
     names: OpNames,
     /// Counts of what a filter removed, rows of zones and sums included.
     filtered: Option<FilteredOut>,
@@ -41,7 +43,12 @@ impl Findings {
             true if costs.is_empty() => return Err(Failure::Sentence(NOT_CALIBRATED.to_owned())),
             true => Report::without_probe_cost(&readout, costs),
         };
-        Ok(Self { readout, report, names: OpNames::default(), filtered: None })
+        let has_counters = report.data.iter().any(|row| row.kind == DataKind::Counter);
+        let counters = match has_counters {
+            true => CounterFindings::new(&readout, &launches_of(&readout)),
+            false => CounterFindings::default(),
+        };
+        Ok(Self { readout, report, counters, names: OpNames::default(), filtered: None })
     }
 
     /// Shows ops by these names.
@@ -74,7 +81,7 @@ impl Findings {
         if show.json {
             let document = Document::new(
                 source,
-                (&self.report, &self.names),
+                (&self.report, &self.names, &self.counters),
                 &self.readout,
                 self.filtered.as_ref(),
             );
@@ -97,7 +104,14 @@ impl Findings {
         let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
         let anomalies = kept.filter(|anomaly| !anomaly.kind.is_repair()).collect();
         let Readout { losses, watermarks, .. } = &self.readout;
-        Tables { report: &self.report, names: &self.names, losses, watermarks, anomalies }
+        Tables {
+            report: &self.report,
+            counters: &self.counters,
+            names: &self.names,
+            losses,
+            watermarks,
+            anomalies,
+        }
     }
 }
 

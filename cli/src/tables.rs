@@ -2,6 +2,7 @@
 
 use crate::{
     args::{OpOrder, ShowArgs},
+    counter_tables::CounterFindings,
     layout::{table, write_table},
     losses::write_losses,
     numbers::{counted, grouped, optional},
@@ -24,6 +25,7 @@ use std::io::Write;
 /// Data shown in the tables.
 pub(crate) struct Tables<'a> {
     pub(crate) report: &'a Report,
+    pub(crate) counters: &'a CounterFindings,
     pub(crate) names: &'a OpNames,
     pub(crate) losses: &'a LossLedger,
     pub(crate) watermarks: &'a Watermarks,
@@ -41,6 +43,7 @@ impl Tables<'_> {
         }
         write_sums(&self.report.sums, rows, out)?;
         write_data(&self.report.data, rows, out)?;
+        self.counters.write(self.names, rows, out)?;
         self.write_records(out)?;
         write_losses(self.losses, rows, out)?;
         write_fullest(self.watermarks, out)?;

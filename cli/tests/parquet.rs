@@ -252,7 +252,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     assert_eq!(losses, &json!([["node-1", recording, "DRAM full", runs, 0, 4 * runs, false]]));
     assert_eq!(kernels, &json!([[64 * 1000]]));
     assert_eq!(ops[0][1], 64);
-    assert_eq!(doubts, &json!([[4]]));
+    assert_eq!(doubts, &json!([[5]]));
     assert_eq!(written["losses"], 64 * 2, "one row per lane");
 }
 
@@ -273,8 +273,13 @@ fn every_marker_of_a_log_has_its_value() {
     let mut distinct = values.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    let answers = ask(folder.path(), &[statement]);
+    let counters = "SELECT counter, counter_group, value, cycles, problem \
+        FROM read_parquet('dataset/counters/*/*/*.parquet') WHERE counter LIKE '%SEM_2' ORDER BY 1";
+    let answers = ask(folder.path(), &[statement, counters]);
     assert_eq!(answers[0], json!([["data", values.len(), distinct.len()]]));
+    let row = |name: &str, value: u64| json!([name, "instrn", value, 4317, null]);
+    let expected = [row("WAITING_FOR_NONFULL_SEM_2", 0), row("WAITING_FOR_NONZERO_SEM_2", 3561)];
+    assert_eq!(answers[1], json!(expected));
     assert!(values.len() > 50, "the log has counters");
 }
 
@@ -287,7 +292,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(6))
+        (json!(0), json!(7))
     );
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");

@@ -212,6 +212,28 @@ fn check_sources(found: &[Value], readout: &Readout) {
     assert_eq!(found, expected);
 }
 
+#[test]
+fn metrics_of_hardware_counters_are_counters_and_readings_have_names() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/mesham-tt-sim/wormhole-counters-elw/profile_log_device.csv");
+    let trace = folder.path().join("a.pftrace");
+    let args = ["export", log.to_str().unwrap(), "-o", "a.pftrace"];
+    kprof(folder.path(), &args);
+    let readings = "select name, extract_arg(arg_set_id, 'debug.value') as value,
+        extract_arg(arg_set_id, 'debug.of_cycles') as cycles
+        from slice where name glob 'THREAD_STALLS_*' order by 1";
+    let answers = rows(&engine, &trace, &[COUNTERS, readings]);
+    let metrics = answers[0].iter().filter(|row| row["name"] == "Thread 0 Stall Rate Avg (%)");
+    let values: Vec<f64> = metrics.map(|row| row["final"].as_f64().unwrap()).collect();
+    assert_eq!(values, [367.0 / 4317.0 * 100.0]);
+    assert!(answers[0].iter().all(|row| row["name"] != "FPU Util Avg (%)"));
+    let of = |row: &Value| (row["value"].as_u64(), row["cycles"].as_u64());
+    let found: Vec<_> = answers[1].iter().map(of).collect();
+    assert_eq!(found, [367, 36, 270].map(|value| (Some(value), Some(4317))));
+}
+
 /// Captures a workload, exports it, and compares every answer with the capture.
 fn check(name: &str, args: &[&str]) {
     let Some(engine) = engine() else { return };

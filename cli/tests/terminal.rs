@@ -95,6 +95,56 @@ fn counters_and_transfers_are_a_row_each() {
 }
 
 #[test]
+fn counters_and_their_metrics_are_tables_and_metrics_say_what_they_miss() {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/mesham-tt-sim");
+    let log = captures.join("wormhole-counters-elw/profile_log_device.csv");
+    let log = log.to_str().unwrap();
+    let text = printed(&mut kprof(Path::new("."), &["report", log, "--rows", "0"]));
+    let row = |name: &str| -> Vec<&str> {
+        let line = text.lines().find(|line| line.contains(name));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).split_whitespace().collect()
+    };
+    // 367 of 4317 cycles, on the one core.
+    let stalls = row("Thread 0 Stall Rate");
+    assert_eq!(stalls[stalls.len() - 7..], ["%", "1", "8.501", "8.501", "8.501", "8.501", "ab"]);
+    let counter = row("THREAD_STALLS_0 ");
+    assert_eq!(counter[3..], ["THREAD_STALLS_0", "instrn", "1", "367", "367", "4,317"]);
+    assert!(text.contains("  b  waits in which a RISC polls"), "{text}");
+    assert!(!text.contains("FPU Util"), "its counters were not read: {text}");
+
+    // A counter that the hardware ties to a constant, one without a name, and one cut in the middle.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    let mut lines = std::fs::read_to_string(log).unwrap();
+    let line = lines.lines().find(|line| line.contains(",9090,")).unwrap().to_owned();
+    let (front, text_of) = line.split_once('{').unwrap();
+    lines.push_str(&line.replace("CFG_INSTRN_AVAILABLE_0", "MATH_FIDELITY_STALL"));
+    lines.push_str(&format!("\n{front}\n{front}{{{}\n", &text_of[..20]));
+    std::fs::write(&path, lines).unwrap();
+    let path = path.to_str().unwrap();
+    let text = printed(&mut kprof(Path::new("."), &["report", path, "--rows", "0"]));
+    let line = text.lines().find(|line| line.contains("MATH_FIDELITY_STALL")).unwrap();
+    assert!(line.contains("1  not observable  not observable  4,317"), "{line}");
+    for problem in ["nothing names the counter", "no JSON with `counter type`"] {
+        assert!(
+            text.contains(&format!("1 hardware counter could not be read: {problem}"))
+                || text.contains(problem),
+            "{text}"
+        );
+    }
+    let json = printed(&mut kprof(Path::new("."), &["report", path, "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let counters = &json["hardware_counters"][0];
+    assert_eq!(counters["counters"].as_array().unwrap().len(), 60);
+    assert_eq!(counters["problems"].as_object().unwrap().len(), 2);
+    let tied = counters["counters"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&tied["counter"], &tied["max"]),
+        (&"MATH_FIDELITY_STALL".into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
 fn colours_are_for_terminals_and_no_color_takes_them_away() {
     let folder = captured();
     let args = ["report", "a.kprof"];

@@ -96,6 +96,14 @@ fn recording_of(args: &ExportArgs) -> String {
     args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
 }
 
+/// Returns the count of hardware counters; empty if there are none.
+fn of_counters(counts: &DatasetCounts) -> String {
+    match counts.counters {
+        0 => String::new(),
+        count => format!(", {}", counted(count, "hardware counter", "hardware counters")),
+    }
+}
+
 /// Returns the counts of the host's zones and events; empty if there are none.
 fn of_host(counts: &DatasetCounts) -> String {
     if counts.host_zones + counts.host_events == 0 {
@@ -115,12 +123,13 @@ impl Written<'_> {
         let counts = self.counts;
         writeln!(
             out,
-            "{}: {}, {}, {}, {}{} in {} of {}",
+            "{}: {}, {}, {}, {}{}{} in {} of {}",
             self.output,
             counted(counts.zones, "zone", "zones"),
             counted(counts.markers, "marker", "markers"),
             counted(counts.ops, "op", "ops"),
             counted(counts.losses, "loss", "losses"),
+            of_counters(counts),
             of_host(counts),
             counted(counts.files, "file", "files"),
             self.recording,

@@ -39,4 +39,6 @@ pub use metrics::{Metric, metrics};
 pub use names::{counter_name, current_name};
 pub use op::{CounterScale, GridMean, MetricSummary, OpCounters};
 pub use sample::{Sample, SampleProblem};
-pub use table::{CounterSample, LaunchCounters, ProblemCounts, counters_of};
+pub use table::{
+    CounterCounts, CounterSample, CounterTotal, LaunchCounters, ProblemCounts, counters_of,
+};

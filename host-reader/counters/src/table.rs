@@ -1,6 +1,7 @@
 //! The counters of a readout, by launch.
 
 use crate::{
+    group::CounterGroup,
     op::OpCounters,
     sample::{Sample, SampleProblem},
 };
@@ -10,7 +11,10 @@ use reader::{
     names::ZoneTable,
     readout::Readout,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 use wire::{PacketKind, ZoneId};
 
 /// A reading, and where and when it was taken.
@@ -73,7 +77,7 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
         runs.sort_unstable();
         for run in runs {
             let readings = of_runs.remove(&run).unwrap_or_default();
-            readings.into_iter().for_each(|reading| counters.add(run.lane, reading));
+            readings.into_iter().for_each(|(time, reading)| counters.add(run.lane, time, reading));
         }
         let is_any = !counters.samples.is_empty() || !counters.problems.is_empty();
         is_any.then_some(counters)
@@ -81,8 +85,77 @@ pub fn counters_of(readout: &Readout, launches: &[Launch]) -> Vec<LaunchCounters
     launches.iter().enumerate().filter_map(counters).collect()
 }
 
+/// One counter over all cores of a launch that read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterTotal {
+    /// Name of the counter.
+    pub name: Cow<'static, str>,
+    /// Its group; `None` if it belongs to none.
+    pub group: Option<CounterGroup>,
+    /// Times that it was read.
+    pub sample_count: u64,
+    /// Events, the fewest and the most of a core, and those of all; `None` if the hardware ties
+    /// the counter to a constant.
+    pub counts: Option<CounterCounts>,
+    /// Cycles that it was counted over, the fewest and the most of a core, as far as known.
+    pub cycles: Option<(u64, u64)>,
+}
+
+/// Events that a counter counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterCounts {
+    /// Fewest on a core.
+    pub min: u64,
+    /// Most on a core.
+    pub max: u64,
+    /// All together.
+    pub total: u64,
+}
+
+impl CounterTotal {
+    fn new(sample: &Sample) -> Self {
+        let counts = CounterCounts { min: u64::MAX, max: 0, total: 0 };
+        Self {
+            name: sample.name.clone(),
+            group: CounterGroup::of_counter(&sample.name),
+            sample_count: 0,
+            counts: sample.is_observable().then_some(counts),
+            cycles: None,
+        }
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        self.sample_count += 1;
+        if let Some(counts) = &mut self.counts {
+            counts.min = counts.min.min(sample.count);
+            counts.max = counts.max.max(sample.count);
+            counts.total = counts.total.saturating_add(sample.count);
+        }
+        if let Some(cycles) = sample.cycles {
+            let (min, max) = self.cycles.unwrap_or((cycles, cycles));
+            self.cycles = Some((min.min(cycles), max.max(cycles)));
+        }
+    }
+}
+
 impl LaunchCounters {
-    fn add(&mut self, lane: LaneId, (time, reading): Reading) {
+    /// Each counter over all cores, in the order in which they were first read.
+    #[must_use]
+    pub fn totals(&self) -> Vec<CounterTotal> {
+        let mut totals: Vec<CounterTotal> = Vec::new();
+        let mut positions: HashMap<&str, usize> = HashMap::new();
+        for CounterSample { sample, .. } in &self.samples {
+            let position = *positions.entry(&sample.name).or_insert_with(|| {
+                totals.push(CounterTotal::new(sample));
+                totals.len() - 1
+            });
+            totals[position].add(sample);
+        }
+        totals
+    }
+
+    /// Adds a reading that a RISC took, or the reason why there is none.
+    pub fn add(&mut self, lane: LaneId, time: u64, reading: Result<Sample, SampleProblem>) {
         match reading {
             Ok(sample) => {
                 self.counters.add(lane.core, lane.risc, sample.clone());
@@ -130,4 +203,30 @@ pub(crate) const fn is_data(kind: PacketKind) -> bool {
 /// Returns true if a zone has the id of counters.
 pub(crate) fn is_counter_id(zones: &ZoneTable, zone: ZoneIndex) -> bool {
     zones.id(zone) == u32::from(ZoneId::PERF_COUNTER.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::mesh::Noc0Coord;
+    use wire::Risc;
+
+    #[test]
+    fn totals_are_over_cores_and_constants_have_none() {
+        let mut launch = LaunchCounters::default();
+        for (x, count, cycles) in [(1, 30, Some(100)), (2, 10, Some(90)), (3, 20, None)] {
+            let lane = LaneId { chip_id: 0, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
+            for name in ["PACKER_BUSY", "MATH_FIDELITY_STALL"] {
+                let sample = Sample { name: name.into(), neo: 0, count, cycles };
+                launch.add(lane, 5, Ok(sample));
+            }
+            launch.add(lane, 6, Err(SampleProblem::Unnamed));
+        }
+        let totals = launch.totals();
+        assert_eq!(totals.len(), 2);
+        let counts = CounterCounts { min: 10, max: 30, total: 60 };
+        assert_eq!((totals[0].counts, totals[0].cycles), (Some(counts), Some((90, 100))));
+        assert_eq!((totals[1].counts, totals[1].sample_count), (None, 3));
+        assert_eq!(launch.problems, ProblemCounts::from([(SampleProblem::Unnamed, 3)]));
+    }
 }

@@ -22,6 +22,7 @@ mod destination;
 mod flow;
 mod folded;
 mod format;
+mod hardware_counters;
 mod host_names;
 mod html;
 mod json_event;

@@ -2,6 +2,7 @@
 
 use super::{
     core_sums::CoreSums,
+    counter_facts::CounterFacts,
     device_facts::{DeviceFacts, clock_problems},
     host_facts::HostFacts,
     loss_facts::{AnomalyFacts, LossFacts},
@@ -34,6 +35,7 @@ struct Facts<'a> {
     cores: CoreSums,
     zones: ZoneFacts,
     points: PointFacts,
+    counters: CounterFacts,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
 }
@@ -63,6 +65,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         cores: CoreSums::new(trace),
         zones: ZoneFacts::new(trace),
         points: PointFacts::new(trace),
+        counters: CounterFacts::new(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
     };

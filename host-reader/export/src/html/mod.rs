@@ -14,6 +14,7 @@
 mod cells;
 mod clock_knots;
 mod core_sums;
+mod counter_facts;
 mod device_facts;
 mod facts;
 mod host_facts;

@@ -29,6 +29,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/timeline_keys.js"),
     include_str!("assets/detail.js"),
     include_str!("assets/sections.js"),
+    include_str!("assets/counters.js"),
     include_str!("assets/report.js"),
     "})();\n"
 );

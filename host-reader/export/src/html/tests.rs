@@ -256,6 +256,13 @@ fn real_captures_keep_every_zone_and_value() {
     }
     assert_eq!((zones, points), (10, 59));
     assert!(texts > 0);
+    let metrics = &facts["counters"]["metrics"];
+    let labels = metrics["label"].as_array().unwrap();
+    let at = labels.iter().position(|label| label == "Any-Thread Stall Rate").unwrap();
+    assert_eq!(metrics["values"][at][3], json!(667.0 / 4317.0 * 100.0));
+    assert_eq!(metrics["limits"][at], json!([0, 1]));
+    assert_eq!(facts["counters"]["counters"]["name"].as_array().unwrap().len(), 59);
+    assert_eq!(facts["counters"]["problems"], json!([]));
 }
 
 proptest! {

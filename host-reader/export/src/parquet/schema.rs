@@ -15,6 +15,8 @@ pub enum TableKind {
     HostZones,
     /// Messages, signposts, frames and plots of the host.
     HostEvents,
+    /// Readings of hardware counters.
+    Counters,
 }
 
 /// One table of a dataset.
@@ -137,8 +139,9 @@ const THREAD_NAME: ColumnSchema =
     column("thread_name", Text, true, "name of its thread, if it has one");
 const FUNCTION: ColumnSchema = column("function", Text, true, "function or module, if known");
 
-/// `zones`, `markers`, `ops` and `losses` of devices, `host_zones` and `host_events`.
-pub const DATASET_TABLES: [TableSchema; 6] = [ZONES, MARKERS, OPS, LOSSES, HOST_ZONES, HOST_EVENTS];
+/// `zones`, `markers`, `ops`, `losses` and `counters` of devices, `host_zones` and `host_events`.
+pub const DATASET_TABLES: [TableSchema; 7] =
+    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, HOST_ZONES, HOST_EVENTS];
 
 const ZONES: TableSchema = TableSchema {
     kind: TableKind::Zones,
@@ -289,6 +292,34 @@ pub(super) const LOSSES: TableSchema = TableSchema {
         ),
         column("last_run_host_id", Unsigned32, true, "last launch of these"),
         column("time_ns", Signed64, true, "where it is shown, if the chip has records"),
+    ],
+};
+
+const COUNTERS: TableSchema = TableSchema {
+    kind: TableKind::Counters,
+    name: "counters",
+    row: "one reading of one hardware counter on one core",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        column("neo", Unsigned32, false, "part of the core, of which a Quasar has four"),
+        OP,
+        RUN_HOST_ID,
+        column("cycle", Unsigned64, false, "when it was read, on the clock of the chip"),
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column("counter", Text, true, "name of the counter; none if nothing tells it"),
+        column("counter_group", Text, true, "fpu, pack, unpack, instrn or l1_0 to l1_5"),
+        column(
+            "value",
+            Unsigned64,
+            true,
+            "events; none if the hardware ties the counter to a constant",
+        ),
+        column("cycles", Unsigned64, true, "cycles that they were counted over, if known"),
+        column("problem", Text, true, "why there is no reading, if there is none"),
     ],
 };
 

@@ -4,8 +4,12 @@ use super::{
     rows::{Row, TableWriter},
     words::Words,
 };
-use crate::{NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceOp, TracePoint, TraceZone};
+use crate::{
+    NameId, Trace, TraceDevice, TraceLane, TraceLoss, TraceOp, TracePoint, TraceZone,
+    hardware_counters::counter_names,
+};
 use analysis::Doubt;
+use counters::{CounterGroup, Sample};
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use reader::{lane::LaneId, ledger::LossTotals};
 use std::io::Write;
@@ -38,6 +42,22 @@ impl<'a> DeviceRows<'_, 'a> {
         for lane in &self.device.lanes {
             for point in lane.points.iter() {
                 out.row(|row| self.fill_marker(row, lane, &point))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every reading of a hardware counter, lane by lane.
+    pub(super) fn write_counters(self, out: &mut TableWriter<impl Write + Send>) -> Written {
+        let is_counter = counter_names(&self.trace.names);
+        if !is_counter.contains(&true) {
+            return Ok(());
+        }
+        for lane in &self.device.lanes {
+            for point in lane.points.iter() {
+                if is_counter.get(point.name.index()) == Some(&true) {
+                    out.row(|row| self.fill_counter(row, lane, &point))?;
+                }
             }
         }
         Ok(())
@@ -90,6 +110,25 @@ impl<'a> DeviceRows<'_, 'a> {
             .maybe_number(point.values.first().copied())
             .maybe_number(point.values.get(1).copied())
             .maybe_text(point.text.map(ByteArray::from).as_ref());
+    }
+
+    fn fill_counter(self, row: &mut Row<'_>, lane: &TraceLane<'a>, point: &TracePoint<'_>) {
+        let reading = Sample::decode(point.values, point.text);
+        let sample = reading.as_ref().ok();
+        let group = sample.and_then(|sample| CounterGroup::of_counter(&sample.name));
+        let text = |text: Option<&str>| text.map(ByteArray::from);
+        self.fill_lane(row, lane.id);
+        row.narrow(sample.map_or(0, |sample| sample.neo.into()));
+        self.fill_run(row, lane, point.run);
+        row.number(point.cycle)
+            .nanoseconds(point.time_ns)
+            .maybe_text(text(sample.map(|sample| &*sample.name)).as_ref())
+            .maybe_text(text(group.map(CounterGroup::label)).as_ref())
+            .maybe_number(sample.filter(|sample| sample.is_observable()).map(|one| one.count))
+            .maybe_number(sample.and_then(|sample| sample.cycles))
+            .maybe_text(
+                reading.err().map(|problem| problem.to_string().into_bytes().into()).as_ref(),
+            );
     }
 
     fn fill_op(self, row: &mut Row<'_>, number: u32, op: &TraceOp<'_>) {

@@ -12,8 +12,11 @@ use crate::{
     Trace, TraceDevice, TraceOp,
     counters::{self, CounterPoints},
     flow::flow_id,
+    hardware_counters::counters_of_ops,
     words,
 };
+use ::counters::{Limit, MetricSummary};
+use std::collections::BTreeMap;
 
 /// Process numbers begin here, beyond those of real processes.
 const FIRST_PID: i32 = 900_000;
@@ -42,6 +45,7 @@ pub(super) fn packets(
     }
     packets.count_kernels();
     packets.count_losses();
+    packets.draw_metrics();
     packets.sequence.into_bytes()
 }
 
@@ -198,6 +202,28 @@ impl DevicePackets<'_, '_> {
         self.counter(self.tracks.loss_counter, points);
     }
 
+    /// Draws the mean of each metric over the cores of an op, from the op's start on. A metric
+    /// that an op has no counters for keeps what it was: it is not 0.
+    fn draw_metrics(&mut self) {
+        let is_blackhole = self.device.chip.arch.contains("blackhole");
+        let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
+        for launch in counters_of_ops(self.device, &self.trace.names) {
+            let Some(op) = self.device.ops.get(launch.launch) else { continue };
+            for summary in launch.counters.summaries(is_blackhole) {
+                let next = self.tracks.first_metric + tracks.len() as u64;
+                let track = *tracks.entry(summary.metric.label()).or_insert_with(|| {
+                    let name = summary.metric.title(MEAN);
+                    describe_metric(&mut self.sequence, self.tracks, next, name, &summary);
+                    next
+                });
+                self.sequence.event(self.base_ns + op.start_ns, COUNTER, |event| {
+                    event.track_uuid = Some(track);
+                    event.double_counter_value = Some(summary.mean);
+                });
+            }
+        }
+    }
+
     fn counter(&mut self, track: u64, points: CounterPoints) {
         for (time_ns, value) in points {
             self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
@@ -206,6 +232,34 @@ impl DevicePackets<'_, '_> {
             });
         }
     }
+}
+
+/// The statistic that is drawn.
+const MEAN: &str = MetricSummary::STATISTICS[3];
+
+/// Describes the track of a metric, and what it cannot show.
+fn describe_metric(
+    sequence: &mut Sequence,
+    tracks: &Tracks,
+    uuid: u64,
+    name: String,
+    summary: &MetricSummary,
+) {
+    let rank = tracks.row_count as usize + 2;
+    let limits: Vec<_> = summary.metric.limits().into_iter().map(Limit::label).collect();
+    let description = format!(
+        "mean over the cores of an op, from its start until the next op that has one; \
+         blind to: {}",
+        limits.join("; ")
+    );
+    describe(
+        sequence,
+        TrackDescriptor {
+            counter: Some(CounterDescriptor { unit: None }),
+            description: Some(description),
+            ..child(tracks.content, uuid, name, rank)
+        },
+    );
 }
 
 fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
-    lane_writer::PlacedLane, words,
+    hardware_counters::counter_names, lane_writer::PlacedLane, words,
 };
+use counters::Sample;
 
 /// Bytes of a zone, begin and end, generously.
 const ZONE_BYTES: usize = 72;
@@ -72,8 +73,15 @@ pub(super) fn packets(
             }
         }
     }
+    let is_counter = counter_names(&trace.names);
     for point in lane.points.iter() {
-        sequence.event(base_ns + point.time_ns, INSTANT, |event| fill_point(event, &point, placed));
+        let is_counter = is_counter.get(point.name.index()) == Some(&true);
+        sequence.event(base_ns + point.time_ns, INSTANT, |event| {
+            match Sample::decode(point.values, point.text).ok().filter(|_| is_counter) {
+                Some(sample) => fill_counter(event, &sample, &point, placed),
+                None => fill_point(event, &point, placed),
+            }
+        });
     }
     for loss in &lane.losses {
         sequence.event(base_ns + loss.time_ns, INSTANT, |event| fill_loss(event, loss));
@@ -188,6 +196,24 @@ fn fill_point(event: &mut TrackEvent, point: &TracePoint<'_>, placed: &PlacedLan
     arguments.extend(keys.iter().zip(point.values).map(|(&key, &value)| number(key, value)));
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
     arguments.extend(point.text.map(|text| named_text("text", text)));
+}
+
+/// A reading of a hardware counter, under the counter's own name.
+fn fill_counter(
+    event: &mut TrackEvent,
+    sample: &Sample,
+    point: &TracePoint<'_>,
+    placed: &PlacedLane<'_, '_>,
+) {
+    event.name = Some(sample.name.to_string());
+    event.category_iids.push(DATA);
+    let arguments = &mut event.debug_annotations;
+    arguments.push(number(CYCLE, point.cycle));
+    if sample.is_observable() {
+        arguments.push(number(VALUE, sample.count));
+    }
+    arguments.extend(sample.cycles.map(|cycles| named_number("of_cycles", cycles)));
+    arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
 }
 
 fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {

@@ -1,5 +1,5 @@
 //! Perfetto's protobuf trace: chip, core and RISC as nested tracks, ops with arrows to their
-//! kernels, counters, points, losses, and what the threads of the host did.
+//! kernels, counters, metrics of hardware counters, points, losses, and what the threads of the host did.
 //!
 //! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's
 //! clock where the trace has one, else since the trace's origin; cycles are arguments.
@@ -44,6 +44,8 @@ struct Tracks {
     content: u64,
     kernel_counter: u64,
     loss_counter: u64,
+    /// First of the metrics of hardware counters, which follow each other.
+    first_metric: u64,
     row_count: u32,
     first_lane: usize,
 }
@@ -58,6 +60,7 @@ impl Tracks {
             content: base + 3,
             kernel_counter: base + 1,
             loss_counter: base + 2,
+            first_metric: base + 16,
             row_count: device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0),
             first_lane,
         }

@@ -6,6 +6,7 @@ buildOps();
 buildGrid();
 buildTimeline();
 buildZones();
+buildCounters();
 buildKernels();
 buildGaps();
 buildLosses();

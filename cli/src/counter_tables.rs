@@ -1,0 +1,270 @@
+//! Tables of hardware counters: metrics over cores with what they cannot see, and the counters.
+
+use crate::{
+    layout::{table, write_table},
+    numbers::{counted, grouped},
+    op_names::OpNames,
+    tables::program_label,
+    terminal::{Style, styled},
+};
+use host_reader::{
+    analysis::{Launch, Op},
+    counters::{CounterScale, CounterTotal, LaunchCounters, Limit, MetricSummary, counters_of},
+    readout::Readout,
+};
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+};
+
+/// The counters of all launches that have any.
+#[derive(Default)]
+pub(crate) struct CounterFindings(Vec<OpCounters>);
+
+/// The counters of one launch, with its op.
+struct OpCounters {
+    op: Op,
+    metrics: Vec<MetricSummary>,
+    totals: Vec<CounterTotal>,
+    problems: Vec<(String, u64)>,
+}
+
+impl CounterFindings {
+    /// Computes the metrics of every launch.
+    pub(crate) fn new(readout: &Readout, launches: &[Launch]) -> Self {
+        let blackholes: BTreeSet<u32> = readout
+            .devices
+            .iter()
+            .filter(|device| device.chip.arch.contains("blackhole"))
+            .map(|device| device.chip.chip_id)
+            .collect();
+        let of_launch = |counters: LaunchCounters| {
+            let op = launches.get(counters.launch)?.op.clone();
+            let scale = CounterScale {
+                is_blackhole: blackholes.contains(&op.chip_id),
+                ..CounterScale::default()
+            };
+            let problems = counters.problems.iter();
+            Some(OpCounters {
+                metrics: counters.counters.summaries(scale.is_blackhole).collect(),
+                totals: counters.totals(),
+                problems: problems.map(|(problem, count)| (problem.to_string(), *count)).collect(),
+                op,
+            })
+        };
+        Self(counters_of(readout, launches).into_iter().filter_map(of_launch).collect())
+    }
+
+    /// Writes the metrics, their limits and the counters.
+    pub(crate) fn write(
+        &self,
+        names: &OpNames,
+        rows: usize,
+        out: &mut impl Write,
+    ) -> std::io::Result<()> {
+        self.write_metrics(names, rows, out)?;
+        self.write_counters(rows, out)?;
+        let mut problems: BTreeMap<&str, u64> = BTreeMap::new();
+        for (problem, count) in self.0.iter().flat_map(|op| &op.problems) {
+            *problems.entry(problem).or_default() += count;
+        }
+        for (problem, count) in problems {
+            let count = counted(count, "hardware counter", "hardware counters");
+            let line = format!("{count} could not be read: {problem}");
+            writeln!(out, "{}", styled(&line, Style::Doubtful))?;
+        }
+        Ok(())
+    }
+
+    fn write_metrics(
+        &self,
+        names: &OpNames,
+        rows: usize,
+        out: &mut impl Write,
+    ) -> std::io::Result<()> {
+        let all: Vec<_> =
+            self.0.iter().flat_map(|op| op.metrics.iter().map(move |one| (op, one))).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let limits = Limits::new(all.iter().map(|(_, summary)| *summary));
+        writeln!(out, "\n{}\n", styled("Metrics of hardware counters, over cores", Style::Bold))?;
+        let mut metrics = table(&[
+            "chip", "program", "op", "launch", "metric", "unit", "cores", "min", "median", "max",
+            "mean", "blind to",
+        ]);
+        for (op, summary) in all.iter().take(rows) {
+            let mut cells = op_cells(&op.op, names).to_vec();
+            let (metric, unit) = (summary.metric.label(), summary.metric.unit());
+            cells.extend([metric.to_owned(), unit.to_owned(), summary.core_count.to_string()]);
+            cells.extend(summary.values().map(|value| format!("{value:.3}")));
+            cells.push(limits.letters(summary));
+            metrics.add_row(cells);
+        }
+        write_table(&mut metrics, all.len(), rows, out)?;
+        limits.write(out)
+    }
+
+    fn write_counters(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let all: Vec<_> =
+            self.0.iter().flat_map(|op| op.totals.iter().map(move |one| (op, one))).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{}\n", styled("Hardware counters, events on a core", Style::Bold))?;
+        let mut counters = table(&[
+            "chip",
+            "program",
+            "launch",
+            "counter",
+            "group",
+            "read",
+            "min",
+            "max",
+            "of cycles",
+        ]);
+        for (op, total) in all.iter().take(rows) {
+            let of_counts = |count: fn(&host_reader::counters::CounterCounts) -> u64| {
+                let count = total.counts.as_ref().map(count);
+                count.map_or_else(|| NOT_OBSERVABLE.to_owned(), grouped)
+            };
+            let [chip, program, _, launch] = op_cells(&op.op, &OpNames::default());
+            counters.add_row([
+                chip,
+                program,
+                launch,
+                total.name.to_string(),
+                total.group.map_or("", |group| group.label()).to_owned(),
+                grouped(total.sample_count),
+                of_counts(|counts| counts.min),
+                of_counts(|counts| counts.max),
+                cycles_text(total.cycles),
+            ]);
+        }
+        write_table(&mut counters, all.len(), rows, out)
+    }
+
+    /// The same for scripts.
+    pub(crate) fn document(&self) -> Vec<OpRow<'_>> {
+        self.0.iter().map(OpRow::new).collect()
+    }
+}
+
+const NOT_OBSERVABLE: &str = "not observable";
+
+fn op_cells(op: &Op, names: &OpNames) -> [String; 4] {
+    [
+        op.chip_id.to_string(),
+        program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
+        names.of(op).unwrap_or_default().to_owned(),
+        op.launch.to_string(),
+    ]
+}
+
+fn cycles_text(cycles: Option<(u64, u64)>) -> String {
+    match cycles {
+        None => "unknown".to_owned(),
+        Some((min, max)) if min == max => grouped(min),
+        Some((min, max)) => format!("{}..{}", grouped(min), grouped(max)),
+    }
+}
+
+/// Limits of the metrics shown, by the letter that stands for each.
+struct Limits(Vec<Limit>);
+
+impl Limits {
+    fn new<'a>(summaries: impl Iterator<Item = &'a MetricSummary>) -> Self {
+        let limits: BTreeSet<Limit> =
+            summaries.flat_map(|summary| summary.metric.limits()).collect();
+        Self(limits.into_iter().collect())
+    }
+
+    fn letters(&self, summary: &MetricSummary) -> String {
+        let own = summary.metric.limits();
+        let letters = self.0.iter().zip('a'..).filter(|(limit, _)| own.contains(limit));
+        letters.map(|(_, letter)| letter).collect()
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        writeln!(out, "\nBlind to:")?;
+        for (limit, letter) in self.0.iter().zip('a'..) {
+            writeln!(out, "  {letter}  {}", limit.label())?;
+        }
+        Ok(())
+    }
+}
+
+/// The counters of a launch.
+#[derive(Serialize)]
+pub(crate) struct OpRow<'a> {
+    chip_id: u32,
+    run_host_id: u32,
+    trace_id: Option<u64>,
+    trace_replay: Option<u64>,
+    launch: u64,
+    metrics: Vec<MetricRow>,
+    counters: Vec<CounterRow<'a>>,
+    problems: BTreeMap<&'a str, u64>,
+}
+
+#[derive(Serialize)]
+struct MetricRow {
+    metric: &'static str,
+    unit: &'static str,
+    cores: usize,
+    min: f64,
+    median: f64,
+    max: f64,
+    mean: f64,
+    cannot_see: Vec<&'static str>,
+}
+
+/// Counts are `None` where the hardware ties the counter to a constant.
+#[derive(Serialize)]
+struct CounterRow<'a> {
+    counter: &'a str,
+    group: Option<&'static str>,
+    samples: u64,
+    min: Option<u64>,
+    max: Option<u64>,
+    total: Option<u64>,
+    min_cycles: Option<u64>,
+    max_cycles: Option<u64>,
+}
+
+impl<'a> OpRow<'a> {
+    fn new(counters: &'a OpCounters) -> Self {
+        let metric = |summary: &MetricSummary| MetricRow {
+            metric: summary.metric.label(),
+            unit: summary.metric.unit(),
+            cores: summary.core_count,
+            min: summary.min,
+            median: summary.median,
+            max: summary.max,
+            mean: summary.mean,
+            cannot_see: summary.metric.limits().into_iter().map(Limit::label).collect(),
+        };
+        let counter = |total: &'a CounterTotal| CounterRow {
+            counter: &total.name,
+            group: total.group.map(|group| group.label()),
+            samples: total.sample_count,
+            min: total.counts.map(|counts| counts.min),
+            max: total.counts.map(|counts| counts.max),
+            total: total.counts.map(|counts| counts.total),
+            min_cycles: total.cycles.map(|(min, _)| min),
+            max_cycles: total.cycles.map(|(_, max)| max),
+        };
+        let problems = counters.problems.iter();
+        Self {
+            chip_id: counters.op.chip_id,
+            run_host_id: counters.op.run_host_id,
+            trace_id: counters.op.trace_id,
+            trace_replay: counters.op.trace_replay,
+            launch: counters.op.launch,
+            metrics: counters.metrics.iter().map(metric).collect(),
+            counters: counters.totals.iter().map(counter).collect(),
+            problems: problems.map(|(problem, count)| (problem.as_str(), *count)).collect(),
+        }
+    }
+}

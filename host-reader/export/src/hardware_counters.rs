@@ -1,0 +1,37 @@
+//! Hardware counters of a chip, by op.
+
+use super::{TraceDevice, TraceNames};
+use counters::{LaunchCounters, Sample};
+use std::collections::BTreeMap;
+use wire::ZoneId;
+
+/// Returns for each name whether it is that of counters.
+pub(super) fn counter_names(names: &TraceNames<'_>) -> Vec<bool> {
+    let id = u32::from(ZoneId::PERF_COUNTER.0);
+    names.as_slice().iter().map(|name| name.marker_id == id).collect()
+}
+
+/// The counters of each op of a chip that has any; `launch` is the index of the op.
+pub(super) fn counters_of_ops(
+    device: &TraceDevice<'_>,
+    names: &TraceNames<'_>,
+) -> Vec<LaunchCounters> {
+    let is_counter = counter_names(names);
+    if !is_counter.contains(&true) {
+        return Vec::new();
+    }
+    let mut of_ops: BTreeMap<usize, LaunchCounters> = BTreeMap::new();
+    for lane in &device.lanes {
+        for point in lane.points.iter() {
+            if !is_counter.get(point.name.index()).copied().unwrap_or(false) {
+                continue;
+            }
+            let op = point.run.and_then(|run| lane.run_ops.get(run as usize).copied().flatten());
+            let Some(op) = op.map(|op| op as usize) else { continue };
+            let counters = of_ops.entry(op).or_default();
+            counters.launch = op;
+            counters.add(lane.id, point.cycle, Sample::decode(point.values, point.text));
+        }
+    }
+    of_ops.into_values().collect()
+}
