@@ -105,8 +105,8 @@ impl CounterGroup {
             Self::Pack => 1 << 1,
             Self::Unpack => 1 << 2,
             Self::Instruction => 1 << 5,
-            Self::L1(bank @ 0..=1) => 1 << (3 + bank),
-            Self::L1(bank @ 2..=5) => 1 << (4 + bank),
+            Self::L1(bank @ 0..=1) => (1 << 3) << bank,
+            Self::L1(bank @ 2..=5) => (1 << 4) << bank,
             Self::L1(_) => 0,
         }
     }

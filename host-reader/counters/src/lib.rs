@@ -19,6 +19,14 @@
 //! record), `tt_llk_perf/metrics.py` (metrics, in the order of their columns).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod formula;
 mod group;

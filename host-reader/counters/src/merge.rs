@@ -56,12 +56,12 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
             counters_of_lane(lane, &readout.zones, |_, key, head, data, text, _| {
                 match anchors.get(&key) {
                     Some(&anchor) => {
-                        merge.added += 1;
+                        merge.added = merge.added.saturating_add(1);
                         let list = inserted.entry((anchor.device, anchor.lane)).or_default();
                         let head = RecordHead::new(head.kind(), anchor.zone);
                         list.push(Inserted { anchor, head, data, text });
                     }
-                    None => merge.without_anchor += 1,
+                    None => merge.without_anchor = merge.without_anchor.saturating_add(1),
                 }
             });
         }

@@ -327,12 +327,14 @@ pub(crate) fn l1_client_name(selection: u16) -> String {
         4 => "THCON".to_owned(),
         _ => {
             let (unit, first) = if port < 25 { ("UNPACK", 5) } else { ("PACK", 25) };
-            let (number, rest) = ((port - first) / 8, (port - first) % 8);
+            let lane = port.saturating_sub(first);
+            let (number, rest) = (lane / 8, lane % 8);
             let part = if is_of_bank { "SBANK" } else { "LANE" };
             format!("{unit}{number}_IF{}_{part}{}", rest / 4, rest % 4)
         }
     };
-    format!("L1_CLIENT_{port}_{}", L1_CLIENT_EVENTS[usize::from(event)])
+    let event = L1_CLIENT_EVENTS.get(usize::from(event)).copied().unwrap_or_default();
+    format!("L1_CLIENT_{port}_{event}")
 }
 
 #[cfg(test)]

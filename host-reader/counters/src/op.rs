@@ -76,11 +76,10 @@ impl MetricSummary {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median = match sorted.len() % 2 {
-            0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-            _ => sorted[middle],
-        };
+        let last = sorted.len().saturating_sub(1);
+        let [low, high] =
+            [last / 2, sorted.len() / 2].map(|at| sorted.get(at).copied().unwrap_or(max));
+        let median = f64::midpoint(low, high);
         #[expect(clippy::cast_precision_loss, reason = "there are few cores")]
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         Some(Self { metric, core_count: values.len(), min, median, max, mean })

@@ -125,7 +125,7 @@ impl CounterTotal {
     }
 
     fn add(&mut self, sample: &Sample) {
-        self.sample_count += 1;
+        self.sample_count = self.sample_count.saturating_add(1);
         if let Some(counts) = &mut self.counts {
             counts.min = counts.min.min(sample.count);
             counts.max = counts.max.max(sample.count);
@@ -147,9 +147,11 @@ impl LaunchCounters {
         for CounterSample { sample, .. } in &self.samples {
             let position = *positions.entry(&sample.name).or_insert_with(|| {
                 totals.push(CounterTotal::new(sample));
-                totals.len() - 1
+                totals.len().saturating_sub(1)
             });
-            totals[position].add(sample);
+            if let Some(total) = totals.get_mut(position) {
+                total.add(sample);
+            }
         }
         totals
     }
@@ -161,7 +163,10 @@ impl LaunchCounters {
                 self.counters.add(lane.core, lane.risc, sample.clone());
                 self.samples.push(CounterSample { lane, time, sample });
             }
-            Err(problem) => *self.problems.entry(problem).or_default() += 1,
+            Err(problem) => {
+                let count = self.problems.entry(problem).or_default();
+                *count = count.saturating_add(1);
+            }
         }
     }
 }
@@ -181,12 +186,12 @@ fn add_lane(of_runs: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zones: 
         return;
     }
     let mut texts = lane.metadata.iter().peekable();
-    let mut run = 0;
+    let mut run = 0_usize;
     for (number, record) in lane.records().enumerate() {
         while texts.next_if(|(of, _)| *of < number).is_some() {}
         let text = texts.next_if(|(of, _)| *of == number).map(|(_, text)| &**text);
-        while lane.runs.get(run + 1).is_some_and(|next| next.first_record <= number) {
-            run += 1;
+        while lane.runs.get(run.saturating_add(1)).is_some_and(|next| next.first_record <= number) {
+            run = run.saturating_add(1);
         }
         if is_counter(record.kind, record.zone) {
             let reading = (record.time, Sample::decode(record.data, text));
