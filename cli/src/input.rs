@@ -3,7 +3,7 @@
 use crate::{failure::Failure, numbers::counted, progress::Busy, wrong_file::instead_of_recording};
 use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
-    recording::{Loaded, Recording, load, read_log},
+    recording::{Loaded, Opened, Recording, open, open_log},
 };
 use std::path::Path;
 
@@ -11,6 +11,24 @@ use std::path::Path;
 pub(crate) struct Input {
     /// The runs of a capture, at least one; a log is one run.
     pub(crate) runs: Vec<Recording>,
+}
+
+/// As [`Input::open`], with a device log still packed.
+pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
+    let _busy = Busy::new(format!("reading {}", path.display()));
+    let opened = if path == Path::new("-") {
+        let opened = open_log(std::io::stdin().lock(), "standard input");
+        opened.map_err(|error| Failure::from_error(&error))
+    } else {
+        open(path).map_err(|error| Failure::of_file(path, &error))
+    };
+    let opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
+    if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
+        let path = path.display();
+        let problems = counted(count, "problem", "problems");
+        eprintln!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them");
+    }
+    Ok(opened)
 }
 
 /// The trace of a run, of which all filters together say what is wanted.
@@ -56,26 +74,9 @@ impl Input {
     /// Reads whatever lies at the path; its content decides. `-` is a device log from
     /// standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        Self::read(path).map_err(|failure| instead_of_recording(path, failure))
-    }
-
-    fn read(path: &Path) -> Result<Self, Failure> {
+        let opened = open_packed(path)?;
         let _busy = Busy::new(format!("reading {}", path.display()));
-        let loaded = if path == Path::new("-") {
-            let loaded = read_log(std::io::stdin().lock(), "standard input");
-            loaded.map_err(|error| Failure::from_error(&error))
-        } else {
-            load(path).map_err(|error| Failure::of_file(path, &error))
-        };
-        let Loaded { recordings, problem_count } = loaded?;
-        if problem_count > 0 {
-            let path = path.display();
-            let problems = counted(problem_count, "problem", "problems");
-            eprintln!(
-                "kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them"
-            );
-        }
-        Ok(Self { runs: recordings })
+        Ok(Self { runs: opened.into_loaded().recordings })
     }
 
     /// The only run, or the one with this number, from 1.

@@ -48,7 +48,19 @@ impl Findings {
             true => CounterFindings::new(&readout, &launches_of(&readout)),
             false => CounterFindings::default(),
         };
-        Ok(Self { readout, report, counters, names: OpNames::default(), filtered: None })
+        Ok(Self { counters, ..Self::of_report(readout, report) })
+    }
+
+    /// Takes figures that were computed from the readout, which may be without lanes by now. There
+    /// are none of counters.
+    pub(crate) fn of_report(readout: Readout, report: Report) -> Self {
+        let (counters, names) = (CounterFindings::default(), OpNames::default());
+        Self { readout, report, counters, names, filtered: None }
+    }
+
+    /// Returns the readout with the figures computed from it.
+    pub(crate) const fn parts(&self) -> (&Readout, &Report) {
+        (&self.readout, &self.report)
     }
 
     /// Shows ops by these names.

@@ -3,20 +3,36 @@
 use crate::{
     args::ReportArgs,
     failure::Failure,
-    input::{Input, joined, retain},
+    input::{joined, open_packed, retain},
     json::{HostCounts, Source},
     numbers::{counted, grouped},
     op_names::OpNames,
     output::Findings,
+    progress::Busy,
 };
 use host_reader::{
-    export::HiddenLaunches, host::HostRecording, readout::Readout, recording::Recording,
+    export::HiddenLaunches,
+    host::HostRecording,
+    log::PackedLog,
+    readout::Readout,
+    recording::{Opened, Recording, report_of_log},
 };
 use std::process::ExitCode;
+use wire::ZoneId;
 
 /// Reads the log or capture and shows it; of a capture, one run after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let runs = Input::open(&args.file)?.runs;
+    let opened = match open_packed(&args.file)? {
+        Opened::Log(log) if is_whole(args) && !has_counters(&log) => {
+            let busy = Busy::new("computing figures");
+            let (readout, report) = report_of_log(*log);
+            drop(busy);
+            let findings = Findings::of_report(readout, report);
+            return show(args, findings, &[], "", HiddenLaunches::default());
+        }
+        opened => opened,
+    };
+    let runs = opened.into_loaded().recordings;
     let run_count = runs.len() as u64;
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
@@ -29,7 +45,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             println!();
         }
-        let shown = show(args, (readout, OpNames::new(&ops)), &host, &which, hidden)?;
+        let findings = Findings::new(readout, args.show)?.with_names(OpNames::new(&ops));
+        let shown = show(args, findings, &host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
@@ -37,25 +54,35 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
+/// Returns true if every record counts as it is, so that none needs to be kept.
+fn is_whole(args: &ReportArgs) -> bool {
+    joined(&args.filters).is_empty() && !args.show.subtract_probe_cost
+}
+
+/// Returns true if figures of hardware counters may be shown, for which all lanes are needed.
+fn has_counters(log: &PackedLog) -> bool {
+    log.lanes.has_marker(ZoneId::PERF_COUNTER)
+}
+
 fn show(
     args: &ReportArgs,
-    (readout, names): (Readout, OpNames),
+    mut findings: Findings,
     host: &[HostRecording],
     which: &str,
     hidden: HiddenLaunches,
 ) -> Result<ExitCode, Failure> {
-    let (title, arch, worker_cores) = describe(&readout);
+    let (readout, report) = findings.parts();
+    let (title, arch, worker_cores) = describe(readout);
     let source = Source {
         arch: &arch,
         devices: readout.devices.len(),
         worker_cores,
-        launches: launch_count(&readout),
+        launches: report.summary.launch_count,
         kernels: None,
         execution_failures: &[],
         host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");
-    let mut findings = Findings::new(readout, args.show)?.with_names(names);
     findings.filter(&joined(&args.filters), hidden);
     findings.show(&title, &source, args.show)
 }
@@ -70,12 +97,4 @@ fn describe(readout: &Readout) -> (String, String, Option<u32>) {
     let chips = counted(readout.devices.len() as u64, "chip", "chips");
     let title = format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz);
     (title, chip.arch.clone(), chip.max_compute_cores)
-}
-
-/// Launches of the core that saw most, over all chips.
-fn launch_count(readout: &Readout) -> u64 {
-    let of_device = |device: &host_reader::readout::DeviceReadout| {
-        device.lanes.iter().map(|lane| lane.runs.len() as u64).max().unwrap_or(0)
-    };
-    readout.devices.iter().map(of_device).sum()
 }

@@ -2,6 +2,7 @@
 
 use reader::{
     lane::{Lane, ZoneIndex},
+    names::ZoneTable,
     readout::Readout,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,11 +57,15 @@ pub struct DataStatistics {
     pub text_count: u64,
 }
 
-#[derive(Default)]
-struct Group<'a> {
+/// Counts of values by chip, RISC and id, added lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct DataGroups(BTreeMap<(u32, Risc, ZoneIndex), Group>);
+
+#[derive(Debug, Default)]
+struct Group {
     count: u64,
     cores: BTreeSet<reader::mesh::Noc0Coord>,
-    texts: BTreeSet<&'a str>,
+    texts: BTreeSet<Box<str>>,
 }
 
 /// The values of a readout, by chip, RISC and id.
@@ -79,38 +84,62 @@ struct Group<'a> {
 /// ```
 #[must_use]
 pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {
-    let mut groups: BTreeMap<(u32, Risc, ZoneIndex), Group<'_>> = BTreeMap::new();
-    for lane in readout.lanes() {
-        add_lane(&mut groups, lane);
-    }
-    let statistics = |((chip_id, risc, zone), group): ((u32, Risc, ZoneIndex), Group<'_>)| {
-        let marker_id = readout.zones.id(zone);
-        DataStatistics {
-            chip_id,
-            risc,
-            kind: DataKind::of(marker_id),
-            marker_id,
-            name: readout.zones.name(zone).to_owned(),
-            count: group.count,
-            core_count: group.cores.len() as u64,
-            text_count: group.texts.len() as u64,
-        }
-    };
-    groups.into_iter().map(statistics).collect()
+    let mut groups = DataGroups::default();
+    readout.lanes().for_each(|lane| groups.add_lane(lane));
+    groups.statistics(&readout.zones)
 }
 
-fn add_lane<'a>(groups: &mut BTreeMap<(u32, Risc, ZoneIndex), Group<'a>>, lane: &'a Lane) {
-    let mut texts = lane.metadata.iter().peekable();
-    for (record, head) in lane.heads.iter().enumerate() {
-        let text = texts.next_if(|(of, _)| *of == record).map(|(_, text)| &**text);
-        if !matches!(head.kind(), PacketKind::TimestampedData | PacketKind::TimestampedData16B) {
-            continue;
+impl DataGroups {
+    /// Adds the values of a lane.
+    pub(super) fn add_lane(&mut self, lane: &Lane) {
+        // Only lanes with values can hold data.
+        if lane.data.is_empty() {
+            return;
         }
-        let key = (lane.id.chip_id, lane.id.risc, head.zone());
-        let group = groups.entry(key).or_default();
-        group.count += 1;
-        group.cores.insert(lane.id.core);
-        group.texts.extend(text.map(first_value));
+        let mut texts = lane.metadata.iter().peekable();
+        for (record, head) in lane.heads.iter().enumerate() {
+            let text = texts.next_if(|(of, _)| *of == record).map(|(_, text)| &**text);
+            if !matches!(head.kind(), PacketKind::TimestampedData | PacketKind::TimestampedData16B)
+            {
+                continue;
+            }
+            let key = (lane.id.chip_id, lane.id.risc, head.zone());
+            let group = self.0.entry(key).or_default();
+            group.count += 1;
+            group.cores.insert(lane.id.core);
+            if let Some(text) = text.map(first_value)
+                && !group.texts.contains(text)
+            {
+                group.texts.insert(text.into());
+            }
+        }
+    }
+
+    /// Adds the values of other lanes.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (key, others) in other.0 {
+            let group = self.0.entry(key).or_default();
+            group.count += others.count;
+            group.cores.extend(others.cores);
+            group.texts.extend(others.texts);
+        }
+    }
+
+    pub(super) fn statistics(self, names: &ZoneTable) -> Vec<DataStatistics> {
+        let statistics = |((chip_id, risc, zone), group): ((u32, Risc, ZoneIndex), Group)| {
+            let marker_id = names.id(zone);
+            DataStatistics {
+                chip_id,
+                risc,
+                kind: DataKind::of(marker_id),
+                marker_id,
+                name: names.name(zone).to_owned(),
+                count: group.count,
+                core_count: group.cores.len() as u64,
+                text_count: group.texts.len() as u64,
+            }
+        };
+        self.0.into_iter().map(statistics).collect()
     }
 }
 

@@ -5,10 +5,10 @@
 
 use super::{join::CoreLaunch, op::Launch};
 use reader::{
-    lane::{Lane, LaneId},
+    lane::LaneId,
     ledger::{LossLedger, LossWindow},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
 /// Why figures of an op are empty that could be computed from its records.
@@ -56,6 +56,9 @@ impl Doubt {
     }
 }
 
+/// Times of the earliest and latest record of runs, by lane and index.
+pub(super) type RunBounds = HashMap<(LaneId, usize), (u64, u64)>;
+
 /// When launches of one chip may be missing, by lane.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'ledger> {
@@ -81,11 +84,7 @@ impl<'ledger> Holes<'ledger> {
     }
 
     /// The RISCs of which records of this launch may be missing.
-    pub(super) fn riscs_of(
-        &self,
-        launch: &Launch,
-        lanes: &BTreeMap<LaneId, &Lane>,
-    ) -> BTreeSet<Risc> {
+    pub(super) fn riscs_of(&self, launch: &Launch, bounds: &RunBounds) -> BTreeSet<Risc> {
         let (from, to) = (launch.first_cycle, launch.last_cycle);
         let touches = |windows: &[&LossWindow]| windows.iter().any(|w| w.touches(from, to));
         let touching: Vec<_> =
@@ -100,9 +99,9 @@ impl<'ledger> Holes<'ledger> {
             let first = runs.partition_point(|&(of, _)| of < lane);
             let own: Vec<_> = runs[first..].iter().take_while(|&&(of, _)| of == lane).collect();
             let may_be_cut = |&&(_, run): &&(LaneId, usize)| {
-                let bounds = lanes.get(&lane).and_then(|lane| bounds_of(lane, run));
+                let bounds = bounds.get(&(lane, run));
                 let cuts = |w: &&&LossWindow| w.may_cut_launches;
-                bounds.is_none_or(|(start, end)| {
+                bounds.is_none_or(|&(start, end)| {
                     windows.iter().filter(cuts).any(|window| window.holds(start, end))
                 })
             };
@@ -112,12 +111,6 @@ impl<'ledger> Holes<'ledger> {
         }
         riscs
     }
-}
-
-/// Time of a run's earliest and latest record.
-fn bounds_of(lane: &Lane, run: usize) -> Option<(u64, u64)> {
-    let times = lane.times.get(lane.run_records(run))?;
-    Some((*times.iter().min()?, *times.iter().max()?))
 }
 
 /// RISCs whose kernels began and did not end on some core, by their places in [`Risc::ALL`].

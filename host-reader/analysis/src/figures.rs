@@ -70,31 +70,23 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    fn enter(&mut self, role: ZoneRole, risc: Risc, kind: PacketKind, time: u64) {
-        let is_aggregate = risc == Risc::TensixAggregate;
-        if role.is_firmware() {
-            self.firmware.enter(kind, time);
-            if is_aggregate {
-                self.trace_firmware.enter(kind, time);
-            }
-        }
-        if role.is_kernel() {
-            self.kernel.enter(kind, time);
-            self.enter_kernel(role, risc, kind, time);
-        }
+    /// The extents of a run of one RISC.
+    pub(super) fn of_lane(run: &LaneExtents, risc: Risc) -> Self {
+        let mut extents = Self::default();
+        extents.join_lane(run, risc);
+        extents
     }
 
-    fn enter_kernel(&mut self, role: ZoneRole, risc: Risc, kind: PacketKind, time: u64) {
-        let moves_data = matches!(risc, Risc::Brisc | Risc::Ncrisc | Risc::Erisc);
-        if moves_data && role.is_data_movement_kernel() {
-            self.data_movement.enter(kind, time);
-        }
+    /// Joins those of a run of one RISC.
+    pub(super) fn join_lane(&mut self, run: &LaneExtents, risc: Risc) {
+        self.firmware.join(run.firmware);
+        self.kernel.join(run.kernel);
+        self.data_movement.join(run.data_movement);
         if risc == Risc::TensixAggregate {
-            self.trace_kernel.enter(kind, time);
-        } else if role.is_kernel_of(risc)
-            && let Some(own) = self.risc_kernels.get_mut(risc as usize)
-        {
-            own.enter(kind, time);
+            self.trace_firmware.join(run.firmware);
+            self.trace_kernel.join(run.kernel);
+        } else if let Some(own) = self.risc_kernels.get_mut(risc as usize) {
+            own.join(run.own_kernel);
         }
     }
 
@@ -106,6 +98,35 @@ impl Extents {
         self.trace_kernel.join(other.trace_kernel);
         for (own, other) in self.risc_kernels.iter_mut().zip(other.risc_kernels) {
             own.join(other);
+        }
+    }
+}
+
+/// The extents of one run of one RISC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LaneExtents {
+    pub(super) firmware: Extent,
+    pub(super) kernel: Extent,
+    /// Kernel zones of data movement, if the RISC does it.
+    pub(super) data_movement: Extent,
+    /// Kernel zones named after the RISC itself.
+    pub(super) own_kernel: Extent,
+}
+
+impl LaneExtents {
+    fn add(&mut self, role: ZoneRole, risc: Risc, kind: PacketKind, time: u64) {
+        if role.is_firmware() {
+            self.firmware.enter(kind, time);
+        }
+        if role.is_kernel() {
+            self.kernel.enter(kind, time);
+            let moves_data = matches!(risc, Risc::Brisc | Risc::Ncrisc | Risc::Erisc);
+            if moves_data && role.is_data_movement_kernel() {
+                self.data_movement.enter(kind, time);
+            }
+            if role.is_kernel_of(risc) {
+                self.own_kernel.enter(kind, time);
+            }
         }
     }
 }
@@ -126,7 +147,7 @@ pub(super) struct LaneRun {
     pub(super) index: usize,
     /// Time of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
-    pub(super) extents: Extents,
+    pub(super) extents: LaneExtents,
 }
 
 impl LaneRun {
@@ -136,36 +157,17 @@ impl LaneRun {
     }
 }
 
-/// Position of a run that holds records, before these are looked at. They are ordered by
-/// program, then lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RunPlace {
-    pub(super) key: OpKey,
-    /// Index of its lane in the list that it was made from.
-    pub(super) lane: usize,
-    run: usize,
+/// The runs of a lane that hold records.
+pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
+    (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }
 
-/// The runs of the lane at index `at` that hold records.
-pub(super) fn run_places(at: usize, lane: &Lane) -> impl Iterator<Item = RunPlace> {
-    lane.runs.iter().enumerate().filter_map(move |(run, of_lane)| {
-        let is_empty = lane.heads.get(lane.run_records(run))?.is_empty();
-        let key = OpKey { program: of_lane.program.0, trace: of_lane.trace };
-        (!is_empty).then_some(RunPlace { key, lane: at, run })
-    })
-}
-
-/// The figures of these runs of `lanes`.
-pub(super) fn lane_runs(places: &[RunPlace], lanes: &[&Lane], roles: &RoleTable) -> Vec<LaneRun> {
-    let run = |place: &RunPlace| lane_run(lanes[place.lane], place, roles);
-    places.iter().filter_map(run).collect()
-}
-
-fn lane_run(lane: &Lane, place: &RunPlace, roles: &RoleTable) -> Option<LaneRun> {
-    let records = lane.run_records(place.run);
+fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
+    let run = lane.runs.get(index)?;
+    let records = lane.run_records(index);
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records)?;
-    let mut extents = Extents::default();
+    let mut extents = LaneExtents::default();
     for (head, &time) in heads.iter().zip(times) {
         let kind = head.kind();
         if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
@@ -173,9 +175,159 @@ fn lane_run(lane: &Lane, place: &RunPlace, roles: &RoleTable) -> Option<LaneRun>
         }
         let role = roles.of(head.zone());
         if !role.is_none() {
-            extents.enter(role, lane.id.risc, kind, time);
+            extents.add(role, lane.id.risc, kind, time);
         }
     }
     let bounds = (*times.iter().min()?, *times.iter().max()?);
-    Some(LaneRun { key: place.key, lane: lane.id, index: place.run, bounds, extents })
+    let key = OpKey { program: run.program.0, trace: run.trace };
+    Some(LaneRun { key, lane: lane.id, index, bounds, extents })
+}
+
+/// A [`LaneRun`] in fewer than half of its bytes, since a report holds those of all launches at once.
+#[derive(Clone, Debug)]
+pub(super) struct PackedRun {
+    pub(super) key: OpKey,
+    pub(super) lane: LaneId,
+    index: usize,
+    pub(super) bounds: (u64, u64),
+    extents: PackedExtents,
+}
+
+#[derive(Clone, Debug)]
+enum PackedExtents {
+    /// The usual: short, and all kernel zones are of one sort.
+    Near {
+        firmware: NearExtent,
+        kernel: NearExtent,
+        moves_data: bool,
+        is_own: bool,
+    },
+    Far(Box<LaneExtents>),
+}
+
+/// An extent as cycles since the run's first record; [`NO_TIME`] where there is none.
+type NearExtent = [u32; 3];
+
+const NO_TIME: u32 = u32::MAX;
+
+fn near_extent(extent: &Extent, base: u64) -> Option<NearExtent> {
+    let near = |time: Option<u64>| match time {
+        None => Some(NO_TIME),
+        Some(time) => u32::try_from(time.checked_sub(base)?).ok().filter(|&near| near != NO_TIME),
+    };
+    Some([near(extent.first_start)?, near(extent.last_start)?, near(extent.last_end)?])
+}
+
+fn far_extent(near: NearExtent, base: u64) -> Extent {
+    let [first_start, last_start, last_end] =
+        near.map(|near| (near != NO_TIME).then(|| base.saturating_add(near.into())));
+    Extent { first_start, last_start, last_end }
+}
+
+impl PackedRun {
+    pub(super) fn new(run: &LaneRun) -> Self {
+        let LaneRun { key, lane, index, bounds, extents } = *run;
+        let extents = PackedExtents::new(&extents, bounds.0);
+        Self { key, lane, index, bounds, extents }
+    }
+
+    pub(super) fn unpacked(&self) -> LaneRun {
+        let Self { key, lane, index, bounds, .. } = *self;
+        LaneRun { key, lane, index, bounds, extents: self.extents.unpacked(bounds.0) }
+    }
+
+    /// Key of the order in which runs are joined: by program, then lane.
+    pub(super) const fn order(&self) -> (OpKey, LaneId, usize) {
+        (self.key, self.lane, self.index)
+    }
+}
+
+impl PackedExtents {
+    fn new(extents: &LaneExtents, base: u64) -> Self {
+        let LaneExtents { firmware, kernel, data_movement, own_kernel } = extents;
+        let is_kernel = |part: &Extent| match part {
+            part if *part == Extent::default() => Some(false),
+            part => (part == kernel).then_some(true),
+        };
+        let near = || {
+            Some(Self::Near {
+                firmware: near_extent(firmware, base)?,
+                kernel: near_extent(kernel, base)?,
+                moves_data: is_kernel(data_movement)?,
+                is_own: is_kernel(own_kernel)?,
+            })
+        };
+        near().unwrap_or_else(|| Self::Far(Box::new(*extents)))
+    }
+
+    fn unpacked(&self, base: u64) -> LaneExtents {
+        match self {
+            Self::Far(extents) => **extents,
+            &Self::Near { firmware, kernel, moves_data, is_own } => {
+                let kernel = far_extent(kernel, base);
+                let kernel_if = |is: bool| if is { kernel } else { Extent::default() };
+                LaneExtents {
+                    firmware: far_extent(firmware, base),
+                    kernel,
+                    data_movement: kernel_if(moves_data),
+                    own_kernel: kernel_if(is_own),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, proptest};
+    use reader::mesh::Noc0Coord;
+
+    /// Times at and around the bounds of what is packed, and none.
+    fn any_extent() -> impl Strategy<Value = Extent> {
+        let near = u64::from(u32::MAX);
+        let offset = prop::sample::select(vec![0, 1, near - 1, near, near + 1, 1 << 40]);
+        let time = prop::option::of(offset.prop_map(|offset| 1000 + offset));
+        let early = prop::option::weighted(0.1, Just(999));
+        ((time.clone(), time.clone(), time), early).prop_map(|((a, b, c), early)| Extent {
+            first_start: early.or(a),
+            last_start: b,
+            last_end: c,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_unpacked_as_they_were(
+            extents in [any_extent(), any_extent(), any_extent(), any_extent()],
+            like_kernel in any::<(Option<bool>, Option<bool>)>(),
+        ) {
+            let [firmware, kernel, data_movement, own_kernel] = extents;
+            let part = |is: Option<bool>, other| match is {
+                None => other,
+                Some(true) => kernel,
+                Some(false) => Extent::default(),
+            };
+            let extents = LaneExtents {
+                firmware,
+                kernel,
+                data_movement: part(like_kernel.0, data_movement),
+                own_kernel: part(like_kernel.1, own_kernel),
+            };
+            let core = Noc0Coord { x: 1, y: 2 };
+            let run = LaneRun {
+                key: OpKey { program: 1024, trace: None },
+                lane: LaneId { chip_id: 0, core, risc: Risc::Brisc },
+                index: 7,
+                bounds: (1000, 2000),
+                extents,
+            };
+            prop_assert_eq!(PackedRun::new(&run).unpacked(), run);
+        }
+    }
+
+    #[test]
+    fn a_run_takes_few_bytes() {
+        assert!(2 * size_of::<PackedRun>() < size_of::<LaneRun>());
+    }
 }

@@ -64,7 +64,7 @@ fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
     CoreLaunch {
         core: run.lane.core,
         bounds: run.bounds,
-        extents: run.extents,
+        extents: Extents::of_lane(&run.extents, run.lane.risc),
         ordinal,
         is_matched_by_time: false,
         runs: vec![run.place()],
@@ -74,7 +74,7 @@ fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
 fn enter(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.bounds.0 = launch.bounds.0.min(run.bounds.0);
     launch.bounds.1 = launch.bounds.1.max(run.bounds.1);
-    launch.extents.join(&run.extents);
+    launch.extents.join_lane(&run.extents, run.lane.risc);
     launch.runs.push(run.place());
 }
 

@@ -9,6 +9,7 @@
 //! | which values were recorded, and how many? | [`data_statistics`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
+//! | and lane by lane | [`LaneFigures`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of
 //! one core are compared as they are; times of different cores only once a readout is aligned
@@ -22,6 +23,7 @@ mod doubt;
 mod durations;
 mod figures;
 mod join;
+mod lanes;
 mod latency;
 mod op;
 pub mod probe_cost;
@@ -35,6 +37,7 @@ mod zones;
 pub use data::{DataKind, DataStatistics, data_statistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
+pub use lanes::{LaneContext, LaneFigures};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
@@ -81,39 +84,6 @@ pub struct SubtractedProbeCost {
 }
 
 impl Report {
-    /// Computes every figure. Lanes are paired one by one, and no timeline is kept.
-    ///
-    /// ```
-    /// use analysis::Report;
-    /// use device_log::read_device_log;
-    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
-    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
-    /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
-    /// 0,1,2,BRISC,8,110,0,1024,BRISC-KERNEL,ZONE_START
-    /// 0,1,2,BRISC,8,150,0,1024,BRISC-KERNEL,ZONE_END
-    /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
-    /// ";
-    /// let readout = read_device_log(log.as_bytes(), "my log")?;
-    /// let report = Report::new(&readout);
-    /// assert_eq!(report.ops[0].kernel.unwrap().duration_cycles, 40);
-    /// assert_eq!(report.zones[0].cycles.max_ns, Some(60));
-    /// assert_eq!(report.summary.kept.zones, 2);
-    /// # Ok::<(), device_log::LogError>(())
-    /// ```
-    #[must_use]
-    pub fn new(readout: &Readout) -> Self {
-        let (zones, pairing) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
-        Self {
-            summary: Summary::new(readout, &zones, &pairing),
-            ops: ops_of(readout),
-            zones,
-            sums: sum_statistics(readout),
-            data: data_statistics(readout),
-            probe_cost: None,
-            pairing,
-        }
-    }
-
     /// Computes every figure, of zones without what their probes cost.
     #[must_use]
     pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {

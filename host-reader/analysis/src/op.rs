@@ -2,19 +2,20 @@
 
 use super::{
     distribution::CycleStatistics,
-    doubt::{Doubt, Holes, open_kernels},
-    figures::{Extent, Extents, LaneRun, OpKey, RunPlace, lane_runs, run_places},
+    doubt::{Doubt, Holes, RunBounds, open_kernels},
+    figures::{Extent, Extents, LaneRun, OpKey, PackedRun, lane_runs},
     join::{CoreLaunch, join_runs},
     latency::{Before, latencies},
     span::{Span, cycles_to_ns},
 };
 use rayon::prelude::*;
 use reader::{
-    lane::{Lane, LaneId},
-    readout::{DeviceReadout, Readout},
+    lane::LaneId,
+    ledger::LossLedger,
+    readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use wire::Risc;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
@@ -174,29 +175,38 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 /// Every run that holds records belongs to exactly one launch.
 #[must_use]
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
-    let roles = RoleTable::of_readout(readout);
-    let devices = readout.devices.iter();
-    let holes = |device: &DeviceReadout| Holes::of_chip(&readout.losses, device.chip.chip_id);
-    devices.flat_map(|device| device_launches(device, &roles, &holes(device))).collect()
+    let roles = RoleTable::of_names(&readout.zones);
+    let launches = |device: &DeviceReadout| {
+        let runs = device.lanes.par_iter().flat_map_iter(|lane| lane_runs(lane, &roles));
+        let runs = runs.map(|run| PackedRun::new(&run)).collect();
+        chip_launches(runs, &device.chip, &readout.losses)
+    };
+    readout.devices.iter().flat_map(launches).collect()
 }
 
-fn device_launches(device: &DeviceReadout, roles: &RoleTable, holes: &Holes<'_>) -> Vec<Launch> {
-    let mut lanes: Vec<&Lane> = device.lanes.iter().collect();
-    lanes.sort_by_key(|lane| (lane.id.core, lane.id.risc));
-    let in_order = lanes.par_iter().enumerate();
-    let mut places: Vec<_> = in_order.flat_map_iter(|(at, lane)| run_places(at, lane)).collect();
-    places.par_sort_unstable();
-    let of_programs: Vec<_> = places.chunk_by(|one, other| one.key == other.key).collect();
-    let clock = device.chip.aiclk_mhz;
-    let launches = |places: &[RunPlace]| program_launches(&lane_runs(places, &lanes, roles), clock);
+/// The launches of one chip, by time, from the runs of its lanes in any order.
+pub(super) fn chip_launches(
+    mut runs: Vec<PackedRun>,
+    chip: &ChipSummary,
+    losses: &LossLedger,
+) -> Vec<Launch> {
+    let clock = chip.aiclk_mhz;
+    let holes = Holes::of_chip(losses, chip.chip_id);
+    runs.par_sort_unstable_by_key(PackedRun::order);
+    let of_programs: Vec<_> = runs.chunk_by(|one, other| one.key == other.key).collect();
+    let launches = |runs: &[PackedRun]| {
+        let runs: Vec<_> = runs.iter().map(PackedRun::unpacked).collect();
+        program_launches(&runs, clock)
+    };
     let mut launches: Vec<_> = of_programs.into_par_iter().flat_map_iter(launches).collect();
     launches.sort_by_key(|launch| launch.first_cycle);
     if !holes.is_empty() {
-        let lanes: BTreeMap<_, _> = device.lanes.iter().map(|lane| (lane.id, lane)).collect();
+        let bounds = runs.iter().map(|run| ((run.lane, run.order().2), run.bounds));
+        let bounds: RunBounds = bounds.collect();
         let with_holes = launches.par_iter_mut();
-        with_holes.for_each(|launch| empty_over_holes(launch, &holes.riscs_of(launch, &lanes)));
+        with_holes.for_each(|launch| empty_over_holes(launch, &holes.riscs_of(launch, &bounds)));
     }
-    enter_latencies(&mut launches, holes, clock);
+    add_latencies(&mut launches, &holes, clock);
     launches
 }
 
@@ -324,7 +334,7 @@ fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
 }
 
-fn enter_latencies(launches: &mut [Launch], holes: &Holes<'_>, aiclk_mhz: u32) {
+fn add_latencies(launches: &mut [Launch], holes: &Holes<'_>, aiclk_mhz: u32) {
     let clocks_disagree = launches.iter().any(|launch| launch.op.is_spread_implausible);
     let before = Before { holes, clocks_disagree };
     let whole = latencies(launches, before, |op| op.kernel);

@@ -3,10 +3,12 @@
 use super::ZoneStatistics;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
+    lane::{Lane, LaneId},
     ledger::{LossCause, LossTotals, UncountedSource},
+    mesh::Noc0Coord,
     readout::Readout,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::PacketKind;
 
 /// Records that are in the report, zones counted whole.
@@ -82,6 +84,8 @@ pub struct Summary {
     pub lane_count: u64,
     /// Launches, counted on each lane.
     pub run_count: u64,
+    /// Launches of the lane that has most, over all chips.
+    pub launch_count: u64,
     /// Records of every kind.
     pub record_count: u64,
     /// The records by kind.
@@ -110,19 +114,77 @@ pub struct Summary {
     pub words_read: u64,
 }
 
+/// Counts of lanes and their records, added lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct LaneCounts {
+    cores: BTreeSet<(u32, Noc0Coord)>,
+    lanes: u64,
+    runs: u64,
+    /// Runs of the lane with most, by chip.
+    most_runs: BTreeMap<u32, u64>,
+    records: u64,
+    data: u64,
+    events: u64,
+    sums: u64,
+}
+
+impl LaneCounts {
+    /// Adds a lane.
+    pub(super) fn add_lane(&mut self, lane: &Lane) {
+        let LaneId { chip_id, core, .. } = lane.id;
+        let run_count = lane.runs.len() as u64;
+        self.cores.insert((chip_id, core));
+        self.lanes += 1;
+        self.runs += run_count;
+        let most = self.most_runs.entry(chip_id).or_default();
+        *most = run_count.max(*most);
+        self.records += lane.record_count() as u64;
+        for head in &lane.heads {
+            match head.kind() {
+                PacketKind::ZoneStart | PacketKind::ZoneEnd => {}
+                PacketKind::ZoneTotal => self.sums += 1,
+                PacketKind::TimestampedData | PacketKind::TimestampedData16B => self.data += 1,
+                PacketKind::TimestampedEvent => self.events += 1,
+            }
+        }
+    }
+
+    /// Adds other lanes.
+    pub(super) fn merge(&mut self, other: Self) {
+        let Self { cores, lanes, runs, most_runs, records, data, events, sums } = other;
+        self.cores.extend(cores);
+        self.lanes += lanes;
+        self.runs += runs;
+        for (chip_id, run_count) in most_runs {
+            let most = self.most_runs.entry(chip_id).or_default();
+            *most = run_count.max(*most);
+        }
+        self.records += records;
+        self.data += data;
+        self.events += events;
+        self.sums += sums;
+    }
+}
+
 impl Summary {
-    /// Adds up a readout, the statistics of its zones, and what was odd in pairing them.
-    #[must_use]
-    pub fn new(readout: &Readout, zones: &[ZoneStatistics], pairing: &AnomalyLog) -> Self {
+    /// Adds up a readout, counts of its lanes, the statistics of its zones, and what was odd in
+    /// pairing them.
+    pub(super) fn new(
+        readout: &Readout,
+        lanes: &LaneCounts,
+        zones: &[ZoneStatistics],
+        pairing: &AnomalyLog,
+    ) -> Self {
         let (anomalies, repairs) = kind_counts(readout, pairing);
         let total = |counts: &[KindCount]| counts.iter().map(|kind| kind.count).sum();
         Self {
             chip_count: readout.devices.len() as u64,
-            core_count: core_count(readout),
-            lane_count: readout.lanes().count() as u64,
-            run_count: readout.lanes().map(|lane| lane.runs.len() as u64).sum(),
-            record_count: readout.record_count() as u64,
-            kept: kept_counts(readout, zones, pairing),
+            core_count: lanes.cores.len() as u64,
+            lane_count: lanes.lanes,
+            run_count: lanes.runs,
+            launch_count: lanes.most_runs.values().sum(),
+            record_count: lanes.records,
+            kept: kept_counts(lanes, zones, pairing),
             lost: LossCause::ALL.into_iter().filter_map(|cause| loss_row(readout, cause)).collect(),
             lost_record_count: readout.losses.total().record_count(),
             uncounted: readout.losses.uncounted().map(UncountedSource::label).collect(),
@@ -146,32 +208,15 @@ impl Summary {
     }
 }
 
-fn core_count(readout: &Readout) -> u64 {
-    let cores = |device: &reader::readout::DeviceReadout| {
-        let mut cores: Vec<_> = device.lanes.iter().map(|lane| lane.id.core).collect();
-        cores.sort_unstable();
-        cores.dedup();
-        cores.len() as u64
-    };
-    readout.devices.iter().map(cores).sum()
-}
-
-fn kept_counts(readout: &Readout, zones: &[ZoneStatistics], pairing: &AnomalyLog) -> KeptCounts {
-    let mut kept = KeptCounts {
+fn kept_counts(lanes: &LaneCounts, zones: &[ZoneStatistics], pairing: &AnomalyLog) -> KeptCounts {
+    KeptCounts {
         zones: zones.iter().map(|zone| zone.cycles.count).sum(),
         open_zones: zones.iter().map(|zone| zone.open_zone_count).sum(),
         orphan_ends: pairing.count(AnomalyKind::OrphanEnd),
-        ..KeptCounts::default()
-    };
-    for head in readout.lanes().flat_map(|lane| &lane.heads) {
-        match head.kind() {
-            PacketKind::ZoneStart | PacketKind::ZoneEnd => {}
-            PacketKind::ZoneTotal => kept.sums += 1,
-            PacketKind::TimestampedData | PacketKind::TimestampedData16B => kept.data += 1,
-            PacketKind::TimestampedEvent => kept.events += 1,
-        }
+        data: lanes.data,
+        events: lanes.events,
+        sums: lanes.sums,
     }
-    kept
 }
 
 fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {

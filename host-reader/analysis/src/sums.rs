@@ -2,7 +2,10 @@
 
 use super::distribution::CycleStatistics;
 use reader::probe_cost::risc_label;
-use reader::{lane::ZoneIndex, readout::Readout};
+use reader::{
+    lane::{Lane, ZoneIndex},
+    readout::{ChipSummary, Readout},
+};
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
@@ -26,25 +29,56 @@ pub struct SumStatistics {
 /// Statistics of all sum zones, by chip and RISC, those with the most cycles first.
 #[must_use]
 pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
-    let mut all = Vec::new();
-    for device in &readout.devices {
-        let mut totals: BTreeMap<(Risc, ZoneIndex), Vec<u64>> = BTreeMap::new();
+    let mut totals = SumTotals::default();
+    readout.lanes().for_each(|lane| totals.add_lane(lane));
+    totals.statistics(readout)
+}
+
+/// Totals of sum zones by chip, RISC and zone, added lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct SumTotals(BTreeMap<u32, ChipTotals>);
+
+type ChipTotals = BTreeMap<(Risc, ZoneIndex), Vec<u64>>;
+
+impl SumTotals {
+    /// Adds the totals of a lane.
+    pub(super) fn add_lane(&mut self, lane: &Lane) {
         // Only lanes with values can hold sums.
-        for lane in device.lanes.iter().filter(|lane| !lane.data.is_empty()) {
-            let sums = lane.records().filter(|record| record.kind == PacketKind::ZoneTotal);
-            for record in sums {
-                totals.entry((lane.id.risc, record.zone)).or_default().extend(record.data);
+        if lane.data.is_empty() {
+            return;
+        }
+        let totals = self.0.entry(lane.id.chip_id).or_default();
+        for record in lane.records().filter(|record| record.kind == PacketKind::ZoneTotal) {
+            totals.entry((lane.id.risc, record.zone)).or_default().extend(record.data);
+        }
+    }
+
+    /// Adds the totals of other lanes.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (chip_id, others) in other.0 {
+            let totals = self.0.entry(chip_id).or_default();
+            for (key, cycles) in others {
+                totals.entry(key).or_default().extend(cycles);
             }
         }
-        let first = all.len();
-        all.extend(totals.into_iter().map(|((risc, zone), cycles)| SumStatistics {
-            chip_id: device.chip.chip_id,
-            risc,
-            marker_id: readout.zones.id(zone),
-            name: readout.zones.label(zone).into_owned(),
-            cycles: CycleStatistics::of(&cycles, device.chip.aiclk_mhz),
-        }));
-        all[first..].sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));
     }
-    all
+
+    /// The statistics of all of them, of the chips of a readout.
+    pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
+        let chips = readout.devices.iter().map(|device| &device.chip);
+        let of_chips = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));
+        let of_chip = |(chip, totals): (&ChipSummary, ChipTotals)| {
+            let sums = totals.into_iter().map(|((risc, zone), cycles)| SumStatistics {
+                chip_id: chip.chip_id,
+                risc,
+                marker_id: readout.zones.id(zone),
+                name: readout.zones.label(zone).into_owned(),
+                cycles: CycleStatistics::of(&cycles, chip.aiclk_mhz),
+            });
+            let mut sums: Vec<_> = sums.collect();
+            sums.sort_by_key(|sum| (sum.risc, std::cmp::Reverse(sum.cycles.total_cycles)));
+            sums
+        };
+        of_chips.flat_map(of_chip).collect()
+    }
 }

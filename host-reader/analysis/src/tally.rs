@@ -8,11 +8,7 @@ use reader::{
     readout::ChipSummary,
     timeline::{WholeZone, Zones},
 };
-use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::{cmp::Reverse, collections::BTreeMap};
 use wire::Risc;
 
 /// Whose zones become one row: the chip, by its place among others, and the RISC, unless all
@@ -40,27 +36,6 @@ impl Chip {
     pub(super) const fn of(chip: &ChipSummary) -> Self {
         Self { chip_id: chip.chip_id, aiclk_mhz: chip.aiclk_mhz }
     }
-}
-
-/// Does all jobs on `threads` threads, with one worker on each; existing workers are reused.
-///
-/// Each takes the next job when it is done with one, so that all end at about the same time.
-pub(super) fn work_through<Job, Worker: Default + Send>(
-    jobs: impl Iterator<Item = Job> + Send,
-    (workers, threads): (&mut Vec<Worker>, usize),
-    work: impl Fn(&mut Worker, Job) + Sync,
-) {
-    workers.resize_with(threads.max(workers.len()), Worker::default);
-    if let [worker] = &mut workers[..threads] {
-        return jobs.for_each(|job| work(worker, job));
-    }
-    let jobs = Mutex::new(jobs);
-    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-    workers[..threads].par_iter_mut().with_max_len(1).for_each(|worker| {
-        while let Some(job) = next() {
-            work(worker, job);
-        }
-    });
 }
 
 /// Durations by group and zone.

@@ -3,13 +3,15 @@
 use super::{
     distribution::CycleStatistics,
     optional_risc_label,
-    tally::{Chip, GroupKey, Tally, statistics_of, work_through},
+    tally::{Chip, GroupKey, Tally, statistics_of},
 };
+use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
+    lane::{Lane, LaneId},
     names::ZoneTable,
     readout::Readout,
-    timeline::{DeviceTimeline, LaneLengths, LanePart, RunLengths, Timeline},
+    timeline::{DeviceTimeline, LaneLengths, RunLengths, Timeline},
 };
 use wire::Risc;
 
@@ -60,16 +62,15 @@ pub fn zone_statistics(
     timeline: &Timeline,
     grouping: ZoneGrouping,
 ) -> Vec<ZoneStatistics> {
-    let mut lanes = Vec::new();
-    for (chip, device) in timeline.devices.iter().enumerate() {
-        lanes
-            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
-    }
-    let mut tallies: Vec<Tally> = Vec::new();
-    let threads = rayon::current_num_threads();
-    work_through(lanes.into_iter(), (&mut tallies, threads), |tally, (group, lane)| {
-        tally.group(group).enter(&lane.zones);
+    let devices = timeline.devices.par_iter().enumerate();
+    let lanes = devices.flat_map(|(chip, device)| {
+        device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
     });
+    let tallies = lanes.fold(Tally::default, |mut tally, (group, lane)| {
+        tally.group(group).enter(&lane.zones);
+        tally
+    });
+    let tallies: Vec<_> = tallies.collect();
     let chip_of = |device: &DeviceTimeline| {
         let mut chips = readout.devices.iter().map(|device| &device.chip);
         let found = chips.find(|chip| chip.chip_id == device.chip_id);
@@ -108,53 +109,52 @@ pub fn paired_zone_statistics(
     readout: &Readout,
     grouping: ZoneGrouping,
 ) -> (Vec<ZoneStatistics>, AnomalyLog) {
-    let mut lanes = Vec::new();
-    for (chip, device) in readout.devices.iter().enumerate() {
-        lanes
-            .extend(device.lanes.iter().map(|lane| (GroupKey::new(chip, lane.id, grouping), lane)));
-    }
-    let mut workers: Vec<(Pairer, Vec<(usize, AnomalyLog)>)> = Vec::new();
-    let threads = rayon::current_num_threads();
-    let lanes = lanes.into_iter().enumerate();
-    work_through(lanes, (&mut workers, threads), |(pairer, met), (number, (group, lane))| {
-        let mut anomalies = AnomalyLog::default();
-        pairer.enter(group, &LanePart::whole(lane), &readout.zones, &mut anomalies);
-        met.push((number, anomalies));
+    let devices = readout.devices.par_iter().enumerate();
+    let lanes = devices.flat_map(|(chip, device)| {
+        device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
     });
-    let (pairers, met): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-    let chips: Vec<_> = readout.devices.iter().map(|device| Chip::of(&device.chip)).collect();
-    let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
-    let statistics = statistics_of(&tallies, &chips, &readout.zones);
-    (statistics, in_order(met.into_iter().flatten().collect()))
-}
-
-/// Merges the anomalies of lanes in the order of the lanes' numbers.
-fn in_order(mut met: Vec<(usize, AnomalyLog)>) -> AnomalyLog {
-    met.sort_by_key(|&(number, _)| number);
-    let mut anomalies = AnomalyLog::default();
-    met.into_iter().for_each(|(_, of_lane)| anomalies.merge(of_lane));
-    anomalies
+    let pairers = lanes.fold(Pairer::default, |mut pairer, (group, lane)| {
+        pairer.add(group, lane, &readout.zones);
+        pairer
+    });
+    Pairer::finish(pairers.collect(), readout)
 }
 
 /// Pairs lanes and gathers their zones' durations, one lane after the other.
 #[derive(Debug, Default)]
-struct Pairer {
+pub(super) struct Pairer {
     tally: Tally,
     lengths: LaneLengths,
+    /// Anomalies of the lanes that have any.
+    met: Vec<(LaneId, AnomalyLog)>,
 }
 
 impl Pairer {
-    fn enter(
-        &mut self,
-        group: GroupKey,
-        part: &LanePart<'_>,
-        names: &ZoneTable,
-        anomalies: &mut AnomalyLog,
-    ) {
+    /// Adds the zones of a lane to those of a group.
+    pub(super) fn add(&mut self, group: GroupKey, lane: &Lane, names: &ZoneTable) {
+        let mut anomalies = AnomalyLog::default();
         let mut group = self.tally.group(group);
-        self.lengths.of_lane(part, names, anomalies, |run| match run {
+        self.lengths.of_lane(lane, names, &mut anomalies, |run| match run {
             RunLengths::Nested(zones) => group.enter_whole(zones),
             RunLengths::Paired(zones) => group.enter(zones),
         });
+        if !anomalies.is_empty() {
+            self.met.push((lane.id, anomalies));
+        }
+    }
+
+    /// The statistics of what all pairers gathered, with the anomalies in the order of lanes.
+    pub(super) fn finish(
+        pairers: Vec<Self>,
+        readout: &Readout,
+    ) -> (Vec<ZoneStatistics>, AnomalyLog) {
+        let chips: Vec<_> = readout.devices.iter().map(|device| Chip::of(&device.chip)).collect();
+        let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
+        let statistics = statistics_of(&tallies, &chips, &readout.zones);
+        let mut met: Vec<_> = pairers.into_iter().flat_map(|pairer| pairer.met).collect();
+        met.sort_by_key(|&(lane, _)| lane);
+        let mut anomalies = AnomalyLog::default();
+        met.into_iter().for_each(|(_, of_lane)| anomalies.merge(of_lane));
+        (statistics, anomalies)
     }
 }

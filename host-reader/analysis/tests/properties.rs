@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use analysis::{Summary, ZoneGrouping, paired_zone_statistics, zone_statistics};
+use analysis::{Report, ZoneGrouping, paired_zone_statistics, zone_statistics};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 use reader::{
     lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
@@ -108,7 +108,7 @@ proptest! {
         let timeline = Timeline::of_readout(&readout);
         let expected = zone_statistics(&readout, &timeline, grouping);
         let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
-        let kept = Summary::new(&readout, &zones, &anomalies).kept;
+        let kept = Report::new(&readout).summary.kept;
         let sum = |count: fn(&LaneTimeline) -> u64| timeline.lanes().map(count).sum::<u64>();
         prop_assert_eq!(kept.zones, sum(LaneTimeline::whole_zone_count));
         prop_assert_eq!(kept.open_zones, sum(|lane| lane.open_zone_count));

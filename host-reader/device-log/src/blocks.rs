@@ -1,105 +1,123 @@
-//! Reading a stream block by block, each cut at a line end, so that a log of any size
-//! needs the memory of one block, and a small one no more than its own size.
+//! A stream as blocks of whole lines, so that a log of any size needs the memory of a few.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "text comes from outside"
+)]
 
 use std::io::{self, Read};
 
-/// Bytes that are read at once; also the longest line that is looked at.
-pub(super) const BLOCK_BYTES: usize = 16 << 20;
+/// Bytes of a block: small enough that its text is still in a cache when it is parsed.
+pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
-/// Whole lines, and what was left out before them.
-pub(super) struct Block<'buffer> {
-    pub(super) lines: &'buffer [u8],
-    /// True if a line before these was too long for a block and was skipped.
+/// The longest line that is looked at.
+pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Whole lines, with a note of a line left out before them.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) text: Vec<u8>,
+    /// True if a line before these was too long and was skipped.
     pub(super) skipped_long_line: bool,
 }
 
-/// A stream's blocks in order.
+/// The blocks of a stream, in order.
 pub(super) struct Blocks<R> {
     input: R,
-    buffer: Vec<u8>,
-    /// Bytes of `buffer` that were handed out.
-    taken: usize,
-    /// Bytes of `buffer` that are read.
-    filled: usize,
-    /// Bytes that the buffer may grow to.
+    /// The beginning of a line whose rest is still to be read.
+    rest: Vec<u8>,
     block_bytes: usize,
+    line_bytes_max: usize,
     is_at_end: bool,
 }
 
-/// Bytes of the buffer before anything is known of the stream.
-const FIRST_BYTES: usize = 64 << 10;
-
 impl<R: Read> Blocks<R> {
-    pub(super) fn new(input: R, block_bytes: usize) -> Self {
-        let buffer = vec![0; block_bytes.min(FIRST_BYTES)];
-        Self { input, buffer, taken: 0, filled: 0, block_bytes, is_at_end: false }
+    pub(super) const fn new(input: R, block_bytes: usize, line_bytes_max: usize) -> Self {
+        Self { input, rest: Vec::new(), block_bytes, line_bytes_max, is_at_end: false }
     }
 
-    /// The next block; `None` at the end of the stream.
-    pub(super) fn next(&mut self) -> io::Result<Option<Block<'_>>> {
-        self.refill()?;
-        let skipped_long_line = self.is_one_cut_line() && self.skip_line()?;
-        if self.filled == 0 && !skipped_long_line {
+    /// The first block, which holds both lines of a header unless they are too long.
+    pub(super) fn first(&mut self) -> io::Result<Option<Block>> {
+        self.read(Vec::new(), |text| filled_lines(text).nth(1).is_some())
+    }
+
+    /// The next block, in the memory of an earlier one; `None` at the end of the stream.
+    pub(super) fn next(&mut self, memory: Vec<u8>) -> io::Result<Option<Block>> {
+        self.read(memory, |text| memchr::memchr(b'\n', text).is_some())
+    }
+
+    fn read(
+        &mut self,
+        mut text: Vec<u8>,
+        is_enough: impl Fn(&[u8]) -> bool,
+    ) -> io::Result<Option<Block>> {
+        text.clear();
+        text.append(&mut self.rest);
+        let mut wanted = self.block_bytes.min(self.line_bytes_max);
+        self.fill(&mut text, wanted)?;
+        while !self.is_at_end && !is_enough(&text) && text.len() < self.line_bytes_max {
+            wanted = wanted.saturating_mul(2).min(self.line_bytes_max);
+            self.fill(&mut text, wanted)?;
+        }
+        let is_cut_line = text.len() >= self.line_bytes_max && !text.contains(&b'\n');
+        if is_cut_line {
+            self.skip_line(&mut text)?;
+        } else if text.is_empty() {
             return Ok(None);
         }
-        let whole = memchr::memrchr(b'\n', &self.buffer[..self.filled]).map_or(0, |at| at + 1);
-        self.taken = if self.is_at_end { self.filled } else { whole };
-        Ok(Some(Block { lines: &self.buffer[..self.taken], skipped_long_line }))
+        let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end.saturating_add(1));
+        if !self.is_at_end {
+            self.rest = text.split_off(whole.min(text.len()));
+        }
+        Ok(Some(Block { text, skipped_long_line: is_cut_line }))
     }
 
-    /// Moves what was not handed out to the front and fills up the rest.
-    fn refill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.taken..self.filled, 0);
-        self.filled -= self.taken;
-        self.taken = 0;
-        while !self.is_at_end && self.filled < self.block_bytes {
-            if self.filled == self.buffer.len() {
-                self.buffer.resize((2 * self.filled).min(self.block_bytes), 0);
-            }
-            match self.input.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => self.is_at_end = true,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    /// Reads until there are `wanted` bytes or the stream ends.
+    fn fill(&mut self, text: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+        let missing = wanted.saturating_sub(text.len());
+        if self.is_at_end || missing == 0 {
+            return Ok(());
+        }
+        text.reserve_exact(missing);
+        let found = self.input.by_ref().take(missing as u64).read_to_end(text)?;
+        self.is_at_end = found < missing;
+        Ok(())
+    }
+
+    /// Drops everything up to and with the next line end, and reads on behind it.
+    fn skip_line(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
+        while !text.is_empty() {
+            match memchr::memchr(b'\n', text) {
+                Some(end) => {
+                    text.drain(..=end);
+                    return self.fill(text, self.block_bytes);
+                }
+                None => {
+                    text.clear();
+                    self.fill(text, self.block_bytes)?;
+                }
             }
         }
         Ok(())
     }
+}
 
-    fn is_one_cut_line(&self) -> bool {
-        let lines = &self.buffer[..self.filled];
-        self.filled == self.block_bytes && memchr::memchr(b'\n', lines).is_none()
-    }
-
-    /// Throws away everything up to and with the next line end.
-    fn skip_line(&mut self) -> io::Result<bool> {
-        while self.filled > 0 {
-            match memchr::memchr(b'\n', &self.buffer[..self.filled]) {
-                Some(end) => {
-                    self.taken = end + 1;
-                    self.refill()?;
-                    break;
-                }
-                None => {
-                    self.taken = self.filled;
-                    self.refill()?;
-                }
-            }
-        }
-        Ok(true)
-    }
+/// The lines of `text` that have an end and are not blank.
+fn filled_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn blocks_of(text: &[u8], block_bytes: usize) -> Vec<(String, bool)> {
-        let mut blocks = Blocks::new(text, block_bytes);
+    fn blocks_of(text: &[u8], bytes: usize) -> Vec<(String, bool)> {
+        let mut blocks = Blocks::new(text, bytes, bytes);
         let mut all = Vec::new();
-        while let Some(block) = blocks.next().unwrap() {
-            let lines = String::from_utf8(block.lines.to_vec()).unwrap();
-            all.push((lines, block.skipped_long_line));
+        while let Some(block) = blocks.next(Vec::new()).unwrap() {
+            all.push((String::from_utf8(block.text).unwrap(), block.skipped_long_line));
         }
         all
     }
@@ -115,21 +133,45 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_grows_with_the_stream_up_to_a_block() {
-        for (text_bytes, buffer_bytes) in [(10, 64 << 10), (70_000, 128 << 10), (999_999, 200_000)]
-        {
-            let text = b"line\n".repeat(text_bytes / 5);
-            let mut blocks = Blocks::new(text.as_slice(), 200_000);
-            let mut found = 0;
-            while let Some(block) = blocks.next().unwrap() {
-                found += block.lines.len();
-            }
-            assert_eq!((found, blocks.buffer.len()), (text.len(), buffer_bytes));
+    fn a_line_longer_than_a_block_makes_its_block_longer() {
+        let mut blocks = Blocks::new(b"a\n0123456789\nb\nc\n".as_slice(), 4, 16);
+        let mut texts = Vec::new();
+        while let Some(block) = blocks.next(Vec::new()).unwrap() {
+            assert!(!block.skipped_long_line);
+            texts.push(String::from_utf8(block.text).unwrap());
         }
+        assert_eq!(texts, ["a\n", "0123456789\nb\nc\n"]);
     }
 
     #[test]
-    fn a_line_longer_than_a_block_is_skipped_and_said() {
+    fn the_first_block_has_two_lines_that_are_not_blank() {
+        let first = |text: &[u8]| Blocks::new(text, 2, 16).first().unwrap().unwrap().text;
+        assert_eq!(first(b"\n\n a\n\nbb\nccccccccccccccc"), b"\n\n a\n\nbb\n");
+        assert_eq!(first(b"a\nb"), b"a\nb");
+        assert_eq!(first(b"a\n0123456789abcdefgh"), b"a\n", "a second line that is too long");
+    }
+
+    #[test]
+    fn the_size_of_reads_changes_nothing() {
+        struct Drops<'text>(&'text [u8]);
+        impl Read for Drops<'_> {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                let count = into.len().min(3);
+                self.0.read(&mut into[..count])
+            }
+        }
+        let text = b"line\nand another\n".repeat(50);
+        let mut blocks = Blocks::new(Drops(&text), 64, 64);
+        let mut found = Vec::new();
+        while let Some(block) = blocks.next(Vec::new()).unwrap() {
+            assert!(block.text.ends_with(b"\n") && block.text.len() <= 64);
+            found.extend(block.text);
+        }
+        assert_eq!(found, text);
+    }
+
+    #[test]
+    fn a_line_longer_than_the_longest_is_skipped_and_said() {
         let blocks = blocks_of(b"a\n0123456789012345678901\nb\nc\n", 8);
         let expected = [("a\n", false), ("b\nc\n", true)];
         assert_eq!(blocks, expected.map(|(lines, long)| (lines.to_owned(), long)));

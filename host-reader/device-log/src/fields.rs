@@ -1,5 +1,11 @@
 //! Cutting a line at its commas.
 
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "text comes from outside"
+)]
+
 use super::header::MAX_COLUMNS;
 
 /// The fields of one line, without copies.
@@ -18,12 +24,14 @@ impl<'text> Fields<'text> {
     #[inline]
     pub(super) fn split(&mut self, line: &'text [u8]) {
         self.count = 0;
-        let mut start = 0;
-        for comma in memchr::memchr_iter(b',', line) {
-            self.push(&line[start..comma]);
-            start = comma + 1;
+        let mut rest = line;
+        while let Some(comma) = memchr::memchr(b',', rest)
+            && let Some((field, after)) = rest.split_at_checked(comma)
+        {
+            self.push(field);
+            rest = after.get(1..).unwrap_or(&[]);
         }
-        self.push(&line[start..]);
+        self.push(rest);
     }
 
     /// Appends a field.
@@ -32,7 +40,7 @@ impl<'text> Fields<'text> {
         if let Some(slot) = self.fields.get_mut(self.count) {
             *slot = field;
         }
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
     }
 
     /// Forgets all fields.
@@ -44,6 +52,12 @@ impl<'text> Fields<'text> {
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// Bytes of the line up to and with the comma behind its first `count` fields, which it has.
+    pub(super) fn up_to(&self, count: usize) -> usize {
+        let fields = self.fields.iter().take(count);
+        fields.fold(0, |bytes: usize, field| bytes.saturating_add(field.len()).saturating_add(1))
     }
 
     /// The field at `position`, empty if there is none.

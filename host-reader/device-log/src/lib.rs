@@ -3,6 +3,7 @@
 //! | question | open |
 //! |---|---|
 //! | which files can be read? | [`read_device_log`] |
+//! | and where not all records are needed at once? | [`PackedLog`] |
 //! | what is written, byte by byte? | [`write_device_log`] |
 //!
 //! A log is text that others write too, so a line that cannot be read is counted, kept
@@ -17,15 +18,18 @@ mod chunk;
 mod error;
 mod fields;
 mod header;
+mod packed;
 mod places;
 #[cfg(test)]
 mod properties;
 mod quoted;
 mod read;
+mod repeats;
 mod row;
 mod rows;
 mod runs;
 mod text;
+mod unpack;
 #[cfg(test)]
 mod variants;
 mod write;
@@ -33,5 +37,6 @@ mod write;
 pub use error::LogError;
 pub use read::{read_device_log, read_device_log_file};
 pub use rows::{LogChip, LogLine, walk_device_log};
+pub use unpack::{PackedLanes, PackedLog};
 pub use whole_file::remove_unfinished_files;
 pub use write::{LogWriteReport, write_device_log, write_device_log_file};

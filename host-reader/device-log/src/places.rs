@@ -1,5 +1,11 @@
 //! Interning of zone places: one number for each marker id with its name, line and file.
 
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "texts come from outside"
+)]
+
 use super::row::Place;
 use reader::lane::ZoneIndex;
 use std::collections::HashMap;
@@ -38,11 +44,12 @@ const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16
 
 /// Numbers places in the order in which they first appear.
 ///
-/// A line most often repeats the place that its id had last, so that one is compared
-/// first; a map is asked only when it differs.
+/// A line often repeats the place that its id had last, so that one is compared first; a map
+/// is asked only when it differs.
 pub(super) struct Places {
     kept: Vec<KeptPlace>,
-    last_of_id: Vec<u32>,
+    /// The latest place of some ids, by their low bits.
+    latest: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     scratch: Vec<u8>,
     /// Places whose name was left out because the table is full.
@@ -50,12 +57,18 @@ pub(super) struct Places {
 }
 
 const NONE: u32 = u32::MAX;
+/// Ids whose latest place is remembered: few, since every chunk has a table of its own.
+const LATEST_COUNT: usize = 256;
+
+fn slot_of(marker_id: u16) -> usize {
+    usize::from(marker_id) % LATEST_COUNT
+}
 
 impl Places {
     pub(super) fn new() -> Self {
         Self {
             kept: Vec::new(),
-            last_of_id: vec![NONE; 1 << 16],
+            latest: vec![NONE; LATEST_COUNT],
             numbers: HashMap::new(),
             scratch: Vec::new(),
             nameless_count: 0,
@@ -70,9 +83,9 @@ impl Places {
     /// The number of a place.
     #[inline]
     pub(super) fn number(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
-        let last = self.last_of_id[usize::from(marker_id)];
-        match self.kept.get(last as usize) {
-            Some(kept) if kept.is(marker_id, place) => last,
+        let latest = self.latest.get(slot_of(marker_id)).copied().unwrap_or(NONE);
+        match self.kept.get(latest as usize) {
+            Some(kept) if kept.is(marker_id, place) => latest,
             _ => self.look_up(marker_id, place),
         }
     }
@@ -89,7 +102,9 @@ impl Places {
             Some(&number) => number,
             None => self.add(marker_id, place),
         };
-        self.last_of_id[usize::from(marker_id)] = number;
+        if let Some(latest) = self.latest.get_mut(slot_of(marker_id)) {
+            *latest = number;
+        }
         number
     }
 
@@ -105,7 +120,7 @@ impl Places {
     fn add(&mut self, marker_id: u16, place: &Place<'_>) -> u32 {
         let nameless = Place { name: &[], line: 0, file: &[] };
         if self.kept.len() >= PLACES_MAX && *place != nameless {
-            self.nameless_count += 1;
+            self.nameless_count = self.nameless_count.saturating_add(1);
             return self.look_up(marker_id, &nameless);
         }
         let number = u32::try_from(self.kept.len()).unwrap_or(NONE);

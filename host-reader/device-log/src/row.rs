@@ -85,7 +85,7 @@ impl RowFault<'_> {
 /// The largest timer id that a log may show: 16 bits of id and 3 of packet type.
 const TYPED_ID_MAX: u64 = (1 << 19) - 1;
 /// How upstream stores "no trace"; it is meant to be printed as an empty field.
-const NO_TRACE: u64 = 1 << 63;
+pub(super) const NO_TRACE: u64 = 1 << 63;
 
 impl<'text> Row<'text> {
     /// Reads the fields of one line.

@@ -11,9 +11,15 @@
 //!    relabels zones of dispatch cores with the program that they serve; the firmware end
 //!    shows that they all belong to one launch.
 
-use super::chunk::LaneColumns;
-use super::row::LaunchKey;
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "records come from outside"
+)]
+
+use super::{packed::LaneColumns, row::LaunchKey};
 use reader::lane::Run;
+use std::ops::Range;
 use wire::{PacketKind, RunHostId};
 
 /// The runs of a lane, and how many records were put back into their launch by rule 3.
@@ -29,8 +35,9 @@ pub(super) fn split_runs(
     is_firmware: &[bool],
 ) -> SplitRuns {
     let mut splitter = Splitter { lane, is_firmware, begins: Vec::new(), relabelled_count: 0 };
-    for record in 0..lane.heads.len() {
-        splitter.enter(record);
+    let ends = lane.steps().iter().skip(1).map(|step| step.record).chain([lane.heads.len()]);
+    for (step, end) in lane.steps().iter().zip(ends) {
+        splitter.add_stretch(step.launch, step.record..end);
     }
     let run_of = |begin: &Begin| run(lane, keys, begin);
     SplitRuns {
@@ -46,7 +53,7 @@ fn run(lane: &LaneColumns, keys: &[LaunchKey], begin: &Begin) -> Run {
         trace_counter: 0,
         trace: key.and_then(|key| key.trace),
         first_record: begin.first_record,
-        origin: lane.lines.get(begin.first_record).copied().unwrap_or(0),
+        origin: lane.origin(begin.first_record).map_or(0, |(_, line)| line),
     }
 }
 
@@ -72,20 +79,24 @@ struct Splitter<'lane> {
 }
 
 impl Splitter<'_> {
-    #[inline]
-    fn enter(&mut self, record: usize) {
-        let launch = self.lane.launches[record];
-        let continues = self.begins.last().is_some_and(|run| run.launch == launch);
-        let head = self.lane.heads[record];
-        let place = head.zone().0;
-        let is_firmware = self.is_firmware.get(place as usize).is_some_and(|&is| is);
-        if !continues {
-            self.begin(record, launch);
+    /// Adds consecutive records of one launch. The last run is of this launch all the while: only
+    /// a detour of others is ever taken back.
+    fn add_stretch(&mut self, launch: u32, records: Range<usize>) {
+        if self.begins.last().is_none_or(|run| run.launch != launch) {
+            self.begin(records.start, launch);
         }
-        match head.kind() {
-            PacketKind::ZoneStart if is_firmware => self.enter_start(record, place),
-            PacketKind::ZoneEnd if is_firmware => self.enter_end(record, place),
-            _ => self.enter_other(record),
+        let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
+        let times = self.lane.times.get(records.clone()).unwrap_or(&[]);
+        for ((record, head), &time) in records.zip(heads).zip(times) {
+            let place = head.zone().0;
+            let is_firmware = self.is_firmware.get(place as usize).is_some_and(|&is| is);
+            match head.kind() {
+                PacketKind::ZoneStart if is_firmware => self.add_start(record, place),
+                PacketKind::ZoneEnd if is_firmware => {
+                    self.add_end((record, launch), time, place);
+                }
+                _ => self.add_other(record, time),
+            }
         }
     }
 
@@ -93,7 +104,7 @@ impl Splitter<'_> {
         self.begins.push(Begin { first_record, launch, firmware: Firmware::Unseen });
     }
 
-    fn enter_start(&mut self, record: usize, started: u32) {
+    fn add_start(&mut self, record: usize, started: u32) {
         let Some(run) = self.begins.last() else { return };
         let relaunch_at = match run.firmware {
             Firmware::Open { place } if place == started => Some(record),
@@ -111,33 +122,43 @@ impl Splitter<'_> {
         }
     }
 
-    fn enter_end(&mut self, record: usize, ended: u32) {
-        self.join_detour(record, ended);
+    fn add_end(&mut self, (record, launch): (usize, u32), end_time: u64, ended: u32) {
+        self.join_detour((record, launch), ended);
         if self.begins.last().is_some_and(|run| run.firmware == Firmware::Open { place: ended }) {
-            let end_time = self.lane.times[record];
             self.set_firmware(Firmware::Closed { place: ended, end_time, next_run: None });
         }
     }
 
     /// Rule 3: runs since the launch that this firmware end closes were no launches.
-    fn join_detour(&mut self, record: usize, ended: u32) {
-        let launch = self.lane.launches[record];
+    fn join_detour(&mut self, (record, launch): (usize, u32), ended: u32) {
         let mut candidates = self.begins.iter().enumerate().rev();
         let opener = candidates.find(|(_, run)| run.firmware != Firmware::Unseen);
         let Some((index, run)) = opener else { return };
         if run.launch != launch || run.firmware != (Firmware::Open { place: ended }) {
             return;
         }
-        let Some(detour) = self.begins.get(index + 1) else { return };
-        let others = self.lane.launches[detour.first_record..record].iter();
-        self.relabelled_count += others.filter(|&&other| other != launch).count() as u64;
-        self.begins.truncate(index + 1);
+        let Some(detour) = self.begins.get(index.saturating_add(1)) else { return };
+        let others = self.others_between(detour.first_record..record, launch);
+        self.relabelled_count = self.relabelled_count.saturating_add(others);
+        self.begins.truncate(index.saturating_add(1));
+    }
+
+    /// Counts the records that are of another launch.
+    fn others_between(&self, records: Range<usize>, launch: u32) -> u64 {
+        let steps = self.lane.steps();
+        let first = steps.partition_point(|step| step.record <= records.start).saturating_sub(1);
+        let steps = steps.get(first..).unwrap_or(&[]);
+        let ends = steps.iter().skip(1).map(|step| step.record).chain([usize::MAX]);
+        let stretches = steps.iter().zip(ends).take_while(|(step, _)| step.record < records.end);
+        let others = stretches.filter(|(step, _)| step.launch != launch).map(|(step, end)| {
+            end.min(records.end).saturating_sub(step.record.max(records.start)) as u64
+        });
+        others.fold(0, u64::saturating_add)
     }
 
     /// Remembers the first record that is later than the firmware's end.
     #[inline]
-    fn enter_other(&mut self, record: usize) {
-        let time = self.lane.times[record];
+    fn add_other(&mut self, record: usize, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =
             self.begins.last_mut()
             && next_run.is_none()

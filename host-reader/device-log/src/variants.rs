@@ -2,7 +2,7 @@
 
 use super::{
     LogError,
-    blocks::{BLOCK_BYTES, Blocks},
+    blocks::{Blocks, LINE_BYTES_MAX},
     read::read_blocks,
     read_device_log, read_device_log_file, write_device_log_file,
 };
@@ -234,7 +234,7 @@ fn a_value_where_none_belongs_does_not_cost_the_line() {
 
 #[test]
 fn a_first_line_longer_than_a_block_is_said_to_be_one() {
-    let text = vec![b'A'; BLOCK_BYTES + 1];
+    let text = vec![b'A'; LINE_BYTES_MAX + 1];
     let error = read_device_log(text.as_slice(), "test.csv").unwrap_err();
     assert!(matches!(error, LogError::EndlessFirstLine { .. }), "{error}");
     assert!(error.to_string().contains("more than 16777216 bytes"), "{error}");
@@ -247,12 +247,13 @@ fn a_line_longer_than_a_block_is_one_bad_line() {
     let mut text = current(&["0,1,2,BRISC,9,50,0,0,,,A,TS_EVENT,4,/k.cpp,"]);
     text.push_str(&"x".repeat(5000));
     text.push_str("\n0,1,2,BRISC,9,60,0,0,,,A,TS_EVENT,4,/k.cpp,\nbad\n");
-    let readout = read_blocks(Blocks::new(text.as_bytes(), 1024), "test.csv").unwrap();
+    let blocks = Blocks::new(text.as_bytes(), 1024, 1024);
+    let readout = read_blocks(blocks, "test.csv").unwrap().into_readout();
     assert_eq!(readout.record_count(), 2);
     let positions: Vec<_> = readout.anomalies.kept().iter().map(|a| a.position).collect();
     assert_eq!(positions, [4, 6]);
     let detail = &readout.anomalies.kept()[0].detail;
-    assert_eq!(*detail, format!("expected at most {BLOCK_BYTES} bytes, found more"));
+    assert_eq!(*detail, format!("expected at most {LINE_BYTES_MAX} bytes, found more"));
 }
 
 #[test]

@@ -209,6 +209,13 @@ impl ZoneTable {
         direct.chain(self.interned.iter().map(|(id, source)| (*id, source)))
     }
 
+    /// The index of every zone that has a place, with the name that [`Self::name`] gives it.
+    pub fn named_indices(&self) -> impl Iterator<Item = (ZoneIndex, &str)> {
+        let interned = (ZoneIndex::FIRST_INTERNED..).take(self.interned.len());
+        let indices = self.by_id.keys().copied().chain(interned);
+        indices.map(ZoneIndex).map(|zone| (zone, self.name(zone)))
+    }
+
     fn interned(&self, zone: ZoneIndex) -> Option<&(ZoneId, ZoneSource)> {
         let position = zone.0.checked_sub(ZoneIndex::FIRST_INTERNED)?;
         self.interned.get(usize::try_from(position).ok()?)

@@ -4,7 +4,7 @@
 //! `TracyTTDeviceData.hpp`: substring tests on the zone's name, so `-FW` also matches a
 //! user's zone that contains it.
 
-use crate::{lane::ZoneIndex, names::ZoneTable, readout::Readout};
+use crate::{lane::ZoneIndex, names::ZoneTable};
 use wire::Risc;
 
 /// The role of a zone, fixed by its name: firmware, kernel, or a user's own.
@@ -75,7 +75,7 @@ impl ZoneRole {
     }
 }
 
-/// Roles of the zones of a readout, found by index.
+/// Roles of the zones of a table, found by index.
 #[derive(Clone, Debug, Default)]
 pub struct RoleTable {
     direct: Vec<ZoneRole>,
@@ -83,23 +83,24 @@ pub struct RoleTable {
 }
 
 impl RoleTable {
-    /// The roles of all zones that the records of a readout name.
+    /// The roles of all zones that have a name.
     #[must_use]
-    pub fn of_readout(readout: &Readout) -> Self {
-        let (mut direct_end, mut interned_end) = (0, ZoneIndex::FIRST_INTERNED);
-        for head in readout.lanes().flat_map(|lane| &lane.heads) {
-            let end = head.zone().0.saturating_add(1);
-            if end > ZoneIndex::FIRST_INTERNED {
-                interned_end = interned_end.max(end);
-            } else {
-                direct_end = direct_end.max(end);
+    pub fn of_names(zones: &ZoneTable) -> Self {
+        let mut table = Self::default();
+        for (zone, name) in zones.named_indices() {
+            let role = ZoneRole::of_name(name);
+            let (roles, position) = match zone.0.checked_sub(ZoneIndex::FIRST_INTERNED) {
+                None => (&mut table.direct, zone.0 as usize),
+                Some(position) => (&mut table.interned, position as usize),
+            };
+            if roles.len() <= position {
+                roles.resize(position.saturating_add(1), ZoneRole::default());
+            }
+            if let Some(known) = roles.get_mut(position) {
+                *known = role;
             }
         }
-        let zones = &readout.zones;
-        Self {
-            direct: roles_of(zones, 0..direct_end),
-            interned: roles_of(zones, ZoneIndex::FIRST_INTERNED..interned_end),
-        }
+        table
     }
 
     /// The role of a zone.
@@ -114,13 +115,10 @@ impl RoleTable {
     }
 }
 
-fn roles_of(zones: &ZoneTable, indices: std::ops::Range<u32>) -> Vec<ZoneRole> {
-    indices.map(|index| ZoneRole::of_name(zones.name(ZoneIndex(index)))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::ZoneSource;
 
     #[test]
     fn keywords_are_substrings() {
@@ -134,6 +132,23 @@ mod tests {
         assert_eq!(facts("TRISC-KERNEL"), (false, true, false));
         assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
         assert_eq!(facts("load"), (false, false, false));
+    }
+
+    #[test]
+    fn zones_are_found_by_id_and_by_an_index_of_their_own() {
+        let mut zones = ZoneTable::new();
+        let source = |name: &str| ZoneSource { name: name.into(), file: String::new(), line: 1 };
+        let indices = ["BRISC-FW", "BRISC-KERNEL", "load"]
+            .map(|name| zones.intern(wire::ZoneId(u16::MAX), source(name)));
+        let roles = RoleTable::of_names(&zones);
+        let found = indices.map(|index| {
+            let role = roles.of(index);
+            (role.is_firmware(), role.is_kernel())
+        });
+        assert_eq!(found, [(true, false), (false, true), (false, false)]);
+        for unknown in [0, 7, ZoneIndex::FIRST_INTERNED + 2, ZoneIndex::MAX] {
+            assert!(roles.of(ZoneIndex(unknown)).is_none());
+        }
     }
 
     #[test]

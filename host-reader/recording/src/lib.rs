@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
+//! | and its figures, in little memory? | [`open`], [`report_of_log`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
 
@@ -16,7 +17,7 @@ mod selection;
 
 pub use clock::{DeviceClock, clocks_of};
 pub use filter::{FilterError, TraceFilter};
-pub use load::{LoadError, Loaded, is_capture, load, read_log};
+pub use load::{LoadError, Loaded, Opened, is_capture, load, open, open_log, report_of_log};
 pub use selection::HiddenLaunches;
 
 use capture::{

@@ -1,8 +1,9 @@
 //! Loading: a device log, a capture, or the folder that upstream leaves its logs in.
 
 use crate::Recording;
+use analysis::{LaneContext, LaneFigures, Report};
 use capture::{Capture, CaptureError, FILE_MAGIC, Overrides};
-use device_log::{LogError, read_device_log, read_device_log_file};
+use device_log::{LogError, PackedLog};
 use reader::{lane::ZoneIndex, read::ReadError, readout::Readout};
 use std::{
     fs::File,
@@ -22,6 +23,55 @@ pub struct Loaded {
     pub recordings: Vec<Recording>,
     /// Problems of a capture whose rest was used.
     pub problem_count: u64,
+}
+
+/// Content of a file or folder; a device log is still packed.
+#[derive(Debug)]
+pub enum Opened {
+    /// A device log.
+    Log(Box<PackedLog>),
+    /// A capture.
+    Capture(Loaded),
+}
+
+impl Opened {
+    /// Unpacks a log.
+    #[must_use]
+    pub fn into_loaded(self) -> Loaded {
+        match self {
+            Self::Log(log) => {
+                let recordings = vec![Recording::of_readout(log.into_readout())];
+                Loaded { recordings, problem_count: 0 }
+            }
+            Self::Capture(loaded) => loaded,
+        }
+    }
+}
+
+/// Computes every figure of a log, with one lane unpacked for each thread at a time. The readout
+/// comes back without lanes.
+///
+/// ```
+/// use device_log::PackedLog;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+/// ";
+/// let (readout, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// assert_eq!(report.zones[0].cycles.total_cycles, 60);
+/// assert_eq!(readout.record_count(), 0);
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn report_of_log(log: PackedLog) -> (Readout, Report) {
+    let PackedLog { mut readout, lanes } = log;
+    let context = LaneContext::new(&readout);
+    let (figures, anomalies) =
+        lanes.unpack(|figures: &mut LaneFigures, lane| figures.add(&context, &lane));
+    readout.anomalies.merge(anomalies);
+    let report = Report::of_lanes(&readout, figures);
+    (readout, report)
 }
 
 /// Why nothing could be loaded.
@@ -73,35 +123,39 @@ pub enum LoadError {
 /// If there is nothing of that kind, or nothing of it can be read. Damage within a capture is
 /// counted instead.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
-    if path.is_dir() {
-        return load_folder(path);
-    }
-    if is_capture(path) {
-        return load_capture(path);
-    }
-    Ok(of_log(read_device_log_file(path)?))
+    Ok(open(path)?.into_loaded())
 }
 
-/// Reads a device log from a stream; errors name it as `source`.
+/// Opens whatever lies at the path, as [`load`] does.
+///
+/// # Errors
+/// As [`load`].
+pub fn open(path: &Path) -> Result<Opened, LoadError> {
+    if path.is_dir() {
+        return Ok(Opened::Log(open_folder(path)?.into()));
+    }
+    if is_capture(path) {
+        return Ok(Opened::Capture(load_capture(path)?));
+    }
+    Ok(Opened::Log(PackedLog::open(path)?.into()))
+}
+
+/// Opens a device log from a stream; errors name it as `source`.
 ///
 /// # Errors
 /// If it is no device log.
-pub fn read_log(log: impl Read, source: &str) -> Result<Loaded, LoadError> {
-    Ok(of_log(read_device_log(log, source)?))
+pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
+    Ok(Opened::Log(PackedLog::read(log, source)?.into()))
 }
 
-fn of_log(readout: Readout) -> Loaded {
-    Loaded { recordings: vec![Recording::of_readout(readout)], problem_count: 0 }
-}
-
-fn load_folder(folder: &Path) -> Result<Loaded, LoadError> {
+fn open_folder(folder: &Path) -> Result<PackedLog, LoadError> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     let Some(logs) = candidates.into_iter().find(|logs| logs.join(DEVICE_LOG).exists()) else {
         return Err(LoadError::NoDeviceLog { folder: folder.to_owned() });
     };
-    let mut readout = read_device_log_file(logs.join(DEVICE_LOG))?;
-    name_unknown_zones(&mut readout, &logs)?;
-    Ok(of_log(readout))
+    let mut log = PackedLog::open(logs.join(DEVICE_LOG))?;
+    name_unknown_zones(&mut log, &logs)?;
+    Ok(log)
 }
 
 fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
@@ -113,16 +167,17 @@ fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
 }
 
 /// Names the zones that the log itself does not, from the zone logs in the same folder.
-fn name_unknown_zones(readout: &mut Readout, logs: &Path) -> Result<(), ZoneNamesError> {
+fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesError> {
     let mut names = ZoneNames::new();
     names.add_log_folder(logs)?;
     let (table, anomalies) = names.finish();
-    let is_unknown = |id: ZoneId| readout.zones.sources(ZoneIndex(id.0.into())).is_empty();
+    let zones = &mut log.readout.zones;
+    let is_unknown = |id: ZoneId| zones.sources(ZoneIndex(id.0.into())).is_empty();
     let unknown: Vec<_> = table.places().filter(|&(id, _)| is_unknown(id)).collect();
     for (id, source) in unknown {
-        readout.zones.add(id, source.clone());
+        zones.add(id, source.clone());
     }
-    readout.anomalies.merge(anomalies);
+    log.lanes.add_anomalies(anomalies);
     Ok(())
 }
 

@@ -38,24 +38,6 @@ pub enum RunLengths<'a> {
     Paired(&'a Zones),
 }
 
-/// Some runs of a lane.
-pub struct LanePart<'lane> {
-    /// The lane.
-    pub lane: &'lane Lane,
-    /// The records of these runs.
-    pub records: Range<usize>,
-    /// Records of the same RISC that earlier lanes held.
-    pub records_before: u64,
-}
-
-impl<'lane> LanePart<'lane> {
-    /// All runs of a lane.
-    #[must_use]
-    pub fn whole(lane: &'lane Lane) -> Self {
-        Self { lane, records: 0..lane.record_count(), records_before: 0 }
-    }
-}
-
 /// Finds the lengths of zones, lane by lane, in the same memory.
 #[derive(Debug)]
 pub struct LaneLengths {
@@ -70,34 +52,29 @@ impl Default for LaneLengths {
 }
 
 impl LaneLengths {
-    /// Gives the zones of each of these runs to `take`. Open zones and orphan ends go into
+    /// Gives the zones of each run of a lane to `take`. Open zones and orphan ends go into
     /// `anomalies`, as [`pair_lane`](super::pair_lane) has it.
     ///
     /// # Cost
     /// Linear in the records. Memory: the zones of the largest run.
     pub fn of_lane(
         &mut self,
-        part: &LanePart<'_>,
+        lane: &Lane,
         names: &ZoneTable,
         anomalies: &mut AnomalyLog,
         mut take: impl FnMut(RunLengths<'_>),
     ) {
-        let lane = part.lane;
         // Others match zones by name, see there.
         let is_plain = lane.id.risc != Risc::TensixAggregate;
         let mut unused = Some(anomalies);
         let mut pairing = None;
         for (run, records) in runs_of(lane) {
-            if !part.records.contains(&records.start) {
-                continue;
-            }
             if is_plain && let Some(zones) = self.nested(lane, records.clone()) {
                 take(RunLengths::Nested(zones));
                 continue;
             }
             if let Some(anomalies) = unused.take() {
-                let records_before = part.records_before;
-                pairing = Some(Pairing::new(lane, names, anomalies).counted_from(records_before));
+                pairing = Some(Pairing::new(lane, names, anomalies));
             }
             if let Some(pairing) = &mut pairing {
                 take(RunLengths::Paired(pairing.zones_of_run(run, records)));

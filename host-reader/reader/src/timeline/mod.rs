@@ -9,7 +9,7 @@ mod order;
 mod pair;
 mod stack;
 
-pub use lengths::{LaneLengths, LanePart, RunLengths, WholeZone};
+pub use lengths::{LaneLengths, RunLengths, WholeZone};
 pub use pair::pair_lane;
 
 use crate::{

@@ -73,8 +73,6 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Offset added to the record indices in anomalies.
-    records_before: u64,
     /// Zones of an aggregate lane that match each other; empty in other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
@@ -98,7 +96,6 @@ impl<'lane> Pairing<'lane> {
             lane,
             names,
             anomalies,
-            records_before: 0,
             alike: alike_zones(lane, names),
             timeline,
             open: OpenZones::new(largest.map_or(0, |zone| (zone as usize).saturating_add(1))),
@@ -106,11 +103,6 @@ impl<'lane> Pairing<'lane> {
             order: Order::default(),
             used: Vec::new(),
         }
-    }
-
-    /// Sets the number of records of the same RISC that precede this lane.
-    pub(super) fn counted_from(self, records_before: u64) -> Self {
-        Self { records_before, ..self }
     }
 
     /// Returns the zones of one run alone; those of the previous run are dropped.
@@ -256,14 +248,13 @@ impl<'lane> Pairing<'lane> {
     }
 
     fn enter_anomaly(&mut self, kind: AnomalyKind, record: usize) {
-        let (lane, names, before) = (self.lane, self.names, self.records_before);
+        let (lane, names) = (self.lane, self.names);
         let run = lane.runs.get(self.run as usize);
         let position = run.map_or(0, |run| run.origin);
         self.anomalies.record(kind, Some(lane.id), position, || {
             let zone = names.label(lane.heads[record].zone());
             let program = run.map_or(0, |run| run.program.0);
             let time = lane.times[record];
-            let record = before.saturating_add(record as u64);
             format!("zone `{zone}` at cycle {time}, program {program}, record {record}")
         });
     }

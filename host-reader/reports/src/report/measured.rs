@@ -115,7 +115,7 @@ fn enter_durations(device: &mut DeviceOp, op: &Op) {
 
 /// Kernel starts and ends of every core, by chip.
 pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
-    let roles = RoleTable::of_readout(readout);
+    let roles = RoleTable::of_names(&readout.zones);
     let of_device = |device: &DeviceReadout| {
         let chip_id = device.chip.chip_id;
         let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();

@@ -1,0 +1,156 @@
+//! Figures of lanes, added one by one, so that no lane needs to be kept.
+
+use super::{
+    Report, ZoneGrouping,
+    data::DataGroups,
+    figures::{PackedRun, lane_runs},
+    op::{Op, chip_launches},
+    summary::{LaneCounts, Summary},
+    sums::SumTotals,
+    tally::GroupKey,
+    zones::Pairer,
+};
+use rayon::prelude::*;
+use reader::{lane::Lane, names::ZoneTable, readout::Readout, role::RoleTable};
+use std::collections::BTreeMap;
+
+/// Names of zones and chips, which the figures of a lane are made with.
+#[derive(Debug)]
+pub struct LaneContext<'readout> {
+    names: &'readout ZoneTable,
+    roles: RoleTable,
+    /// Indices of chips in the readout.
+    chips: BTreeMap<u32, usize>,
+}
+
+impl<'readout> LaneContext<'readout> {
+    /// Takes names and chips from a readout, which may be without its lanes.
+    #[must_use]
+    pub fn new(readout: &'readout Readout) -> Self {
+        let chips = readout.devices.iter().enumerate();
+        Self {
+            names: &readout.zones,
+            roles: RoleTable::of_names(&readout.zones),
+            chips: chips.map(|(index, device)| (device.chip.chip_id, index)).collect(),
+        }
+    }
+}
+
+/// Everything that a [`Report`] needs of some lanes.
+///
+/// # Cost
+/// Memory: 2 to 8 bytes for each zone, for exact percentiles, about 100 for each launch of a
+/// lane, and the values of sum zones.
+#[derive(Debug, Default)]
+pub struct LaneFigures {
+    counts: LaneCounts,
+    pairer: Pairer,
+    /// Runs by chip.
+    runs: BTreeMap<u32, Vec<PackedRun>>,
+    sums: SumTotals,
+    data: DataGroups,
+}
+
+impl LaneFigures {
+    /// Adds a lane. Lanes of chips that the context does not know are left out.
+    pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
+        let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
+        self.counts.add_lane(lane);
+        let group = GroupKey::new(chip, lane.id, ZoneGrouping::ByRisc);
+        self.pairer.add(group, lane, context.names);
+        let runs = self.runs.entry(lane.id.chip_id).or_default();
+        runs.extend(lane_runs(lane, &context.roles).map(|run| PackedRun::new(&run)));
+        self.sums.add_lane(lane);
+        self.data.add_lane(lane);
+    }
+
+    /// The figures of all lanes of a readout, several at a time.
+    fn of_readout(readout: &Readout) -> Vec<Self> {
+        let context = LaneContext::new(readout);
+        let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
+        let figures = lanes.fold(Self::default, |mut figures, lane| {
+            figures.add(&context, lane);
+            figures
+        });
+        figures.collect()
+    }
+}
+
+impl Report {
+    /// Computes every figure. Lanes are paired one by one, and no timeline is kept.
+    ///
+    /// ```
+    /// use analysis::Report;
+    /// use device_log::read_device_log;
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+    /// 0,1,2,BRISC,8,110,0,1024,BRISC-KERNEL,ZONE_START
+    /// 0,1,2,BRISC,8,150,0,1024,BRISC-KERNEL,ZONE_END
+    /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
+    /// ";
+    /// let readout = read_device_log(log.as_bytes(), "my log")?;
+    /// let report = Report::new(&readout);
+    /// assert_eq!(report.ops[0].kernel.unwrap().duration_cycles, 40);
+    /// assert_eq!(report.zones[0].cycles.max_ns, Some(60));
+    /// assert_eq!(report.summary.kept.zones, 2);
+    /// # Ok::<(), device_log::LogError>(())
+    /// ```
+    #[must_use]
+    pub fn new(readout: &Readout) -> Self {
+        Self::of_lanes(readout, LaneFigures::of_readout(readout))
+    }
+
+    /// Computes every figure from those of lanes, which need not be in the readout any more.
+    ///
+    /// ```
+    /// use analysis::{LaneContext, LaneFigures, Report};
+    /// use device_log::PackedLog;
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,LoadData,ZONE_START
+    /// 0,1,2,BRISC,7,160,0,1024,LoadData,ZONE_END
+    /// ";
+    /// let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
+    /// let context = LaneContext::new(&readout);
+    /// let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
+    /// let (figures, anomalies) = lanes.unpack(add);
+    /// readout.anomalies.merge(anomalies);
+    /// let report = Report::of_lanes(&readout, figures);
+    /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
+    /// # Ok::<(), device_log::LogError>(())
+    /// ```
+    #[must_use]
+    pub fn of_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
+        let mut all = LaneFigures::default();
+        let mut pairers = Vec::with_capacity(figures.len());
+        for LaneFigures { counts, pairer, runs, sums, data } in figures {
+            all.counts.merge(counts);
+            pairers.push(pairer);
+            for (chip_id, runs) in runs {
+                all.runs.entry(chip_id).or_default().extend(runs);
+            }
+            all.sums.merge(sums);
+            all.data.merge(data);
+        }
+        let (zones, pairing) = Pairer::finish(pairers, readout);
+        Self {
+            summary: Summary::new(readout, &all.counts, &zones, &pairing),
+            ops: ops_of_runs(readout, all.runs),
+            zones,
+            sums: all.sums.statistics(readout),
+            data: all.data.statistics(&readout.zones),
+            probe_cost: None,
+            pairing,
+        }
+    }
+}
+
+fn ops_of_runs(readout: &Readout, mut runs: BTreeMap<u32, Vec<PackedRun>>) -> Vec<Op> {
+    let of_device = |device: &reader::readout::DeviceReadout| {
+        let runs = runs.remove(&device.chip.chip_id).unwrap_or_default();
+        let launches = chip_launches(runs, &device.chip, &readout.losses);
+        launches.into_iter().map(|launch| launch.op).collect::<Vec<_>>()
+    };
+    readout.devices.iter().flat_map(of_device).collect()
+}

@@ -1,0 +1,421 @@
+//! Records of lanes in a few bytes each: what a log of any length is held in.
+//!
+//! A chunk's records of one lane are a segment. A record is a head, the time since the record
+//! before, and the value if its kind has one, each as groups of seven bits, lowest first. The
+//! head holds a place and a kind, and one bit that says that line and launch follow because
+//! they are not the next line of the same launch.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers come from outside"
+)]
+
+use reader::lane::{LaneId, RecordHead, ZoneIndex};
+use std::collections::HashMap;
+use wire::PacketKind;
+
+/// One record as a chunk knows it: place, launch and line are numbers of the chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkRecord {
+    pub(super) kind: PacketKind,
+    pub(super) place: u32,
+    pub(super) launch: u32,
+    pub(super) line: u64,
+    pub(super) time: u64,
+    pub(super) value: u64,
+}
+
+/// Records of one lane from one chunk, packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    bytes: Vec<u8>,
+    record_count: usize,
+    last: Latest,
+    /// Text of single records, by their number in the segment.
+    metadata: Vec<(usize, Box<str>)>,
+}
+
+/// State after a record, which the next one is written relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Latest {
+    time: u64,
+    line: u64,
+    launch: u32,
+}
+
+impl Latest {
+    /// No launch has this number, so that the first record gives its own.
+    const NONE: Self = Self { time: 0, line: 0, launch: u32::MAX };
+}
+
+const KIND_SHIFT: u32 = 1;
+const PLACE_SHIFT: u32 = 4;
+const KIND_MASK: u64 = 7;
+
+impl Segment {
+    const fn new() -> Self {
+        Self { bytes: Vec::new(), record_count: 0, last: Latest::NONE, metadata: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, record: &ChunkRecord) {
+        let ChunkRecord { kind, place, launch, line, time, value } = *record;
+        let step = line.wrapping_sub(self.last.line);
+        let is_jump = step != 1 || launch != self.last.launch;
+        let head =
+            u64::from(place) << PLACE_SHIFT | (kind as u64) << KIND_SHIFT | u64::from(is_jump);
+        self.write(head);
+        if is_jump {
+            self.write(step);
+            self.write(launch.into());
+        }
+        // Times that go back make long numbers, and are rare.
+        self.write(time.wrapping_sub(self.last.time));
+        if has_value(kind) {
+            self.write(value);
+        }
+        self.last = Latest { time, line, launch };
+        self.record_count = self.record_count.saturating_add(1);
+    }
+
+    /// Attaches a text to the record that is pushed next.
+    pub(super) fn attach(&mut self, text: Box<str>) {
+        self.metadata.push((self.record_count, text));
+    }
+
+    /// Gives back memory that no record needed.
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
+    #[inline]
+    fn write(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number.to_le_bytes()[0]);
+    }
+
+    fn records(&self) -> Records<'_> {
+        Records { bytes: self.bytes.iter(), left: self.record_count, last: Latest::NONE }
+    }
+}
+
+/// Returns true if lines of this kind carry a value.
+pub(super) const fn has_value(kind: PacketKind) -> bool {
+    RecordHead::new(kind, ZoneIndex(0)).data_count() != 0
+}
+
+/// The records of a segment, in the order of their lines.
+struct Records<'bytes> {
+    bytes: std::slice::Iter<'bytes, u8>,
+    left: usize,
+    last: Latest,
+}
+
+impl Records<'_> {
+    #[inline]
+    fn read(&mut self) -> u64 {
+        let mut number = 0;
+        let mut shift = 0_u32;
+        for &byte in self.bytes.by_ref() {
+            number |= u64::from(byte & 0x7F).wrapping_shl(shift);
+            if byte < 0x80 {
+                break;
+            }
+            shift = shift.wrapping_add(7);
+        }
+        number
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = ChunkRecord;
+
+    #[inline]
+    fn next(&mut self) -> Option<ChunkRecord> {
+        self.left = self.left.checked_sub(1)?;
+        let head = self.read();
+        let kind = kind_of(head >> KIND_SHIFT & KIND_MASK);
+        let (mut step, mut launch) = (1, self.last.launch);
+        if head & 1 != 0 {
+            step = self.read();
+            launch = u32::try_from(self.read()).unwrap_or(u32::MAX);
+        }
+        let line = self.last.line.wrapping_add(step);
+        let time = self.last.time.wrapping_add(self.read());
+        let value = if has_value(kind) { self.read() } else { 0 };
+        let place = u32::try_from(head >> PLACE_SHIFT).unwrap_or(u32::MAX);
+        self.last = Latest { time, line, launch };
+        Some(ChunkRecord { kind, place, launch, line, time, value })
+    }
+}
+
+#[inline]
+const fn kind_of(number: u64) -> PacketKind {
+    match number {
+        0 => PacketKind::ZoneStart,
+        1 => PacketKind::ZoneEnd,
+        2 => PacketKind::ZoneTotal,
+        3 => PacketKind::TimestampedData,
+        4 => PacketKind::TimestampedEvent,
+        _ => PacketKind::TimestampedData16B,
+    }
+}
+
+/// One chunk's segments by lane; the lane of the last line is found without a look-up.
+#[derive(Default)]
+pub(super) struct Segments {
+    ids: Vec<LaneId>,
+    segments: Vec<Segment>,
+    index: HashMap<LaneId, usize>,
+}
+
+impl Segments {
+    /// The number of a lane, under which [`Self::at`] finds it.
+    pub(super) fn number(&mut self, id: LaneId) -> usize {
+        *self.index.entry(id).or_insert_with(|| {
+            self.ids.push(id);
+            self.segments.push(Segment::new());
+            self.segments.len().saturating_sub(1)
+        })
+    }
+
+    #[inline]
+    pub(super) fn at(&mut self, number: usize) -> Option<&mut Segment> {
+        self.segments.get_mut(number)
+    }
+
+    /// Every segment with its lane.
+    pub(super) fn into_lanes(self) -> impl Iterator<Item = (LaneId, Segment)> {
+        self.ids.into_iter().zip(self.segments)
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.segments.iter_mut().for_each(Segment::shrink);
+    }
+}
+
+/// Numbers of a chunk as numbers of the whole log.
+#[derive(Debug)]
+pub(super) struct ChunkNumbers {
+    pub(super) places: Vec<u32>,
+    pub(super) launches: Vec<u32>,
+    /// Line of the log that is the chunk's line 0.
+    pub(super) first_line: u64,
+}
+
+/// Records of one lane, packed.
+#[derive(Debug)]
+pub(super) struct PackedLane {
+    pub(super) id: LaneId,
+    /// Segments, each with the number of its chunk.
+    segments: Vec<(u32, Segment)>,
+}
+
+impl PackedLane {
+    pub(super) const fn new(id: LaneId) -> Self {
+        Self { id, segments: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, chunk: u32, segment: Segment) {
+        self.segments.push((chunk, segment));
+    }
+
+    /// The records as columns, in the order of their lines.
+    pub(super) fn unpack(self, chunks: &[ChunkNumbers]) -> LaneColumns {
+        let mut columns = LaneColumns::new(self.id);
+        let counts = self.segments.iter().map(|(_, segment)| segment.record_count);
+        columns.reserve(counts.fold(0, usize::saturating_add));
+        for (chunk, segment) in self.segments {
+            if let Some(numbers) = chunks.get(chunk as usize) {
+                columns.append(segment, numbers);
+            }
+        }
+        columns
+    }
+}
+
+/// A record at which launch or line do not follow from the record before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) record: usize,
+    pub(super) launch: u32,
+    pub(super) line: u64,
+}
+
+/// Records of one lane, column by column.
+#[derive(Debug)]
+pub(super) struct LaneColumns {
+    pub(super) id: LaneId,
+    /// Kinds, with the number of the place instead of a zone.
+    pub(super) heads: Vec<RecordHead>,
+    pub(super) times: Vec<u64>,
+    pub(super) data: Vec<u64>,
+    pub(super) metadata: Vec<(usize, Box<str>)>,
+    /// Launches and lines: from each step on, the launch stays and each record is one line on.
+    steps: Vec<Step>,
+    next_line: u64,
+}
+
+impl LaneColumns {
+    pub(super) const fn new(id: LaneId) -> Self {
+        Self {
+            id,
+            heads: Vec::new(),
+            times: Vec::new(),
+            data: Vec::new(),
+            metadata: Vec::new(),
+            steps: Vec::new(),
+            next_line: 0,
+        }
+    }
+
+    pub(super) fn reserve(&mut self, record_count: usize) {
+        self.heads.reserve_exact(record_count);
+        self.times.reserve_exact(record_count);
+    }
+
+    fn append(&mut self, segment: Segment, numbers: &ChunkNumbers) {
+        let first_record = self.heads.len();
+        for record in segment.records() {
+            let ChunkRecord { kind, place, launch, line, time, value } = record;
+            let place = numbers.places.get(place as usize).copied().unwrap_or(u32::MAX);
+            let launch = numbers.launches.get(launch as usize).copied().unwrap_or(u32::MAX);
+            self.note(launch, numbers.first_line.saturating_add(line));
+            self.heads.push(RecordHead::new(kind, ZoneIndex(place)));
+            self.times.push(time);
+            if has_value(kind) {
+                self.data.push(value);
+            }
+        }
+        let metadata = segment.metadata.into_iter();
+        let of_lane = |(record, text)| (first_record.saturating_add(record), text);
+        self.metadata.extend(metadata.map(of_lane));
+    }
+
+    /// Notes launch and line of the record that is pushed next.
+    #[inline]
+    pub(super) fn note(&mut self, launch: u32, line: u64) {
+        let follows = self.steps.last().is_some_and(|step| step.launch == launch);
+        if !follows || line != self.next_line {
+            self.steps.push(Step { record: self.heads.len(), launch, line });
+        }
+        self.next_line = line.saturating_add(1);
+    }
+
+    /// The launches, each with the record from which on it is.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Launch and line of a record.
+    pub(super) fn origin(&self, record: usize) -> Option<(u32, u64)> {
+        let after = self.steps.partition_point(|step| step.record <= record);
+        let step = self.steps.get(after.checked_sub(1)?)?;
+        let since = record.saturating_sub(step.record) as u64;
+        Some((step.launch, step.line.saturating_add(since)))
+    }
+
+    /// The records by time; those of one time keep the order of their lines.
+    pub(super) fn in_time_order(self) -> Self {
+        if self.times.is_sorted() {
+            return self;
+        }
+        let mut order: Vec<usize> = (0..self.times.len()).collect();
+        order.sort_by_key(|&record| self.times.get(record).copied());
+        let mut next = 0_usize;
+        let firsts = self.heads.iter().map(|head| {
+            let end = next.saturating_add(head.data_count());
+            std::mem::replace(&mut next, end)
+        });
+        let first_value: Vec<usize> = firsts.collect();
+        let mut texts: HashMap<usize, Box<str>> = self.metadata.iter().cloned().collect();
+        let mut sorted = Self::new(self.id);
+        sorted.reserve(order.len());
+        for record in order {
+            let (Some(&head), Some(&time)) = (self.heads.get(record), self.times.get(record))
+            else {
+                continue;
+            };
+            if let Some(text) = texts.remove(&record) {
+                sorted.metadata.push((sorted.heads.len(), text));
+            }
+            if let Some((launch, line)) = self.origin(record) {
+                sorted.note(launch, line);
+            }
+            let first = first_value.get(record).copied().unwrap_or(0);
+            let values = self.data.iter().skip(first).take(head.data_count());
+            sorted.data.extend(values);
+            sorted.heads.push(head);
+            sorted.times.push(time);
+        }
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
+    use reader::mesh::Noc0Coord;
+    use wire::Risc;
+
+    /// Numbers of every length, small ones most often.
+    fn any_number() -> impl Strategy<Value = u64> {
+        (any::<u64>(), 0_u32..64).prop_map(|(number, shift)| number >> shift)
+    }
+
+    fn any_record() -> impl Strategy<Value = ChunkRecord> {
+        let kind = prop::sample::select(PacketKind::ALL.to_vec());
+        let numbers = (0_u32..1 << 24, 0_u32..5, any_number());
+        (kind, numbers, any_number(), any_number()).prop_map(
+            |(kind, (place, launch, line), time, value)| {
+                let value = if has_value(kind) { value } else { 0 };
+                ChunkRecord { kind, place, launch, line, time, value }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back_as_they_were(records in prop::collection::vec(any_record(), 0..60)) {
+            let mut segment = Segment::new();
+            records.iter().for_each(|record| segment.push(record));
+            prop_assert_eq!(segment.records().collect::<Vec<_>>(), records);
+        }
+
+        #[test]
+        fn launch_and_line_of_each_record_are_found(
+            origins in prop::collection::vec((0_u32..3, 0_u64..6), 1..60),
+        ) {
+            let core = Noc0Coord { x: 1, y: 1 };
+            let mut lane = LaneColumns::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+            for &(launch, line) in &origins {
+                lane.note(launch, line);
+                lane.heads.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(0)));
+            }
+            let found = (0..origins.len()).map(|record| lane.origin(record).unwrap());
+            prop_assert_eq!(found.collect::<Vec<_>>(), origins);
+        }
+    }
+
+    #[test]
+    fn the_next_line_of_a_launch_takes_two_bytes() {
+        let record = |line, time| ChunkRecord {
+            kind: PacketKind::ZoneEnd,
+            place: 7,
+            launch: 0,
+            line,
+            time,
+            value: 0,
+        };
+        let mut segment = Segment::new();
+        segment.push(&record(3, 1000));
+        let before = segment.bytes.len();
+        segment.push(&record(4, 1127));
+        assert_eq!(segment.bytes.len(), before + 2);
+    }
+}

@@ -1,0 +1,195 @@
+//! Lines that repeat the text of earlier ones, but for id, time, value and launch.
+//!
+//! Nearly every line names its lane in the bytes of the line before, and its zone in those of
+//! another line shortly before. What such bytes mean is remembered, so that a few comparisons
+//! take the place of cutting and parsing the line. A line that is not recognised is read in
+//! full; the result is the same.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "text comes from outside"
+)]
+
+use super::{
+    fields::Fields,
+    header::{Column, Layout},
+    row::{LaunchKey, NO_TRACE, Row},
+    text::take_number,
+};
+use reader::lane::TraceReplay;
+use wire::PacketKind;
+
+/// Columns at fixed positions in logs whose lines can be recognised: those of today.
+const POSITIONS: [(Column, usize); 10] = [
+    (Column::Chip, 0),
+    (Column::CoreX, 1),
+    (Column::CoreY, 2),
+    (Column::Risc, 3),
+    (Column::MarkerId, LANE_FIELDS),
+    (Column::Time, 5),
+    (Column::Data, 6),
+    (Column::RunHostId, 7),
+    (Column::TraceId, 8),
+    (Column::TraceCounter, 9),
+];
+/// Fields before the marker id.
+const LANE_FIELDS: usize = 4;
+
+/// A line that was recognised: the numbers read from it, and what its texts stood for before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recognised {
+    /// The chunk's number of the lane.
+    pub(super) lane: usize,
+    /// The chunk's number of the place.
+    pub(super) place: u32,
+    pub(super) kind: PacketKind,
+    pub(super) time: u64,
+    pub(super) value: u64,
+    pub(super) key: LaunchKey,
+}
+
+/// Text in front of the marker id, and its lane.
+#[derive(Clone, Copy)]
+struct Front<'text> {
+    text: &'text [u8],
+    lane: usize,
+}
+
+/// Text behind the trace's counter, and what it says of one marker id.
+#[derive(Clone, Copy)]
+struct Tail<'text> {
+    text: &'text [u8],
+    marker_id: u16,
+    kind: PacketKind,
+    place: u32,
+}
+
+/// Fronts that are remembered, by a few bits of their text.
+const FRONT_COUNT: usize = 512;
+/// Ids whose tails are remembered, by their low bits.
+const TAIL_COUNT: usize = 256;
+
+/// Memory of the lines of one chunk.
+pub(super) struct Repeats<'text> {
+    is_known_layout: bool,
+    /// The front of the latest line.
+    front: Front<'text>,
+    fronts: Vec<Front<'text>>,
+    /// Tails of starts and of ends, and of other kinds in place of either.
+    tails: Vec<[Tail<'text>; 2]>,
+}
+
+impl<'text> Repeats<'text> {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let is_at = |&(column, position)| layout.position(column) == Some(position);
+        let is_known_layout =
+            POSITIONS.iter().all(is_at) && layout.position(Column::RunId).is_none();
+        // An empty text is that of no line.
+        let front = Front { text: &[], lane: 0 };
+        let tail = Tail { text: &[], marker_id: 0, kind: PacketKind::ZoneStart, place: 0 };
+        let counts = if is_known_layout { (FRONT_COUNT, TAIL_COUNT) } else { (0, 0) };
+        Self {
+            is_known_layout,
+            front,
+            fronts: vec![front; counts.0],
+            tails: vec![[tail; 2]; counts.1],
+        }
+    }
+
+    /// The record of a line, if its texts are known and all else of it is plain numbers.
+    #[inline]
+    pub(super) fn recognise(&mut self, line: &'text [u8]) -> Option<Recognised> {
+        let rest = match line.strip_prefix(self.front.text) {
+            Some(rest) if !self.front.text.is_empty() => rest,
+            _ => self.find_front(line)?,
+        };
+        let (marker_id, rest) = take_field(rest)?;
+        let (time, rest) = take_field(rest)?;
+        let (value, rest) = take_field(rest)?;
+        let (program, rest) = take_field(rest)?;
+        let (trace, rest) = take_trace(rest)?;
+        let marker_id = u16::try_from(marker_id).ok()?;
+        let program = u32::try_from(program).ok()?;
+        let known = self.tails.get(usize::from(marker_id) % TAIL_COUNT)?;
+        let is_tail = |tail: &&Tail<'_>| {
+            tail.marker_id == marker_id && tail.text == rest && !tail.text.is_empty()
+        };
+        let Tail { kind, place, .. } = *known.iter().find(is_tail)?;
+        let key = LaunchKey { program, trace, run_id: 0 };
+        Some(Recognised { lane: self.front.lane, place, kind, time, value, key })
+    }
+
+    /// Makes the front of a line that of another lane than the line before, if it is known.
+    fn find_front(&mut self, line: &'text [u8]) -> Option<&'text [u8]> {
+        let (text, rest) = split_front(line)?;
+        let known = *self.fronts.get(slot_of(text))?;
+        if known.text != text {
+            return None;
+        }
+        self.front = known;
+        Some(rest)
+    }
+
+    /// Remembers a line that was cut at its commas and read in full.
+    pub(super) fn remember(
+        &mut self,
+        line: &'text [u8],
+        (fields, row): (&Fields<'text>, &Row<'text>),
+        (lane, place): (usize, u32),
+    ) {
+        if !self.is_known_layout || !row.metadata.is_empty() {
+            return;
+        }
+        if let Some((text, _)) = split_front(line)
+            && let Some(slot) = self.fronts.get_mut(slot_of(text))
+        {
+            *slot = Front { text, lane };
+            self.front = *slot;
+        }
+        let numbers = fields.up_to(LANE_FIELDS.saturating_add(6));
+        let tail = Tail {
+            text: line.get(numbers..).unwrap_or(&[]),
+            marker_id: row.marker_id,
+            kind: row.kind,
+            place,
+        };
+        let slots = self.tails.get_mut(usize::from(row.marker_id) % TAIL_COUNT);
+        let way = usize::from(row.kind == PacketKind::ZoneEnd);
+        if let Some(slot) = slots.and_then(|slots| slots.get_mut(way)) {
+            *slot = tail;
+        }
+    }
+}
+
+/// The text of the fields that name the lane, with the comma behind them, and the rest.
+fn split_front(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut commas = line.iter().enumerate().filter(|(_, byte)| **byte == b',');
+    let (comma, _) = commas.nth(LANE_FIELDS.saturating_sub(1))?;
+    line.split_at_checked(comma.saturating_add(1))
+}
+
+/// The slot of a front.
+fn slot_of(front: &[u8]) -> usize {
+    let mix = |mixed: u32, &byte: &u8| mixed.wrapping_mul(31).wrapping_add(byte.into());
+    front.iter().fold(0, mix) as usize % FRONT_COUNT
+}
+
+/// The plain number in front of the next comma, and the text behind it.
+#[inline]
+fn take_field(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = take_number(text)?;
+    Some((number, rest.strip_prefix(b",")?))
+}
+
+/// The trace and its counter, which both have a number or neither does.
+#[inline]
+fn take_trace(text: &[u8]) -> Option<(Option<TraceReplay>, &[u8])> {
+    if let Some(rest) = text.strip_prefix(b",,") {
+        return Some((None, rest));
+    }
+    let (trace_id, rest) = take_field(text)?;
+    let (counter, rest) = take_field(rest)?;
+    let is_plain = trace_id != NO_TRACE && counter != NO_TRACE;
+    is_plain.then_some((Some(TraceReplay { trace_id, counter }), rest))
+}
