@@ -78,7 +78,7 @@ fn true_spans(mesh: &SimulatedMesh, truth: &Truth, chip_id: u32) -> Vec<TrueSpan
 }
 
 /// Puts all times on the clocks of their chips.
-fn align(readout: &mut Readout, mesh: &SimulatedMesh) {
+pub(crate) fn align(readout: &mut Readout, mesh: &SimulatedMesh) {
     let mut origins = TileOrigins::default();
     let tiles: BTreeSet<(u32, Noc0Coord)> = readout
         .lanes()

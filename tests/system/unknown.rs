@@ -7,6 +7,7 @@
 use crate::accounting;
 use host_reader::{
     ProfilerOptions, ReadOptions,
+    analysis::ops_of,
     capture::{Capture, CaptureWriter, CapturedRun, CapturingReader, Overrides, SyncPolicy},
     init_device_profiler,
     lane::LaneId,
@@ -104,6 +105,37 @@ fn a_bank_that_is_dead_at_the_last_read_leaves_losses_of_its_lanes() {
                 assert_eq!(kept(&readout), emitted(&mesh), "seed {seed}");
             }
         }
+    }
+}
+
+#[test]
+fn a_bank_that_dies_takes_no_figure_of_launches_that_were_read_before() {
+    let (mut dice, seed) = dice("figures before a dead bank");
+    for arch in Arch::ALL {
+        let (mut mesh, workload) = begin(arch, "matmul", &mut dice);
+        let mut reader = Reader::new(ReadOptions::default());
+        workload.run(&mut mesh);
+        let mut readout = reader.read(&mut mesh).unwrap();
+        let figures = |readout: &Readout, mesh: &SimulatedMesh| -> Vec<_> {
+            let mut readout = crate::support::outcome(readout.clone(), mesh).readout;
+            crate::figures::align(&mut readout, mesh);
+            ops_of(&readout).iter().map(|op| (op.kernel, op.op_to_op_latency_cycles)).collect()
+        };
+        let first = figures(&readout, &mesh);
+        assert!(
+            first.iter().any(|(_, latency)| latency.is_some()),
+            "seed {seed}: {first:?} {:?}",
+            ops_of(&readout).first()
+        );
+        workload.run(&mut mesh);
+        reader.options_mut().last_read = true;
+        let bank = u32::try_from(dice.below(4)).unwrap();
+        readout.append(reader.read(&mut DeadBank::new(&mut mesh, bank)).unwrap());
+        let all = figures(&readout, &mesh);
+        assert!(all.len() > first.len(), "seed {seed}, bank {bank}");
+        assert_eq!(all[..first.len()], first, "seed {seed}, bank {bank}");
+        let later = all.iter().skip(first.len());
+        assert!(later.clone().all(|(_, latency)| latency.is_none()), "seed {seed}: {later:?}");
     }
 }
 

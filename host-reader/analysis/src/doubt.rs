@@ -26,16 +26,19 @@ pub enum Doubt {
     LostLaunches,
     /// The op before has no known end.
     UnknownEndBefore,
+    /// A selection has taken out launches between this op and the one before.
+    HiddenLaunches,
 }
 
 impl Doubt {
     /// Every reason, the one that says most first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ClocksDisagree,
         Self::LostRecords,
         Self::Unfinished,
         Self::LostLaunches,
         Self::UnknownEndBefore,
+        Self::HiddenLaunches,
     ];
 
     /// A few words for tables.
@@ -52,6 +55,7 @@ impl Doubt {
             Self::ClocksDisagree => "clocks of the cores disagree",
             Self::LostLaunches => "launches before it may be missing",
             Self::UnknownEndBefore => "the op before has no known end",
+            Self::HiddenLaunches => "launches before it are hidden by a filter",
         }
     }
 }

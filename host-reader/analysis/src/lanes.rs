@@ -149,7 +149,7 @@ impl Report {
 fn ops_of_runs(readout: &Readout, mut runs: BTreeMap<u32, Vec<PackedRun>>) -> Vec<Op> {
     let of_device = |device: &reader::readout::DeviceReadout| {
         let runs = runs.remove(&device.chip.chip_id).unwrap_or_default();
-        let launches = chip_launches(runs, &device.chip, &readout.losses);
+        let launches = chip_launches(runs, &device.chip, readout);
         launches.into_iter().map(|launch| launch.op).collect::<Vec<_>>()
     };
     readout.devices.iter().flat_map(of_device).collect()

@@ -38,6 +38,8 @@ impl Latency {
 #[derive(Clone, Copy)]
 pub(super) struct Before<'chip> {
     pub(super) holes: &'chip Holes<'chip>,
+    /// First and last cycles of launches that a selection has taken out.
+    pub(super) hidden: &'chip [(u64, u64)],
     /// True if the chip's clocks were seen to disagree.
     pub(super) clocks_disagree: bool,
 }
@@ -81,6 +83,17 @@ pub(super) fn latencies(
     latencies
 }
 
+impl Before<'_> {
+    /// Why nothing can be said of the time between two cycles, if anything lies in between.
+    fn doubt(self, from_cycle: u64, to_cycle: u64) -> Option<Doubt> {
+        if self.holes.touch(from_cycle, to_cycle) {
+            return Some(Doubt::LostLaunches);
+        }
+        let lies_between = |&(first, last): &(u64, u64)| first < to_cycle && last > from_cycle;
+        self.hidden.iter().any(lies_between).then_some(Doubt::HiddenLaunches)
+    }
+}
+
 fn latency(span: Span, end: End, before: Before<'_>) -> Latency {
     if span.duration_cycles == 0 {
         return Latency::Absent;
@@ -91,16 +104,12 @@ fn latency(span: Span, end: End, before: Before<'_>) -> Latency {
     let previous_end = match end {
         End::Unknown => return Latency::Doubted(Doubt::UnknownEndBefore),
         End::At(cycle) => cycle,
-        End::NoOp if before.holes.touch(0, span.start_cycle) => {
-            return Latency::Doubted(Doubt::LostLaunches);
-        }
-        End::NoOp => span.start_cycle,
+        End::NoOp => match before.doubt(0, span.start_cycle) {
+            Some(doubt) => return Latency::Doubted(doubt),
+            None => span.start_cycle,
+        },
     };
-    match span.start_cycle.checked_sub(previous_end) {
-        Some(_) if before.holes.touch(previous_end, span.start_cycle) => {
-            Latency::Doubted(Doubt::LostLaunches)
-        }
-        Some(cycles) => Latency::Known(cycles),
-        None => Latency::Absent,
-    }
+    let Some(cycles) = span.start_cycle.checked_sub(previous_end) else { return Latency::Absent };
+    let doubt = before.doubt(previous_end, span.start_cycle);
+    doubt.map_or(Latency::Known(cycles), Latency::Doubted)
 }

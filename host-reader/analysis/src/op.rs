@@ -11,7 +11,6 @@ use super::{
 use rayon::prelude::*;
 use reader::{
     lane::LaneId,
-    ledger::LossLedger,
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
@@ -123,6 +122,14 @@ impl Op {
         self.duration_doubt = Some(doubt);
     }
 
+    /// Takes out the latencies: launches between this op and the one before are not shown.
+    pub fn hide_latencies(&mut self) {
+        (self.op_to_op_latency_cycles, self.op_to_op_latency_ns) = (None, None);
+        self.data_movement_op_to_op_latency_cycles = None;
+        self.data_movement_op_to_op_latency_ns = None;
+        self.latency_doubt.get_or_insert(Doubt::HiddenLaunches);
+    }
+
     /// Takes out what goes over clocks that cannot be compared.
     fn empty_over_clocks(&mut self) {
         self.empty_spans(Doubt::ClocksDisagree);
@@ -179,19 +186,22 @@ pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let launches = |device: &DeviceReadout| {
         let runs = device.lanes.par_iter().flat_map_iter(|lane| lane_runs(lane, &roles));
         let runs = runs.map(|run| PackedRun::new(&run)).collect();
-        chip_launches(runs, &device.chip, &readout.losses)
+        chip_launches(runs, &device.chip, readout)
     };
     readout.devices.iter().flat_map(launches).collect()
 }
 
-/// The launches of one chip, by time, from the runs of its lanes in any order.
+/// The launches of one chip, by time, from the runs of its lanes in any order; `readout` says what
+/// is lost and what is hidden.
 pub(super) fn chip_launches(
     mut runs: Vec<PackedRun>,
     chip: &ChipSummary,
-    losses: &LossLedger,
+    readout: &Readout,
 ) -> Vec<Launch> {
     let clock = chip.aiclk_mhz;
-    let holes = Holes::of_chip(losses, chip.chip_id);
+    let holes = Holes::of_chip(&readout.losses, chip.chip_id);
+    let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
+    let hidden: Vec<_> = hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect();
     runs.par_sort_unstable_by_key(PackedRun::order);
     let of_programs: Vec<_> = runs.chunk_by(|one, other| one.key == other.key).collect();
     let launches = |runs: &[PackedRun]| {
@@ -206,7 +216,7 @@ pub(super) fn chip_launches(
         let with_holes = launches.par_iter_mut();
         with_holes.for_each(|launch| empty_over_holes(launch, &holes.riscs_of(launch, &bounds)));
     }
-    add_latencies(&mut launches, &holes, clock);
+    add_latencies(&mut launches, (&holes, &hidden), clock);
     launches
 }
 
@@ -334,9 +344,13 @@ fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
 }
 
-fn add_latencies(launches: &mut [Launch], holes: &Holes<'_>, aiclk_mhz: u32) {
+fn add_latencies(
+    launches: &mut [Launch],
+    (holes, hidden): (&Holes<'_>, &[(u64, u64)]),
+    aiclk_mhz: u32,
+) {
     let clocks_disagree = launches.iter().any(|launch| launch.op.is_spread_implausible);
-    let before = Before { holes, clocks_disagree };
+    let before = Before { holes, hidden, clocks_disagree };
     let whole = latencies(launches, before, |op| op.kernel);
     let data_movement = latencies(launches, before, |op| op.data_movement_kernel);
     for ((launch, whole), data_movement) in launches.iter_mut().zip(whole).zip(data_movement) {

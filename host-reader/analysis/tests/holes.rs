@@ -6,11 +6,12 @@ use analysis::{Doubt, Op, ops_of};
 use device_log::read_device_log;
 use reader::{
     lane::LaneId,
-    ledger::{LossCause, LossKey, LossTotals, LossWindow},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow},
     mesh::Noc0Coord,
     origins::TileOrigins,
-    readout::Readout,
+    readout::{HiddenLaunch, Readout},
 };
+use std::collections::BTreeSet;
 use wire::Risc;
 
 const TITLES: &str = "PCIe slot,core_x,core_y,RISC processor type,timer_id,\
@@ -140,6 +141,47 @@ fn losses_of_no_known_time_leave_no_figure() {
 fn a_launch_lost_before_the_first_op_leaves_it_no_latency() {
     let ops = with_window(three_ops(), lane(1, Risc::Brisc), between(100, 900));
     assert_eq!(latencies(&ops), [None, Some(900), Some(900)]);
+}
+
+#[test]
+fn launches_that_are_hidden_leave_no_latency_between_their_neighbours() {
+    let hidden = |first_cycle, last_cycle| HiddenLaunch {
+        chip_id: 0,
+        cores: BTreeSet::from([lane(2, Risc::Brisc).core]),
+        first_cycle,
+        last_cycle,
+    };
+    let mut readout = three_ops();
+    readout.hidden.push(HiddenLaunch { chip_id: 1, ..hidden(1_200, 1_300) });
+    assert_eq!(latencies(&ops_of(&readout)), [Some(0), Some(900), Some(900)], "of another chip");
+    readout.hidden.push(hidden(2_200, 2_300));
+    let ops = ops_of(&readout);
+    assert_eq!(durations(&ops), [Some(100); 3]);
+    assert_eq!(latencies(&ops), [Some(0), Some(900), None]);
+    assert_eq!(ops[2].latency_doubt, Some(Doubt::HiddenLaunches));
+    assert_eq!(ops[2].data_movement_op_to_op_latency_ns, None);
+    readout.hidden.push(hidden(10, 20));
+    assert_eq!(latencies(&ops_of(&readout)), [None, Some(900), None], "it was not the first");
+}
+
+#[test]
+fn words_that_are_not_read_are_of_launches_after_those_that_were() {
+    let mut readout = three_ops();
+    let unread = |after| {
+        let mut ledger = LossLedger::default();
+        let totals = LossTotals::at_least_markers(1);
+        ledger.enter_unread(lane(2, Risc::Brisc), totals, after);
+        ledger
+    };
+    readout.losses.append_read(&unread(Some(2_050)));
+    assert_eq!(latencies(&ops_of(&readout)), [Some(0), Some(900), None]);
+    readout.losses.append_read(&unread(Some(2_050)));
+    readout.losses.append_read(&LossLedger::default());
+    assert_eq!(latencies(&ops_of(&readout)), [Some(0), Some(900), Some(900)], "it came at last");
+    readout.losses.append_read(&unread(Some(2_050)));
+    readout.losses.hand_over();
+    readout.losses.append_read(&LossLedger::default());
+    assert_eq!(latencies(&ops_of(&readout)), [Some(0), Some(900), None], "it may be lost");
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //!
 //! Runs of a lane are added up. Stacks count cycles as drawn, so that a lane's lines add up
 //! to its outermost zones. Events, values and sums have no cycles and are left out. What a lane
-//! lost is a stack of 0 cycles.
+//! lost is a stack of 0 cycles, and so is what the whole lacks, or may lack.
 //!
 //! The profile of whole chips adds up the cores, too: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
@@ -35,7 +35,8 @@ pub(super) fn write(
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;
     }
-    Ok(())
+    // What single lanes lost stands beside them.
+    out.write_all(doubts_of(trace, |key| !key.starts_with("lost_")).as_bytes())
 }
 
 /// Writes the stacks of every RISC of every chip, over all cores.
@@ -54,7 +55,13 @@ pub(super) fn write_chips(
         }
     }
     on_lanes(trace.lane_count());
-    Ok(())
+    out.write_all(doubts_of(trace, |_| true).as_bytes())
+}
+
+/// Reasons for doubt about the whole, each a stack of 0 cycles: `[lost zones 25] 0`.
+fn doubts_of(trace: &Trace<'_>, is_wanted: impl Fn(&str) -> bool) -> String {
+    let doubts = trace.doubts().into_iter().filter(|(key, _)| is_wanted(key));
+    doubts.map(|(key, count)| format!("[{} {count}] 0\n", key.replace('_', " "))).collect()
 }
 
 /// A name as a frame: it holds neither the separator nor a line's end.

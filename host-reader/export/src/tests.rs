@@ -7,7 +7,7 @@ use host_events::{HostEvent, HostEventKind, HostRecording, HostSource, HostThrea
 use proptest::prelude::*;
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
-    ledger::{LossCause, LossKey, LossTotals},
+    ledger::{LossCause, LossKey, LossTotals, UncountedSource},
     mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
@@ -95,10 +95,14 @@ pub(super) fn host_recording() -> HostRecording {
 fn folded_stacks_of_the_host_hold_nanoseconds_and_follow_those_of_lanes() {
     let alone = exported(&readout(), ExportFormat::Folded);
     let folded = exported_with_host(&readout(), &[host_recording()], ExportFormat::Folded);
-    let of_host = folded.strip_prefix(&alone).unwrap();
+    let of_lanes = alone.split_inclusive("\n").filter(|line| !line.starts_with('['));
+    let of_host = folded.strip_prefix(&of_lanes.collect::<String>()).unwrap();
     let expected = "\
 host (ns);main 7.1;Run_all 700
 host (ns);main 7.1;Run_all;Enqueue 300
+[losses unknown tt metals logs do not record losses 1] 0
+[anomaly start without end 1] 0
+[host is not on clock of chips 1] 0
 ";
     assert_eq!(of_host, expected);
 }
@@ -142,6 +146,8 @@ fn folded_stacks_hold_the_cycles_of_the_innermost_zone() {
 device 0 wormhole_b0;1-2;BRISC;BRISC-KERNEL 19
 device 0 wormhole_b0;1-2;BRISC;BRISC-KERNEL;Load_x 81
 device 0 wormhole_b0;1-2;BRISC;[lost 25 zones: L1 full] 0
+[losses unknown tt metals logs do not record losses 1] 0
+[anomaly start without end 1] 0
 ";
     assert_eq!(exported(&readout(), ExportFormat::Folded), expected);
 }
@@ -168,6 +174,11 @@ fn folded_stacks_of_a_chip_add_up_its_cores() {
     let expected = "\
 device 0 wormhole_b0;BRISC;BRISC-KERNEL 38
 device 0 wormhole_b0;BRISC;BRISC-KERNEL;Load_x 162
+[lost zones 65] 0
+[lost unknown markers 7] 0
+[lost counts are lower bounds 1] 0
+[losses unknown tt metals logs do not record losses 1] 0
+[anomaly start without end 2] 0
 ";
     assert_eq!(exported(&two_cores(), ExportFormat::FoldedChip), expected);
 }
@@ -183,6 +194,53 @@ fn a_lane_says_once_what_it_lost_of_many_programs() {
         serde_json::from_str(&exported(&two_cores(), ExportFormat::Speedscope)).unwrap();
     assert_eq!(json["profiles"][1]["name"], format!("device 0 1-2 BRISC, {label}"));
     assert_eq!(json["profiles"][2]["name"], "device 0 2-2 BRISC");
+}
+
+#[test]
+fn folded_stacks_say_that_losses_were_not_counted() {
+    let mut readout = readout();
+    readout.losses.note_uncounted(UncountedSource::DamagedCapture);
+    for format in [ExportFormat::Folded, ExportFormat::FoldedChip] {
+        let folded = exported(&readout, format);
+        let is_said = folded.lines().any(|line| line.contains("the capture is damaged"));
+        assert!(is_said, "{folded}");
+        // Every line is a stack with a count behind it.
+        for line in folded.lines() {
+            let (stack, count) = line.rsplit_once(' ').unwrap();
+            assert!(!stack.is_empty() && count.parse::<u64>().is_ok(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ops_behind_hidden_ones_have_no_time_since_the_op_before() {
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,\
+        RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type\n"
+        .to_owned();
+    for (program, start) in [(1024, 1_000), (2048, 2_000), (3072, 3_000), (4096, 4_000)] {
+        for (time, id, zone, kind) in [
+            (start - 10, 1, "FW", "START"),
+            (start, 2, "KERNEL", "START"),
+            (start + 100, 2, "KERNEL", "END"),
+            (start + 110, 1, "FW", "END"),
+        ] {
+            let row = format!("0,1,1,BRISC,{id},{time},0,{program},BRISC-{zone},ZONE_{kind}\n");
+            log.push_str(&row);
+        }
+    }
+    let readout = device_log::read_device_log(log.as_bytes(), "log").unwrap();
+    let recording = Recording::of_readout(readout);
+    let latencies = |trace: &Trace<'_>| -> Vec<_> {
+        let ops = trace.devices[0].ops.iter();
+        ops.map(|op| op.figures.op_to_op_latency_cycles).collect()
+    };
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    assert_eq!(latencies(&trace), [Some(0), Some(900), Some(900), Some(900)]);
+    let trace = Trace::new(&recording, &"op!=2".parse().unwrap());
+    assert_eq!(latencies(&trace), [Some(0), None, Some(900)]);
+    let doubts: Vec<_> = trace.devices[0].ops[1].doubts().collect();
+    let because = ("no_op_to_op_latency_because", "launches before it are hidden by a filter");
+    assert_eq!(doubts, [because]);
 }
 
 #[test]

@@ -336,18 +336,29 @@ pub struct LossLedger {
     entries: BTreeMap<LossKey, LossTotals>,
     uncounted: BTreeSet<UncountedSource>,
     windows: BTreeMap<LaneId, BTreeSet<LossWindow>>,
+    /// Windows of what is not read yet, which a later read may get.
+    unread: BTreeMap<LaneId, LossWindow>,
 }
 
 impl LossLedger {
     /// Adds a loss to the entry of its key. If launches may be missing, they may be of any time.
     pub fn enter(&mut self, key: LossKey, totals: LossTotals) {
-        // What is not read yet has no window of its own, since a later read may get it.
-        if key.cause.loses_launches() && key.cause != LossCause::Unread {
+        if key.cause == LossCause::Unread {
+            return self.enter_unread(key.lane, totals, None);
+        }
+        if key.cause.loses_launches() {
             let may_cut_launches = key.cause != LossCause::Unreadable;
             let window = LossWindow { may_cut_launches, ..LossWindow::ANY_TIME };
             self.note_window(key.lane, window);
         }
         self.enter_in_windows(key, totals);
+    }
+
+    /// Adds what a lane holds unread, all of it of launches that began after a cycle of its tile;
+    /// `None` if the lane was never read.
+    pub fn enter_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
+        self.unread.insert(lane, LossWindow { after, ..LossWindow::UNREAD });
+        self.enter_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
     }
 
     /// Adds a loss of launches that lie in windows of their lane, which are
@@ -363,25 +374,24 @@ impl LossLedger {
 
     /// When launches may be missing, lane by lane.
     pub fn windows(&self) -> impl Iterator<Item = (LaneId, &LossWindow)> {
-        let unread = self.entries.keys().filter(|key| key.cause == LossCause::Unread);
         let noted = self.windows.iter();
         let noted = noted.flat_map(|(&lane, windows)| windows.iter().map(move |w| (lane, w)));
-        noted.chain(unread.map(|key| (key.lane, &LossWindow::UNREAD)))
+        noted.chain(self.unread.iter().map(|(&lane, window)| (lane, window)))
     }
 
     /// Moves the windows of every lane to another clock; the function is given the lane and a
     /// cycle of its tile.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
+        let on_clock = |lane, window: LossWindow| {
+            let cycle = |cycle: Option<u64>| cycle.map(|cycle| moved(lane, cycle));
+            LossWindow { after: cycle(window.after), before: cycle(window.before), ..window }
+        };
         for (&lane, windows) in &mut self.windows {
-            let on_clock = |cycle: Option<u64>| cycle.map(|cycle| moved(lane, cycle));
-            *windows = std::mem::take(windows)
-                .into_iter()
-                .map(|window| LossWindow {
-                    after: on_clock(window.after),
-                    before: on_clock(window.before),
-                    ..window
-                })
-                .collect();
+            let of_tile = std::mem::take(windows).into_iter();
+            *windows = of_tile.map(|window| on_clock(lane, window)).collect();
+        }
+        for (&lane, window) in &mut self.unread {
+            *window = on_clock(lane, *window);
         }
     }
 
@@ -402,9 +412,10 @@ impl LossLedger {
         for (&key, &totals) in &other.entries {
             self.enter_in_windows(key, totals);
         }
-        for (lane, &window) in other.windows() {
-            self.note_window(lane, window);
+        for (&lane, windows) in &other.windows {
+            self.windows.entry(lane).or_default().extend(windows);
         }
+        self.unread.extend(&other.unread);
     }
 
     /// Adds what the next read of the same mesh found.
@@ -423,6 +434,7 @@ impl LossLedger {
     /// ```
     pub fn append_read(&mut self, later: &Self) {
         self.entries.retain(|key, _| key.cause != LossCause::Unread);
+        self.unread.clear();
         self.merge(later);
     }
 
@@ -431,6 +443,10 @@ impl LossLedger {
         self.entries.retain(|key, totals| is_wanted(key, totals));
         let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
         self.windows.retain(|lane, _| lanes.contains(lane));
+        self.unread.retain(|&lane, _| {
+            let key = LossKey { lane, cause: LossCause::Unread, program: None };
+            self.entries.contains_key(&key)
+        });
     }
 
     /// Leaves what could not be read to another reader, which may or may not get it: from here on,
@@ -440,8 +456,10 @@ impl LossLedger {
             self.entries.keys().filter(|key| key.cause == LossCause::Unread).copied().collect();
         for key in unread {
             self.entries.remove(&key);
+            let window = self.unread.remove(&key.lane).unwrap_or(LossWindow::UNREAD);
+            self.note_window(key.lane, window);
             let key = LossKey { cause: LossCause::Unreadable, ..key };
-            self.enter(key, LossTotals::at_least_markers(0));
+            self.enter_in_windows(key, LossTotals::at_least_markers(0));
         }
     }
 

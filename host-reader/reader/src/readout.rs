@@ -1,9 +1,10 @@
 //! The result of one read of a mesh, or of one log: lanes, losses, anomalies and names.
 
 use crate::{
-    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, names::ZoneTable, probe_cost::ProbeCosts,
-    read::Watermarks,
+    anomaly::AnomalyLog, lane::Lane, ledger::LossLedger, mesh::Noc0Coord, names::ZoneTable,
+    probe_cost::ProbeCosts, read::Watermarks,
 };
+use std::collections::BTreeSet;
 
 /// Description of a chip for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,21 @@ impl DeviceReadout {
     }
 }
 
+/// A launch that a selection has taken out of a readout, on the clock of its chip's reference.
+///
+/// The time between its neighbours is no time between ops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenLaunch {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Cores that it ran on.
+    pub cores: BTreeSet<Noc0Coord>,
+    /// Time of its earliest record.
+    pub first_cycle: u64,
+    /// Time of its latest record.
+    pub last_cycle: u64,
+}
+
 /// The result of one read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readout {
@@ -55,6 +71,8 @@ pub struct Readout {
     pub devices: Vec<DeviceReadout>,
     /// Names of the zones in the lanes.
     pub zones: ZoneTable,
+    /// Launches that a selection has taken out.
+    pub hidden: Vec<HiddenLaunch>,
     /// Records that are missing, or that this read could not get at.
     pub losses: LossLedger,
     /// Anomalies and repairs.
@@ -106,6 +124,7 @@ impl Readout {
             }
         }
         self.zones.merge(later.zones);
+        self.hidden.extend(later.hidden);
         self.losses.append_read(&later.losses);
         self.anomalies.merge(later.anomalies);
         self.watermarks.merge(later.watermarks);

@@ -3,7 +3,10 @@
 use crate::{Recording, TraceFilter, clocks_of};
 use analysis::launches_of;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
-use reader::lane::{Lane, LaneId, Run};
+use reader::{
+    lane::{Lane, LaneId, Run},
+    readout::HiddenLaunch,
+};
 use std::collections::{BTreeSet, HashMap};
 use wire::RunHostId;
 
@@ -21,6 +24,9 @@ pub struct HiddenLaunches {
     /// Chips and encoded ids of ops removed as a whole.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
+    /// The launches, until they are noted in the readout.
+    #[serde(skip)]
+    launches: Vec<HiddenLaunch>,
 }
 
 impl HiddenLaunches {
@@ -63,6 +69,7 @@ impl Recording {
         }
         let (wanted, mut hidden) = self.wanted_runs(filter);
         let Self { readout, ops, .. } = self;
+        readout.hidden.append(&mut hidden.launches);
         for device in &mut readout.devices {
             device.lanes.retain_mut(|lane| {
                 let id = lane.id;
@@ -116,7 +123,15 @@ impl Recording {
             let is_wanted = is_in_window
                 && filter.selects_op(RunHostId(id).base(), names.get(&(chip_id, id)).copied())
                 && launch.runs.iter().any(|run| filter.selects_lane(run.lane));
-            hidden.launch_count += u64::from(!is_wanted);
+            if !is_wanted {
+                hidden.launch_count += 1;
+                hidden.launches.push(HiddenLaunch {
+                    chip_id,
+                    cores: launch.runs.iter().map(|run| run.lane.core).collect(),
+                    first_cycle: launch.first_cycle,
+                    last_cycle: launch.last_cycle,
+                });
+            }
             let set = if is_wanted { &mut kept } else { &mut hidden.ops };
             set.insert((chip_id, id));
             wanted.extend(launch.runs.iter().map(|run| ((run.lane, run.run), is_wanted)));

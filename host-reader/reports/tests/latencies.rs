@@ -120,3 +120,30 @@ fn figures_over_clocks_that_disagree_are_empty_and_say_why() {
         ["durations: clocks of the cores disagree; latencies: clocks of the cores disagree"]
     );
 }
+
+#[test]
+fn ops_that_a_filter_hides_leave_no_time_between_their_neighbours() {
+    let mut numbers = Numbers(seed());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    let (log, _) = log_of(&mut numbers, 1000);
+    std::fs::write(&path, log).unwrap();
+    let whole = OpsReport::of_device_log(&path, &OpsOptions::default());
+    let all = column(&whole.ops_csv, "OP TO OP LATENCY [ns]");
+    let filter = "op=1..4,op=7..20".parse().unwrap();
+    let options = OpsOptions { filter, ..OpsOptions::default() };
+    let report = OpsReport::of_device_log(&path, &options);
+    let found = column(&report.ops_csv, "OP TO OP LATENCY [ns]");
+    let mut expected = [&all[..4], &all[6..]].concat();
+    expected[4].clear();
+    assert_eq!(found, expected);
+    let reasons = column(&report.ops_csv, "EMPTY FIGURES BECAUSE");
+    assert_eq!(reasons[4], "latencies: launches before it are hidden by a filter");
+    // One core alone: its own gap over the hidden ops is none either.
+    let per_core = report.per_core_csv.unwrap();
+    let pairs = column(&per_core, "op2op ID");
+    let gaps = column(&per_core, "1; 2 [ns]");
+    let over = pairs.iter().position(|pair| *pair == format!("{} -> {}", 4 << 10, 7 << 10));
+    assert_eq!(over.map(|row| gaps[row].as_str()), Some(""), "{per_core}");
+    assert!(gaps.iter().filter(|gap| gap.is_empty()).count() == 1, "{per_core}");
+}

@@ -181,6 +181,13 @@ impl TraceDevice<'_> {
         let shown: Vec<bool> =
             self.ops.iter().zip(wanted).map(|(op, &wanted)| is_shown(op, wanted)).collect();
         let positions = running_positions(&shown);
+        let mut is_any_hidden = false;
+        for (op, &is_shown) in self.ops.iter_mut().zip(&shown) {
+            if is_shown && std::mem::take(&mut is_any_hidden) {
+                op.figures.hide_latencies();
+            }
+            is_any_hidden |= !is_shown;
+        }
         let mut next = shown.iter();
         self.ops.retain(|_| next.next() == Some(&true));
         for lane in &mut self.lanes {

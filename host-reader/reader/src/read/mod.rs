@@ -54,7 +54,7 @@ use crate::{
     anomaly::AnomalyKind,
     decode::{LaneContext, LaneState, UndecodedLane},
     lane::{Lane, LaneId},
-    ledger::{LossCause, LossKey, LossTotals},
+    ledger::LossTotals,
     mesh::Mesh,
     readout::{ChipSummary, DeviceReadout, Readout},
 };
@@ -199,7 +199,7 @@ impl Reader {
             readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
         }
         for (&lane, &totals) in &self.unread {
-            readout.losses.enter(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
+            readout.losses.enter_unread(lane, totals, self.last_time_of(lane));
         }
         Ok(readout)
     }
@@ -332,10 +332,12 @@ impl Reader {
             acknowledge::reset(session, core, pieces);
         }
         acknowledge::report_dropped(session, core);
-        session.lose_unreadable(core);
-        if core.lanes.iter().any(|lane| has_words(lane, pieces)) {
+        let is_dated = |lane: &LaneRead| has_words(lane, pieces) || lane.is_unreadable();
+        if core.lanes.iter().any(is_dated) {
             core.read_at = session.device.read_wall_clock(core.core.noc0).ok();
         }
+        self.forget_time_before_reset(core);
+        session.lose_unreadable(core, |lane| self.last_time_of(lane));
         self.remember_fill(session, core);
     }
 
@@ -362,7 +364,7 @@ impl Reader {
             let has_news = |lane: &&LaneRead| has_words(lane, pieces) || !lane.loss.is_none();
             for lane in core.lanes.iter().filter(has_news) {
                 let context = context_of(session, core, lane, *generation);
-                let state = self.state_of(lane.id, core.read_at);
+                let state = self.state_of(lane.id);
                 let mut words = vec![(lane.begin.into(), lane.words(pieces))];
                 let run = lane.pending.as_deref().filter(|run| !run.is_empty());
                 words.extend(run.map(|run| (lane.end.into(), run)));
@@ -402,12 +404,25 @@ impl Reader {
         lanes
     }
 
-    /// Returns the decoder's state of a lane; a new one if the tile was reset and its clock
-    /// restarted.
-    fn state_of(&self, id: LaneId, read_at: Option<u64>) -> LaneState {
-        let state = self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default();
-        let was_reset = read_at.is_some_and(|now| now < state.last_time());
-        if was_reset { LaneState::default() } else { state }
+    /// Drops the decoder's state of lanes whose tile was reset, so that its clock restarted.
+    fn forget_time_before_reset(&mut self, core: &CoreRead) {
+        let Some(now) = core.read_at else { return };
+        for lane in &core.lanes {
+            if let Some(memory) = self.lanes.get_mut(&lane.id)
+                && now < memory.decode.last_time()
+            {
+                memory.decode = LaneState::default();
+            }
+        }
+    }
+
+    fn state_of(&self, id: LaneId) -> LaneState {
+        self.lanes.get(&id).map(|memory| memory.decode.clone()).unwrap_or_default()
+    }
+
+    /// The time of the last record that was read of a lane.
+    fn last_time_of(&self, id: LaneId) -> Option<u64> {
+        self.lanes.get(&id).map(|memory| memory.decode.last_time()).filter(|&time| time > 0)
     }
 }
 

@@ -76,6 +76,12 @@ impl LaneRead {
         self.end.saturating_sub(self.begin)
     }
 
+    /// Returns true if words of the lane, or a run that waits for it, could not be read.
+    pub(super) const fn is_unreadable(&self) -> bool {
+        let has_words = matches!(self.words, Some(LaneWords::InPiece { .. } | LaneWords::Own(_)));
+        self.unread() > 0 && !has_words || self.pending_error.is_some()
+    }
+
     /// Position from which a run of that length, or of the largest vector, finds no room.
     pub(super) fn full_for(&self, run_words: u64) -> MissingRuns {
         let run_words = run_words.min(vector::VECTOR_WORDS as u64);

@@ -4,7 +4,7 @@ use super::plan::{self, CoreRead, LaneWords};
 use crate::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::LaneId,
-    ledger::{LossCause, LossKey, LossLedger, LossTotals},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow},
     mesh::{AccessError, CoreDescription, Device},
     read::{ReadOptions, Watermarks},
 };
@@ -107,8 +107,13 @@ impl<'a> Session<'a> {
         self.losses.enter_in_windows(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds what could not be read of a core's lanes.
-    pub(super) fn lose_unreadable(&mut self, core: &CoreRead) {
+    /// Adds what could not be read of a core's lanes; `last_time_of` gives the time of the last
+    /// record that was read.
+    pub(super) fn lose_unreadable(
+        &mut self,
+        core: &CoreRead,
+        last_time_of: impl Fn(LaneId) -> Option<u64>,
+    ) {
         for lane in &core.lanes {
             self.unread.remove(&lane.id);
             let waits = lane.pending_error.as_ref();
@@ -124,7 +129,10 @@ impl<'a> Session<'a> {
                 if is_lost || waiting(is_final) {
                     let runs = if is_lost { runs } else { 0 };
                     let markers = runs.saturating_add(waiting(is_final).into());
-                    self.lose_words_of_memory(lane.id, is_final, markers);
+                    let after = last_time_of(lane.id);
+                    let window =
+                        LossWindow { after, before: core.read_at, ..LossWindow::default() };
+                    self.lose_words_of_memory(lane.id, is_final, markers, window);
                 }
             }
         }
@@ -136,15 +144,23 @@ impl<'a> Session<'a> {
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
         for risc in plan::lane_riscs(core.kind, self.options.mode) {
             let lane = LaneId { chip_id, core: place, risc };
-            self.lose_words_of_memory(lane, error.is_final(), 0);
+            self.lose_words_of_memory(lane, error.is_final(), 0, LossWindow::default());
         }
     }
 
-    /// Adds markers that are gone, or that a later read may still find.
-    fn lose_words_of_memory(&mut self, lane: LaneId, is_final: bool, at_least: u64) {
+    /// Adds markers that are gone, all of them of this window, or that a later read may still
+    /// find.
+    fn lose_words_of_memory(
+        &mut self,
+        lane: LaneId,
+        is_final: bool,
+        at_least: u64,
+        window: LossWindow,
+    ) {
         let totals = LossTotals::at_least_markers(at_least);
         if is_final {
-            self.lose(lane, LossCause::Unreadable, None, totals);
+            self.losses.note_window(lane, window);
+            self.lose_in_windows(lane, LossCause::Unreadable, None, totals);
             return;
         }
         let known = self.unread.entry(lane).or_insert(totals);

@@ -4,7 +4,7 @@ use super::*;
 use crate::ledger::ProgramSpan;
 use crate::{
     decode::CaptureMode,
-    ledger::{LossCause, LossTotals},
+    ledger::{LossCause, LossTotals, LossWindow},
     mesh::{
         AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, DeviceImage,
         DramDescription, LogicalCoord, Noc0Coord,
@@ -742,6 +742,33 @@ fn a_lane_that_cannot_be_read_is_tried_again() {
     assert_eq!(losses(&readout), [lost], "it is the same run");
     readout.append(reader.read(&mut mesh.bench).unwrap());
     assert_eq!((losses(&readout), programs(&readout).len()), (vec![], 1));
+}
+
+#[test]
+fn words_that_cannot_be_read_are_of_launches_after_the_last_one_that_was() {
+    let now = (1 << 32) + 20_000;
+    for is_gone in [false, true] {
+        let mut bench = Bench::ours();
+        bench.0.image.set_wall_clock(now);
+        push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));
+        finish(&mut bench.0.image, 0, 1);
+        let mut reader = Reader::new(ReadOptions::default());
+        let mut readout = reader.read(&mut bench).unwrap();
+        let after = readout.lanes().flat_map(|lane| &lane.times).max().copied();
+        push(&mut bench.0.image, (0, 0), 12, &run(0, 0, 8, 5000));
+        finish(&mut bench.0.image, 0, 2);
+        let mut mesh = Broken { bench, is_gone };
+        let windows = |readout: &Readout| -> Vec<_> {
+            readout.losses.windows().map(|(_, window)| *window).collect()
+        };
+        readout.append(reader.read(&mut mesh).unwrap());
+        let before = is_gone.then_some(now);
+        let window = LossWindow { after, before, may_cut_launches: false };
+        assert_eq!(windows(&readout), [window]);
+        readout.append(reader.read(&mut mesh.bench).unwrap());
+        let expected = if is_gone { vec![window] } else { vec![] };
+        assert_eq!(windows(&readout), expected, "a later read may get it");
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ use super::{
 use analysis::{Doubt, Launch, Op, Span, cycles_to_ns};
 use reader::{
     lane::{Lane, LaneId},
-    readout::{ChipSummary, DeviceReadout, Readout},
+    ledger::LossWindow,
+    readout::{ChipSummary, DeviceReadout, HiddenLaunch, Readout},
     role::RoleTable,
 };
 use std::collections::BTreeMap;
@@ -127,7 +128,15 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
             marks.sort_by_key(|mark| mark.time);
             let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
             let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
-            CoreMarks { core, marks, holes: holes.collect() }
+            // What a filter hides lies between ops as well.
+            let is_hidden_here =
+                |launch: &&HiddenLaunch| launch.chip_id == chip_id && launch.cores.contains(&core);
+            let hidden = readout.hidden.iter().filter(is_hidden_here).map(|launch| LossWindow {
+                after: Some(launch.first_cycle),
+                before: Some(launch.last_cycle),
+                may_cut_launches: false,
+            });
+            CoreMarks { core, marks, holes: holes.chain(hidden).collect() }
         };
         (chip_id.into(), cores.into_iter().map(sorted).collect())
     };
