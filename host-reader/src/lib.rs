@@ -25,11 +25,15 @@
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
 //! | How does every viewer get its file? | `export` |
+//! | Which files can a recording be written to? | `output` |
 //! | How is a read kept, word for word? | `capture` |
 //!
 //! The first example to run is that of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "outputs")]
+pub mod output;
 
 #[cfg(feature = "analysis")]
 pub use ::analysis::{self, probe_cost};

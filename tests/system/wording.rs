@@ -3,8 +3,9 @@
 use crate::structure::{repository, sources};
 
 /// Folders with sources of ours.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "benches",
+    "c-reader",
     "cli",
     "examples",
     "host-reader",

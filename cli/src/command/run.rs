@@ -255,7 +255,7 @@ fn execute(
     init_device_profiler(mesh, &options).map_err(sentence)?;
     let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
     let host = HostZones::new();
-    let begun = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, capture, &ops));
+    let begun = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, capture, ops));
     let mut recording = begun?;
     let progress = Progress::new("launches", launch_count(plan, config));
     let mut launches_done = 0;

@@ -99,6 +99,19 @@ impl CapturingReader {
         CapturedRead { readout, capture }
     }
 
+    /// Returns true if markers may be lost within `launches` more launches unless the mesh is
+    /// read; see [`Reader::about_to_overflow`]. Nothing of it is captured.
+    ///
+    /// # Errors
+    /// If no control vector can be read.
+    pub fn about_to_overflow<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        launches: u32,
+    ) -> Result<bool, ReadError> {
+        self.reader.about_to_overflow(mesh, launches)
+    }
+
     /// Marks the end of the recording; see [`CaptureWriter::finish`].
     ///
     /// # Errors

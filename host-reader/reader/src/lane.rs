@@ -37,8 +37,10 @@ impl ZoneIndex {
     pub const MAX: u32 = (1 << 24) - 1;
 }
 
-/// Kind and zone of a record, packed into one word.
+/// Kind and zone of a record, packed into one word: the kind in the upper 8 bits, the zone in the
+/// lower 24. A column of heads may be taken for a column of such words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
 pub struct RecordHead(u32);
 
 impl RecordHead {

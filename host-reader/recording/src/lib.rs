@@ -26,6 +26,8 @@ use capture::{
 };
 use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::readout::Readout;
+use std::collections::BTreeMap;
+use wire::RunHostId;
 
 /// Everything that was recorded of one run of a program, on one clock per chip.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,6 +60,31 @@ impl Recording {
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
         Self { readout, clock: Some(clock), samples, ops, host }
+    }
+
+    /// Names that the host gave to programs, by chip; the first of several of one program.
+    ///
+    /// ```
+    /// use host_events::OpMetadata;
+    /// use recording::Recording;
+    /// use wire::RunHostId;
+    /// let op = |name: &str| OpMetadata {
+    ///     chip_id: 0,
+    ///     run_host_id: RunHostId(1024),
+    ///     fields: vec![(OpMetadata::NAME.to_owned(), name.to_owned())],
+    /// };
+    /// let recording = Recording { ops: vec![op("Matmul"), op("Add")], ..Recording::default() };
+    /// assert_eq!(recording.op_names()[&(0, RunHostId(1024))], "Matmul");
+    /// ```
+    #[must_use]
+    pub fn op_names(&self) -> BTreeMap<(u32, RunHostId), &str> {
+        let mut names = BTreeMap::new();
+        for op in &self.ops {
+            if let Some(name) = op.value(OpMetadata::NAME) {
+                names.entry((op.chip_id, op.run_host_id)).or_insert(name);
+            }
+        }
+        names
     }
 
     /// Names of the signposts that the host set, in no particular order.

@@ -127,6 +127,16 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
 }
 
 impl CapturedRun {
+    /// A finished run that is no read of a capture.
+    pub(crate) fn of_parts(
+        readout: Readout,
+        samples: MeshSamples,
+        ops: Vec<OpMetadata>,
+        host: Vec<HostRecording>,
+    ) -> Self {
+        Self { readout, samples, ops, host, is_finished: true, ..Self::default() }
+    }
+
     fn add(&mut self, section: &Section<'_>, content: Content<'_>) {
         self.reads.extend(section.read_number());
         match content {

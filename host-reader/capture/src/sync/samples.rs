@@ -62,6 +62,29 @@ impl MeshSamples {
         })
     }
 
+    /// Returns the samples without the beginning that an earlier state of them had.
+    ///
+    /// ```
+    /// use capture::sync::MeshSamples;
+    /// use clock_fit::{PingBurst, Tile, TwoWayPing};
+    /// let burst = |device_cycles| {
+    ///     let ping = TwoWayPing { host_send_ns: 0, device_cycles, host_receive_ns: 800 };
+    ///     PingBurst { tile: Tile::new(0, 1, 1), pings: vec![ping] }
+    /// };
+    /// let mut samples = MeshSamples::default();
+    /// samples.add_burst(burst(7));
+    /// let earlier = samples.clone();
+    /// samples.add_burst(burst(9));
+    /// assert_eq!(samples.since(&earlier).bursts().collect::<Vec<_>>(), [burst(9)]);
+    /// ```
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tiles: behind(&self.tiles, &earlier.tiles),
+            links: behind(&self.links, &earlier.links),
+        }
+    }
+
     /// Pings of all tiles together.
     #[must_use]
     pub fn ping_count(&self) -> usize {
@@ -94,4 +117,17 @@ impl MeshSamples {
     pub(super) fn last_reading(&self, tile: Tile) -> Option<u64> {
         Some(self.tiles.get(&tile)?.last()?.device_cycles)
     }
+}
+
+/// Returns what each list holds behind the list of the same key in `earlier`, if anything.
+fn behind<K: Copy + Ord, T: Clone>(
+    lists: &BTreeMap<K, Vec<T>>,
+    earlier: &BTreeMap<K, Vec<T>>,
+) -> BTreeMap<K, Vec<T>> {
+    let rest = lists.iter().filter_map(|(key, list)| {
+        let known = earlier.get(key).map_or(0, Vec::len);
+        let rest = list.get(known..).filter(|rest| !rest.is_empty())?;
+        Some((*key, rest.to_vec()))
+    });
+    rest.collect()
 }

@@ -1,0 +1,289 @@
+//! The simulator behind a C interface, `simulated_mesh.h`, so that hosts in C and C++ have
+//! something to read without a chip.
+//!
+//! Pointers are trusted here: the only callers are the hosts of the tests.
+
+use sim::{
+    arch::Arch,
+    config::{ChipConfig, MeshConfig},
+    mesh::SimulatedMesh as Chips,
+    workload::{Plan, Workload, WorkloadOptions},
+};
+use std::{
+    ffi::{CStr, CString, c_char},
+    ptr,
+};
+
+// The simulator implements these for its chips.
+use host_reader::mesh::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord};
+
+/// Simulated chips with a workload.
+#[derive(Debug)]
+pub struct SimulatedMesh {
+    chips: Chips,
+    plan: Plan,
+    program_support_count: u32,
+    zone_text: CString,
+    error: CString,
+}
+
+/// A chip, as in the header.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SimulatedChip {
+    chip_id: u32,
+    aiclk_mhz: u32,
+    max_compute_cores: u32,
+    bank_count: u32,
+    region_address: u64,
+    region_bytes: u64,
+    core_count: usize,
+    arch: [u8; 32],
+}
+
+/// A core, as in the header.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SimulatedCore {
+    noc0_x: u16,
+    noc0_y: u16,
+    logical_x: u16,
+    logical_y: u16,
+    kind: u32,
+    flat_id: u32,
+    control_address: u64,
+    vector_address: u64,
+}
+
+impl SimulatedMesh {
+    fn new(workload: &str, arch: &str, chips: u32, seed: u64) -> Option<Self> {
+        let workload = Workload::named(workload).ok()?;
+        let chip = ChipConfig::new(Arch::from_name(arch)?);
+        let program_support_count = workload.program_support_count;
+        let mut config = MeshConfig::new(seed).with_program_support_count(program_support_count);
+        for _ in 0..chips {
+            config = config.with_chip(chip.clone());
+        }
+        let mut chips = Chips::new(&config).ok()?;
+        let plan = workload.plan(&chips, &WorkloadOptions { seed, ..WorkloadOptions::default() });
+        plan.rules.iter().for_each(|rule| chips.add_shared_rule(rule));
+        let (zone_text, error) = (CString::default(), CString::default());
+        Some(Self { chips, plan, program_support_count, zone_text, error })
+    }
+
+    fn description(&mut self, chip: usize) -> DeviceDescription {
+        self.chips.device(chip).expect("hosts ask for chips that there are").description().clone()
+    }
+
+    fn access(
+        &mut self,
+        chip: u32,
+        access: impl FnOnce(&mut dyn Device) -> Result<(), AccessError>,
+    ) -> i32 {
+        let Some(device) = self.chips.device(chip as usize) else { return 3 };
+        match access(device) {
+            Ok(()) => 0,
+            Err(error) => {
+                self.error = CString::new(error.to_string()).unwrap_or_default();
+                3
+            }
+        }
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// Both texts must be texts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn simulated_mesh_new(
+    workload: *const c_char,
+    arch: *const c_char,
+    chips: u32,
+    seed: u64,
+) -> *mut SimulatedMesh {
+    // SAFETY: the host promises a text.
+    let workload = unsafe { CStr::from_ptr(workload) }.to_string_lossy();
+    // SAFETY: the host promises a text.
+    let arch = unsafe { CStr::from_ptr(arch) }.to_string_lossy();
+    let mesh = SimulatedMesh::new(&workload, &arch, chips, seed);
+    mesh.map_or(ptr::null_mut(), |mesh| Box::into_raw(Box::new(mesh)))
+}
+
+/// See the header.
+///
+/// # Safety
+/// The mesh must come from [`simulated_mesh_new`] and not be used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn simulated_mesh_free(mesh: *mut SimulatedMesh) {
+    // SAFETY: the host promises that it came from a box and is freed once.
+    drop(unsafe { Box::from_raw(mesh) });
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_support_count(mesh: &SimulatedMesh) -> u32 {
+    mesh.program_support_count
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_phase_count(mesh: &SimulatedMesh) -> usize {
+    mesh.plan.phases.len()
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_run_phase(mesh: &mut SimulatedMesh, phase: usize) {
+    mesh.chips.enqueue_phase(&mesh.plan.phases[phase]);
+    mesh.chips.run_to_completion();
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_zone_text(
+    mesh: &mut SimulatedMesh,
+    index: usize,
+) -> *const c_char {
+    let Some(text) = mesh.chips.zone_texts().into_iter().nth(index) else { return ptr::null() };
+    mesh.zone_text = CString::new(text).unwrap_or_default();
+    mesh.zone_text.as_ptr()
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_chip_count(mesh: &SimulatedMesh) -> usize {
+    mesh.chips.chip_count()
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_chip(
+    mesh: &mut SimulatedMesh,
+    chip: usize,
+    out: &mut SimulatedChip,
+) {
+    let description = mesh.description(chip);
+    let mut arch = [0; 32];
+    arch[..description.arch.len()].copy_from_slice(description.arch.as_bytes());
+    *out = SimulatedChip {
+        chip_id: description.chip_id,
+        aiclk_mhz: description.aiclk_mhz,
+        max_compute_cores: description.max_compute_cores,
+        bank_count: description.dram.bank_count,
+        region_address: description.dram.region_address,
+        region_bytes: description.dram.region_bytes,
+        core_count: description.cores.len(),
+        arch,
+    };
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_core(
+    mesh: &mut SimulatedMesh,
+    chip: usize,
+    core: usize,
+    out: &mut SimulatedCore,
+) {
+    let core = mesh.description(chip).cores[core].clone();
+    *out = SimulatedCore {
+        noc0_x: core.noc0.x,
+        noc0_y: core.noc0.y,
+        logical_x: core.logical.x,
+        logical_y: core.logical.y,
+        kind: core.kind as u32,
+        flat_id: core.flat_id,
+        control_address: core.control_address,
+        vector_address: core.vector_address,
+    };
+}
+
+/// See the header.
+///
+/// # Safety
+/// `words` must lead to `word_count` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn simulated_mesh_read_l1(
+    mesh: &mut SimulatedMesh,
+    chip: u32,
+    x: u16,
+    y: u16,
+    address: u64,
+    words: *mut u32,
+    word_count: usize,
+) -> i32 {
+    // SAFETY: the host promises this many words.
+    let words = unsafe { std::slice::from_raw_parts_mut(words, word_count) };
+    mesh.access(chip, |device| device.read_l1(Noc0Coord { x, y }, address, words))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `words` must lead to `word_count` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn simulated_mesh_write_l1(
+    mesh: &mut SimulatedMesh,
+    chip: u32,
+    x: u16,
+    y: u16,
+    address: u64,
+    words: *const u32,
+    word_count: usize,
+) -> i32 {
+    // SAFETY: the host promises this many words.
+    let words = unsafe { std::slice::from_raw_parts(words, word_count) };
+    mesh.access(chip, |device| device.write_l1(Noc0Coord { x, y }, address, words))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `words` must lead to `word_count` words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn simulated_mesh_read_dram(
+    mesh: &mut SimulatedMesh,
+    chip: u32,
+    bank: u32,
+    address: u64,
+    words: *mut u32,
+    word_count: usize,
+) -> i32 {
+    // SAFETY: the host promises this many words.
+    let words = unsafe { std::slice::from_raw_parts_mut(words, word_count) };
+    mesh.access(chip, |device| device.read_dram(bank, address, words))
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_read_wall_clock(
+    mesh: &mut SimulatedMesh,
+    chip: u32,
+    x: u16,
+    y: u16,
+    cycles: &mut u64,
+) -> i32 {
+    mesh.access(chip, |device| {
+        *cycles = device.read_wall_clock(Noc0Coord { x, y })?;
+        Ok(())
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_host_time_ns(mesh: &mut SimulatedMesh) -> u64 {
+    mesh.chips.device(0).map_or(0, |device| device.host_time_ns())
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_wait_ns(mesh: &mut SimulatedMesh, duration_ns: u64) {
+    mesh.chips.wait_ns(duration_ns);
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_error(mesh: &SimulatedMesh) -> *const c_char {
+    mesh.error.as_ptr()
+}

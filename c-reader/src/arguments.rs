@@ -1,0 +1,262 @@
+//! Pointers that callers pass: checked as far as a pointer can be, then borrowed.
+//!
+//! Every function here is unsafe for one reason: a pointer that is neither null nor misaligned
+//! may still lead nowhere. That it does not is the caller's part, and is stated in each function
+//! of the interface. Nothing behind these functions handles a pointer again.
+
+#![allow(unsafe_code, reason = "pointers of C are turned into references here")]
+
+use crate::status::{Fault, KprofStatus};
+use std::{
+    ffi::{CStr, c_char},
+    mem::MaybeUninit,
+    path::Path,
+};
+
+/// A struct that begins with its own size in bytes.
+///
+/// # Safety
+/// The type must be `repr(C)`, and its first field a `usize`.
+pub(crate) unsafe trait HasSize {
+    /// Name of the struct in the header.
+    const NAME: &'static str;
+}
+
+/// Returns the fault of a pointer that cannot be used, if it is one.
+fn check<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Err(Fault::invalid(format!("expected a pointer for `{name}`, found null")));
+    }
+    if !pointer.is_aligned() {
+        return Err(Fault::invalid(format!(
+            "expected `{name}` at a multiple of {} bytes, found {pointer:p}",
+            align_of::<T>()
+        )));
+    }
+    Ok(())
+}
+
+/// Borrows the value behind a pointer.
+///
+/// # Safety
+/// If `pointer` is neither null nor misaligned, it leads to a valid `T` that nobody changes
+/// during `'a`.
+pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Fault> {
+    check(pointer, name)?;
+    // SAFETY: not null and aligned as just checked; valid and unchanged as the caller promises.
+    Ok(unsafe { &*pointer })
+}
+
+/// Copies a struct, if the size in its first field is the one that this version has.
+///
+/// # Safety
+/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
+/// the size of `T`, to a valid `T`.
+pub(crate) unsafe fn sized<T: HasSize + Copy>(pointer: *const T, name: &str) -> Result<T, Fault> {
+    // SAFETY: the caller makes both promises.
+    unsafe { check_size(pointer, name) }?;
+    // SAFETY: aligned and not null, since its size could be read, which is the right one; so it
+    // leads to a valid `T`.
+    Ok(unsafe { *pointer })
+}
+
+/// Checks the size in the first field of a struct.
+///
+/// # Safety
+/// If `pointer` is neither null nor misaligned, it leads to a readable `usize`.
+unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fault> {
+    check(pointer, name)?;
+    // SAFETY: the first field of `T` is a `usize` (`HasSize`), so `pointer` is aligned for one,
+    // and the caller promises that it can be read.
+    let found = unsafe { pointer.cast::<usize>().read() };
+    if found == size_of::<T>() {
+        return Ok(());
+    }
+    Err(Fault::new(
+        KprofStatus::WrongSize,
+        format!(
+            "expected struct_size {} in `{name}`, found {found}; set it to sizeof({}) of the \
+             header of this library",
+            size_of::<T>(),
+            T::NAME
+        ),
+    ))
+}
+
+/// A place where a result goes, which is written once.
+#[derive(Debug)]
+pub(crate) struct Out<'a, T>(&'a mut MaybeUninit<T>);
+
+impl<'a, T> Out<'a, T> {
+    /// Takes a pointer for a result.
+    ///
+    /// # Safety
+    /// If `pointer` is neither null nor misaligned, it leads to memory for a `T` that nobody else
+    /// uses during `'a`.
+    pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Fault> {
+        check(pointer, name)?;
+        // SAFETY: not null and aligned as just checked; memory that is ours alone as the caller
+        // promises, and `MaybeUninit` asks nothing of its content.
+        Ok(Self(unsafe { &mut *pointer.cast::<MaybeUninit<T>>() }))
+    }
+
+    /// Writes the result.
+    pub(crate) fn set(self, value: T) {
+        self.0.write(value);
+    }
+}
+
+impl<'a, T: HasSize> Out<'a, T> {
+    /// Takes a pointer to a struct whose size the caller has set.
+    ///
+    /// # Safety
+    /// If `pointer` is neither null nor misaligned, it leads to a readable `usize`; and if that is
+    /// the size of `T`, to memory for a `T` that nobody else uses during `'a`.
+    pub(crate) unsafe fn sized(pointer: *mut T, name: &str) -> Result<Self, Fault> {
+        // SAFETY: the caller promises that a size can be read.
+        unsafe { check_size(pointer.cast_const(), name) }?;
+        // SAFETY: the size is that of `T`, so the memory is ours alone as the caller promises.
+        unsafe { Self::new(pointer, name) }
+    }
+}
+
+/// Borrows an array; one without elements may be null.
+///
+/// # Safety
+/// If `pointer` is neither null nor misaligned, it leads to `count` valid elements that nobody
+/// changes during `'a`.
+pub(crate) unsafe fn array<'a, T>(
+    pointer: *const T,
+    count: usize,
+    name: &str,
+) -> Result<&'a [T], Fault> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    check(pointer, name)?;
+    check_extent::<T>(count, name)?;
+    // SAFETY: not null and aligned, and no larger than an object may be, as just checked; valid
+    // and unchanged as the caller promises.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+}
+
+/// Borrows an array to be written, whose elements are plain numbers; one without elements may be
+/// null.
+///
+/// # Safety
+/// If `pointer` is neither null nor misaligned, it leads to `count` elements that nobody else
+/// uses during `'a`.
+pub(crate) unsafe fn array_mut<'a>(
+    pointer: *mut i64,
+    count: usize,
+    name: &str,
+) -> Result<&'a mut [i64], Fault> {
+    if count == 0 {
+        return Ok(&mut []);
+    }
+    check(pointer, name)?;
+    check_extent::<i64>(count, name)?;
+    // SAFETY: not null and aligned, and no larger than an object may be; the caller promises the
+    // memory, which this makes a number of whatever it held.
+    unsafe { std::ptr::write_bytes(pointer, 0, count) };
+    // SAFETY: as above, and every element has just been set.
+    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
+}
+
+fn check_extent<T>(count: usize, name: &str) -> Result<(), Fault> {
+    let is_possible =
+        count.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    if is_possible {
+        return Ok(());
+    }
+    let text = format!("expected a number of elements for `{name}` that memory can hold");
+    Err(Fault::new(KprofStatus::WrongSize, format!("{text}, found {count}")))
+}
+
+/// Borrows a text.
+///
+/// # Safety
+/// If `pointer` is not null, it leads to bytes with a zero byte at their end, which nobody
+/// changes during `'a`.
+pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Fault> {
+    check(pointer, name)?;
+    // SAFETY: not null as just checked; ended by a zero byte and unchanged as the caller promises.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|error| Fault::invalid(format!("expected UTF-8 in `{name}`: {error}")))
+}
+
+/// Borrows the name of a file.
+///
+/// # Safety
+/// As [`text`].
+pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a Path, Fault> {
+    // SAFETY: the caller makes the same promise.
+    let text = unsafe { text(pointer, name) }?;
+    if text.is_empty() {
+        return Err(Fault::invalid(format!("expected a path for `{name}`, found an empty text")));
+    }
+    Ok(Path::new(text))
+}
+
+/// Takes back what [`Box::into_raw`] gave; `None` for null.
+///
+/// # Safety
+/// If `pointer` is not null, it came from [`Box::into_raw`] of a `Box<T>` and was not taken back
+/// before.
+pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
+    // SAFETY: the caller promises where it came from, and that it is taken back once.
+    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug)]
+    struct Three {
+        struct_size: usize,
+        value: u64,
+    }
+
+    // SAFETY: `repr(C)`, and the first field is a `usize`.
+    unsafe impl HasSize for Three {
+        const NAME: &'static str = "Three";
+    }
+
+    #[test]
+    fn a_size_of_another_version_is_refused_before_anything_else_is_read() {
+        // Memory for the size alone: anything more that is read is found by Miri.
+        let size = 8_usize;
+        let pointer = (&raw const size).cast::<Three>();
+        // SAFETY: the pointer leads to a `usize`, which is not the size of `Three`.
+        let fault = unsafe { sized(pointer, "three") }.unwrap_err();
+        assert_eq!(fault.status, KprofStatus::WrongSize);
+        assert!(fault.text.starts_with("expected struct_size 16 in `three`, found 8;"));
+        let three = Three { struct_size: 16, value: 9 };
+        // SAFETY: the pointer leads to a whole `Three`.
+        assert_eq!(unsafe { sized(&raw const three, "three") }.unwrap().value, 9);
+    }
+
+    #[test]
+    fn null_and_misaligned_pointers_are_refused() {
+        // SAFETY: a null pointer asks nothing.
+        let fault = unsafe { shared(std::ptr::null::<u64>(), "number") }.unwrap_err();
+        assert_eq!(fault.text, "expected a pointer for `number`, found null");
+        let numbers = [0_u64; 2];
+        let odd = numbers.as_ptr().cast::<u8>().wrapping_add(1).cast::<u64>();
+        // SAFETY: a misaligned pointer asks nothing.
+        let fault = unsafe { shared(odd, "number") }.unwrap_err();
+        assert!(fault.text.starts_with("expected `number` at a multiple of 8 bytes"));
+    }
+
+    #[test]
+    fn arrays_that_no_memory_can_hold_are_refused() {
+        let number = 0_u64;
+        // SAFETY: the count is refused before the pointer is used.
+        let fault = unsafe { array(&raw const number, usize::MAX / 8, "numbers") }.unwrap_err();
+        assert_eq!(fault.status, KprofStatus::WrongSize);
+        // SAFETY: an array without elements asks nothing.
+        assert!(unsafe { array(std::ptr::null::<u64>(), 0, "numbers") }.unwrap().is_empty());
+    }
+}

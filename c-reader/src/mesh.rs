@@ -1,0 +1,564 @@
+//! A mesh of chips whose memory is reached through callbacks.
+
+#![allow(unsafe_code, reason = "calls into functions that a host hands over")]
+
+use crate::{
+    arguments::{HasSize, Out, array, owned, shared, sized, text},
+    status::{Fault, KprofStatus, guard},
+};
+use host_reader::{
+    clock::EthernetPing,
+    mesh::{
+        AccessError, ChipLink, CoreDescription, Device, DeviceDescription, DramDescription,
+        LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+    },
+};
+use std::{
+    collections::BTreeSet,
+    ffi::{CStr, c_char, c_void},
+    sync::{Mutex, MutexGuard, TryLockError},
+    time::{Duration, Instant},
+};
+use wire::CoreKind;
+
+/// Result of a callback: the access was carried out.
+pub const KPROF_ACCESS_OK: i32 = 0;
+/// Result of a callback: there is no such core.
+pub const KPROF_ACCESS_NO_SUCH_CORE: i32 = 1;
+/// Result of a callback: the range leaves the memory.
+pub const KPROF_ACCESS_OUT_OF_RANGE: i32 = 2;
+/// Result of a callback: the chip does not answer. So is every number that has no name here.
+pub const KPROF_ACCESS_UNREACHABLE: i32 = 3;
+/// Result of a callback: the words are gone, and asking again is of no use.
+pub const KPROF_ACCESS_GONE: i32 = 4;
+
+/// Kind of a core: a compute tile with five RISCs.
+pub const KPROF_CORE_TENSIX: u32 = 0;
+/// Kind of a core: an Ethernet tile with a link.
+pub const KPROF_CORE_ACTIVE_ETH: u32 = 1;
+/// Kind of a core: an Ethernet tile without a link.
+pub const KPROF_CORE_IDLE_ETH: u32 = 2;
+
+/// A core that can be profiled, and where its profiler memory lies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofCore {
+    /// Column on the NoC-0 grid.
+    pub noc0_x: u16,
+    /// Row on the NoC-0 grid.
+    pub noc0_y: u16,
+    /// Column among cores of the same kind.
+    pub logical_x: u16,
+    /// Row among cores of the same kind.
+    pub logical_y: u16,
+    /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
+    pub kind: u32,
+    /// Number of the core on its chip: cores ordered by NoC-0 x, then y.
+    pub flat_id: u32,
+    /// L1 byte address of the control vector.
+    pub control_address: u64,
+    /// L1 byte address of the first RISC's vector; the others follow without gaps.
+    pub vector_address: u64,
+}
+
+/// A chip of a mesh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofChip {
+    /// Number of the chip in its mesh.
+    pub chip_id: u32,
+    /// Clock of the tiles in MHz.
+    pub aiclk_mhz: u32,
+    /// Lower-case name of the architecture, such as `wormhole_b0`.
+    pub arch: *const c_char,
+    /// Cores that can be profiled, ordered by flat id.
+    pub cores: *const KprofCore,
+    /// How many cores there are.
+    pub core_count: usize,
+    /// Size of the worker grid, as printed in a device log's first line.
+    pub max_compute_cores: u32,
+    /// DRAM banks over which the cores are dealt.
+    pub bank_count: u32,
+    /// Byte address of the profiler region, equal in every bank.
+    pub region_address: u64,
+    /// Bytes kept for the region in each bank.
+    pub region_bytes: u64,
+}
+
+/// Two cores of different chips that can exchange messages directly.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofLink {
+    /// Index of the chip that sends.
+    pub sender: u32,
+    /// Index of the chip that echoes.
+    pub receiver: u32,
+    /// Column of the core that sends.
+    pub sender_x: u16,
+    /// Row of the core that sends.
+    pub sender_y: u16,
+    /// Column of the core that echoes.
+    pub receiver_x: u16,
+    /// Row of the core that echoes.
+    pub receiver_y: u16,
+}
+
+/// Stamps of a message over a link and back.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KprofPing {
+    /// Sender's clock when the message left.
+    pub sender_start_cycles: u64,
+    /// Receiver's clock when it saw the message.
+    pub receiver_start_cycles: u64,
+    /// Receiver's clock when it had sent the echo.
+    pub receiver_end_cycles: u64,
+    /// Sender's clock when it saw the echo.
+    pub sender_end_cycles: u64,
+}
+
+/// Accesses to the chips of a mesh. `chip` is the index of a chip, `context` the pointer below.
+///
+/// The first four must be set, the others may be null.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofMeshCallbacks {
+    /// `sizeof(KprofMeshCallbacks)`.
+    pub struct_size: usize,
+    /// Passed to every callback as it is; the library does not follow it.
+    pub context: *mut c_void,
+    /// Reads words from a core's L1, in address order.
+    pub read_l1: Option<
+        unsafe extern "C" fn(
+            context: *mut c_void,
+            chip: u32,
+            x: u16,
+            y: u16,
+            address: u64,
+            words: *mut u32,
+            word_count: usize,
+        ) -> i32,
+    >,
+    /// Writes words to a core's L1, in address order.
+    pub write_l1: Option<
+        unsafe extern "C" fn(
+            context: *mut c_void,
+            chip: u32,
+            x: u16,
+            y: u16,
+            address: u64,
+            words: *const u32,
+            word_count: usize,
+        ) -> i32,
+    >,
+    /// Reads words from a DRAM bank.
+    pub read_dram: Option<
+        unsafe extern "C" fn(
+            context: *mut c_void,
+            chip: u32,
+            bank: u32,
+            address: u64,
+            words: *mut u32,
+            word_count: usize,
+        ) -> i32,
+    >,
+    /// Reads a tile's 64-bit wall clock.
+    pub read_wall_clock: Option<
+        unsafe extern "C" fn(
+            context: *mut c_void,
+            chip: u32,
+            x: u16,
+            y: u16,
+            cycles: *mut u64,
+        ) -> i32,
+    >,
+    /// The host's monotonic clock in nanoseconds. Null: the system's, from 0 at the creation of
+    /// the mesh.
+    pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
+    /// Waits on the host. Null: the calling thread sleeps.
+    pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
+    /// Sends a message over the link with this index and back. Null: no links are used.
+    pub exchange:
+        Option<unsafe extern "C" fn(context: *mut c_void, link: u32, ping: *mut KprofPing) -> i32>,
+    /// A sentence about the last callback that failed, valid until the next callback; or null.
+    pub last_error: Option<unsafe extern "C" fn(context: *mut c_void) -> *const c_char>,
+    /// Links between the chips.
+    pub links: *const KprofLink,
+    /// How many links there are.
+    pub link_count: usize,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofMeshCallbacks {
+    const NAME: &'static str = "KprofMeshCallbacks";
+}
+
+/// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
+#[derive(Debug)]
+pub struct KprofMesh(Mutex<CallbackMesh>);
+
+/// Locks a handle, unless it takes part in another call.
+pub(crate) fn lock<T>(handle: &Mutex<T>) -> Result<MutexGuard<'_, T>, Fault> {
+    handle.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Fault::new(
+            KprofStatus::Busy,
+            "expected a handle that is free, found it in another call; callbacks and other \
+             threads have to wait",
+        ),
+        TryLockError::Poisoned(_) => Fault::new(
+            KprofStatus::Panic,
+            "an earlier call with this handle met a defect of the library; free it",
+        ),
+    })
+}
+
+/// Frees a handle, unless it takes part in a call.
+///
+/// # Safety
+/// As [`owned`].
+pub(crate) unsafe fn free<T>(
+    pointer: *mut T,
+    name: &str,
+    lock_of: impl Fn(&T) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    // SAFETY: it came from `Box::into_raw` and was not freed, so it leads to a valid `T`.
+    let handle = unsafe { shared(pointer.cast_const(), name) }?;
+    match lock_of(handle) {
+        Err(fault) if fault.status == KprofStatus::Busy => return Err(fault),
+        // A handle that met a defect is there to be freed.
+        _ => {}
+    }
+    // SAFETY: the caller promises where it came from; no call uses it, as was just seen, and the
+    // reference to it is not used any more.
+    drop(unsafe { owned(pointer) });
+    Ok(())
+}
+
+impl KprofMesh {
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, CallbackMesh>, Fault> {
+        lock(&self.0)
+    }
+}
+
+/// Functions that are there, with what they are called with.
+#[derive(Clone, Copy, Debug)]
+struct Accesses {
+    context: *mut c_void,
+    read_l1: unsafe extern "C" fn(*mut c_void, u32, u16, u16, u64, *mut u32, usize) -> i32,
+    write_l1: unsafe extern "C" fn(*mut c_void, u32, u16, u16, u64, *const u32, usize) -> i32,
+    read_dram: unsafe extern "C" fn(*mut c_void, u32, u32, u64, *mut u32, usize) -> i32,
+    read_wall_clock: unsafe extern "C" fn(*mut c_void, u32, u16, u16, *mut u64) -> i32,
+    host_time_ns: Option<unsafe extern "C" fn(*mut c_void) -> u64>,
+    wait_ns: Option<unsafe extern "C" fn(*mut c_void, u64)>,
+    exchange: Option<unsafe extern "C" fn(*mut c_void, u32, *mut KprofPing) -> i32>,
+    last_error: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+    /// The beginning of the host's time, without a clock of the host's own.
+    begun: Instant,
+}
+
+impl Accesses {
+    fn new(callbacks: &KprofMeshCallbacks) -> Result<Self, Fault> {
+        let missing =
+            |name: &str| Fault::invalid(format!("expected a callback `{name}`, found null"));
+        Ok(Self {
+            context: callbacks.context,
+            read_l1: callbacks.read_l1.ok_or_else(|| missing("read_l1"))?,
+            write_l1: callbacks.write_l1.ok_or_else(|| missing("write_l1"))?,
+            read_dram: callbacks.read_dram.ok_or_else(|| missing("read_dram"))?,
+            read_wall_clock: callbacks.read_wall_clock.ok_or_else(|| missing("read_wall_clock"))?,
+            host_time_ns: callbacks.host_time_ns,
+            wait_ns: callbacks.wait_ns,
+            exchange: callbacks.exchange,
+            last_error: callbacks.last_error,
+            begun: Instant::now(),
+        })
+    }
+
+    /// The host's sentence about its last failure.
+    fn reason(&self, code: i32) -> String {
+        let Some(last_error) = self.last_error else {
+            return format!("the access failed with code {code}");
+        };
+        // SAFETY: `kprof_mesh_new` asks that callbacks may be called with the context, one after
+        // the other, by a thread that is in a call of the library; that is so here.
+        let text = unsafe { last_error(self.context) };
+        if text.is_null() {
+            return format!("the access failed with code {code}");
+        }
+        // SAFETY: not null; the callback promises a text with an end that is valid until the next
+        // callback, and it is copied before.
+        let text = unsafe { CStr::from_ptr(text) };
+        text.to_string_lossy().chars().take(LONGEST_REASON).collect()
+    }
+
+    /// Turns a callback's code into a result.
+    fn answer(&self, code: i32, range: &WordRange) -> Result<(), AccessError> {
+        let chip_id = range.chip_id;
+        match code {
+            KPROF_ACCESS_OK => Ok(()),
+            KPROF_ACCESS_NO_SUCH_CORE => Err(range.nowhere()),
+            KPROF_ACCESS_OUT_OF_RANGE => Err(range.outside()),
+            KPROF_ACCESS_GONE => Err(AccessError::Gone { chip_id, reason: self.reason(code) }),
+            _ => Err(AccessError::Unreachable { chip_id, reason: self.reason(code) }),
+        }
+    }
+}
+
+/// Characters of a host's sentence that are kept.
+const LONGEST_REASON: usize = 1000;
+
+/// Chips behind callbacks.
+#[derive(Debug)]
+pub(crate) struct CallbackMesh {
+    accesses: Accesses,
+    devices: Vec<CallbackDevice>,
+    links: Vec<ChipLink>,
+}
+
+// SAFETY: the only thing in it that is bound to a thread is the host's context, which the library
+// passes on and never follows. `kprof_mesh_new` asks that callbacks may be called by any thread
+// that the host lets call the library with this mesh.
+unsafe impl Send for CallbackMesh {}
+
+/// A chip behind callbacks.
+#[derive(Debug)]
+struct CallbackDevice {
+    accesses: Accesses,
+    /// Index of the chip in its mesh.
+    index: u32,
+    description: DeviceDescription,
+}
+
+impl CallbackDevice {
+    fn range(&self, memory: Memory, address: u64, word_count: usize) -> WordRange {
+        WordRange { chip_id: self.description.chip_id, memory, address, word_count }
+    }
+}
+
+impl Device for CallbackDevice {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        let range = self.range(Memory::L1(core), address, words.len());
+        let Accesses { context, read_l1, .. } = self.accesses;
+        let (pointer, count) = (words.as_mut_ptr(), words.len());
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // asks; the pointer leads to `count` words, which are ours and set already.
+        let code = unsafe { read_l1(context, self.index, core.x, core.y, address, pointer, count) };
+        self.accesses.answer(code, &range)
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let range = self.range(Memory::L1(core), address, words.len());
+        let Accesses { context, write_l1, .. } = self.accesses;
+        let (pointer, count) = (words.as_ptr(), words.len());
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // asks; the pointer leads to `count` words, which the callback only reads.
+        let code =
+            unsafe { write_l1(context, self.index, core.x, core.y, address, pointer, count) };
+        self.accesses.answer(code, &range)
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        let range = self.range(Memory::Dram(bank), address, words.len());
+        let Accesses { context, read_dram, .. } = self.accesses;
+        let (pointer, count) = (words.as_mut_ptr(), words.len());
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // asks; the pointer leads to `count` words, which are ours and set already.
+        let code = unsafe { read_dram(context, self.index, bank, address, pointer, count) };
+        self.accesses.answer(code, &range)
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let range = self.range(Memory::WallClock(core), 0, 2);
+        let Accesses { context, read_wall_clock, .. } = self.accesses;
+        let mut cycles = 0;
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // asks; the pointer leads to a number of ours.
+        let code = unsafe { read_wall_clock(context, self.index, core.x, core.y, &raw mut cycles) };
+        self.accesses.answer(code, &range).map(|()| cycles)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        let Some(host_time_ns) = self.accesses.host_time_ns else {
+            return u64::try_from(self.accesses.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        };
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new` asks.
+        unsafe { host_time_ns(self.accesses.context) }
+    }
+
+    fn wait_ns(&mut self, duration_ns: u64) {
+        match self.accesses.wait_ns {
+            // SAFETY: callbacks may be called with the context during a call, as
+            // `kprof_mesh_new` asks.
+            Some(wait_ns) => unsafe { wait_ns(self.accesses.context, duration_ns) },
+            None => std::thread::sleep(Duration::from_nanos(duration_ns)),
+        }
+    }
+}
+
+impl Mesh for CallbackMesh {
+    fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.devices.get_mut(index).map(|device| device as &mut dyn Device)
+    }
+
+    fn links(&self) -> Vec<ChipLink> {
+        self.links.clone()
+    }
+
+    fn exchange(&mut self, link: &ChipLink) -> Result<EthernetPing, AccessError> {
+        let chip_id = self.devices.get(link.sender).map_or(0, |device| device.description.chip_id);
+        let index = self.links.iter().position(|known| known == link);
+        let index = index.and_then(|index| u32::try_from(index).ok());
+        let (Some(index), Some(exchange)) = (index, self.accesses.exchange) else {
+            let reason = format!("there is no link from core {}", link.sender_core);
+            return Err(AccessError::Unreachable { chip_id, reason });
+        };
+        let mut ping = KprofPing::default();
+        // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new`
+        // asks; the pointer leads to a struct of ours that is set already.
+        let code = unsafe { exchange(self.accesses.context, index, &raw mut ping) };
+        let memory = Memory::WallClock(link.sender_core);
+        self.accesses.answer(code, &WordRange { chip_id, memory, address: 0, word_count: 2 })?;
+        Ok(EthernetPing {
+            sender_start_cycles: ping.sender_start_cycles,
+            receiver_start_cycles: ping.receiver_start_cycles,
+            receiver_end_cycles: ping.receiver_end_cycles,
+            sender_end_cycles: ping.sender_end_cycles,
+        })
+    }
+}
+
+/// Makes a mesh of these chips, whose descriptions are copied.
+///
+/// # Safety
+/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// mesh is freed, its callbacks must be callable with its context by every thread that calls the
+/// library with the mesh, must fill or read no more words than they are asked to, and must
+/// return. `mesh` must lead to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_mesh_new(
+    callbacks: *const KprofMeshCallbacks,
+    chips: *const KprofChip,
+    chip_count: usize,
+    mesh: *mut *mut KprofMesh,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(mesh, "mesh") }?;
+        // SAFETY: the caller promises a valid struct.
+        let callbacks = unsafe { sized(callbacks, "callbacks") }?;
+        let accesses = Accesses::new(&callbacks)?;
+        // SAFETY: the caller promises an array of this length.
+        let chips = unsafe { array(chips, chip_count, "chips") }?;
+        // SAFETY: the caller promises an array of this length.
+        let links = unsafe { array(callbacks.links, callbacks.link_count, "links") }?;
+        let mut devices = Vec::with_capacity(chips.len());
+        let mut ids = BTreeSet::new();
+        for (index, chip) in (0..).zip(chips) {
+            // SAFETY: the caller promises that everything that chips lead to is valid.
+            let description = unsafe { describe(chip) }?;
+            if !ids.insert(description.chip_id) {
+                return Err(Fault::invalid(format!(
+                    "expected chips of different numbers, found chip {} twice",
+                    chip.chip_id
+                )));
+            }
+            devices.push(CallbackDevice { accesses, index, description });
+        }
+        let links = links.iter().filter(|_| accesses.exchange.is_some());
+        let links = links.map(|link| chip_link(link, devices.len())).collect::<Result<_, _>>()?;
+        let made = KprofMesh(Mutex::new(CallbackMesh { accesses, devices, links }));
+        out.set(Box::into_raw(Box::new(made)));
+        Ok(())
+    })
+}
+
+/// Frees a mesh; null is allowed. A mesh that takes part in a call is not freed.
+///
+/// # Safety
+/// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
+    // SAFETY: the caller promises where it came from.
+    guard(|| unsafe { free(mesh, "mesh", |mesh| mesh.lock().map(|_| ())) })
+}
+
+/// Copies a chip's description.
+///
+/// # Safety
+/// Its pointers must be null or lead to a text and to as many cores as it says.
+unsafe fn describe(chip: &KprofChip) -> Result<DeviceDescription, Fault> {
+    // SAFETY: the caller promises a text.
+    let arch = unsafe { text(chip.arch, "chips.arch") }?;
+    // SAFETY: the caller promises this many cores.
+    let cores = unsafe { array(chip.cores, chip.core_count, "chips.cores") }?;
+    Ok(DeviceDescription {
+        chip_id: chip.chip_id,
+        arch: arch.to_owned(),
+        aiclk_mhz: chip.aiclk_mhz,
+        max_compute_cores: chip.max_compute_cores,
+        cores: cores.iter().map(core_description).collect::<Result<_, _>>()?,
+        dram: DramDescription {
+            bank_count: chip.bank_count,
+            region_address: chip.region_address,
+            region_bytes: chip.region_bytes,
+        },
+    })
+}
+
+fn core_description(core: &KprofCore) -> Result<CoreDescription, Fault> {
+    let kind = match core.kind {
+        KPROF_CORE_TENSIX => CoreKind::Tensix,
+        KPROF_CORE_ACTIVE_ETH => CoreKind::ActiveEth,
+        KPROF_CORE_IDLE_ETH => CoreKind::IdleEth,
+        other => {
+            return Err(Fault::invalid(format!(
+                "expected a kind of core from 0 to 2 at ({},{}), found {other}",
+                core.noc0_x, core.noc0_y
+            )));
+        }
+    };
+    Ok(CoreDescription {
+        noc0: Noc0Coord { x: core.noc0_x, y: core.noc0_y },
+        logical: LogicalCoord { x: core.logical_x, y: core.logical_y },
+        kind,
+        flat_id: core.flat_id,
+        control_address: core.control_address,
+        vector_address: core.vector_address,
+    })
+}
+
+fn chip_link(link: &KprofLink, chip_count: usize) -> Result<ChipLink, Fault> {
+    let (sender, receiver) = (link.sender as usize, link.receiver as usize);
+    if sender >= chip_count || receiver >= chip_count {
+        return Err(Fault::invalid(format!(
+            "expected links between {chip_count} chips, found one from chip {sender} to {receiver}"
+        )));
+    }
+    Ok(ChipLink {
+        sender,
+        sender_core: Noc0Coord { x: link.sender_x, y: link.sender_y },
+        receiver,
+        receiver_core: Noc0Coord { x: link.receiver_x, y: link.receiver_y },
+    })
+}

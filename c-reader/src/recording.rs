@@ -1,0 +1,546 @@
+//! A recording: counts, lanes as columns, losses, ops, clocks.
+
+#![allow(unsafe_code, reason = "functions that C calls take pointers")]
+
+mod rows;
+
+pub use rows::{KprofAnomaly, KprofLoss, KprofOp, KprofRun, KprofSpan, KprofText};
+
+use crate::{
+    arguments::{HasSize, Out, array, array_mut, owned, path, shared},
+    status::{Fault, KprofStatus, guard},
+};
+use host_reader::{
+    analysis::Report,
+    lane::ZoneIndex,
+    ledger::LossCause,
+    recording::{Recording, clocks_of, load},
+};
+use rows::Rows;
+use std::{ffi::c_char, sync::OnceLock};
+
+/// Kind of a record: a zone opens.
+pub const KPROF_RECORD_ZONE_START: u32 = 0;
+/// Kind of a record: a zone closes.
+pub const KPROF_RECORD_ZONE_END: u32 = 1;
+/// Kind of a record: the cycles of a sum zone in one launch; one value.
+pub const KPROF_RECORD_ZONE_TOTAL: u32 = 2;
+/// Kind of a record: 64 bits of data; one value.
+pub const KPROF_RECORD_DATA: u32 = 3;
+/// Kind of a record: an event.
+pub const KPROF_RECORD_EVENT: u32 = 4;
+/// Kind of a record: 128 bits of data; two values.
+pub const KPROF_RECORD_DATA_16B: u32 = 5;
+/// Bits of a head that hold the zone; the kind lies above them.
+pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
+
+/// Everything that was recorded of one run; made by reads and loads, freed by
+/// `kprof_recording_free`.
+#[derive(Debug)]
+pub struct KprofRecording {
+    /// Boxed, so that rows may point into it; nothing changes it.
+    recording: Box<Recording>,
+    figures: OnceLock<Figures>,
+}
+
+/// Figures and rows of a recording, computed when they are asked for.
+#[derive(Debug)]
+struct Figures {
+    report: Box<Report>,
+    rows: Rows,
+}
+
+impl KprofRecording {
+    pub(crate) fn new(recording: Recording) -> Self {
+        Self { recording: Box::new(recording), figures: OnceLock::new() }
+    }
+
+    pub(crate) fn inner(&self) -> &Recording {
+        &self.recording
+    }
+
+    fn figures(&self) -> &Figures {
+        self.figures.get_or_init(|| {
+            let report = Box::new(Report::new(&self.recording.readout));
+            let rows = Rows::new(&self.recording, &report);
+            Figures { report, rows }
+        })
+    }
+
+    fn counts(&self) -> KprofCounts {
+        let readout = &self.recording.readout;
+        let summary = &self.figures().report.summary;
+        let total = readout.losses.total();
+        let of = |cause| readout.losses.by_cause(cause).record_count();
+        let (l1, dram) = (of(LossCause::L1Full), of(LossCause::DramFull));
+        let validate_off = of(LossCause::ValidateOff);
+        let named = l1.saturating_add(dram).saturating_add(validate_off);
+        KprofCounts {
+            struct_size: size_of::<KprofCounts>(),
+            chips: readout.devices.len() as u64,
+            lanes: readout.lanes().count() as u64,
+            runs: summary.run_count,
+            records: summary.record_count,
+            zones: summary.kept.zones + summary.kept.open_zones,
+            open_zones: summary.kept.open_zones,
+            orphan_ends: summary.kept.orphan_ends,
+            data: summary.kept.data,
+            events: summary.kept.events,
+            sums: summary.kept.sums,
+            ops: self.figures().report.ops.len() as u64,
+            lost: total.record_count(),
+            lost_l1_full: l1,
+            lost_dram_full: dram,
+            lost_validate_off: validate_off,
+            lost_other: total.record_count().saturating_sub(named),
+            lost_is_lower_bound: total.is_lower_bound.into(),
+            uncounted_sources: readout.losses.uncounted().count() as u64,
+            anomalies: summary.anomaly_count,
+            repairs: summary.repair_count,
+            pending_runs: summary.pending_run_count,
+            discarded_launches: summary.discarded_launch_count,
+            words_read: summary.words_read,
+        }
+    }
+}
+
+/// Counts of a recording, as `kprof report --json` has them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofCounts {
+    /// `sizeof(KprofCounts)`; to be set before the call.
+    pub struct_size: usize,
+    /// Chips that were read.
+    pub chips: u64,
+    /// Lanes with records.
+    pub lanes: u64,
+    /// Launches, counted on each lane.
+    pub runs: u64,
+    /// Records of every kind.
+    pub records: u64,
+    /// Whole zones, those without an end of their own included.
+    pub zones: u64,
+    /// Zones without an end of their own.
+    pub open_zones: u64,
+    /// Ends that belong to no zone.
+    pub orphan_ends: u64,
+    /// Timestamped data of either size.
+    pub data: u64,
+    /// Events.
+    pub events: u64,
+    /// Totals of sum zones.
+    pub sums: u64,
+    /// Launches of programs on chips.
+    pub ops: u64,
+    /// Lost records; zones count whole.
+    pub lost: u64,
+    /// Lost records that found no room in L1.
+    pub lost_l1_full: u64,
+    /// Lost records that found no room in DRAM.
+    pub lost_dram_full: u64,
+    /// Records that the firmware was told to leave out.
+    pub lost_validate_off: u64,
+    /// Records lost for another cause.
+    pub lost_other: u64,
+    /// 1 if more may be lost than is counted.
+    pub lost_is_lower_bound: u64,
+    /// Sources of the records that do not count what they lose; 0 means that losses are known.
+    pub uncounted_sources: u64,
+    /// Anomalies that left data lost or doubtful.
+    pub anomalies: u64,
+    /// Anomalies that were repaired.
+    pub repairs: u64,
+    /// Runs that cores have finished and not yet pushed.
+    pub pending_runs: u64,
+    /// Launches that ran no kernel and that the firmware discarded.
+    pub discarded_launches: u64,
+    /// Words read from the chips; 0 for logs.
+    pub words_read: u64,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofCounts {
+    const NAME: &'static str = "KprofCounts";
+}
+
+/// The records of one RISC, as columns. Everything in it belongs to the recording.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofLane {
+    /// `sizeof(KprofLane)`; to be set before the call.
+    pub struct_size: usize,
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Column of the core on the NoC-0 grid.
+    pub core_x: u16,
+    /// Row of the core on the NoC-0 grid.
+    pub core_y: u16,
+    /// Name of the RISC, such as `BRISC`.
+    pub risc: KprofText,
+    /// How many records there are.
+    pub record_count: usize,
+    /// Kind and zone of each record: `kind << KPROF_HEAD_ZONE_BITS | zone`.
+    pub heads: *const u32,
+    /// Cycles of each record, on the clock of the chip's reference tile.
+    pub times: *const u64,
+    /// Values of the records that have any, in their order; see the kinds.
+    pub data: *const u64,
+    /// How many values there are.
+    pub data_count: usize,
+    /// Launches, by their first record; a launch ends where the next begins.
+    pub runs: *const KprofRun,
+    /// How many launches there are.
+    pub run_count: usize,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofLane {
+    const NAME: &'static str = "KprofLane";
+}
+
+/// Name and source of a zone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofZone {
+    /// `sizeof(KprofZone)`; to be set before the call.
+    pub struct_size: usize,
+    /// Marker id of the zone.
+    pub id: u32,
+    /// Source line; 0 if unknown.
+    pub line: u32,
+    /// Name; empty if unknown.
+    pub name: KprofText,
+    /// Source file; empty if unknown.
+    pub file: KprofText,
+    /// How many names share the id; the name above is the first of them.
+    pub candidate_count: usize,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofZone {
+    const NAME: &'static str = "KprofZone";
+}
+
+/// The clock of a chip.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofClock {
+    /// `sizeof(KprofClock)`; to be set before the call.
+    pub struct_size: usize,
+    /// 1 if it is related to the host's clock, else 0.
+    pub is_host_time: u32,
+    /// Nominal frequency in MHz; 0 if unknown.
+    pub nominal_mhz: u32,
+    /// Measured frequency in GHz; the nominal one where nothing was measured, and 1 if that is
+    /// unknown.
+    pub frequency_ghz: f64,
+    /// Guaranteed bound of the error of host times, in ns; NaN without them.
+    pub bound_ns: f64,
+    /// Cycle of the chip's first record.
+    pub first_cycle: u64,
+    /// Cycle of the chip's last record.
+    pub last_cycle: u64,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofClock {
+    const NAME: &'static str = "KprofClock";
+}
+
+/// Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.
+///
+/// # Safety
+/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_load(
+    file: *const c_char,
+    run: usize,
+    recording: *mut *mut KprofRecording,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(recording, "recording") }?;
+        // SAFETY: the caller promises a text.
+        let file = unsafe { path(file, "file") }?;
+        let loaded =
+            load(file).map_err(|error| Fault::of_error(KprofStatus::LoadFailed, &error))?;
+        let count = loaded.recordings.len();
+        let chosen = loaded.recordings.into_iter().nth(run).ok_or_else(|| {
+            let file = file.display();
+            let text = format!("expected a run below {count} in {file}, found {run}");
+            Fault::new(KprofStatus::NotAvailable, text)
+        })?;
+        out.set(Box::into_raw(Box::new(KprofRecording::new(chosen))));
+        Ok(())
+    })
+}
+
+/// Frees a recording with all its texts and columns; null is allowed.
+///
+/// # Safety
+/// `recording` must be null or come from this library, and must not be used again, nor anything
+/// that belongs to it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_free(recording: *mut KprofRecording) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises where it came from and that nobody uses it.
+        drop(unsafe { owned(recording) });
+        Ok(())
+    })
+}
+
+/// Gives the counts of a recording.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_counts(
+    recording: *const KprofRecording,
+    counts: *mut KprofCounts,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises a struct.
+        unsafe { Out::sized(counts, "counts") }?.set(recording.counts());
+        Ok(())
+    })
+}
+
+/// Gives the lane with this index, from 0 to below `KprofCounts.lanes`: by chip, core and RISC.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_lane(
+    recording: *const KprofRecording,
+    index: usize,
+    lane: *mut KprofLane,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises a struct.
+        let out = unsafe { Out::sized(lane, "lane") }?;
+        let rows = &recording.figures().rows;
+        let (Some(found), Some(runs)) =
+            (recording.recording.readout.lanes().nth(index), rows.runs.get(index))
+        else {
+            let text = format!("expected a lane below {}, found {index}", rows.runs.len());
+            return Err(Fault::new(KprofStatus::NotAvailable, text));
+        };
+        out.set(KprofLane {
+            struct_size: size_of::<KprofLane>(),
+            chip_id: found.id.chip_id,
+            core_x: found.id.core.x,
+            core_y: found.id.core.y,
+            risc: KprofText::of(found.id.risc.label()),
+            record_count: found.record_count(),
+            // A head is one such word: `RecordHead` is transparent.
+            heads: found.heads.as_ptr().cast(),
+            times: found.times.as_ptr(),
+            data: found.data.as_ptr(),
+            data_count: found.data.len(),
+            runs: runs.as_ptr(),
+            run_count: runs.len(),
+        });
+        Ok(())
+    })
+}
+
+/// Gives name and source of a zone, whose number is in the heads of records.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_zone(
+    recording: *const KprofRecording,
+    number: u32,
+    zone: *mut KprofZone,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises a struct.
+        let out = unsafe { Out::sized(zone, "zone") }?;
+        if number > ZoneIndex::MAX {
+            let text = format!("expected a zone up to {}, found {number}", ZoneIndex::MAX);
+            return Err(Fault::invalid(text));
+        }
+        let zones = &recording.recording.readout.zones;
+        let sources = zones.sources(ZoneIndex(number));
+        let first = sources.first();
+        out.set(KprofZone {
+            struct_size: size_of::<KprofZone>(),
+            id: zones.id(ZoneIndex(number)),
+            line: first.map_or(0, |source| source.line),
+            name: first.map_or(KprofText::EMPTY, |source| KprofText::of(&source.name)),
+            file: first.map_or(KprofText::EMPTY, |source| KprofText::of(&source.file)),
+            candidate_count: sources.len(),
+        });
+        Ok(())
+    })
+}
+
+/// Gives the losses, by lane, cause and program.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_losses(
+    recording: *const KprofRecording,
+    rows: *mut *const KprofLoss,
+    count: *mut usize,
+) -> KprofStatus {
+    // SAFETY: the caller promises the same.
+    unsafe { give(recording, rows, count, |rows| &rows.losses) }
+}
+
+/// Gives sentences about sources of the records that do not count what they lose.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_uncounted(
+    recording: *const KprofRecording,
+    rows: *mut *const KprofText,
+    count: *mut usize,
+) -> KprofStatus {
+    // SAFETY: the caller promises the same.
+    unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
+}
+
+/// Gives the anomalies and repairs whose place is kept, at most 8 of a kind and lane.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_anomalies(
+    recording: *const KprofRecording,
+    rows: *mut *const KprofAnomaly,
+    count: *mut usize,
+) -> KprofStatus {
+    // SAFETY: the caller promises the same.
+    unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
+}
+
+/// Gives the launches of programs, by chip and time.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_ops(
+    recording: *const KprofRecording,
+    rows: *mut *const KprofOp,
+    count: *mut usize,
+) -> KprofStatus {
+    // SAFETY: the caller promises the same.
+    unsafe { give(recording, rows, count, |rows| &rows.ops) }
+}
+
+/// Gives rows and their number.
+///
+/// # Safety
+/// As the functions above.
+unsafe fn give<T>(
+    recording: *const KprofRecording,
+    rows: *mut *const T,
+    count: *mut usize,
+    select: impl Fn(&Rows) -> &[T],
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises memory for a pointer.
+        let out_rows = unsafe { Out::new(rows, "rows") }?;
+        // SAFETY: the caller promises memory for a number.
+        let out_count = unsafe { Out::new(count, "count") }?;
+        let found = select(&recording.figures().rows);
+        out_rows.set(found.as_ptr());
+        out_count.set(found.len());
+        Ok(())
+    })
+}
+
+/// Gives the clock of a chip that has records.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_clock(
+    recording: *const KprofRecording,
+    chip_id: u32,
+    clock: *mut KprofClock,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?.inner();
+        // SAFETY: the caller promises a struct.
+        let out = unsafe { Out::sized(clock, "clock") }?;
+        let (clocks, _) = clocks_of(recording);
+        let chips = recording.readout.devices.iter().map(|device| device.chip.chip_id);
+        let found = chips.zip(&clocks).find(|(id, _)| *id == chip_id);
+        let (_, found) = found.ok_or_else(|| no_chip(chip_id))?;
+        out.set(KprofClock {
+            struct_size: size_of::<KprofClock>(),
+            is_host_time: found.is_host_time().into(),
+            nominal_mhz: found.nominal_mhz().unwrap_or(0),
+            frequency_ghz: found.frequency_ghz(),
+            bound_ns: found.bound_ns().unwrap_or(f64::NAN),
+            first_cycle: found.first_cycle(),
+            last_cycle: found.last_cycle(),
+        });
+        Ok(())
+    })
+}
+
+/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, is the
+/// largest error that they may have.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_host_ns(
+    recording: *const KprofRecording,
+    chip_id: u32,
+    cycles: *const u64,
+    host_ns: *mut i64,
+    count: usize,
+    bound_ns: *mut f64,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?.inner();
+        // SAFETY: the caller promises this many numbers.
+        let cycles = unsafe { array(cycles, count, "cycles") }?;
+        let clock = recording.clock.as_ref().and_then(|clock| clock.reference_clock(chip_id));
+        let clock = clock.ok_or_else(|| no_chip(chip_id))?;
+        // SAFETY: the caller promises this many numbers, which nobody else uses.
+        let host_ns = unsafe { array_mut(host_ns, count, "host_ns") }?;
+        let converted = clock.convert(cycles, host_ns);
+        let bound =
+            converted.map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+        if !bound_ns.is_null() {
+            // SAFETY: the caller promises memory for a number.
+            unsafe { Out::new(bound_ns, "bound_ns") }?.set(bound);
+        }
+        Ok(())
+    })
+}
+
+fn no_chip(chip_id: u32) -> Fault {
+    Fault::new(
+        KprofStatus::NotAvailable,
+        format!("expected a clock of chip {chip_id}, found none in the recording"),
+    )
+}

@@ -1,0 +1,463 @@
+//! Preparing a mesh, and reading it with its clocks.
+
+#![allow(unsafe_code, reason = "functions that C calls take pointers")]
+
+use crate::{
+    arguments::{HasSize, Out, path, shared, sized, text},
+    mesh::{KprofMesh, free, lock},
+    recording::KprofRecording,
+    status::{Fault, KprofStatus, guard},
+};
+use host_reader::{
+    ProfilerOptions, ReadOptions,
+    anomaly::AnomalyLog,
+    capture::{CaptureWriter, MeshRecorder, OpMetadata, RecordError},
+    decode::{CaptureMode, HostIdForm},
+    init_device_profiler,
+    names::{ZoneSource, ZoneTable},
+    read::GenerationChoice,
+    recording::Recording,
+    zone_names::{ZoneNames, ZoneNamesError},
+};
+use std::{ffi::c_char, path::Path, sync::Mutex};
+use wire::RunHostId;
+
+/// How a mesh is to be profiled.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofInitOptions {
+    /// `sizeof(KprofInitOptions)`.
+    pub struct_size: usize,
+    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    pub program_support_count: u32,
+    /// Not 0 if sum zones are recorded.
+    pub sums_enabled: u32,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofInitOptions {
+    const NAME: &'static str = "KprofInitOptions";
+}
+
+/// How a mesh is read. Zeros but for the size and the count are the usual choices.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofReadOptions {
+    /// `sizeof(KprofReadOptions)`.
+    pub struct_size: usize,
+    /// Programs that a lane holds, where the device does not announce its lane size.
+    pub program_support_count: u32,
+    /// Not 0 if lanes have room for sums, where the device does not announce its lane size.
+    pub sums_enabled: u32,
+    /// Generation of the format: 0 as found on the chip, 1 current, 2 the one before.
+    pub generation: u32,
+    /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
+    pub host_ids: u32,
+    /// Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
+    /// envelope per trace replay.
+    pub mode: u32,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofReadOptions {
+    const NAME: &'static str = "KprofReadOptions";
+}
+
+impl KprofReadOptions {
+    fn options(&self) -> Result<ReadOptions, Fault> {
+        let unknown = |name: &str, last: u32, found: u32| {
+            Fault::invalid(format!("expected {name} from 0 to {last}, found {found}"))
+        };
+        Ok(ReadOptions {
+            program_support_count: self.program_support_count,
+            sums_enabled: self.sums_enabled != 0,
+            generation: match self.generation {
+                0 => GenerationChoice::Auto,
+                1 => GenerationChoice::Current,
+                2 => GenerationChoice::Legacy,
+                other => return Err(unknown("generation", 2, other)),
+            },
+            host_ids: match self.host_ids {
+                0 => HostIdForm::Base,
+                1 => HostIdForm::Encoded,
+                other => return Err(unknown("host_ids", 1, other)),
+            },
+            mode: match self.mode {
+                0 => CaptureMode::Workers,
+                1 => CaptureMode::DispatchCores,
+                2 => CaptureMode::TraceOnly,
+                other => return Err(unknown("mode", 2, other)),
+            },
+            ..ReadOptions::default()
+        })
+    }
+}
+
+/// Reads of a mesh that belong together; made by `kprof_session_new`, freed by
+/// `kprof_session_free`.
+#[derive(Debug)]
+pub struct KprofSession(Mutex<State>);
+
+/// State of a session, until it is finished.
+#[derive(Debug)]
+struct State {
+    recorder: Option<MeshRecorder>,
+    zones: ZoneTable,
+    anomalies: AnomalyLog,
+}
+
+impl State {
+    fn new(options: ReadOptions, capture: Option<&Path>) -> Result<Self, Fault> {
+        let capture_failed = |error| Fault::of_error(KprofStatus::CaptureFailed, &error);
+        let writer = capture.map(CaptureWriter::create).transpose().map_err(capture_failed)?;
+        Ok(Self {
+            recorder: Some(MeshRecorder::new(options, writer)),
+            zones: ZoneTable::new(),
+            anomalies: AnomalyLog::default(),
+        })
+    }
+
+    fn recorder(&mut self) -> Result<&mut MeshRecorder, Fault> {
+        self.recorder.as_mut().ok_or_else(finished)
+    }
+
+    fn add_names(
+        &mut self,
+        add: impl FnOnce(&mut ZoneNames) -> Result<usize, ZoneNamesError>,
+    ) -> Result<(), Fault> {
+        let mut names = ZoneNames::new();
+        add(&mut names).map_err(|error| Fault::of_error(KprofStatus::LoadFailed, &error))?;
+        let (zones, anomalies) = names.finish();
+        self.zones.merge(zones);
+        self.anomalies.merge(anomalies);
+        Ok(())
+    }
+
+    fn read(&mut self, mesh: &KprofMesh, is_last: bool) -> Result<(), Fault> {
+        let zones = self.zones.clone();
+        let recorder = self.recorder()?;
+        let options = recorder.options_mut();
+        (options.zones, options.last_read) = (zones, is_last);
+        recorder.read(&mut *mesh.lock()?).map_err(|error| {
+            let status = match &error {
+                RecordError::Capture(_) => KprofStatus::CaptureFailed,
+                _ => KprofStatus::ReadFailed,
+            };
+            Fault::of_error(status, &error)
+        })
+    }
+
+    fn finish(&mut self) -> Result<KprofRecording, Fault> {
+        let recorder = self.recorder.take().ok_or_else(finished)?;
+        let run = recorder.finish();
+        let run = run.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))?;
+        let mut recording = Recording::of_captured_run(run);
+        recording.readout.anomalies.merge(std::mem::take(&mut self.anomalies));
+        Ok(KprofRecording::new(recording))
+    }
+}
+
+fn finished() -> Fault {
+    Fault::invalid("expected a session that is under way, found one that is finished")
+}
+
+/// Prepares every chip of a mesh, before the first kernel is launched.
+///
+/// # Safety
+/// `mesh` must be null or a mesh that is not freed, `options` null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_init_device_profiler(
+    mesh: *mut KprofMesh,
+    options: *const KprofInitOptions,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a mesh that lives.
+        let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
+        let mut chosen = ProfilerOptions::default();
+        if !options.is_null() {
+            // SAFETY: the caller promises valid options.
+            let given = unsafe { sized(options, "options") }?;
+            chosen.program_support_count = given.program_support_count;
+            chosen.sums_enabled = given.sums_enabled != 0;
+        }
+        init_device_profiler(&mut *mesh.lock()?, &chosen)
+            .map_err(|error| Fault::of_error(KprofStatus::InitFailed, &error))
+    })
+}
+
+/// Begins a session. With `capture`, everything that is read goes into a new capture of this
+/// name as well.
+///
+/// # Safety
+/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_new(
+    options: *const KprofReadOptions,
+    capture: *const c_char,
+    session: *mut *mut KprofSession,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(session, "session") }?;
+        // SAFETY: the caller promises valid options, or null.
+        let options = unsafe { read_options(options) }?;
+        let capture = match capture.is_null() {
+            true => None,
+            // SAFETY: the caller promises a text.
+            false => Some(unsafe { path(capture, "capture") }?),
+        };
+        let state = State::new(options, capture)?;
+        out.set(Box::into_raw(Box::new(KprofSession(Mutex::new(state)))));
+        Ok(())
+    })
+}
+
+/// Frees a session; null is allowed. One that takes part in a call is not freed. A capture of a
+/// session that was not finished has no end mark, which readers report.
+///
+/// # Safety
+/// `session` must be null or come from `kprof_session_new`, and must not be used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_free(session: *mut KprofSession) -> KprofStatus {
+    // SAFETY: the caller promises where it came from.
+    guard(|| unsafe { free(session, "session", |session| lock(&session.0).map(|_| ())) })
+}
+
+/// Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `zone_text` null or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_add_zone_text(
+    session: *mut KprofSession,
+    zone_text: *const c_char,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a text.
+        let zone_text = unsafe { text(zone_text, "zone_text") }?;
+        let source = ZoneSource::from_text(zone_text).ok_or_else(|| {
+            Fault::invalid(format!(
+                "expected `name,file,line,KERNEL_PROFILER`, found `{zone_text}`"
+            ))
+        })?;
+        lock(&session.0)?.zones.add(source.id(), source);
+        Ok(())
+    })
+}
+
+/// Adds the names of the zones in a kernel's ELF file.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `elf` null or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_add_elf(
+    session: *mut KprofSession,
+    elf: *const c_char,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a text.
+        let elf = unsafe { path(elf, "elf") }?;
+        lock(&session.0)?.add_names(|names| names.add_elf_file(elf))
+    })
+}
+
+/// Adds the names of the zones in the `zone_src_locations.log` files of a folder.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `folder` null or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_add_zone_logs(
+    session: *mut KprofSession,
+    folder: *const c_char,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a text.
+        let folder = unsafe { path(folder, "folder") }?;
+        lock(&session.0)?.add_names(|names| names.add_log_folder(folder))
+    })
+}
+
+/// Gives a program of a chip a name; `run_host_id` is encoded with the chip: `base << 10 | chip`.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `name` null or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_add_op(
+    session: *mut KprofSession,
+    chip_id: u32,
+    run_host_id: u32,
+    name: *const c_char,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a text.
+        let name = unsafe { text(name, "name") }?;
+        let fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+        let op = OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields };
+        let added = lock(&session.0)?.recorder()?.add_ops(vec![op]);
+        added.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+    })
+}
+
+/// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_open_clocks(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+) -> KprofStatus {
+    // SAFETY: the caller promises handles that live.
+    unsafe {
+        with_mesh(session, mesh, |state, mesh| {
+            state.recorder()?.open_clocks(&mut *mesh.lock()?);
+            Ok(())
+        })
+    }
+}
+
+/// Measures the clocks once more, after the last read.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_close_clocks(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+) -> KprofStatus {
+    // SAFETY: the caller promises handles that live.
+    unsafe {
+        with_mesh(session, mesh, |state, mesh| {
+            let closed = state.recorder()?.close_clocks(&mut *mesh.lock()?);
+            closed.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+        })
+    }
+}
+
+/// Reads everything that the mesh has recorded since the last read of the session.
+///
+/// `is_last_read` is not 0 if there will be no further launch; runs that wait in L1 for the next
+/// one are then read from there.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_read(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+    is_last_read: u32,
+) -> KprofStatus {
+    // SAFETY: the caller promises handles that live.
+    unsafe { with_mesh(session, mesh, |state, mesh| state.read(mesh, is_last_read != 0)) }
+}
+
+/// Finds out whether markers may be lost within `launches` more launches unless the mesh is read;
+/// `is_about_to` is then 1, else 0.
+///
+/// # Safety
+/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
+/// memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_about_to_overflow(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+    launches: u32,
+    is_about_to: *mut u32,
+) -> KprofStatus {
+    let call = |state: &mut State, mesh: &KprofMesh| {
+        // SAFETY: the caller promises memory for a number.
+        let out = unsafe { Out::new(is_about_to, "is_about_to") }?;
+        let found = state.recorder()?.about_to_overflow(&mut *mesh.lock()?, launches);
+        let found = found.map_err(|error| Fault::of_error(KprofStatus::ReadFailed, &error))?;
+        out.set(found.into());
+        Ok(())
+    };
+    // SAFETY: the caller promises handles that live.
+    unsafe { with_mesh(session, mesh, call) }
+}
+
+/// Ends a session, marks the end of its capture, and gives everything that was read.
+///
+/// The session can only be freed then.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_session_finish(
+    session: *mut KprofSession,
+    recording: *mut *mut KprofRecording,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(recording, "recording") }?;
+        out.set(Box::into_raw(Box::new(lock(&session.0)?.finish()?)));
+        Ok(())
+    })
+}
+
+/// Reads everything that a mesh has recorded, with its clocks, in one call.
+///
+/// # Safety
+/// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
+/// lead to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_read_device_profiler(
+    mesh: *mut KprofMesh,
+    options: *const KprofReadOptions,
+    recording: *mut *mut KprofRecording,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a mesh that lives.
+        let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(recording, "recording") }?;
+        // SAFETY: the caller promises valid options, or null.
+        let mut state = State::new(unsafe { read_options(options) }?, None)?;
+        state.recorder()?.open_clocks(&mut *mesh.lock()?);
+        state.read(mesh, true)?;
+        out.set(Box::into_raw(Box::new(state.finish()?)));
+        Ok(())
+    })
+}
+
+/// Calls with a session that is locked, and a mesh.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
+unsafe fn with_mesh(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+    call: impl FnOnce(&mut State, &KprofMesh) -> Result<(), Fault>,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a mesh that lives.
+        let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
+        call(&mut *lock(&session.0)?, mesh)
+    })
+}
+
+/// The options behind a pointer, or the usual ones.
+///
+/// # Safety
+/// `options` must be null or valid.
+unsafe fn read_options(options: *const KprofReadOptions) -> Result<ReadOptions, Fault> {
+    if options.is_null() {
+        return Ok(ReadOptions::default());
+    }
+    // SAFETY: the caller promises valid options.
+    unsafe { sized(options, "options") }?.options()
+}

@@ -1,0 +1,166 @@
+//! Results of calls: a code, and a sentence for people.
+
+#![allow(unsafe_code, reason = "functions that C calls have names of their own")]
+
+use std::{
+    any::Any,
+    cell::RefCell,
+    error::Error,
+    ffi::{CStr, CString, c_char},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Version of the interface; another one may have other structs.
+pub const KPROF_ABI_VERSION: u32 = 1;
+
+/// Result of a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KprofStatus {
+    /// The call did what it says.
+    Ok = 0,
+    /// An argument is null, misaligned, no UTF-8 or out of range.
+    InvalidArgument = 1,
+    /// A struct or a buffer has another size than this version expects.
+    WrongSize = 2,
+    /// The handle takes part in another call.
+    Busy = 3,
+    /// The mesh cannot be prepared as asked.
+    InitFailed = 4,
+    /// Nothing at all could be read.
+    ReadFailed = 5,
+    /// A capture cannot be written; what was read is kept in memory.
+    CaptureFailed = 6,
+    /// A file cannot be read, or is of no known kind.
+    LoadFailed = 7,
+    /// A file cannot be written.
+    WriteFailed = 8,
+    /// The recording does not have what was asked for.
+    NotAvailable = 9,
+    /// A defect of the library was caught; the handles of the call can only be freed.
+    Panic = 10,
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) status: KprofStatus,
+    pub(crate) text: String,
+}
+
+impl Fault {
+    pub(crate) fn new(status: KprofStatus, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Self::new(KprofStatus::InvalidArgument, text)
+    }
+
+    /// The sentence of an error and of its causes.
+    pub(crate) fn of_error(status: KprofStatus, error: &dyn Error) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let sentence = error.to_string();
+            // Transparent errors repeat the sentence of what they hold.
+            if !text.contains(&sentence) {
+                text = format!("{text}: {sentence}");
+            }
+            cause = error.source();
+        }
+        Self::new(status, text)
+    }
+}
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// Carries out a call: panics stay inside, and failures leave their sentence.
+pub(crate) fn guard(call: impl FnOnce() -> Result<(), Fault>) -> KprofStatus {
+    // What a call can leave half changed lies behind the locks of handles, which a panic poisons.
+    let fault = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => return KprofStatus::Ok,
+        Ok(Err(fault)) => fault,
+        Err(payload) => Fault::new(KprofStatus::Panic, panic_text(payload)),
+    };
+    // A thread that is ending has no sentence any more, and still gets its status.
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = c_text(&fault.text));
+    fault.status
+}
+
+fn panic_text(payload: Box<dyn Any + Send>) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    // Destroying a payload may run code that panics again.
+    std::mem::forget(payload);
+    format!("a defect of the library was caught: {}", text.unwrap_or_default())
+}
+
+/// The text without zero bytes, which would end it.
+pub(crate) fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
+}
+
+/// Returns the version of the interface that the library was built with; it has to equal
+/// `KPROF_ABI_VERSION` of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn kprof_abi_version() -> u32 {
+    KPROF_ABI_VERSION
+}
+
+/// Returns the version of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn kprof_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
+    VERSION.as_ptr()
+}
+
+/// Returns a sentence about the last call of this thread that failed; empty if none has.
+///
+/// It is valid until the next failing call of the same thread, or the thread's end.
+#[unsafe(no_mangle)]
+pub extern "C" fn kprof_last_error() -> *const c_char {
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sentence of this thread's last failure.
+    fn last_error() -> String {
+        // SAFETY: the pointer is that of a text that lives until the next failure of this thread.
+        let text = unsafe { CStr::from_ptr(kprof_last_error()) };
+        text.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status_with_its_text() {
+        let status = guard(|| panic!("number {}", 7));
+        assert_eq!(status, KprofStatus::Panic);
+        assert_eq!(last_error(), "a defect of the library was caught: number 7");
+    }
+
+    #[test]
+    fn a_success_leaves_the_sentence_of_the_failure_before_it() {
+        assert_eq!(guard(|| Err(Fault::invalid("a\0b"))), KprofStatus::InvalidArgument);
+        assert_eq!(guard(|| Ok(())), KprofStatus::Ok);
+        assert_eq!(last_error(), "a\u{fffd}b");
+        let of_other_thread = std::thread::spawn(last_error).join().unwrap();
+        assert_eq!(of_other_thread, "");
+    }
+
+    #[test]
+    fn versions_are_those_of_the_package() {
+        assert_eq!(kprof_abi_version(), 1);
+        // SAFETY: the pointer is that of a constant with an end mark.
+        let version = unsafe { CStr::from_ptr(kprof_version()) };
+        assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Hosts in C and C++: compiled against the headers, run against simulated chips.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+
+use serde_json::Value;
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+/// Libraries that hosts link: the interface, and the simulator's.
+struct Libraries {
+    kprof: PathBuf,
+    simulated_mesh: PathBuf,
+}
+
+/// Builds the libraries as cargo builds them for this profile.
+fn libraries() -> &'static Libraries {
+    static BUILT: OnceLock<Libraries> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let output = cargo(&[
+            "build",
+            "--package=kprof-c",
+            "--lib",
+            "--example=simulated_mesh",
+            "--locked",
+            "--message-format=json",
+        ]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let artifacts: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let library = |name: &str| {
+            let of_target =
+                artifacts.iter().find(|artifact| artifact["target"]["name"] == name).unwrap();
+            let files = of_target["filenames"].as_array().unwrap().iter();
+            let mut files = files.filter_map(|file| file.as_str().map(PathBuf::from));
+            files.find(|file| file.extension() == Some(OsStr::new("so"))).unwrap()
+        };
+        Libraries { kprof: library("kprof_c"), simulated_mesh: library("simulated_mesh") }
+    })
+}
+
+fn cargo(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Compiles a host; `None` where there is no compiler, which the gate does not accept.
+fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
+    let program = folder.join("host");
+    let Libraries { kprof, simulated_mesh } = libraries();
+    let mut command = Command::new(compiler);
+    command
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-g"])
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("c-reader/include"))
+        .arg("-I")
+        .arg(root().join("c-reader/examples"))
+        .arg(root().join(source))
+        .arg(kprof)
+        .arg(simulated_mesh)
+        .arg("-o")
+        .arg(&program);
+    for library in [kprof, simulated_mesh] {
+        command.arg(format!("-Wl,-rpath,{}", library.parent().unwrap().display()));
+    }
+    let Ok(output) = command.output() else {
+        assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no {compiler}");
+        eprintln!("skipped: install {compiler}");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(program)
+}
+
+/// Compiler and flags that find misuse of memory and leaks.
+const SANITIZED: [&str; 3] =
+    ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
+
+fn run(program: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let output = command.args(args).env("ASAN_OPTIONS", "detect_leaks=1").output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {errors}", program.display());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The object that `kprof run --json` prints of the same workload, chips and seed.
+fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path) -> Value {
+    let folder = folder.display().to_string();
+    let output = cargo(&[
+        "run",
+        "--quiet",
+        "--package=kprof",
+        "--locked",
+        "--",
+        "run",
+        "--json",
+        "--workload",
+        workload,
+        "--arch",
+        arch,
+        "--devices",
+        chips,
+        "--seed",
+        seed,
+        "--kernels",
+        "native",
+        "--output",
+        &folder,
+    ]);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_host_in_cpp_counts_what_kprof_run_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&["-std=c++17"][..], &SANITIZED].concat();
+    let program = compile("g++", "examples/cpp/read_mesh.cpp", &flags, folder.path());
+    let Some(program) = program else { return };
+    // The last loses records for several causes.
+    for (workload, arch, chips, seed) in [
+        ("matmul", "wormhole_b0", "2", "7"),
+        ("random", "blackhole", "1", "11"),
+        ("full-buffer", "wormhole_b0", "1", "3"),
+    ] {
+        let outputs = tempfile::tempdir().unwrap();
+        let of_host = outputs.path().join("host");
+        std::fs::create_dir(&of_host).unwrap();
+        let printed = run(&program, &[workload, arch, chips, seed, of_host.to_str().unwrap()]);
+        let found: Value = serde_json::from_str(&printed).unwrap();
+        let expected = kprof_run(workload, arch, chips, seed, outputs.path());
+        for part in ["kept", "anomalies", "repairs", "words_read"] {
+            assert_eq!(found[part], expected[part], "{workload}: {part}");
+        }
+        for cause in ["l1_full", "dram_full", "validate_off", "other"] {
+            assert_eq!(found["lost"][cause], expected["lost"][cause], "{workload}: {cause}");
+        }
+        assert_eq!(found["ops"], expected["ops"].as_array().unwrap().len(), "{workload}");
+        let losses = expected["losses"].as_array().unwrap().iter();
+        let kinds = ["zones", "data", "events", "sums", "unknown_markers"];
+        let lost: u64 = losses.flat_map(|row| kinds.map(|kind| row[kind].as_u64().unwrap())).sum();
+        assert_eq!(found["lost_in_rows"], lost, "{workload}");
+        assert!(found["zone_starts"].as_u64() > Some(1000), "{workload}");
+        check_clock(&found);
+        check_outputs(workload, &of_host, &outputs.path().join(".logs"));
+    }
+}
+
+/// Every simulated chip runs at 1 or 1.35 GHz, 20 parts per million off at most.
+fn check_clock(found: &Value) {
+    assert_eq!(found["is_host_time"], 1);
+    let ghz = found["frequency_ghz"].as_f64().unwrap();
+    assert!([1.0, 1.35].iter().any(|nominal| (ghz / nominal - 1.0).abs() < 30e-6), "{ghz}");
+    let bound_ns = found["bound_ns"].as_f64().unwrap();
+    assert!(bound_ns > 0.0 && bound_ns < 10_000.0, "{bound_ns}");
+    assert_eq!(found["first_op"], "FirstProgram");
+    assert!(found["first_zone"].as_str().unwrap().contains("-FW"), "{found}");
+}
+
+/// Every output is there, and the device log is that of `kprof run`.
+fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
+    let log = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    let expected = log(of_kprof.join("profile_log_device.csv"));
+    assert!(log(of_host.join("device-log")) == expected, "{workload}: device logs differ");
+    let written = [
+        "perfetto",
+        "chrome",
+        "speedscope",
+        "folded",
+        "folded-chip",
+        "tracy",
+        "html",
+        "ops",
+        "device-perf",
+        "zone-log",
+        "sync-info",
+        "parquet/zones",
+        "run.kprof",
+    ];
+    for output in written {
+        let path = of_host.join(output);
+        let size = std::fs::metadata(&path).unwrap_or_else(|error| panic!("{output}: {error}"));
+        assert!(size.len() > 0, "{workload}: {output} is empty");
+    }
+    let ops = std::fs::read_to_string(of_host.join("ops")).unwrap();
+    assert!(ops.starts_with("OP CODE,"), "{ops:.60}");
+}
+
+#[test]
+fn wrong_calls_from_c_get_errors_and_break_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&["-std=c11"][..], &SANITIZED].concat();
+    if let Some(program) = compile("gcc", "c-reader/tests/misuse.c", &flags, folder.path()) {
+        run(&program, &[]);
+    }
+}

@@ -1,0 +1,184 @@
+// A host runtime in C++ that reads the device profiler after each batch of programs.
+//
+//     read_mesh WORKLOAD ARCH CHIPS SEED FOLDER
+//
+// The chips are simulated: `SimulatedBackend` is where a runtime calls its own driver. The counts
+// are printed as one JSON object, and every output is written to FOLDER.
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "kprof.hpp"
+#include "simulated_mesh.h"
+
+namespace {
+
+class SimulatedBackend : public kprof::Backend {
+public:
+    explicit SimulatedBackend(SimulatedMesh* mesh) : mesh_(mesh) {}
+
+    std::vector<kprof::Chip> chips() override {
+        std::vector<kprof::Chip> chips(simulated_mesh_chip_count(mesh_));
+        for (std::size_t index = 0; index < chips.size(); ++index) {
+            SimulatedChip chip{};
+            simulated_mesh_chip(mesh_, index, &chip);
+            kprof::Chip& to = chips[index];
+            to.arch = chip.arch;
+            to.description.chip_id = chip.chip_id;
+            to.description.aiclk_mhz = chip.aiclk_mhz;
+            to.description.max_compute_cores = chip.max_compute_cores;
+            to.description.bank_count = chip.bank_count;
+            to.description.region_address = chip.region_address;
+            to.description.region_bytes = chip.region_bytes;
+            for (std::size_t number = 0; number < chip.core_count; ++number) {
+                SimulatedCore core{};
+                simulated_mesh_core(mesh_, index, number, &core);
+                to.cores.push_back({core.noc0_x, core.noc0_y, core.logical_x, core.logical_y,
+                                    core.kind, core.flat_id, core.control_address,
+                                    core.vector_address});
+            }
+        }
+        return chips;
+    }
+
+    void read_l1(std::uint32_t chip, std::uint16_t x, std::uint16_t y, std::uint64_t address,
+                 std::uint32_t* words, std::size_t count) override {
+        done(simulated_mesh_read_l1(mesh_, chip, x, y, address, words, count));
+    }
+
+    void write_l1(std::uint32_t chip, std::uint16_t x, std::uint16_t y, std::uint64_t address,
+                  const std::uint32_t* words, std::size_t count) override {
+        done(simulated_mesh_write_l1(mesh_, chip, x, y, address, words, count));
+    }
+
+    void read_dram(std::uint32_t chip, std::uint32_t bank, std::uint64_t address,
+                   std::uint32_t* words, std::size_t count) override {
+        done(simulated_mesh_read_dram(mesh_, chip, bank, address, words, count));
+    }
+
+    std::uint64_t read_wall_clock(std::uint32_t chip, std::uint16_t x, std::uint16_t y) override {
+        std::uint64_t cycles = 0;
+        done(simulated_mesh_read_wall_clock(mesh_, chip, x, y, &cycles));
+        return cycles;
+    }
+
+    std::uint64_t host_time_ns() noexcept override { return simulated_mesh_host_time_ns(mesh_); }
+
+    void wait_ns(std::uint64_t duration_ns) noexcept override {
+        simulated_mesh_wait_ns(mesh_, duration_ns);
+    }
+
+private:
+    void done(std::int32_t code) const {
+        if (code != 0) {
+            throw kprof::AccessError(code, simulated_mesh_error(mesh_));
+        }
+    }
+
+    SimulatedMesh* mesh_;
+};
+
+/// What TT-Metal calls `ReadMeshDeviceProfilerResults`: everything recorded since the last call.
+void ReadMeshDeviceProfilerResults(kprof::Session& session, kprof::Mesh& mesh,
+                                   bool is_last_read) {
+    session.read(mesh, is_last_read);
+}
+
+/// Adds up columns, as a runtime would that has its own use for them.
+std::uint64_t count_zone_starts(const kprof::Recording& recording) {
+    std::uint64_t starts = 0;
+    for (std::size_t index = 0; index < recording.lane_count(); ++index) {
+        const kprof::Lane lane = recording.lane(index);
+        for (const std::uint32_t head : lane.heads) {
+            starts += kprof::kind_of(head) == KPROF_RECORD_ZONE_START ? 1 : 0;
+        }
+    }
+    return starts;
+}
+
+void print_counts(const kprof::Recording& recording) {
+    const KprofCounts counts = recording.counts();
+    std::uint64_t lost = 0;
+    for (const KprofLoss& loss : recording.losses()) {
+        lost += loss.zones + loss.data + loss.events + loss.sums + loss.unknown_markers;
+    }
+    std::printf("{\"kept\":{\"zones\":%" PRIu64 ",\"data\":%" PRIu64 ",\"events\":%" PRIu64
+                ",\"sums\":%" PRIu64 ",\"open_zones\":%" PRIu64 ",\"orphan_ends\":%" PRIu64 "},",
+                counts.zones, counts.data, counts.events, counts.sums, counts.open_zones,
+                counts.orphan_ends);
+    std::printf("\"lost\":{\"l1_full\":%" PRIu64 ",\"dram_full\":%" PRIu64
+                ",\"validate_off\":%" PRIu64 ",\"other\":%" PRIu64 "},",
+                counts.lost_l1_full, counts.lost_dram_full, counts.lost_validate_off,
+                counts.lost_other);
+    std::printf("\"anomalies\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"words_read\":%" PRIu64
+                ",\"ops\":%" PRIu64 ",\"lost_in_rows\":%" PRIu64 ",\"zone_starts\":%" PRIu64 ",",
+                counts.anomalies, counts.repairs, counts.words_read, counts.ops, lost,
+                count_zone_starts(recording));
+    const KprofClock clock = recording.clock(0);
+    const kprof::Lane lane = recording.lane(0);
+    const auto [times, bound] = recording.host_ns(0, lane.times);
+    std::printf("\"is_host_time\":%" PRIu32 ",\"frequency_ghz\":%.9f,\"bound_ns\":%.3f,"
+                "\"first_ns\":%" PRId64 ",\"first_zone\":\"%s\",\"first_op\":\"%s\"}\n",
+                clock.is_host_time, clock.frequency_ghz, bound, times.front(),
+                std::string(kprof::view(recording.zone(kprof::zone_of(lane.heads[0])).name)).c_str(),
+                std::string(kprof::view(recording.ops()[0].name)).c_str());
+}
+
+void run(SimulatedMesh* chips, const std::string& folder) {
+    SimulatedBackend backend(chips);
+    kprof::Mesh mesh(backend);
+    mesh.init(simulated_mesh_support_count(chips));
+    kprof::Session session((folder + "/run.kprof").c_str());
+    session.add_op(0, 1U << 10U, "FirstProgram");
+    session.open_clocks(mesh);
+    const std::size_t phases = simulated_mesh_phase_count(chips);
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+        simulated_mesh_run_phase(chips, phase);
+        for (std::size_t zone = 0; const char* text = simulated_mesh_zone_text(chips, zone); ++zone) {
+            session.add_zone_text(text);
+        }
+        ReadMeshDeviceProfilerResults(session, mesh, phase + 1 == phases);
+    }
+    session.close_clocks(mesh);
+    const kprof::Recording recording = session.finish();
+    print_counts(recording);
+    for (const std::string& output : kprof::Recording::outputs()) {
+        try {
+            recording.write(output.c_str(), folder + "/" + output);
+        } catch (const kprof::Error& error) {
+            // Not every recording has events of the NoC.
+            if (error.status() != KPROF_STATUS_NOT_AVAILABLE) {
+                throw;
+            }
+            std::fprintf(stderr, "%s: %s\n", output.c_str(), error.what());
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 6 || kprof_abi_version() != KPROF_ABI_VERSION) {
+        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED FOLDER\n");
+        return 2;
+    }
+    const auto number = [&](int index) { return std::strtoull(argv[index], nullptr, 10); };
+    SimulatedMesh* chips = simulated_mesh_new(argv[1], argv[2],
+                                              static_cast<std::uint32_t>(number(3)), number(4));
+    if (chips == nullptr) {
+        std::fprintf(stderr, "there is no such workload or architecture\n");
+        return 2;
+    }
+    int code = 0;
+    try {
+        run(chips, argv[5]);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "read_mesh: %s\n", error.what());
+        code = 1;
+    }
+    simulated_mesh_free(chips);
+    return code;
+}

@@ -1,0 +1,236 @@
+//! Every file that a recording can be written to, by name.
+
+use crate::{
+    export::{
+        CancelFlag, Destination, ExportFormat, Trace, TraceFilter, WriteError, tracy,
+        write_atomically,
+    },
+    log::write_device_log,
+    noc_events::{NocTraces, TraceOptions},
+    recording::Recording,
+    report::{OpsOptions, OpsReport},
+    sync::write_sync_info,
+    zone_names::write_zone_log,
+};
+use std::{fmt, io, path::Path, str::FromStr};
+
+/// A kind of file, or of folder, that a recording can be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// A trace for a viewer, or a page.
+    Trace(ExportFormat),
+    /// TT-Metal's `profile_log_device.csv`.
+    DeviceLog,
+    /// TT-Metal's `ops_perf_results.csv`.
+    Ops,
+    /// TT-Metal's `cpp_device_perf_report.csv`.
+    DevicePerf,
+    /// TT-Metal's `zone_src_locations.log`.
+    ZoneLog,
+    /// TT-Metal's `sync_device_info.csv`.
+    SyncInfo,
+    /// A folder of TT-Metal's `noc_trace_*.json`.
+    NocTraces,
+    /// A folder of Parquet files.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// Why an output was not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The folder cannot be made.
+    #[error("cannot make the folder {folder}: {source}")]
+    Folder {
+        /// The folder.
+        folder: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The recording has nothing of this kind.
+    #[error("expected {expected} in the recording, found none; nothing was written")]
+    Empty {
+        /// The missing content.
+        expected: &'static str,
+    },
+}
+
+/// A word that names no output.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no output `{found}`; choose from {}", labels())]
+pub struct UnknownOutput {
+    found: String,
+}
+
+/// Names of all outputs in one line.
+fn labels() -> String {
+    Output::all().map(Output::label).collect::<Vec<_>>().join(", ")
+}
+
+impl Output {
+    /// Outputs that are no trace.
+    const OTHERS: &'static [Self] = &[
+        Self::DeviceLog,
+        Self::Ops,
+        Self::DevicePerf,
+        Self::ZoneLog,
+        Self::SyncInfo,
+        Self::NocTraces,
+        #[cfg(feature = "parquet")]
+        Self::Parquet,
+    ];
+
+    /// Returns every output, traces first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ExportFormat::ALL.into_iter().map(Self::Trace).chain(Self::OTHERS.iter().copied())
+    }
+
+    /// Returns the word for it.
+    ///
+    /// ```
+    /// use host_reader::output::Output;
+    /// assert!(Output::all().all(|output| output.label().parse() == Ok(output)));
+    /// let error = "csv".parse::<Output>().unwrap_err();
+    /// assert!(error.to_string().starts_with("there is no output `csv`; choose from perfetto, "));
+    /// ```
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Trace(format) => format.label(),
+            Self::DeviceLog => "device-log",
+            Self::Ops => "ops",
+            Self::DevicePerf => "device-perf",
+            Self::ZoneLog => "zone-log",
+            Self::SyncInfo => "sync-info",
+            Self::NocTraces => "noc-traces",
+            #[cfg(feature = "parquet")]
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// Writes a recording to a path, which gets its content only once it is whole. Times are as
+    /// in the trace that `filter` leaves; reports of ops leave out what it hides.
+    ///
+    /// `title` is the name of the recording in traces and datasets.
+    ///
+    /// # Errors
+    /// If the path cannot be written, or the recording has nothing of the kind.
+    pub fn write(
+        self,
+        recording: &Recording,
+        title: &str,
+        filter: &TraceFilter,
+        path: &Path,
+    ) -> Result<(), OutputError> {
+        match self {
+            Self::Trace(format) => write_trace(recording, title, filter, format, path),
+            Self::DeviceLog => {
+                whole(path, |mut out| write_device_log(&recording.readout, &mut out).map(drop))
+            }
+            Self::ZoneLog => {
+                whole(path, |mut out| write_zone_log(&recording.readout.zones, &mut out).map(drop))
+            }
+            Self::SyncInfo if recording.samples.ping_count() == 0 => {
+                Err(OutputError::Empty { expected: "clock samples" })
+            }
+            Self::SyncInfo => whole(path, |out| write_sync_info(&recording.samples, out).map(drop)),
+            Self::Ops => {
+                whole(path, |out| out.write_all(report(recording, filter).ops_csv.as_bytes()))
+            }
+            Self::DevicePerf => {
+                let csv = report(recording, filter).device_perf_csv;
+                let csv = csv.ok_or(OutputError::Empty { expected: "launches of a chip" })?;
+                whole(path, |out| out.write_all(csv.as_bytes()))
+            }
+            Self::NocTraces => write_noc_traces(recording, path),
+            #[cfg(feature = "parquet")]
+            Self::Parquet => write_dataset(recording, title, filter, path),
+        }
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.label())
+    }
+}
+
+impl FromStr for Output {
+    type Err = UnknownOutput;
+
+    fn from_str(text: &str) -> Result<Self, UnknownOutput> {
+        let found = Self::all().find(|output| output.label() == text);
+        found.ok_or_else(|| UnknownOutput { found: text.to_owned() })
+    }
+}
+
+fn report(recording: &Recording, filter: &TraceFilter) -> OpsReport {
+    let options = OpsOptions { filter: filter.clone(), ..OpsOptions::default() };
+    OpsReport::of_recording(recording, &options)
+}
+
+fn whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let to = Destination::File(path.to_owned());
+    write_atomically(&to, &CancelFlag::default(), write).map_err(OutputError::from)
+}
+
+fn write_trace(
+    recording: &Recording,
+    title: &str,
+    filter: &TraceFilter,
+    format: ExportFormat,
+    path: &Path,
+) -> Result<(), OutputError> {
+    let mut trace = Trace::new(recording, filter);
+    title.clone_into(&mut trace.title);
+    whole(path, |out| match format {
+        ExportFormat::Tracy => {
+            let options =
+                tracy::TracyOptions { title: title.to_owned(), ..tracy::TracyOptions::default() };
+            tracy::write_tracy_file(&trace, &options, out).map(drop)
+        }
+        _ => format.write(&trace, out, &mut |_| {}),
+    })
+}
+
+fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
+    let names = recording.op_names();
+    let name = |chip_id, program| names.get(&(chip_id, program)).copied();
+    let traces = NocTraces::of_readout(&recording.readout, name, &TraceOptions::default());
+    if traces.programs.is_empty() {
+        return Err(OutputError::Empty { expected: "NoC events" });
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|source| OutputError::Folder { folder: folder.display().to_string(), source })?;
+    for trace in &traces.programs {
+        whole(&folder.join(trace.file_name()), |out| out.write_all(trace.to_json().as_bytes()))?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "parquet")]
+fn write_dataset(
+    recording: &Recording,
+    title: &str,
+    filter: &TraceFilter,
+    folder: &Path,
+) -> Result<(), OutputError> {
+    let trace = Trace::new(recording, filter);
+    let name = match title {
+        "" => trace.recording_id(),
+        title => format!("{title}-{}", trace.recording_id()),
+    };
+    let parts = crate::export::ParquetDataset::new(folder, "local", &name);
+    // Neither name is empty.
+    let parts = parts.map_err(|_| OutputError::Empty { expected: "a name" })?;
+    parts.write(&trace, &CancelFlag::default(), &mut |_| {})?;
+    Ok(())
+}
