@@ -1,0 +1,47 @@
+//! Reasons why no recording came about.
+
+use std::{io, net::SocketAddr};
+
+/// Reason why a program could not be recorded at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TracyError {
+    /// Nobody listens there, or the connection broke before the welcome.
+    #[error("expected a program with a Tracy client at {address}: {source}")]
+    Connection {
+        /// Address of the program.
+        address: SocketAddr,
+        /// Reason that the system gave.
+        source: io::Error,
+    },
+    /// Something else than a Tracy client listens there.
+    #[error("expected the answer of a Tracy client at {address}, found {found}")]
+    NotAClient {
+        /// Address of the program.
+        address: SocketAddr,
+        /// Answer that came.
+        found: String,
+    },
+    /// The client refused every version.
+    #[error(
+        "the Tracy client at {address} speaks none of the protocols {lowest} to {highest}; \
+         a newer kprof may"
+    )]
+    UnknownProtocol {
+        /// Address of the program.
+        address: SocketAddr,
+        /// Smallest number that was tried.
+        lowest: u32,
+        /// Greatest number that was tried.
+        highest: u32,
+    },
+    /// Another server was connected before.
+    #[error(
+        "the Tracy client at {address} has been recorded by another server and takes no second \
+         one; start the program again"
+    )]
+    NotAvailable {
+        /// Address of the program.
+        address: SocketAddr,
+    },
+}

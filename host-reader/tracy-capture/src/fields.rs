@@ -1,0 +1,94 @@
+//! Fields of an item, one after the other, without gaps.
+
+/// Bytes that are taken from the front.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<'frame>(&'frame [u8]);
+
+impl<'frame> Fields<'frame> {
+    pub(crate) const fn new(bytes: &'frame [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The next `count` bytes; `None` if there are fewer.
+    pub(crate) fn bytes(&mut self, count: usize) -> Option<&'frame [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    pub(crate) fn f32(&mut self) -> Option<f32> {
+        self.array().map(f32::from_le_bytes)
+    }
+
+    pub(crate) fn f64(&mut self) -> Option<f64> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    /// Three bytes of a colour, blue first, as 0xRRGGBB.
+    pub(crate) fn color(&mut self) -> Option<u32> {
+        let [blue, green, red] = self.array()?;
+        Some(u32::from_be_bytes([0, red, green, blue]))
+    }
+
+    /// A length of 16 bits and so many bytes of text.
+    pub(crate) fn sized_text(&mut self) -> Option<Box<str>> {
+        let count = self.u16()?;
+        self.bytes(count.into()).map(text)
+    }
+
+    /// A text up to a byte 0, which is taken, too.
+    pub(crate) fn terminated_text(&mut self) -> Option<Box<str>> {
+        let end = self.0.iter().position(|byte| *byte == 0)?;
+        let taken = self.bytes(end)?;
+        self.u8()?;
+        Some(text(taken))
+    }
+
+    /// Everything that is left, as a text.
+    pub(crate) fn rest_as_text(self) -> Box<str> {
+        text(self.0)
+    }
+}
+
+/// A text as the program has it; bytes that are no UTF-8 are replaced.
+pub(crate) fn text(bytes: &[u8]) -> Box<str> {
+    String::from_utf8_lossy(bytes).into()
+}
+
+/// A text in a field that it need not fill.
+pub(crate) fn padded_text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
+}

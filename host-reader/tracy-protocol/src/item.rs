@@ -1,0 +1,365 @@
+//! Kinds of items, in the order in which every version numbers those that it has.
+
+/// How far an item reaches behind its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Fields of so many bytes.
+    Fixed(usize),
+    /// A length of 8 bits, then a text.
+    Text8,
+    /// A length of 16 bits, then a text. Since protocol 80 the length leaves out 256, as shorter
+    /// texts have an item of their own.
+    Text16,
+    /// A key of 8 bytes, a length of 16 bits, then a text or other bytes.
+    KeyedText16,
+    /// A key of 8 bytes, a length of 32 bits, then bytes.
+    KeyedText32,
+}
+
+/// Since when a kind exists, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// First version that has the kind.
+    since: u32,
+    /// Only the fork has it.
+    is_of_fork: bool,
+    form: Form,
+    /// It holds the number of a context, one byte longer in the fork.
+    has_context: bool,
+    /// Bytes since a later version.
+    resized: Option<(u32, usize)>,
+}
+
+impl Rule {
+    const fn fixed(since: u32, bytes: usize) -> Self {
+        let form = Form::Fixed(bytes);
+        Self { since, is_of_fork: false, form, has_context: false, resized: None }
+    }
+
+    const fn with_context(since: u32, bytes: usize) -> Self {
+        Self { has_context: true, ..Self::fixed(since, bytes) }
+    }
+
+    const fn of_fork(since: u32, bytes: usize) -> Self {
+        Self { is_of_fork: true, ..Self::with_context(since, bytes) }
+    }
+
+    const fn of_text(since: u32, form: Form) -> Self {
+        Self { form, ..Self::fixed(since, 0) }
+    }
+
+    const fn resized(self, since: u32, bytes: usize) -> Self {
+        Self { resized: Some((since, bytes)), ..self }
+    }
+
+    /// Returns true if this version of this program has the kind.
+    pub(crate) const fn is_in(&self, number: u32, is_fork: bool) -> bool {
+        number >= self.since && (is_fork || !self.is_of_fork)
+    }
+
+    pub(crate) const fn form(&self, number: u32, is_fork: bool) -> Form {
+        let Form::Fixed(first) = self.form else { return self.form };
+        let bytes = match self.resized {
+            Some((since, bytes)) if number >= since => bytes,
+            _ => first,
+        };
+        Form::Fixed(if self.has_context && is_fork { bytes + 1 } else { bytes })
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $rule:expr,)+) => {
+        /// Kind of an item, under Tracy's name for it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum ItemKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl ItemKind {
+            /// Every kind of every version, in the order of their codes.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+        }
+
+        pub(crate) const RULES: [Rule; ItemKind::ALL.len()] = [$($rule),+];
+    };
+}
+
+kinds! {
+    /// Text of the innermost zone.
+    ZoneText = Rule::fixed(66, 0),
+    /// Name of the innermost zone, in place of its location's.
+    ZoneName = Rule::fixed(66, 0),
+    /// Message; its text comes before.
+    Message = Rule::fixed(66, 8).resized(77, 9),
+    /// Message with a colour.
+    MessageColor = Rule::fixed(66, 11).resized(77, 12),
+    /// Message with a call stack.
+    MessageCallstack = Rule::fixed(66, 8).resized(77, 9),
+    /// Message with a colour and a call stack.
+    MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
+    /// Fact about the program.
+    MessageAppInfo = Rule::fixed(66, 8),
+    /// Begin of a zone whose location comes before.
+    ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),
+    /// Begin of a zone whose location comes before, with a call stack.
+    ZoneBeginAllocSrcLocCallstack = Rule::fixed(66, 8),
+    /// Call stack for the next item of the serial queue.
+    CallstackSerial = Rule::fixed(66, 0),
+    /// Call stack for the next item of the thread.
+    Callstack = Rule::fixed(66, 0),
+    /// Call stack of an interpreter, for the next item of the thread.
+    CallstackAlloc = Rule::fixed(66, 0),
+    /// Sample of a thread's call stack.
+    CallstackSample = Rule::fixed(66, 12),
+    /// Sample of a thread's call stack, with a time of 32 bits.
+    CallstackSample32 = Rule::fixed(78, 8),
+    /// Sample of a thread's call stack, with a time of 16 bits.
+    CallstackSample16 = Rule::fixed(78, 6),
+    /// Call stack at a context switch.
+    CallstackSampleContextSwitch = Rule::fixed(66, 12),
+    /// Call stack at a context switch, with a time of 32 bits.
+    CallstackSampleContextSwitch32 = Rule::fixed(78, 8),
+    /// Call stack at a context switch, with a time of 16 bits.
+    CallstackSampleContextSwitch16 = Rule::fixed(78, 6),
+    /// Picture of a frame.
+    FrameImage = Rule::fixed(66, 9),
+    /// Begin of a zone.
+    ZoneBegin = Rule::fixed(66, 16),
+    /// Begin of a zone, with a time of 32 bits.
+    ZoneBegin32 = Rule::fixed(78, 12),
+    /// Begin of a zone, with a time of 16 bits.
+    ZoneBegin16 = Rule::fixed(78, 10),
+    /// Begin of a zone with a call stack.
+    ZoneBeginCallstack = Rule::fixed(66, 16),
+    /// Begin of a zone with a call stack, with a time of 32 bits.
+    ZoneBeginCallstack32 = Rule::fixed(78, 12),
+    /// Begin of a zone with a call stack, with a time of 16 bits.
+    ZoneBeginCallstack16 = Rule::fixed(78, 10),
+    /// End of the innermost zone.
+    ZoneEnd = Rule::fixed(66, 8),
+    /// End of the innermost zone, with a time of 32 bits.
+    ZoneEnd32 = Rule::fixed(78, 4),
+    /// End of the innermost zone, with a time of 16 bits.
+    ZoneEnd16 = Rule::fixed(78, 2),
+    /// Wait for a lock.
+    LockWait = Rule::fixed(66, 16),
+    /// Lock taken.
+    LockObtain = Rule::fixed(66, 16),
+    /// Lock released.
+    LockRelease = Rule::fixed(66, 12),
+    /// Wait for a shared lock.
+    LockSharedWait = Rule::fixed(66, 16),
+    /// Shared lock taken.
+    LockSharedObtain = Rule::fixed(66, 16),
+    /// Shared lock released.
+    LockSharedRelease = Rule::fixed(66, 16),
+    /// Name of a lock.
+    LockName = Rule::fixed(66, 4),
+    /// Allocation.
+    MemAlloc = Rule::fixed(66, 26),
+    /// Allocation of a named pool.
+    MemAllocNamed = Rule::fixed(66, 26),
+    /// End of an allocation.
+    MemFree = Rule::fixed(66, 20),
+    /// End of an allocation of a named pool.
+    MemFreeNamed = Rule::fixed(66, 20),
+    /// Allocation with a call stack.
+    MemAllocCallstack = Rule::fixed(66, 26),
+    /// Allocation of a named pool with a call stack.
+    MemAllocCallstackNamed = Rule::fixed(66, 26),
+    /// End of an allocation, with a call stack.
+    MemFreeCallstack = Rule::fixed(66, 20),
+    /// End of an allocation of a named pool, with a call stack.
+    MemFreeCallstackNamed = Rule::fixed(66, 20),
+    /// End of all allocations of a pool.
+    MemDiscard = Rule::fixed(72, 20),
+    /// End of all allocations of a pool, with a call stack.
+    MemDiscardCallstack = Rule::fixed(72, 20),
+    /// Begin of a device's zone.
+    GpuZoneBegin = Rule::with_context(66, 23),
+    /// Begin of a device's zone, with a call stack.
+    GpuZoneBeginCallstack = Rule::with_context(66, 23),
+    /// Begin of a device's zone whose location comes before.
+    GpuZoneBeginAllocSrcLoc = Rule::with_context(66, 15),
+    /// Begin of a device's zone whose location comes before, with a call stack.
+    GpuZoneBeginAllocSrcLocCallstack = Rule::with_context(66, 15),
+    /// End of a device's zone.
+    GpuZoneEnd = Rule::with_context(66, 15),
+    /// Begin of a device's zone, by the serial queue.
+    GpuZoneBeginSerial = Rule::with_context(66, 23),
+    /// Begin of a device's zone, by the serial queue, with a call stack.
+    GpuZoneBeginCallstackSerial = Rule::with_context(66, 23),
+    /// Begin of a device's zone whose location comes before, by the serial queue.
+    GpuZoneBeginAllocSrcLocSerial = Rule::with_context(66, 15),
+    /// Begin of a device's zone whose location comes before, by the serial queue, with a call stack.
+    GpuZoneBeginAllocSrcLocCallstackSerial = Rule::with_context(66, 15),
+    /// End of a device's zone, by the serial queue.
+    GpuZoneEndSerial = Rule::with_context(66, 15),
+    /// Point of a plot, as an integer.
+    PlotDataInt = Rule::fixed(66, 24),
+    /// Point of a plot, in single precision.
+    PlotDataFloat = Rule::fixed(66, 20),
+    /// Point of a plot, in double precision.
+    PlotDataDouble = Rule::fixed(66, 24),
+    /// Change of threads on a processor.
+    ContextSwitch = Rule::fixed(66, 19).resized(73, 22),
+    /// Thread that became ready.
+    ThreadWakeup = Rule::fixed(66, 12).resized(73, 15),
+    /// Device time of the begin or end with this query.
+    GpuTime = Rule::with_context(66, 11),
+    /// Name of a device's context; the text comes before.
+    GpuContextName = Rule::with_context(66, 1),
+    /// Name of an annotation of a device's zones.
+    GpuAnnotationName = Rule::fixed(75, 9),
+    /// Facts for the next marker; the text comes before.
+    GpuMarkerMeta = Rule::of_fork(79, 1),
+    /// Marker on a device's lane.
+    GpuMarker = Rule::of_fork(79, 22),
+    /// Number of functions behind an address of a call stack.
+    CallstackFrameSize = Rule::fixed(66, 9),
+    /// File and line of a symbol.
+    SymbolInformation = Rule::fixed(66, 12),
+    /// Never sent.
+    ExternalNameMetadata = Rule::fixed(66, 0),
+    /// Never sent.
+    SymbolCodeMetadata = Rule::fixed(66, 0),
+    /// Never sent.
+    SourceCodeMetadata = Rule::fixed(66, 0),
+    /// Thread that goes on with a fiber.
+    FiberEnter = Rule::fixed(66, 20).resized(68, 24),
+    /// Thread that leaves its fiber.
+    FiberLeave = Rule::fixed(66, 12),
+    /// Begin of a section.
+    SectionEnter = Rule::fixed(81, 12).resized(82, 14),
+    /// End of a section.
+    SectionLeave = Rule::fixed(81, 12),
+    /// Name of a kind of section.
+    SectionSetup = Rule::fixed(82, 2),
+    /// End of what the program has to say.
+    Terminate = Rule::fixed(66, 0),
+    /// Sign of life.
+    KeepAlive = Rule::fixed(66, 0),
+    /// Thread of the items that follow.
+    ThreadContext = Rule::fixed(66, 4),
+    /// Pair of times of a device and the host.
+    GpuCalibration = Rule::with_context(66, 25),
+    /// New pair of times of a device and the host.
+    GpuTimeSync = Rule::with_context(66, 17),
+    /// Whole zone of a device.
+    GpuZone = Rule::of_fork(79, 29),
+    /// End of a program by a crash.
+    Crash = Rule::fixed(66, 0),
+    /// Message and time of a crash.
+    CrashReport = Rule::fixed(66, 16),
+    /// Number of the zone that the next item is about.
+    ZoneValidation = Rule::fixed(66, 4),
+    /// Colour of the innermost zone.
+    ZoneColor = Rule::fixed(66, 3),
+    /// Number attached to the innermost zone.
+    ZoneValue = Rule::fixed(66, 8),
+    /// End of a frame.
+    FrameMarkMsg = Rule::fixed(66, 16),
+    /// Begin of a frame that is not continuous.
+    FrameMarkMsgStart = Rule::fixed(66, 16),
+    /// End of such a frame.
+    FrameMarkMsgEnd = Rule::fixed(66, 16),
+    /// Vertical synchronisation.
+    FrameVsync = Rule::fixed(66, 12),
+    /// Source location, as an answer.
+    SourceLocation = Rule::fixed(66, 31),
+    /// Lock that was made.
+    LockAnnounce = Rule::fixed(66, 21),
+    /// Lock that was destroyed.
+    LockTerminate = Rule::fixed(66, 12),
+    /// Source location of a lock's user.
+    LockMark = Rule::fixed(66, 16),
+    /// Message whose text is constant in the program.
+    MessageLiteral = Rule::fixed(66, 16),
+    /// Message whose text is constant in the program, with a colour.
+    MessageLiteralColor = Rule::fixed(66, 19),
+    /// Message whose text is constant in the program, with a call stack.
+    MessageLiteralCallstack = Rule::fixed(66, 16),
+    /// Message whose text is constant in the program, with a colour and a call stack.
+    MessageLiteralColorCallstack = Rule::fixed(66, 19),
+    /// Context of a device.
+    GpuNewContext = Rule::with_context(66, 27),
+    /// One function behind an address of a call stack.
+    CallstackFrame = Rule::fixed(66, 16),
+    /// Load of the processors.
+    SysTimeReport = Rule::fixed(66, 12),
+    /// Energy used.
+    SysPowerReport = Rule::fixed(66, 24),
+    /// Process of a thread.
+    TidToPid = Rule::fixed(66, 16),
+    /// Sample of a counter: cycles.
+    HwSampleCpuCycle = Rule::fixed(66, 16),
+    /// Sample of a counter: instructions.
+    HwSampleInstructionRetired = Rule::fixed(66, 16),
+    /// Sample of a counter: uses of the cache.
+    HwSampleCacheReference = Rule::fixed(66, 16),
+    /// Sample of a counter: misses of the cache.
+    HwSampleCacheMiss = Rule::fixed(66, 16),
+    /// Sample of a counter: branches.
+    HwSampleBranchRetired = Rule::fixed(66, 16),
+    /// Sample of a counter: branches guessed wrong.
+    HwSampleBranchMiss = Rule::fixed(66, 16),
+    /// Look of a plot.
+    PlotConfig = Rule::fixed(66, 15),
+    /// Parameter that a viewer may set.
+    ParamSetup = Rule::fixed(66, 17),
+    /// Answer without content.
+    AckServerQueryNoop = Rule::fixed(66, 0),
+    /// Answer that a source file is missing.
+    AckSourceCodeNotAvailable = Rule::fixed(66, 4),
+    /// Answer that a symbol's code is missing.
+    AckSymbolCodeNotAvailable = Rule::fixed(66, 0),
+    /// Position of a processor.
+    CpuTopology = Rule::fixed(66, 12).resized(69, 16),
+    /// Text for the item that follows.
+    SingleStringData = Rule::of_text(66, Form::Text16),
+    /// Second text for the item that follows.
+    SecondStringData = Rule::of_text(66, Form::Text16),
+    /// Text of less than 256 bytes for the item that follows.
+    SingleStringData8 = Rule::of_text(80, Form::Text8),
+    /// Second text of less than 256 bytes for the item that follows.
+    SecondStringData8 = Rule::of_text(80, Form::Text8),
+    /// Pool of the allocation that follows.
+    MemNamePayload = Rule::fixed(66, 8),
+    /// Group of a thread.
+    ThreadGroupHint = Rule::fixed(67, 8),
+    /// Number attached to a device's zone.
+    GpuZoneAnnotation = Rule::fixed(75, 19).resized(76, 23),
+    /// Text, as an answer.
+    StringData = Rule::of_text(66, Form::KeyedText16),
+    /// Name of a thread, as an answer.
+    ThreadName = Rule::of_text(66, Form::KeyedText16),
+    /// Name of a plot, as an answer.
+    PlotName = Rule::of_text(66, Form::KeyedText16),
+    /// Source location for the item that follows.
+    SourceLocationPayload = Rule::of_text(66, Form::KeyedText16),
+    /// Addresses of a call stack.
+    CallstackPayload = Rule::of_text(66, Form::KeyedText16),
+    /// Functions of an interpreter's call stack.
+    CallstackAllocPayload = Rule::of_text(66, Form::KeyedText16),
+    /// Name of a series of frames, as an answer.
+    FrameName = Rule::of_text(66, Form::KeyedText16),
+    /// Pixels of a picture.
+    FrameImageData = Rule::of_text(66, Form::KeyedText32),
+    /// Name of another process, as an answer.
+    ExternalName = Rule::of_text(66, Form::KeyedText16),
+    /// Name of another process's thread, as an answer.
+    ExternalThreadName = Rule::of_text(66, Form::KeyedText16),
+    /// Machine code of a symbol, as an answer.
+    SymbolCode = Rule::of_text(66, Form::KeyedText32),
+    /// Source file, as an answer.
+    SourceCode = Rule::of_text(66, Form::KeyedText32),
+    /// Name of a fiber, as an answer.
+    FiberName = Rule::of_text(66, Form::KeyedText16),
+}
+
+impl ItemKind {
+    pub(crate) const fn rule(self) -> &'static Rule {
+        &RULES[self as usize]
+    }
+}
