@@ -7,7 +7,7 @@ use crate::{
     input::{Input, trace},
     numbers::{counted, grouped},
 };
-use host_reader::export::tracy::{ServeError, ServedViewer, TracyServer, Viewers};
+use host_reader::export::tracy::{Program, ServeError, ServedViewer, TracyServer};
 use std::{
     io::{ErrorKind, Write},
     process::ExitCode,
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     writeln!(out, "waiting for Tracy viewers on {address}")?;
     out.flush()?;
     let options = tracy_options(&args.file);
-    let viewers = if args.fork { Viewers::Fork } else { Viewers::Stock };
+    let viewers = if args.fork { Program::Fork } else { Program::Stock };
     let (ended, results) = channel();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -100,11 +100,11 @@ fn tell(served: &ServedViewer) -> Result<(), Failure> {
     let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
     let mut out = std::io::stdout().lock();
     if *has_stalled {
-        writeln!(out, "{peer} ({}) took nothing for too long and was dropped", protocol.viewer)?;
+        writeln!(out, "{peer} ({}) took nothing for too long and was dropped", protocol.releases)?;
         return Ok(());
     }
     if !is_whole {
-        writeln!(out, "{peer} ({}) left before it had everything", protocol.viewer)?;
+        writeln!(out, "{peer} ({}) left before it had everything", protocol.releases)?;
         return Ok(());
     }
     let of_host = match notes.host_zones {
@@ -114,7 +114,7 @@ fn tell(served: &ServedViewer) -> Result<(), Failure> {
     writeln!(
         out,
         "{peer} ({}): {} on {}{of_host}, {}, {} bytes",
-        protocol.viewer,
+        protocol.releases,
         counted(notes.zones, "zone", "zones"),
         counted(notes.lanes, "lane", "lanes"),
         counted(notes.messages, "message", "messages"),

@@ -55,6 +55,13 @@ impl Version {
         (item, self.bytes[item] - 1)
     }
 
+    /// Code and bytes of an item; `None` if this version does not have it.
+    pub(crate) fn entry(&self, item: &str) -> Option<(u8, usize)> {
+        let bytes = *self.bytes.get(item)?;
+        let code = self.items.iter().find(|(_, name)| **name == item)?;
+        Some((*code.0, bytes))
+    }
+
     pub(crate) fn has(&self, item: &str) -> bool {
         self.bytes.contains_key(item)
     }

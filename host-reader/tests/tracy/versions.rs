@@ -7,19 +7,20 @@ use super::{
     viewer,
 };
 use host_reader::{
-    export::tracy::{TracyNotes, TracyOptions, TracyProtocol, TracyServer, Viewers},
+    export::tracy::{Program, TracyNotes, TracyOptions, TracyProtocol, TracyServer},
     lane::LaneId,
     mesh::Noc0Coord,
     names::ZoneSource,
 };
 use std::thread;
+use tracy_protocol::{Form, ItemKind};
 use wire::{PacketKind, Risc, ZoneId};
 
 /// Serves a recording to a viewer of a version and returns the trace that it received.
 pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, TracyNotes) {
     let server = TracyServer::bind("127.0.0.1:0").unwrap();
     let address = server.local_address().unwrap();
-    let viewers = if version.is_fork { Viewers::Fork } else { Viewers::Stock };
+    let viewers = if version.is_fork { Program::Fork } else { Program::Stock };
     thread::scope(|scope| {
         let viewer = scope.spawn(|| viewer::capture(address, version));
         let served = recorded.with_trace(|trace| {
@@ -27,7 +28,7 @@ pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, Tracy
         });
         let file = viewer.join().unwrap();
         assert!(served.is_whole);
-        assert_eq!((served.protocol.number, served.protocol.is_fork), key(version));
+        assert_eq!((served.protocol.number, is_fork(served.protocol)), key(version));
         (file, served.notes)
     })
 }
@@ -36,11 +37,34 @@ fn key(version: &Version) -> (u32, bool) {
     (version.number, version.is_fork)
 }
 
+fn is_fork(protocol: &TracyProtocol) -> bool {
+    protocol.program == Program::Fork
+}
+
+#[test]
+fn items_are_numbered_and_sized_as_by_the_headers() {
+    for version in Version::all() {
+        let program = if version.is_fork { Program::Fork } else { Program::Stock };
+        let protocol = TracyProtocol::with_number(version.number, program).unwrap();
+        assert_eq!(protocol.welcome_bytes(), version.welcome_bytes, "{version:?}");
+        for kind in ItemKind::ALL {
+            let Some((code, bytes)) = version.entry(&format!("{kind:?}")) else { continue };
+            assert_eq!(protocol.code(*kind), Some(code), "{kind:?} of {version:?}");
+            let behind_code = match protocol.form(*kind) {
+                Form::Fixed(bytes) => bytes,
+                Form::Text8 | Form::Text16 => 0,
+                Form::KeyedText16 | Form::KeyedText32 => size_of::<u64>(),
+            };
+            assert_eq!(behind_code + 1, bytes, "{kind:?} of {version:?}");
+        }
+    }
+}
+
 #[test]
 fn every_version_that_is_spoken_is_tested() {
     let mut tested: Vec<_> = Version::all().iter().map(key).collect();
     let mut spoken: Vec<_> =
-        TracyProtocol::all().iter().map(|known| (known.number, known.is_fork)).collect();
+        TracyProtocol::all().iter().map(|known| (known.number, is_fork(known))).collect();
     tested.sort_unstable();
     spoken.sort_unstable();
     assert_eq!(tested, spoken);

@@ -3,7 +3,7 @@
 use host_reader::{
     export::{
         Trace,
-        tracy::{TracyOptions, TracyServer, Viewers},
+        tracy::{Program, TracyOptions, TracyServer},
     },
     log::read_device_log,
     recording::{Recording, TraceFilter},
@@ -41,7 +41,7 @@ pub fn tracy_live(data: &[u8]) {
         sent.extend(u32::from(version).to_le_bytes());
     }
     sent.extend(rest);
-    let viewers = if choice & 2 == 0 { Viewers::Stock } else { Viewers::Fork };
+    let viewers = if choice & 2 == 0 { Program::Stock } else { Program::Fork };
     let trace = Trace::new(&RECORDING, &TraceFilter::default());
     let server = TracyServer::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("{error}"));
     let address = server.local_address().unwrap_or_else(|error| panic!("{error}"));

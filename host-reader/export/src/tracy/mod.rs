@@ -25,7 +25,7 @@ mod scene;
 mod spans;
 
 pub use file::write_tracy_file;
-pub use live::{ServeError, ServedViewer, TracyProtocol, TracyServer, Viewers, Visitor};
+pub use live::{Program, ServeError, ServedViewer, TracyProtocol, TracyServer, Visitor};
 pub use notes::TracyNotes;
 
 /// Title and date of a trace in Tracy.

@@ -1,7 +1,7 @@
 //! Why a viewer was not served.
 
-use super::protocol::TracyProtocol;
 use std::{io, net::SocketAddr};
+use tracy_protocol::TracyProtocol;
 
 /// Why a viewer was not served.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,6 @@ pub enum ServeError {
 }
 
 fn known_protocols() -> String {
-    let name = |known: &TracyProtocol| format!("{} ({})", known.number, known.viewer);
+    let name = |known: &TracyProtocol| format!("{} ({})", known.number, known.releases);
     TracyProtocol::all().iter().map(name).collect::<Vec<_>>().join(", ")
 }

@@ -1,36 +1,31 @@
 //! The greeting and the welcome that follows it.
 
-use super::{
-    error::ServeError,
-    protocol::{TracyProtocol, Viewers},
-};
+use super::error::ServeError;
 use crate::tracy::{TracyOptions, file::cut};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
+use tracy_protocol::{GREETING, Handshake, Program, TracyProtocol};
 
-/// First bytes sent by a viewer.
-const GREETING: [u8; 8] = *b"TracyPrf";
 /// Time limit for the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(5);
-
-/// Answers to the greeting.
-const WELCOME: u8 = 1;
-const MISMATCH: u8 = 2;
 
 /// Reads the greeting and answers it.
 pub(super) fn greet(
     stream: &mut TcpStream,
     peer: SocketAddr,
-    viewers: Viewers,
+    viewers: Program,
 ) -> Result<&'static TracyProtocol, ServeError> {
     let not_a_viewer = |found| ServeError::NotAViewer { peer, found };
     let number = greeting(stream).map_err(not_a_viewer)?;
     let protocol = TracyProtocol::with_number(number, viewers);
-    let answer = if protocol.is_some() { WELCOME } else { MISMATCH };
-    stream.write_all(&[answer]).map_err(|error| not_a_viewer(error.to_string()))?;
+    let answer = match protocol {
+        Some(_) => Handshake::Welcome,
+        None => Handshake::ProtocolMismatch,
+    };
+    stream.write_all(&[answer.byte()]).map_err(|error| not_a_viewer(error.to_string()))?;
     protocol.ok_or(ServeError::UnknownProtocol { peer, number })
 }
 
@@ -79,7 +74,7 @@ pub(super) fn welcome(
     welcome.extend(1.0_f64.to_le_bytes()); // nanoseconds per tick
     welcome.extend(0_i64.to_le_bytes()); // begin of the start-up
     welcome.extend(1_i64.to_le_bytes()); // its end
-    if protocol.welcome_has_delay {
+    if protocol.welcome_has_delay() {
         welcome.extend(0_u64.to_le_bytes());
     }
     welcome.extend(1_u64.to_le_bytes()); // resolution in ticks

@@ -3,8 +3,8 @@
 //! # Compatibility
 //! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without gaps.
 
-use super::protocol::{ContextId, TracyProtocol};
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
+use tracy_protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
 
 /// Bytes of a text that fit into an item whatever its other fields hold.
 const TEXT_BYTES: usize = 20_000;
@@ -36,15 +36,16 @@ impl Items {
         self.bytes.extend_from_slice(bytes);
     }
 
-    fn put_code(&mut self, code: u8) {
-        self.bytes.push(code);
+    /// Begins an item. Every version has the kinds that are sent without asking first.
+    fn put_kind(&mut self, kind: ItemKind) {
+        self.bytes.extend(self.protocol.code(kind));
     }
 
     fn put_context(&mut self, context: u16) {
         let [low, high] = context.to_le_bytes();
-        match self.protocol.context_id {
-            ContextId::U8 => self.put(&[low]),
-            ContextId::U16 => self.put(&[low, high]),
+        match self.protocol.program {
+            Program::Stock => self.put(&[low]),
+            Program::Fork => self.put(&[low, high]),
         }
     }
 
@@ -57,15 +58,18 @@ impl Items {
 
     /// The text that the item after it is about.
     fn single_string(&mut self, text: &str) {
-        let codes = &self.protocol.codes;
         let text = cut(text, TEXT_BYTES);
-        match (codes.short_string, u8::try_from(text.len())) {
-            (Some(code), Ok(size)) => self.put(&[code, size]),
-            (short, _) => {
+        let has_short = self.protocol.has_short_texts();
+        match u8::try_from(text.len()) {
+            Ok(size) if has_short => {
+                self.put_kind(ItemKind::SingleStringData8);
+                self.put(&[size]);
+            }
+            _ => {
                 // Lengths of the longer form begin where those of the shorter one end.
-                let first = if short.is_some() { 256 } else { 0 };
+                let first = if has_short { 256 } else { 0 };
                 let size = u16::try_from(text.len() - first).unwrap_or(0);
-                self.put_code(codes.single_string);
+                self.put_kind(ItemKind::SingleStringData);
                 self.put(&size.to_le_bytes());
             }
         }
@@ -73,7 +77,7 @@ impl Items {
     }
 
     pub(super) fn new_context(&mut self, context: u16, name: &str) {
-        self.put_code(self.protocol.codes.gpu_new_context);
+        self.put_kind(ItemKind::GpuNewContext);
         self.put(&0_i64.to_le_bytes()); // host time 0 ...
         self.put(&0_i64.to_le_bytes()); // ... is device time 0
         self.put(&0_u32.to_le_bytes()); // of no single thread
@@ -81,7 +85,7 @@ impl Items {
         self.put_context(context);
         self.put(&[0, self.protocol.context_type]); // not calibrated
         self.single_string(name);
-        self.put_code(self.protocol.codes.gpu_context_name);
+        self.put_kind(ItemKind::GpuContextName);
         self.put_context(context);
     }
 
@@ -89,7 +93,7 @@ impl Items {
     fn place(&mut self, place: &Place<'_>) {
         let texts = [&place.function, place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
         let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
-        self.put_code(self.protocol.codes.place);
+        self.put_kind(ItemKind::SourceLocationPayload);
         self.put(&0_u64.to_le_bytes());
         self.put(&u16::try_from(size).unwrap_or(0).to_le_bytes());
         self.put(&place.rgb.to_le_bytes());
@@ -97,7 +101,7 @@ impl Items {
         let [function, file, name] = texts;
         for text in [function, file] {
             self.put_without_nul(text);
-            self.put_code(0);
+            self.put(&[0]);
         }
         self.put_without_nul(name);
     }
@@ -109,23 +113,23 @@ impl Items {
 
     pub(super) fn gpu_zone_begin(&mut self, zone: GpuZone, time_ns: i64, place: &Place<'_>) {
         self.place(place);
-        self.gpu_edge(self.protocol.codes.gpu_zone_begin_with_place, zone, time_ns);
+        self.gpu_edge(ItemKind::GpuZoneBeginAllocSrcLocSerial, zone, time_ns);
     }
 
     pub(super) fn gpu_zone_end(&mut self, zone: GpuZone, time_ns: i64) {
-        self.gpu_edge(self.protocol.codes.gpu_zone_end, zone, time_ns);
+        self.gpu_edge(ItemKind::GpuZoneEndSerial, zone, time_ns);
     }
 
     /// Host time and device time are one clock here, so that both have the same distance.
-    fn gpu_edge(&mut self, code: u8, zone: GpuZone, time_ns: i64) {
+    fn gpu_edge(&mut self, kind: ItemKind, zone: GpuZone, time_ns: i64) {
         let since_last_ns = (time_ns - self.gpu_ns).to_le_bytes();
         self.gpu_ns = time_ns;
-        self.put_code(code);
+        self.put_kind(kind);
         self.put(&since_last_ns);
         self.put(&zone.thread_id.to_le_bytes());
         self.put(&zone.query.to_le_bytes());
         self.put_context(zone.context);
-        self.put_code(self.protocol.codes.gpu_time);
+        self.put_kind(ItemKind::GpuTime);
         self.put(&since_last_ns);
         self.put(&zone.query.to_le_bytes());
         self.put_context(zone.context);
@@ -133,7 +137,7 @@ impl Items {
 
     /// Speaks of this thread from here on.
     pub(super) fn thread_context(&mut self, thread_id: u32) {
-        self.put_code(self.protocol.codes.thread_context);
+        self.put_kind(ItemKind::ThreadContext);
         self.put(&thread_id.to_le_bytes());
         self.thread_ns = 0;
     }
@@ -141,7 +145,7 @@ impl Items {
     /// Makes the viewer know of the thread, and ask for its name.
     pub(super) fn thread_exists(&mut self, thread_id: u32) {
         self.thread_context(thread_id);
-        self.put_code(self.protocol.codes.zone_validation);
+        self.put_kind(ItemKind::ZoneValidation);
         self.put(&0_u32.to_le_bytes());
     }
 
@@ -153,40 +157,35 @@ impl Items {
 
     pub(super) fn zone_begin(&mut self, time_ns: i64, place: &Place<'_>) {
         self.place(place);
-        self.put_code(self.protocol.codes.zone_begin_with_place);
+        self.put_kind(ItemKind::ZoneBeginAllocSrcLoc);
         let since_last_ns = self.since_last_of_thread(time_ns);
         self.put(&since_last_ns.to_le_bytes());
     }
 
     pub(super) fn zone_text(&mut self, text: &str) {
         self.single_string(text);
-        self.put_code(self.protocol.codes.zone_text);
+        self.put_kind(ItemKind::ZoneText);
     }
 
     pub(super) fn zone_name(&mut self, name: &str) {
         self.single_string(name);
-        self.put_code(self.protocol.codes.zone_name);
+        self.put_kind(ItemKind::ZoneName);
     }
 
     pub(super) fn zone_end(&mut self, time_ns: i64) {
-        /// Where the distances of 32 bits begin, and where those of 64 bits do.
-        const FAR: [i64; 2] = [1 << 16, (1 << 16) + (1 << 32)];
-        let far_ns = self.since_last_of_thread(time_ns);
-        let codes = self.protocol.codes;
-        let near = codes.near_zone_ends.filter(|_| far_ns >= 0);
-        let Some([code_32, code_16]) = near else {
-            self.put_code(codes.zone_end);
-            return self.put(&far_ns.to_le_bytes());
-        };
-        if let Ok(near_ns) = u16::try_from(far_ns) {
-            self.put_code(code_16);
-            self.put(&near_ns.to_le_bytes());
-        } else if let Ok(near_ns) = u32::try_from(far_ns - FAR[0]) {
-            self.put_code(code_32);
+        let distance_ns = self.since_last_of_thread(time_ns);
+        if !self.protocol.has_short_times() || distance_ns < 0 {
+            self.put_kind(ItemKind::ZoneEnd);
+            self.put(&distance_ns.to_le_bytes());
+        } else if let Ok(short_ns) = u16::try_from(distance_ns) {
+            self.put_kind(ItemKind::ZoneEnd16);
+            self.put(&short_ns.to_le_bytes());
+        } else if let Ok(near_ns) = u32::try_from(distance_ns - NEAR_NS) {
+            self.put_kind(ItemKind::ZoneEnd32);
             self.put(&near_ns.to_le_bytes());
         } else {
-            self.put_code(codes.zone_end);
-            self.put(&(far_ns - FAR[1]).to_le_bytes());
+            self.put_kind(ItemKind::ZoneEnd);
+            self.put(&(distance_ns - FAR_NS).to_le_bytes());
         }
     }
 
@@ -194,31 +193,31 @@ impl Items {
         /// A user's, for information.
         const USER_INFORMATION: u8 = 0x20;
         self.single_string(text);
-        self.put_code(self.protocol.codes.message_color);
+        self.put_kind(ItemKind::MessageColor);
         self.put(&time_ns.to_le_bytes());
         let [blue, green, red, _] = rgb.to_le_bytes();
         self.put(&[blue, green, red]);
-        if self.protocol.message_has_severity {
-            self.put_code(USER_INFORMATION);
+        if self.protocol.message_has_severity() {
+            self.put(&[USER_INFORMATION]);
         }
     }
 
     /// The end of a frame, and the begin of the next one of the name with this key.
     pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
-        self.put_code(self.protocol.codes.frame_mark);
+        self.put_kind(ItemKind::FrameMarkMsg);
         self.put(&time_ns.to_le_bytes());
         self.put(&name_key.to_le_bytes());
     }
 
     pub(super) fn plot_config(&mut self, plot: u64, is_stepped: bool) {
-        self.put_code(self.protocol.codes.plot_config);
+        self.put_kind(ItemKind::PlotConfig);
         self.put(&plot.to_le_bytes());
         self.put(&[0, is_stepped.into(), 1]); // plain numbers, as steps or a line, filled
         self.put(&0_u32.to_le_bytes()); // the viewer's colour
     }
 
     pub(super) fn plot_value(&mut self, plot: u64, time_ns: i64, value: f64) {
-        self.put_code(self.protocol.codes.plot_double);
+        self.put_kind(ItemKind::PlotDataDouble);
         self.put(&plot.to_le_bytes());
         let since_last_ns = self.since_last_of_thread(time_ns);
         self.put(&since_last_ns.to_le_bytes());
@@ -226,17 +225,16 @@ impl Items {
     }
 
     pub(super) fn terminate(&mut self) {
-        self.put_code(self.protocol.codes.terminate);
+        self.put_kind(ItemKind::Terminate);
     }
 
     /// Answers a question with a text.
     pub(super) fn answer(&mut self, answer: Answer, key: u64, text: &str) {
-        let codes = &self.protocol.codes;
-        self.put_code(match answer {
-            Answer::Text => codes.string_data,
-            Answer::ThreadName => codes.thread_name,
-            Answer::PlotName => codes.plot_name,
-            Answer::FrameName => codes.frame_name,
+        self.put_kind(match answer {
+            Answer::Text => ItemKind::StringData,
+            Answer::ThreadName => ItemKind::ThreadName,
+            Answer::PlotName => ItemKind::PlotName,
+            Answer::FrameName => ItemKind::FrameName,
         });
         self.put(&key.to_le_bytes());
         self.put_text(text);
@@ -244,16 +242,16 @@ impl Items {
 
     /// Answers a question for which there is nothing to say.
     pub(super) fn answer_done(&mut self) {
-        self.put_code(self.protocol.codes.query_done);
+        self.put_kind(ItemKind::AckServerQueryNoop);
     }
 
     pub(super) fn answer_no_source_code(&mut self, id: u32) {
-        self.put_code(self.protocol.codes.source_code_missing);
+        self.put_kind(ItemKind::AckSourceCodeNotAvailable);
         self.put(&id.to_le_bytes());
     }
 
     pub(super) fn answer_no_symbol_code(&mut self) {
-        self.put_code(self.protocol.codes.symbol_code_missing);
+        self.put_kind(ItemKind::AckSymbolCodeNotAvailable);
     }
 }
 

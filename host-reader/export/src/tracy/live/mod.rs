@@ -12,11 +12,10 @@ mod error;
 mod greeting;
 mod items;
 mod order;
-mod protocol;
 mod questions;
 mod server;
 mod session;
 
 pub use error::ServeError;
-pub use protocol::{TracyProtocol, Viewers};
 pub use server::{ServedViewer, TracyServer, Visitor};
+pub use tracy_protocol::{Program, TracyProtocol};

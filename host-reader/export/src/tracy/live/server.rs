@@ -1,11 +1,6 @@
 //! Waiting for viewers.
 
-use super::{
-    error::ServeError,
-    greeting,
-    protocol::{TracyProtocol, Viewers},
-    session::Session,
-};
+use super::{error::ServeError, greeting, session::Session};
 use crate::{
     Trace,
     tracy::{TracyNotes, TracyOptions, scene::Scene},
@@ -15,6 +10,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
     time::Duration,
 };
+use tracy_protocol::{Program, TracyProtocol};
 
 /// How long a viewer may take nothing before it is dropped.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # use export::{tracy::*, Trace};
 /// # fn serve(trace: &Trace<'_>) -> Result<(), ServeError> {
 /// let server = TracyServer::bind("127.0.0.1:8086")?;
-/// let served = server.serve_next(trace, &TracyOptions::default(), Viewers::Stock)?;
-/// println!("{} took {} zones", served.protocol.viewer, served.notes.zones);
+/// let served = server.serve_next(trace, &TracyOptions::default(), Program::Stock)?;
+/// println!("{} took {} zones", served.protocol.releases, served.notes.zones);
 /// # Ok(())
 /// # }
 /// ```
@@ -106,7 +102,7 @@ impl TracyServer {
         &self,
         trace: &Trace<'_>,
         options: &TracyOptions,
-        viewers: Viewers,
+        viewers: Program,
     ) -> Result<ServedViewer, ServeError> {
         self.accept()?.serve(trace, options, viewers)
     }
@@ -122,11 +118,11 @@ impl Visitor {
         self,
         trace: &Trace<'_>,
         options: &TracyOptions,
-        viewers: Viewers,
+        viewers: Program,
     ) -> Result<ServedViewer, ServeError> {
         let Self { mut stream, peer, patience } = self;
         let protocol = greeting::greet(&mut stream, peer, viewers)?;
-        let scene = Scene::new(trace, options, protocol.context_id.limit());
+        let scene = Scene::new(trace, options, 1 << (8 * protocol.context_bytes()));
         let (result, sent_bytes) = give(&scene, stream, protocol, patience);
         let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
         let (is_whole, notes) = (result.is_ok(), scene.notes);

@@ -3,7 +3,6 @@
 use super::{
     items::{Answer, GpuZone, Items},
     order::in_order,
-    protocol::TracyProtocol,
     questions::{Question, QuestionKind, listen},
 };
 use crate::{
@@ -20,6 +19,7 @@ use std::{
     sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     time::Duration,
 };
+use tracy_protocol::TracyProtocol;
 
 /// Bytes after which items are sent. Viewers take 256 KiB at once; the largest item has
 /// less than half of that.
