@@ -1,6 +1,6 @@
 //! Options and help text, one struct per command.
 
-use crate::command::{diff::DiffArgs, perf::PerfArgs};
+use crate::command::{diff::DiffArgs, perf::PerfArgs, record::RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use std::{
@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     Sdk(SdkArgs),
     Capture(CaptureArgs),
+    Record(RecordArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Perf(PerfArgs),

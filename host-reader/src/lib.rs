@@ -22,6 +22,7 @@
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
 //! | What did the host do meanwhile? | `host` |
+//! | What does a program with a Tracy client say? | `tracy_capture` |
 //! | What time was it on the host? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
 //! | How does every viewer get its file? | `export` |
@@ -55,6 +56,8 @@ pub use ::noc_events;
 pub use ::recording;
 #[cfg(feature = "reports")]
 pub use ::reports::{diff, perf, report};
+#[cfg(feature = "tracy-capture")]
+pub use ::tracy_capture;
 #[cfg(feature = "zone-names")]
 pub use ::zone_names;
 pub use clock_fit as clock;

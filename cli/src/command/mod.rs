@@ -14,6 +14,7 @@ mod noc;
 mod ops;
 mod own_kernels;
 pub(crate) mod perf;
+pub(crate) mod record;
 mod report;
 mod run;
 mod sdk;
@@ -39,6 +40,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Info(args)) => info::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Record(args)) => record::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

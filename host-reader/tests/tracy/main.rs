@@ -12,5 +12,6 @@ mod items;
 mod live;
 mod reader;
 mod recorded;
+mod taken;
 mod versions;
 mod viewer;

@@ -21,6 +21,8 @@ use tracy_protocol::{COMPRESSED_FRAME_BYTES, GREETING, Handshake, Program, Query
 const GREETING_TIME: Duration = Duration::from_secs(10);
 /// How long a read waits before it looks whether to stop.
 const POLL_TIME: Duration = Duration::from_millis(50);
+/// Numbers from here on are not tried: the protocol gains about five in a year.
+const FIRST_UNLIKELY_NUMBER: u32 = 256;
 /// A program that is recorded on demand: frames so far, and the time of the connection.
 const ON_DEMAND_BYTES: usize = 16;
 /// The program is recorded only while a server is connected.
@@ -74,40 +76,50 @@ impl TracyClient {
     /// Connects to a client and finds out which version it speaks.
     ///
     /// A client tells a server of another version only that it is one, and then listens again:
-    /// so the versions are tried, the likely ones first.
+    /// so the versions are tried, the likely ones first. The connection to a client of an unknown
+    /// version is given up at once; a client that waits for a server before it ends then goes on.
     ///
     /// # Errors
     /// If nobody listens, if it is no Tracy client, if it speaks an unknown version, or if
     /// another server was there before.
     pub fn connect(address: SocketAddr) -> Result<Self, TracyError> {
         let numbers = numbers_by_likelihood();
-        for number in &numbers {
+        match Self::connect_with(address, &numbers) {
+            Err(TracyError::UnknownProtocol { lowest, highest, .. }) => {
+                let others = (0..FIRST_UNLIKELY_NUMBER).rev();
+                let mut others = others.filter(|number| !numbers.contains(number));
+                let found = others.find(|number| is_welcome(address, *number));
+                Err(TracyError::UnknownProtocol { address, lowest, highest, found })
+            }
+            result => result,
+        }
+    }
+
+    /// Connects to a client that speaks one of these versions, by the numbers of the protocol.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect); unknown versions are those that are not given.
+    pub fn connect_with(address: SocketAddr, numbers: &[u32]) -> Result<Self, TracyError> {
+        for number in numbers {
             if let Some(client) = Self::try_version(address, *number)? {
                 return Ok(client);
             }
         }
         let lowest = numbers.iter().copied().min().unwrap_or_default();
         let highest = numbers.iter().copied().max().unwrap_or_default();
-        Err(TracyError::UnknownProtocol { address, lowest, highest })
+        Err(TracyError::UnknownProtocol { address, lowest, highest, found: None })
     }
 
     /// Connects with one version; `None` if the client speaks another.
     fn try_version(address: SocketAddr, number: u32) -> Result<Option<Self>, TracyError> {
         let failed = |source| TracyError::Connection { address, source };
-        let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME).map_err(failed)?;
-        stream.set_nodelay(true).map_err(failed)?;
-        stream.set_read_timeout(Some(GREETING_TIME)).map_err(failed)?;
-        let mut greeting = GREETING.to_vec();
-        greeting.extend(number.to_le_bytes());
-        stream.write_all(&greeting).map_err(failed)?;
-        let mut answer = [0];
-        read_exactly(&mut stream, &mut answer).map_err(failed)?;
+        let (mut stream, answer) = greet(address, number).map_err(failed)?;
         let not_a_client = |found| TracyError::NotAClient { address, found };
-        match Handshake::of_byte(answer[0]) {
+        match Handshake::of_byte(answer) {
             Some(Handshake::ProtocolMismatch) => return Ok(None),
             Some(Handshake::NotAvailable) => return Err(TracyError::NotAvailable { address }),
             Some(Handshake::Welcome) => {}
-            None => return Err(not_a_client(format!("a first byte of {}", answer[0]))),
+            None => return Err(not_a_client(format!("a first byte of {answer}"))),
         }
         let Some(protocol) = TracyProtocol::with_number(number, Program::Stock) else {
             return Ok(None);
@@ -157,6 +169,25 @@ impl TracyClient {
         let end = recorder.run();
         recorder.session.finish(end)
     }
+}
+
+/// Connects, gives a version, and returns the answer of one byte.
+fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
+    let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(GREETING_TIME))?;
+    let mut greeting = GREETING.to_vec();
+    greeting.extend(number.to_le_bytes());
+    stream.write_all(&greeting)?;
+    let mut answer = [0];
+    read_exactly(&mut stream, &mut answer)?;
+    let [answer] = answer;
+    Ok((stream, answer))
+}
+
+/// Returns true if the client speaks this version.
+fn is_welcome(address: SocketAddr, number: u32) -> bool {
+    greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
 /// Numbers of all versions: releases before versions in between, newer before older ones.

@@ -22,18 +22,21 @@ pub enum TracyError {
         /// Answer that came.
         found: String,
     },
-    /// The client refused every version.
+    /// The client speaks a version that is not known here, or none at all.
     #[error(
-        "the Tracy client at {address} speaks none of the protocols {lowest} to {highest}; \
-         a newer kprof may"
+        "expected a Tracy client at {address} that speaks a protocol from {lowest} to {highest}, \
+         found {}; a newer kprof may know it",
+        found.map_or("none below 256".to_owned(), |number| number.to_string())
     )]
     UnknownProtocol {
         /// Address of the program.
         address: SocketAddr,
-        /// Smallest number that was tried.
+        /// Smallest number that is known.
         lowest: u32,
-        /// Greatest number that was tried.
+        /// Greatest number that is known.
         highest: u32,
+        /// Number that the client accepts.
+        found: Option<u32>,
     },
     /// Another server was connected before.
     #[error(

@@ -71,13 +71,50 @@ fn take_fields<'frame>(
     Some(Item { kind, key, fields: Fields::new(rest.bytes(count)?) })
 }
 
-/// Returns true if the frame holds whole items of this version and nothing else.
-pub(crate) fn is_whole(protocol: &TracyProtocol, frame: &[u8]) -> bool {
-    let mut rest = Fields::new(frame);
-    while !rest.is_empty() {
-        if take_item(protocol, &mut rest).is_err() {
-            return false;
+/// Looks through frames for what cannot be of a version.
+///
+/// A version that is not the client's may still find whole items: the second byte of a context's
+/// number, 0, is the code of a zone's text. But then the text itself is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) protocol: &'static TracyProtocol,
+    /// A text waits for its item; the frame may end between both.
+    has_text: bool,
+}
+
+impl Candidate {
+    pub(crate) const fn new(protocol: &'static TracyProtocol) -> Self {
+        Self { protocol, has_text: false }
+    }
+
+    /// Returns true if the version explains the frame from its begin to its end.
+    pub(crate) fn explains(&mut self, frame: &[u8]) -> bool {
+        let mut rest = Fields::new(frame);
+        while !rest.is_empty() {
+            match take_item(self.protocol, &mut rest) {
+                Ok(item) if self.follows(item.kind) => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Returns true if an item of this kind may follow what came before.
+    fn follows(&mut self, kind: ItemKind) -> bool {
+        match kind {
+            ItemKind::SingleStringData | ItemKind::SingleStringData8 => {
+                self.has_text = true;
+                true
+            }
+            ItemKind::ZoneText
+            | ItemKind::ZoneName
+            | ItemKind::GpuContextName
+            | ItemKind::MessageAppInfo
+            | ItemKind::Message
+            | ItemKind::MessageColor
+            | ItemKind::MessageCallstack
+            | ItemKind::MessageColorCallstack => std::mem::take(&mut self.has_text),
+            _ => true,
         }
     }
-    true
 }

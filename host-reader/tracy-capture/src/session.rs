@@ -5,7 +5,7 @@ use crate::{
     client::Welcome,
     devices::Devices,
     fields::{Fields, text},
-    item::{BadItem, Item, is_whole, take_item},
+    item::{BadItem, Candidate, Item, take_item},
     locations::Locations,
     queries::Queries,
     recording::{
@@ -51,7 +51,7 @@ impl<T: Default> Named<T> {
 #[derive(Debug)]
 pub(crate) struct Session {
     /// The versions that explain everything so far: the client's number may have two.
-    candidates: Vec<&'static TracyProtocol>,
+    candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
     most_events: usize,
@@ -89,8 +89,8 @@ impl Session {
         most_events: usize,
     ) -> Self {
         let of_number = TracyProtocol::all().iter().filter(|known| known.number == protocol.number);
-        let mut candidates: Vec<_> = of_number.collect();
-        candidates.sort_by_key(|known| known.program != expected);
+        let mut candidates: Vec<_> = of_number.map(Candidate::new).collect();
+        candidates.sort_by_key(|known| known.protocol.program != expected);
         let Welcome { clock, name, host, process_id, started_s } = welcome;
         let (protocol, releases) = (protocol.number, protocol.releases);
         let program = ProgramFacts { name, host, process_id, started_s, protocol, releases };
@@ -136,7 +136,9 @@ impl Session {
     pub(crate) fn take_frame(&mut self, frame: &[u8]) -> Result<(), BadItem> {
         self.choose_version(frame);
         self.frame_count = self.frame_count.saturating_add(1);
-        let Some(&protocol) = self.candidates.first() else { return Ok(()) };
+        let Some(protocol) = self.candidates.first().map(|known| known.protocol) else {
+            return Ok(());
+        };
         let mut rest = Fields::new(frame);
         while !rest.is_empty() {
             let left = rest.len();
@@ -150,13 +152,15 @@ impl Session {
         Ok(())
     }
 
-    /// Stock Tracy and the fork share numbers and differ in the width of a context's number. A
-    /// frame holds whole items: the version that does not end where the frame does is the wrong
-    /// one.
+    /// Tracy and the fork share numbers and differ in the width of a context's number. A frame
+    /// holds whole items: a version that cannot explain one is not the client's.
     fn choose_version(&mut self, frame: &[u8]) {
         if self.candidates.len() > 1 {
-            let explains = |known: &&'static TracyProtocol| is_whole(known, frame);
-            let left: Vec<_> = self.candidates.iter().copied().filter(explains).collect();
+            let explaining = self.candidates.iter_mut().filter_map(|known| {
+                let explains = known.explains(frame);
+                explains.then_some(*known)
+            });
+            let left: Vec<_> = explaining.collect();
             if !left.is_empty() {
                 self.candidates = left;
             }
@@ -570,7 +574,7 @@ impl Session {
         damage.missing_texts = missing;
         let mut program = self.program;
         if let [known] = self.candidates.as_slice() {
-            program.releases = known.releases;
+            program.releases = known.protocol.releases;
         }
         TracyRecording {
             program,

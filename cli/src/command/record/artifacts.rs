@@ -1,0 +1,103 @@
+//! Files of a recording, under the names that tt-metal's scripts give them.
+
+use crate::{failure::Failure, input};
+use host_reader::{
+    capture::CaptureWriter,
+    export::{CancelFlag, Destination, ExportFormat, Trace, TraceFilter, write_atomically},
+    tracy_capture::{TracyRecording, write_op_messages, write_op_times},
+};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+const TIMES: &str = "tracy_ops_times.csv";
+const MESSAGES: &str = "tracy_ops_data.csv";
+const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
+const CAPTURE: &str = "tracy_profile_log_host.kprof";
+/// Functions whose host time tt-metal's report adds up by default.
+const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buffer"];
+
+/// Makes the folder of logs, and moves what an earlier run left there out of the way. Returns
+/// where that went.
+pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
+    let failed = |error| Failure::of_file(logs, &error);
+    let is_empty = match fs::read_dir(logs) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(failed(error)),
+    };
+    let mut moved = None;
+    if !is_empty {
+        let mut name = logs.file_name().unwrap_or_default().to_owned();
+        name.push(".previous");
+        let previous = logs.with_file_name(name);
+        match fs::remove_dir_all(&previous) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Failure::of_file(&previous, &error));
+            }
+            _ => {}
+        }
+        fs::rename(logs, &previous).map_err(failed)?;
+        moved = Some(previous);
+    }
+    fs::create_dir_all(logs).map_err(failed)?;
+    Ok(moved)
+}
+
+/// Writes the files of each recording: of the one with most messages into the folder itself, as
+/// tt-metal's scripts expect it, of others into folders named after their processes.
+pub(super) fn write(
+    recordings: &[TracyRecording],
+    logs: &Path,
+    child_functions: &[String],
+) -> Result<Vec<PathBuf>, Failure> {
+    let main = recordings.iter().max_by_key(|recording| {
+        let is_op = |text: &str| text.starts_with("`TT_");
+        recording.messages.iter().filter(|message| is_op(&message.text)).count()
+    });
+    let mut written = Vec::new();
+    for recording in recordings {
+        let folder = match main {
+            Some(main) if std::ptr::eq(main, recording) => logs.to_owned(),
+            _ => logs.join(format!("process-{}", recording.program.process_id)),
+        };
+        write_one(recording, &folder, child_functions, &mut written)?;
+    }
+    Ok(written)
+}
+
+fn write_one(
+    recording: &TracyRecording,
+    folder: &Path,
+    child_functions: &[String],
+    written: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| Failure::of_file(folder, &error))?;
+    let children: Vec<&str> =
+        CHILD_FUNCTIONS.into_iter().chain(child_functions.iter().map(String::as_str)).collect();
+    let mut write = |name: &str, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        let path = folder.join(name);
+        let destination = Destination::File(path.clone());
+        let result = write_atomically(&destination, &CancelFlag::default(), |out| content(out));
+        written.push(path);
+        result.map_err(|error| Failure::from_error(&error))
+    };
+    write(TIMES, &|out| write_op_times(recording, &children, out))?;
+    write(MESSAGES, &|out| write_op_messages(recording, out))?;
+    let capture = folder.join(CAPTURE);
+    write_capture(recording, &capture)?;
+    let run = input::Input::open(&capture)?.into_run(&capture, None)?;
+    let trace = Trace::new(&run, &TraceFilter::default());
+    write(TRACY_FILE, &|out| ExportFormat::Tracy.write(&trace, out, &mut |_| {}))?;
+    written.push(capture);
+    Ok(())
+}
+
+fn write_capture(recording: &TracyRecording, path: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::of_file(path, &error);
+    let mut writer = CaptureWriter::create(path).map_err(failed)?;
+    writer.append(&recording.to_host_recording(0)).map_err(failed)?;
+    writer.finish().map_err(failed)
+}

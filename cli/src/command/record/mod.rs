@@ -1,0 +1,126 @@
+//! `kprof record`: a program is run, and what its Tracy clients send is kept.
+
+mod args;
+mod artifacts;
+mod environment;
+mod listeners;
+mod summary;
+mod watch;
+
+use self::{summary::Summary, watch::Watched};
+use crate::failure::Failure;
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, ExitStatus},
+};
+
+pub(crate) use args::RecordArgs;
+
+/// Folder of logs in the artifacts folder.
+const LOGS: &str = ".logs";
+/// Exit code of `--check-exit-code` where the program failed.
+const PROGRAM_FAILED: u8 = 4;
+
+/// Runs the program, writes the files and, if wanted, the report.
+pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    let output = absolute(&args.output)?;
+    if args.process_logs_only {
+        return report(args, &output);
+    }
+    check_port(args.port)?;
+    let logs = output.join(LOGS);
+    if let Some(previous) = artifacts::make_room(&logs)? {
+        eprintln!("kprof: logs of the run before are in {}", previous.display());
+    }
+    let mut command = command(args);
+    environment::apply(args, &output, &mut command);
+    let program = command.get_program().to_string_lossy().into_owned();
+    let watched = watch::run(command, args.port);
+    let Watched { status, mut taken } = watched.map_err(|error| {
+        Failure::Sentence(format!("expected a program `{program}` that can be started: {error}"))
+    })?;
+    taken.sort_by_key(|taken| taken.as_ref().map_or(0, |recording| recording.program.process_id));
+    let recordings: Vec<_> = taken.iter().flatten().cloned().collect();
+    let files = artifacts::write(&recordings, &logs, &args.child_functions)?;
+    let exit_code = exit_code(status);
+    let summary = Summary::new(&taken, files, exit_code);
+    if args.json {
+        super::export::print_json(&summary)?;
+    } else {
+        summary.write(args.verbose, &mut std::io::stderr().lock())?;
+    }
+    if args.report {
+        let reported = report(args, &output)?;
+        if reported != ExitCode::SUCCESS {
+            return Ok(reported);
+        }
+    }
+    Ok(match exit_code {
+        0 => ExitCode::SUCCESS,
+        _ if args.check_exit_code => ExitCode::from(PROGRAM_FAILED),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+    })
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::of_file(path, &error))
+}
+
+/// Refuses a port that another program has.
+fn check_port(port: Option<u16>) -> Result<(), Failure> {
+    let Some(port) = port else { return Ok(()) };
+    let bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port));
+    bound.map(drop).map_err(|error| {
+        Failure::Sentence(format!(
+            "expected a free port for --port, found {port} taken ({error}); choose another, or \
+             leave the option out"
+        ))
+    })
+}
+
+/// The program; Python's functions are recorded by the package `tracy` of tt-metal, which gives
+/// them to its Tracy client.
+fn command(args: &RecordArgs) -> Command {
+    let is_python = args.module || args.partial || args.lines;
+    let mut words = args.command.iter();
+    if !is_python {
+        let mut command = Command::new(words.next().map_or("", String::as_str));
+        command.args(words);
+        return command;
+    }
+    let mut command = Command::new("python3");
+    command.args(["-m", "tracy", "--no-capture-tool"]);
+    let options = [("-p", args.partial), ("-l", args.lines), ("-m", args.module)];
+    command.args(options.into_iter().filter(|(_, is_on)| *is_on).map(|(option, _)| option));
+    command.args(words);
+    command
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return 128_i32.saturating_add(signal);
+        }
+    }
+    status.code().unwrap_or(1)
+}
+
+/// Writes the ops report as `kprof ops` does.
+fn report(args: &RecordArgs, output: &Path) -> Result<ExitCode, Failure> {
+    let own = std::env::current_exe();
+    let own = own.map_err(|error| Failure::from_error(&error))?;
+    let mut command = Command::new(own);
+    command.arg("ops").arg(output);
+    match &args.name_append {
+        Some(name) => command.args(["-n", name]),
+        None => command.arg("--date"),
+    };
+    let status = command.status().map_err(|error| Failure::from_error(&error))?;
+    Ok(match status.code() {
+        Some(0) => ExitCode::SUCCESS,
+        code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)),
+    })
+}

@@ -1,0 +1,153 @@
+//! What a recording gave, in lines or as JSON.
+
+use super::watch::Taken;
+use crate::numbers::{counted, grouped};
+use host_reader::tracy_capture::{Damage, RecordingEnd, TracyRecording};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+/// Everything about a run of `kprof record`.
+#[derive(Serialize)]
+pub(super) struct Summary {
+    /// Processes that were recorded.
+    processes: Vec<Process>,
+    /// Clients that could not be recorded, each a sentence.
+    not_recorded: Vec<String>,
+    /// Files that were written.
+    files: Vec<PathBuf>,
+    /// The program's exit code.
+    pub(super) exit_code: i32,
+}
+
+#[derive(Serialize)]
+struct Process {
+    program: String,
+    process_id: u64,
+    protocol: u32,
+    threads: usize,
+    zones: usize,
+    messages: usize,
+    plots: usize,
+    device_zones: usize,
+    /// How it ended, if not by itself.
+    end: Option<String>,
+    /// Counts of what is missing or does not fit together.
+    damage: BTreeMap<&'static str, u64>,
+    /// Items that came and are kept nowhere, by kind.
+    left_out: BTreeMap<String, u64>,
+}
+
+impl Process {
+    fn new(recording: &TracyRecording) -> Self {
+        let devices = recording.devices.iter().map(|device| device.zones.len());
+        let left_out = &recording.left_out;
+        Self {
+            program: recording.program.name.clone(),
+            process_id: recording.program.process_id,
+            protocol: recording.program.protocol,
+            threads: recording.threads.len(),
+            zones: recording.zone_count(),
+            messages: recording.messages.len(),
+            plots: recording.plots.len(),
+            device_zones: devices.sum(),
+            end: end(&recording.end),
+            damage: damage(&recording.damage),
+            left_out: left_out.iter().map(|(kind, count)| (format!("{kind:?}"), *count)).collect(),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let count = |count: usize, one: &str, many: &str| counted(count as u64, one, many);
+        writeln!(
+            out,
+            "{} (process {}, Tracy's protocol {}): {} of {}, {}, {}",
+            self.program,
+            self.process_id,
+            self.protocol,
+            count(self.zones, "zone", "zones"),
+            count(self.threads, "thread", "threads"),
+            count(self.messages, "message", "messages"),
+            count(self.plots, "plot", "plots"),
+        )?;
+        if self.device_zones > 0 {
+            let zones = grouped(self.device_zones as u64);
+            writeln!(out, "  device zones, which the device log has: {zones}")?;
+        }
+        if let Some(end) = &self.end {
+            writeln!(out, "  {end}")?;
+        }
+        for (what, count) in &self.damage {
+            writeln!(out, "  {what}: {}", grouped(*count))?;
+        }
+        Ok(())
+    }
+}
+
+fn end(end: &RecordingEnd) -> Option<String> {
+    match end {
+        RecordingEnd::Complete => None,
+        RecordingEnd::Cut => Some(
+            "the program was gone before it had sent everything: how much is missing is unknown"
+                .to_owned(),
+        ),
+        RecordingEnd::Silent => Some("the program said nothing more".to_owned()),
+        RecordingEnd::Unreadable { frame, found } => {
+            Some(format!("expected items in frame {frame}, found {found}; the rest is missing"))
+        }
+    }
+}
+
+fn damage(damage: &Damage) -> BTreeMap<&'static str, u64> {
+    let counts = [
+        ("ends of zones that had not begun", damage.unmatched_ends),
+        ("zones without an end", damage.open_zones),
+        ("zones that end before they begin", damage.reversed_zones),
+        ("texts for zones that were not open", damage.stray_extras),
+        ("times of unknown device zones", damage.stray_device_items),
+        ("device zones without times", damage.untimed_device_zones),
+        ("names that did not come", damage.missing_texts),
+        ("functions of call stacks that did not come", damage.missing_functions),
+        ("events beyond the limit", damage.beyond_limit),
+        ("bytes that cannot be read", damage.unread_bytes),
+    ];
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+impl Summary {
+    pub(super) fn new(taken: &[Taken], files: Vec<PathBuf>, exit_code: i32) -> Self {
+        let processes = taken.iter().flatten().map(Process::new).collect();
+        let refused = taken.iter().filter_map(|taken| taken.as_ref().err());
+        Self {
+            processes,
+            not_recorded: refused.map(ToString::to_string).collect(),
+            files,
+            exit_code,
+        }
+    }
+
+    /// Lines about everything; standard output belongs to the program.
+    pub(super) fn write(&self, is_verbose: bool, out: &mut impl Write) -> io::Result<()> {
+        for process in &self.processes {
+            process.write(out)?;
+            if is_verbose {
+                for (kind, count) in &process.left_out {
+                    writeln!(out, "  kept nowhere, {kind}: {}", grouped(*count))?;
+                }
+            }
+        }
+        for sentence in &self.not_recorded {
+            writeln!(out, "not recorded: {sentence}")?;
+        }
+        if self.processes.is_empty() && self.not_recorded.is_empty() {
+            writeln!(out, "no process of the program had a Tracy client: there are no host zones")?;
+        }
+        for file in &self.files {
+            writeln!(out, "written: {}", file.display())?;
+        }
+        Ok(())
+    }
+}

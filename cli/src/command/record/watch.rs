@@ -1,0 +1,97 @@
+//! The program while it runs: its Tracy clients are found and recorded, its signals passed on.
+
+use super::listeners::{self, Listener};
+use host_reader::tracy_capture::{RecordOptions, TracyClient, TracyError, TracyRecording};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+use std::{
+    collections::HashSet,
+    io::{self, IsTerminal},
+    process::{Child, Command, ExitStatus},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// Time between two looks for new clients.
+const POLL_TIME: Duration = Duration::from_millis(5);
+
+/// What came of one client.
+pub(super) type Taken = Result<TracyRecording, TracyError>;
+
+/// Everything that was recorded of a program.
+pub(super) struct Watched {
+    pub(super) status: ExitStatus,
+    pub(super) taken: Vec<Taken>,
+}
+
+/// Runs a program to its end and records each Tracy client in it and in its children.
+///
+/// # Errors
+/// If the program cannot be started, or signals cannot be received.
+pub(super) fn run(mut command: Command, port: Option<u16>) -> io::Result<Watched> {
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut child = command.spawn()?;
+    pass_signals_on(signals, child.id());
+    let stop = Arc::new(AtomicBool::new(false));
+    let (status, recorders) = watch(&mut child, port, &stop)?;
+    // Children that outlive the program have given what they had until now.
+    stop.store(true, Ordering::Relaxed);
+    let taken = recorders.into_iter().filter_map(|recorder| recorder.join().ok()).collect();
+    Ok(Watched { status, taken })
+}
+
+fn watch(
+    child: &mut Child,
+    port: Option<u16>,
+    stop: &Arc<AtomicBool>,
+) -> io::Result<(ExitStatus, Vec<JoinHandle<Taken>>)> {
+    let mut known = HashSet::new();
+    let mut recorders = Vec::new();
+    loop {
+        for listener in listeners::of_tree(child.id(), port) {
+            if known.insert(listener) {
+                let stop = Arc::clone(stop);
+                recorders.push(thread::spawn(move || record(listener, &stop)));
+            }
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, recorders));
+        }
+        thread::sleep(POLL_TIME);
+    }
+}
+
+fn record(listener: Listener, stop: &AtomicBool) -> Taken {
+    let client = TracyClient::connect(listener.address)?;
+    log::info!(
+        "{} at {} speaks Tracy's protocol {}",
+        client.program(),
+        listener.address,
+        client.protocol().number
+    );
+    Ok(client.record(&RecordOptions::default(), stop))
+}
+
+/// Sends the program what this process gets. A terminal interrupts both by itself.
+fn pass_signals_on(mut signals: Signals, process: u32) {
+    let has_terminal = io::stdin().is_terminal();
+    thread::spawn(move || {
+        for signal in &mut signals {
+            if signal == SIGINT && has_terminal {
+                continue;
+            }
+            let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+            let signal = rustix::process::Signal::from_named_raw(signal);
+            if let (Some(process), Some(signal)) = (process, signal) {
+                // It may have ended in the meantime.
+                let _ = rustix::process::kill_process(process, signal);
+            }
+        }
+    });
+}
