@@ -5,6 +5,7 @@
 //! just around it, so that the zone's own length lies between. The account has one line for each
 //! zone: thread, depth, the two lengths in nanoseconds, and the text.
 //! With `WAIT_S` it then waits so long before it ends, with a zone open.
+//! `TRACY_LOAD_OPS` lists ids of ops, which are announced as TT-Metal's host announces them.
 
 use std::{
     fmt::Write as _,
@@ -76,6 +77,18 @@ fn device(client: &Client) {
     }
 }
 
+/// Announces an op: a message with its description, and a zone that names its id.
+fn op(client: &Client, id: &str) {
+    let span = client.clone().span_alloc(Some("TT_DNN_DEVICE_OP"), "run", "op_profiler.hpp", 1, 0);
+    span.emit_text(&format!("id:{id}"));
+    let description = format!(
+        "{{\"global_call_count\": {id}, \"op_code\": \"Op{id}\", \"device_id\": 0, \
+         \"op_type\": \"tt_dnn_device\"}}"
+    );
+    let head = format!("`TT_DNN_DEVICE_OP: \"Op{id}\", 7, 0, false, {id} ->");
+    client.message(&format!("{head}\n{description}`"), 0);
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |what| {
@@ -104,6 +117,11 @@ fn main() {
         }
     }
     device(&client);
+    for id in
+        std::env::var("TRACY_LOAD_OPS").unwrap_or_default().split(',').filter(|id| !id.is_empty())
+    {
+        op(&client, id);
+    }
     for _ in 0..3 {
         client.frame_mark();
         client.secondary_frame_mark(frame_name!("iteration"));

@@ -1,0 +1,241 @@
+//! `kprof record` of programs with Tracy's own client, which `tests/tracy-client` builds, and of
+//! programs without one.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use serde_json::Value;
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use tempfile::TempDir;
+
+const KPROF: &str = env!("CARGO_BIN_EXE_kprof");
+
+/// The program with a Tracy client.
+fn load() -> Option<PathBuf> {
+    let found = std::env::var_os("KPROF_TRACY_LOAD").map(PathBuf::from);
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "expected KPROF_TRACY_LOAD in the gate");
+        println!("skipped: KPROF_TRACY_LOAD names no program with a Tracy client");
+    }
+    found
+}
+
+fn kprof(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(KPROF)
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("TT_METAL_PROFILER_DIR")
+        .env_remove("TRACY_PORT")
+        .output()
+        .unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The object that `--json` prints, behind the program's own output.
+fn summary(output: &Output) -> Value {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+}
+
+fn rows(path: &Path) -> Vec<csv::StringRecord> {
+    csv::Reader::from_path(path).unwrap().records().map(Result::unwrap).collect()
+}
+
+#[test]
+fn zones_of_the_program_are_in_every_file() {
+    let Some(load) = load() else { return };
+    let folder = TempDir::new().unwrap();
+    let load = load.to_str().unwrap();
+    let arguments = ["record", "--json", "-o", "out", "--", load, "3000", "3", "account"];
+    let output = kprof(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary = summary(&output);
+    let [process] = summary["processes"].as_array().unwrap().as_slice() else {
+        panic!("{summary}")
+    };
+    assert_eq!((&process["zones"], &process["end"]), (&3001.into(), &Value::Null));
+    assert_eq!(process["damage"], Value::Object(serde_json::Map::new()));
+    let logs = folder.path().join("out/.logs");
+    let account = std::fs::read_to_string(folder.path().join("account")).unwrap();
+    let times = rows(&logs.join("tracy_ops_times.csv"));
+    // Zones that take no time are in no file of csvexport.
+    assert!(times.len() <= 3001 && times.len() > 2500, "{}", times.len());
+    let texts =
+        |name: &str| times.iter().filter(|row| &row[0] == name && !row[4].is_empty()).count();
+    let accounted = account.lines().filter(|line| line.contains("at depth 0")).count();
+    assert_eq!(texts("Outer"), accounted);
+    let capture = logs.join("tracy_profile_log_host.kprof");
+    let trace = folder.path().join("trace.json");
+    let arguments = ["export", capture.to_str().unwrap(), "-o", trace.to_str().unwrap()];
+    assert!(kprof(folder.path(), &arguments).status.success());
+    let trace: Value = serde_json::from_slice(&std::fs::read(trace).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let count = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    let begins = |name: &str| {
+        let begins = events.iter().filter(|event| event["name"] == name);
+        begins.filter(|event| event["ph"] == "B" || event["ph"] == "X").count()
+    };
+    assert_eq!([begins("Outer"), begins("Inner")], [1500, 1500], "{}", count("Outer"));
+    assert!(logs.join("tracy_profile_log_host.tracy").metadata().unwrap().len() > 1000);
+}
+
+#[test]
+fn ops_of_the_host_name_those_of_the_chips() {
+    let Some(load) = load() else { return };
+    let folder = TempDir::new().unwrap();
+    let run = ["run", "--workload", "matmul", "--ops", "3", "--kernels", "native", "-o", "sim"];
+    assert!(kprof(folder.path(), &run).status.success());
+    // tt-metal would write the log itself.
+    let script = format!(
+        "cp sim/.logs/profile_log_device.csv $TT_METAL_PROFILER_DIR/.logs/ && \
+         TRACY_LOAD_OPS=1024,2048,3072 {} 100 1 account",
+        load.display()
+    );
+    let output =
+        kprof(folder.path(), &["record", "-r", "-n", "x", "-o", "out", "--", "sh", "-c", &script]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = folder.path().join("out/reports/x/ops_perf_results_x.csv");
+    let mut reader = csv::Reader::from_path(report).unwrap();
+    let titles = reader.headers().unwrap().clone();
+    let column = |title: &str| titles.iter().position(|found| found == title).unwrap();
+    let (code, duration, host) =
+        (column("OP CODE"), column("DEVICE FW DURATION [ns]"), column("HOST DURATION [ns]"));
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    let codes: Vec<&str> = rows.iter().map(|row| &row[code]).collect();
+    assert_eq!(codes, ["Op1024", "Op2048", "Op3072"]);
+    for row in &rows {
+        assert!(row[duration].parse::<u64>().unwrap() > 0 && row[host].parse::<u64>().unwrap() > 0);
+    }
+}
+
+#[test]
+fn each_process_is_recorded_and_the_exit_code_is_the_programs() {
+    let Some(load) = load() else { return };
+    let folder = TempDir::new().unwrap();
+    let load = load.display();
+    let script = format!("{load} 2000 2 one & {load} 1000 1 two; wait; exit 7");
+    let output =
+        kprof(folder.path(), &["record", "--json", "-o", "out", "--", "sh", "-c", &script]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let summary = summary(&output);
+    let processes = summary["processes"].as_array().unwrap();
+    let mut zones: Vec<u64> = processes.iter().map(|one| one["zones"].as_u64().unwrap()).collect();
+    zones.sort_unstable();
+    assert_eq!(zones, [1001, 2001]);
+    for file in summary["files"].as_array().unwrap() {
+        assert!(Path::new(file.as_str().unwrap()).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn a_killed_program_leaves_what_it_had_sent() {
+    let Some(load) = load() else { return };
+    let folder = TempDir::new().unwrap();
+    let script = format!("{} 2000 2 account 60 & sleep 2; kill -9 $!; wait", load.display());
+    let output = kprof(folder.path(), &["record", "-o", "out", "--", "sh", "-c", &script]);
+    let lines = stderr(&output);
+    assert!(lines.contains("2,002 zones of "), "{lines}");
+    assert!(lines.contains("how much is missing is unknown"), "{lines}");
+    assert!(lines.contains("zones without an end: 1"), "{lines}");
+    assert!(folder.path().join("out/.logs/tracy_ops_times.csv").is_file());
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let folder = TempDir::new().unwrap();
+    let output = kprof(folder.path(), &["record", "--port", &port, "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    let line = stderr(&output);
+    assert!(
+        line.contains(&format!("expected a free port for --port, found {port} taken")),
+        "{line}"
+    );
+    assert!(!folder.path().join("generated").exists());
+}
+
+/// A client of a version that does not exist: it refuses every greeting but one.
+const CLIENT_OF_99: &str = "
+import socket, struct
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+for port in range(8086, 8106):
+    try:
+        listener.bind(('127.0.0.1', port))
+        break
+    except OSError:
+        pass
+listener.listen(8)
+while True:
+    stream, _ = listener.accept()
+    greeting = b''
+    while len(greeting) < 12:
+        greeting += stream.recv(12 - len(greeting))
+    known = struct.unpack('<I', greeting[8:])[0] == 99
+    stream.sendall(b'\\x01' if known else b'\\x02')
+    stream.close()
+    if known:
+        break
+";
+
+#[test]
+fn a_client_of_an_unknown_version_is_named_and_the_program_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let arguments = ["record", "-o", "out", "--", "python3", "-c", CLIENT_OF_99];
+    let output = kprof(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = stderr(&output);
+    assert!(lines.contains("speaks a protocol from 66 to 83, found 99"), "{lines}");
+}
+
+#[test]
+fn programs_without_a_client_run_as_they_would_alone() {
+    let folder = TempDir::new().unwrap();
+    let code = |arguments: &[&str]| kprof(folder.path(), arguments).status.code();
+    assert_eq!(code(&["record", "--", "sh", "-c", "exit 5"]), Some(5));
+    assert_eq!(code(&["record", "--check-exit-code", "--", "sh", "-c", "exit 5"]), Some(4));
+    assert_eq!(code(&["record", "--", "sh", "-c", "kill -9 $$"]), Some(137));
+    let output = kprof(folder.path(), &["record", "--", "echo", "-r", "words"]);
+    assert_eq!(output.stdout, b"-r words\n");
+    assert!(stderr(&output).contains("no process of the program had a Tracy client"));
+    let output = kprof(folder.path(), &["record", "--", "./missing"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("expected a program `./missing` that can be started"));
+}
+
+#[test]
+fn logs_of_the_run_before_are_moved_and_not_mixed_in() {
+    let folder = TempDir::new().unwrap();
+    let logs = folder.path().join("out/.logs");
+    std::fs::create_dir_all(&logs).unwrap();
+    std::fs::write(logs.join("profile_log_device.csv"), "old").unwrap();
+    assert!(kprof(folder.path(), &["record", "-o", "out", "--", "true"]).status.success());
+    assert_eq!(std::fs::read_dir(&logs).unwrap().count(), 0);
+    let moved = folder.path().join("out/.logs.previous/profile_log_device.csv");
+    assert_eq!(std::fs::read_to_string(moved).unwrap(), "old");
+}
+
+#[test]
+fn signals_reach_the_program() {
+    let folder = TempDir::new().unwrap();
+    let script = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done";
+    let mut child = Command::new(KPROF)
+        .args(["record", "--", "sh", "-c", script])
+        .current_dir(folder.path())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("ready").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+}
