@@ -9,9 +9,11 @@ use std::{
 
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
 /// below all that may depend on it, which excludes circles.
-const ALLOWED: [(&str, &[&str]); 23] = [
+const ALLOWED: [(&str, &[&str]); 25] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
+    ("kprof-tracy-protocol", &[]),
+    ("kprof-tracy-capture", &["kprof-tracy-protocol", "kprof-host-events"]),
     ("kprof-clock-fit", &[]),
     ("kernel-profiler", &["kprof-wire"]),
     ("kprof-host-events", &["kprof-wire"]),
@@ -49,6 +51,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
             "kprof-host-events",
             "kprof-reader",
             "kprof-recording",
+            "kprof-tracy-protocol",
             "kprof-whole-file",
         ],
     ),
@@ -80,6 +83,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
             "kprof-reader",
             "kprof-recording",
             "kprof-reports",
+            "kprof-tracy-capture",
             "kprof-zone-names",
         ],
     ),
