@@ -4,7 +4,7 @@
 //! in private RAM, two words to L1 each) around a body of arithmetic, branches and private data.
 //! Throughput is reported per instruction executed.
 
-#[path = "../sim/src/riscv/asm.rs"]
+#[path = "../sim/tests/unit/asm.rs"]
 mod asm;
 
 use asm::{A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};

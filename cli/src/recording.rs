@@ -87,7 +87,7 @@ impl Recording {
     }
 
     /// Adds what probes cost on the mesh.
-    pub(crate) fn enter_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), Failure> {
+    pub(crate) fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), Failure> {
         self.0.add_probe_costs(costs).map_err(|error| Failure::from_error(&error))
     }
 

@@ -1,4 +1,4 @@
-//! `kprof perf` beside the package that it stands in for, and on files that are damaged.
+//! `kprof perf` beside the package that it replaces, and on files that are damaged.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

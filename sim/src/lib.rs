@@ -80,6 +80,7 @@ pub mod mesh_access;
 pub mod native;
 pub mod noc;
 #[cfg(test)]
+#[path = "../tests/unit/prepared.rs"]
 mod prepared;
 pub mod program;
 pub mod pushed;

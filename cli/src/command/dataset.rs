@@ -85,7 +85,7 @@ impl Dataset {
             counts: &counts,
             doubts: trace.doubts().into_iter().collect(),
         }
-        .tell(as_json)
+        .print(as_json)
     }
 }
 
@@ -115,7 +115,7 @@ fn of_host(counts: &DatasetCounts) -> String {
 }
 
 impl Written<'_> {
-    fn tell(&self, as_json: bool) -> Result<(), Failure> {
+    fn print(&self, as_json: bool) -> Result<(), Failure> {
         if as_json {
             return print_json(self);
         }

@@ -297,7 +297,7 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// Says what a comparison of single recordings cannot tell.
+/// Prints what a comparison of single recordings cannot show.
 fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
         return Ok(());

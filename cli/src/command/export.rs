@@ -72,7 +72,7 @@ fn write_file(
     .map_err(|error| refusal(&error))?;
     drop(progress);
     if *destination != Destination::Stdout {
-        Written::new(trace, format, destination, &changes).tell(args.json)?;
+        Written::new(trace, format, destination, &changes).print(args.json)?;
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ impl Written {
         }
     }
 
-    fn tell(&self, as_json: bool) -> Result<(), Failure> {
+    fn print(&self, as_json: bool) -> Result<(), Failure> {
         if as_json {
             return print_json(self);
         }

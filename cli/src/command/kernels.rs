@@ -53,7 +53,7 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
 }
 
 /// Prints kernels that went wrong, at most `rows` of them; returns true if there were any.
-pub(super) fn tell_failures(failures: &[String], rows: usize) -> bool {
+pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
     let shown = if rows == 0 { failures.len() } else { rows };
     for failure in failures.iter().take(shown) {
         eprintln!("kprof: {failure}");

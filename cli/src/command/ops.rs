@@ -71,7 +71,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
             files.copy(&original, &names.folder)?;
         }
     }
-    tell(&report, &files, args)
+    print(&report, &files, args)
 }
 
 fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
@@ -282,7 +282,7 @@ struct Told<'report> {
     filtered_out: &'report HiddenLaunches,
 }
 
-fn tell(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
+fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     let problems = report.problems.kept();
     let told = Told {

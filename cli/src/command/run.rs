@@ -109,11 +109,11 @@ pub(super) fn carry_out(
     let title = title(args, work.name(), &source);
     let code = Findings::new(readout, show)?.show(&title, &source, show)?;
     if !show.json {
-        outputs.tell();
+        outputs.print();
     }
     // One file goes wrong in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
-    Ok(if kernels::tell_failures(&failures, rows) { ExitCode::from(2) } else { code })
+    Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
 }
 
 /// The work of a run: a built-in workload or the user's kernels.
@@ -180,7 +180,7 @@ impl Outputs {
         Ok(())
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         println!();
         if let Some(log) = &self.log {
             println!("Device log: {}", log.display());
@@ -274,7 +274,7 @@ fn execute(
     }
     host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
     if is_calibrated {
-        recording.enter_probe_costs(calibrate(mesh, config)?)?;
+        recording.add_probe_costs(calibrate(mesh, config)?)?;
     }
     recording.capture_host(host.recorder())?;
     recording.finish()

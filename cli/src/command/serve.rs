@@ -72,7 +72,7 @@ fn told(
     for result in results {
         match result {
             Ok(served) => {
-                tell(&served)?;
+                print(&served)?;
                 if is_once {
                     return Ok(if served.is_whole { 0 } else { 2 });
                 }
@@ -96,7 +96,7 @@ fn failure(error: &ServeError) -> Failure {
     Failure::from_error(error)
 }
 
-fn tell(served: &ServedViewer) -> Result<(), Failure> {
+fn print(served: &ServedViewer) -> Result<(), Failure> {
     let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
     let mut out = std::io::stdout().lock();
     if *has_stalled {

@@ -119,19 +119,19 @@ fn a_run_that_is_cut_makes_its_op_doubtful() {
 fn losses_of_no_known_time_leave_no_figure() {
     let mut readout = three_ops();
     let key = LossKey { lane: lane(1, Risc::Brisc), cause: LossCause::Damaged, program: None };
-    readout.losses.enter(key, LossTotals::at_least_markers(1));
+    readout.losses.record(key, LossTotals::at_least_markers(1));
     let ops = ops_of(&readout);
     assert_eq!((durations(&ops), latencies(&ops)), (vec![None; 3], vec![None; 3]));
     for cause in [LossCause::Unreadable, LossCause::Unread] {
         let mut readout = three_ops();
-        readout.losses.enter(LossKey { cause, ..key }, LossTotals::at_least_markers(1));
+        readout.losses.record(LossKey { cause, ..key }, LossTotals::at_least_markers(1));
         let ops = ops_of(&readout);
         assert_eq!(durations(&ops), [Some(100); 3], "what is not read is of other launches");
         assert_eq!(latencies(&ops), [None; 3]);
     }
     let mut readout = three_ops();
     let key = LossKey { cause: LossCause::L1Full, ..key };
-    readout.losses.enter(key, LossTotals { zones: 5, ..LossTotals::default() });
+    readout.losses.record(key, LossTotals { zones: 5, ..LossTotals::default() });
     let ops = ops_of(&readout);
     assert_eq!(durations(&ops), [Some(100); 3], "full L1 keeps starts and ends of kernels");
     assert_eq!(latencies(&ops), [Some(0), Some(900), Some(900)]);
@@ -170,7 +170,7 @@ fn words_that_are_not_read_are_of_launches_after_those_that_were() {
     let unread = |after| {
         let mut ledger = LossLedger::default();
         let totals = LossTotals::at_least_markers(1);
-        ledger.enter_unread(lane(2, Risc::Brisc), totals, after);
+        ledger.add_unread(lane(2, Risc::Brisc), totals, after);
         ledger
     };
     readout.losses.append_read(&unread(Some(2_050)));

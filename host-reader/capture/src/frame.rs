@@ -70,7 +70,7 @@ pub(super) const FRAME_ALIGN_BYTES: usize = 8;
 /// The first bytes of a frame; not valid UTF-8, so that no text holds them.
 pub(super) const FRAME_MAGIC: [u8; 8] = *b"\xABSECTION";
 
-/// Flags in this part change the payload's meaning: who does not know one must skip the
+/// Flags in this part change the payload's meaning: a reader that does not know one must skip the
 /// section. The others may be ignored.
 pub(super) const MANDATORY_FLAGS: u32 = 0xFFFF_0000;
 

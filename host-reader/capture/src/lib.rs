@@ -29,7 +29,7 @@
 //! 16  u64  bytes of the payload          ..  u32   number of the section, again
 //! ```
 //!
-//! Flags in the upper half change what the payload means, and who does not know one must
+//! Flags in the upper half change what the payload means, and a reader that does not know one must
 //! skip the section; those in the lower half may be ignored. None is defined yet. The
 //! payloads are described by the files of the `section` module, one kind each:
 //!
@@ -55,7 +55,7 @@
 //! the file; else the next header with a right checksum is searched, byte by byte. A
 //! payload whose checksum is wrong is not used, and sections that lie within its claimed
 //! extent are: a writer that was killed leaves a section shorter than it says, and the next
-//! writer appends behind it. Section numbers tell whether sections are missing altogether.
+//! writer appends behind it. Section numbers show whether sections are missing altogether.
 //!
 //! # Losses
 //!

@@ -166,7 +166,7 @@ impl CaptureWriter {
     }
 
     /// Marks the end of the recording. A capture without the mark is taken for one whose writer was
-    /// stopped, so that more may be lost than it tells.
+    /// stopped, so that more may be lost than it says.
     ///
     /// Waits until the disk has everything, unless [`SyncPolicy::Never`] was chosen.
     ///

@@ -52,8 +52,10 @@ mod steps;
 mod sync_csv;
 
 #[cfg(test)]
+#[path = "../tests/unit/accuracy.rs"]
 mod accuracy;
 #[cfg(test)]
+#[path = "../tests/unit/simulated.rs"]
 mod simulated;
 
 pub use corridor::{Bracket, CorridorFit, Resolution};

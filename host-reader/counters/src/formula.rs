@@ -319,7 +319,7 @@ mod tests {
     fn reader(counters: &[(&str, f64, f64)]) -> CounterReader {
         let mut reader = CounterReader::default();
         for &(name, count, cycles) in counters {
-            reader.enter(name.to_owned(), count, cycles);
+            reader.record(name.to_owned(), count, cycles);
         }
         reader
     }

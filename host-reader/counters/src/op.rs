@@ -103,7 +103,7 @@ impl OpCounters {
             }
         }
         let reader = self.readers.entry((core, risc, sample.neo)).or_default();
-        reader.enter(sample.name.into_owned(), count, cycles);
+        reader.record(sample.name.into_owned(), count, cycles);
     }
 
     /// Adds the counters of other cores.

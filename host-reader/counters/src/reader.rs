@@ -65,7 +65,7 @@ pub(crate) struct CounterReader(Vec<Counter>);
 
 impl CounterReader {
     /// Adds a counter; one that is read again takes the place of the first.
-    pub(crate) fn enter(&mut self, name: String, count: f64, cycles: f64) {
+    pub(crate) fn record(&mut self, name: String, count: f64, cycles: f64) {
         match self.0.iter_mut().find(|counter| counter.name == name) {
             Some(counter) => (counter.count, counter.cycles) = (count, cycles),
             None => self.0.push(Counter { name, count, cycles }),

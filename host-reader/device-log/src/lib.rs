@@ -21,6 +21,7 @@ mod header;
 mod packed;
 mod places;
 #[cfg(test)]
+#[path = "../tests/unit/properties.rs"]
 mod properties;
 mod quoted;
 mod read;
@@ -31,6 +32,7 @@ mod runs;
 mod text;
 mod unpack;
 #[cfg(test)]
+#[path = "../tests/unit/variants.rs"]
 mod variants;
 mod write;
 

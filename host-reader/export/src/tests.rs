@@ -50,7 +50,7 @@ pub(super) fn readout() -> Readout {
         cause: LossCause::L1Full,
         program: Some(RunHostId(1024)),
     };
-    readout.losses.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+    readout.losses.record(key, LossTotals { zones: 25, ..LossTotals::default() });
     readout
 }
 
@@ -162,10 +162,10 @@ fn two_cores() -> Readout {
     let lane = device.lanes[0].id;
     for program in 2..42 {
         let key = LossKey { lane, cause: LossCause::L1Full, program: Some(RunHostId(program)) };
-        readout.losses.enter(key, LossTotals { zones: 1, ..LossTotals::default() });
+        readout.losses.record(key, LossTotals { zones: 1, ..LossTotals::default() });
     }
     let key = LossKey { lane, cause: LossCause::DramFull, program: None };
-    readout.losses.enter(key, LossTotals::at_least_markers(7));
+    readout.losses.record(key, LossTotals::at_least_markers(7));
     readout
 }
 

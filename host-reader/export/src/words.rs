@@ -90,10 +90,10 @@ impl Trace<'_> {
     #[must_use]
     pub fn doubts(&self) -> Vec<(String, u64)> {
         let mut doubts = Vec::new();
-        self.enter_losses_and_anomalies(&mut doubts);
-        self.enter_hidden(&mut doubts);
+        self.add_losses_and_anomalies(&mut doubts);
+        self.add_hidden(&mut doubts);
         let sum = |count: fn(&TraceDevice<'_>) -> u64| self.devices.iter().map(count).sum();
-        self.enter_host(&mut doubts);
+        self.record_host(&mut doubts);
         doubts.push(("clipped_zones".to_owned(), self.clipped_zone_count() as u64));
         doubts.push(("pending_runs".to_owned(), sum(|device| device.pending_run_count)));
         doubts.push(("discarded_launches".to_owned(), sum(|device| device.discarded_launch_count)));
@@ -101,7 +101,7 @@ impl Trace<'_> {
         doubts
     }
 
-    fn enter_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
+    fn add_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
         let lost = self.lost();
         doubts.extend(lost.counts().map(|(kind, count)| (format!("lost_{}", kind.key()), count)));
         doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
@@ -112,7 +112,7 @@ impl Trace<'_> {
         }
     }
 
-    fn enter_host(&self, doubts: &mut Vec<(String, u64)>) {
+    fn record_host(&self, doubts: &mut Vec<(String, u64)>) {
         let host = &self.host;
         let clipped: usize = host.threads.iter().map(|thread| thread.zones.clipped_count()).sum();
         let is_elsewhere = !host.is_empty() && !host.is_on_clock_of_chips;
@@ -122,7 +122,7 @@ impl Trace<'_> {
         doubts.push(("host_is_not_on_clock_of_chips".to_owned(), is_elsewhere.into()));
     }
 
-    fn enter_hidden(&self, doubts: &mut Vec<(String, u64)>) {
+    fn add_hidden(&self, doubts: &mut Vec<(String, u64)>) {
         let hidden = self.hidden;
         let kinds = [
             ("lanes", hidden.lanes),

@@ -116,7 +116,7 @@ impl ThreadLog {
                 thread.events.push(reader.event(record, text, sources));
             }
         }
-        self.enter_taken(&thread.events);
+        self.record_taken(&thread.events);
         thread.open_zone_count = reader.open_zone_count;
         thread.dropped = reader.newly_dropped(&self.written);
         let is_any =
@@ -124,7 +124,7 @@ impl ThreadLog {
         is_any.then(|| HostThread { number: self.number, name: self.name.clone(), ..thread })
     }
 
-    fn enter_taken(&self, events: &[HostEvent]) {
+    fn record_taken(&self, events: &[HostEvent]) {
         let texts = events.iter().filter_map(|event| event.text.as_deref());
         let text_bytes = texts.map(|text| text.len() as u64).sum();
         self.taken_events.fetch_add(events.len() as u64, Ordering::Relaxed);

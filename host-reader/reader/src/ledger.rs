@@ -1,7 +1,6 @@
 //! The loss ledger: what was emitted and did not arrive, by lane, program and cause.
 //!
-//! The ledger only adds up. Who found a loss, and how, is known by the module that
-//! enters it.
+//! The ledger only adds up. The module that records a loss knows how it was found.
 
 use crate::lane::LaneId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -328,7 +327,7 @@ pub struct LossKey {
 /// let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
 /// let mut ledger = LossLedger::default();
 /// let key = LossKey { lane, cause: LossCause::L1Full, program: Some(RunHostId(1024)) };
-/// ledger.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+/// ledger.record(key, LossTotals { zones: 25, ..LossTotals::default() });
 /// assert_eq!(ledger.by_cause(LossCause::L1Full).zones, 25);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -342,28 +341,28 @@ pub struct LossLedger {
 
 impl LossLedger {
     /// Adds a loss to the entry of its key. If launches may be missing, they may be of any time.
-    pub fn enter(&mut self, key: LossKey, totals: LossTotals) {
+    pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
-            return self.enter_unread(key.lane, totals, None);
+            return self.add_unread(key.lane, totals, None);
         }
         if key.cause.loses_launches() {
             let may_cut_launches = key.cause != LossCause::Unreadable;
             let window = LossWindow { may_cut_launches, ..LossWindow::ANY_TIME };
             self.note_window(key.lane, window);
         }
-        self.enter_in_windows(key, totals);
+        self.add_in_windows(key, totals);
     }
 
     /// Adds what a lane holds unread, all of it of launches that began after a cycle of its tile;
     /// `None` if the lane was never read.
-    pub fn enter_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
+    pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
         self.unread.insert(lane, LossWindow { after, ..LossWindow::UNREAD });
-        self.enter_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
+        self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
     }
 
     /// Adds a loss of launches that lie in windows of their lane, which are
     /// [noted](Self::note_window) apart.
-    pub fn enter_in_windows(&mut self, key: LossKey, totals: LossTotals) {
+    pub fn add_in_windows(&mut self, key: LossKey, totals: LossTotals) {
         self.entries.entry(key).or_default().add(totals);
     }
 
@@ -410,7 +409,7 @@ impl LossLedger {
     pub fn merge(&mut self, other: &Self) {
         self.uncounted.extend(&other.uncounted);
         for (&key, &totals) in &other.entries {
-            self.enter_in_windows(key, totals);
+            self.add_in_windows(key, totals);
         }
         for (&lane, windows) in &other.windows {
             self.windows.entry(lane).or_default().extend(windows);
@@ -428,7 +427,7 @@ impl LossLedger {
     /// let lane = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
     /// let mut ledger = LossLedger::default();
     /// let key = LossKey { lane, cause: LossCause::Unread, program: None };
-    /// ledger.enter(key, LossTotals::at_least_markers(4));
+    /// ledger.record(key, LossTotals::at_least_markers(4));
     /// ledger.append_read(&LossLedger::default());
     /// assert!(ledger.is_empty(), "the next read got it");
     /// ```
@@ -459,7 +458,7 @@ impl LossLedger {
             let window = self.unread.remove(&key.lane).unwrap_or(LossWindow::UNREAD);
             self.note_window(key.lane, window);
             let key = LossKey { cause: LossCause::Unreadable, ..key };
-            self.enter_in_windows(key, LossTotals::at_least_markers(0));
+            self.add_in_windows(key, LossTotals::at_least_markers(0));
         }
     }
 

@@ -136,7 +136,7 @@ impl Watermarks {
         self.lanes.values_mut()
     }
 
-    pub(crate) fn enter(&mut self, lane: LaneWatermark) {
+    pub(crate) fn record(&mut self, lane: LaneWatermark) {
         if lane.used_words > 0 || lane.waiting_words > 0 || lane.lost_launches > 0 {
             self.lanes.insert(lane.lane, lane);
         }
@@ -190,7 +190,7 @@ mod tests {
         let mut marks = Watermarks::default();
         for used in [500, 9_000, 200] {
             let mut read = Watermarks::default();
-            read.enter(mark(used));
+            read.record(mark(used));
             marks.merge(read);
         }
         assert_eq!(marks.fullest().map(|lane| lane.used_words), Some(9_000));

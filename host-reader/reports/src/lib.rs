@@ -18,4 +18,6 @@
 
 pub mod diff;
 pub mod perf;
+mod problem;
+mod records;
 pub mod report;

@@ -149,7 +149,7 @@ impl Recorded {
     pub(crate) fn lose(&mut self) {
         let lane = self.readout.devices[0].lanes[0].id;
         let key = LossKey { lane, cause: LossCause::L1Full, program: None };
-        self.readout.losses.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+        self.readout.losses.record(key, LossTotals { zones: 25, ..LossTotals::default() });
     }
 
     /// Hands the trace of it to `look`.

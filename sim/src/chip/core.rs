@@ -2,6 +2,7 @@
 
 #[cfg(object_code)]
 #[cfg(test)]
+#[path = "../../tests/unit/bare.rs"]
 mod bare;
 #[cfg(object_code)]
 #[cfg(test)]

@@ -294,7 +294,7 @@ impl RuleSet {
         self.watches_clock
     }
 
-    /// Asks every rule about a write; gives the fate and who had a hand in it.
+    /// Asks every rule about a write; gives the fate and the rules that changed it.
     #[must_use]
     pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
         let mut fate = PushFate::default();

@@ -375,7 +375,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(word).collect()
 }
 
-/// The instruction `jal zero, address`, to stand at address 0.
+/// The instruction `jal zero, address`, for address 0.
 pub(crate) fn jump_to(address: u32) -> u32 {
     let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
     bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F

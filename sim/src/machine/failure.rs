@@ -44,7 +44,7 @@ pub enum FailureReason {
         /// The most that was allowed.
         budget_cycles: u64,
     },
-    /// All RISCs wait, and nobody is left who could wake this one.
+    /// All RISCs wait, and none is left to wake this one.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
     /// An access to a register that the chip would not answer, or would not answer so.

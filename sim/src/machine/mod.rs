@@ -35,7 +35,7 @@
 //!   with the address, the pc and what was attempted, since a chip would hang or do something
 //!   else. What exists but is not modelled stops it too, and is named.
 //! - A NoC request is checked before it is sent: coordinates of its own NoC, the tile that
-//!   answers there, the range, alignment, and who is told that a write has arrived. A write
+//!   answers there, the range, alignment, and the tile that a write is acknowledged to. A write
 //!   that is acknowledged to another core never completes.
 //! - Tiles reach each other's L1 and registers, and DRAM both ways. Tiles run by windows of
 //!   time; what is sent within one may be seen by its receiver up to the window's length too
@@ -53,6 +53,7 @@ pub mod images;
 mod kernel_kind;
 #[cfg(object_code)]
 #[cfg(test)]
+#[path = "../../tests/unit/link_rules.rs"]
 mod link_rules;
 pub mod link_script;
 pub mod mailbox;

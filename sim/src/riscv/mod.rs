@@ -29,12 +29,14 @@
 //! Zbb are there where the bus says so. `fence.i` and atomics trap as illegal.
 
 #[cfg(test)]
+#[path = "../../tests/unit/asm.rs"]
 pub(crate) mod asm;
 mod bits;
 mod bus;
 mod code;
 mod decode;
 #[cfg(test)]
+#[path = "../../tests/unit/differential.rs"]
 mod differential;
 mod execute;
 mod front;

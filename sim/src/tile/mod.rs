@@ -1,6 +1,6 @@
 //! One tile: its memory, its clock, and what the host may see of them when.
 //!
-//! A tile holds state and applies effects; who runs on it is decided elsewhere. Native
+//! A tile holds state and applies effects; the code that runs on it is chosen elsewhere. Native
 //! kernels and interpreted machine code use the same tile.
 
 pub mod journal;

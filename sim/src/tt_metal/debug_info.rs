@@ -259,13 +259,13 @@ impl UnitReader<'_, '_> {
             let name = entry.attr_value(dw::DW_AT_name);
             let name = name.and_then(|name| dwarf.attr_string(unit, name).ok());
             let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            self.enter(entry, at, &name, outers.last());
+            self.record(entry, at, &name, outers.last());
             outers.push(Outer { depth, at, name });
         }
         Ok(())
     }
 
-    fn enter(&mut self, entry: &Entry<'_>, at: usize, name: &str, outer: Option<&Outer>) {
+    fn record(&mut self, entry: &Entry<'_>, at: usize, name: &str, outer: Option<&Outer>) {
         match entry.tag() {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
                 let size_bytes = unsigned(entry.attr(dw::DW_AT_byte_size)).unwrap_or(0);

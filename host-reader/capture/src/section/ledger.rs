@@ -68,11 +68,11 @@ impl<'file> Payload<'file> for LossLedger {
         let mut ledger = Self::default();
         if (stride_bytes as usize) < size_of::<RawEntry>() {
             for entry in fields.records::<RawCounts>("entries", count, stride_bytes)? {
-                ledger.enter(entry.key(&fields)?, entry.totals());
+                ledger.record(entry.key(&fields)?, entry.totals());
             }
         } else {
             for entry in fields.records::<RawEntry>("entries", count, stride_bytes)? {
-                ledger.enter(entry.counts.key(&fields)?, entry.totals());
+                ledger.record(entry.counts.key(&fields)?, entry.totals());
             }
         }
         Ok(ledger)

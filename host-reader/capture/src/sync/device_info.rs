@@ -10,7 +10,7 @@ const LONGEST_SESSION: u64 = 1 << 31;
 /// Writes `sync_device_info.csv`: the pings of each chip's reference tile, with the fit of all
 /// up to each session. Gives the number of rows.
 ///
-/// A ping stands as a stamp at the middle of its time on the host, and its length as the
+/// A ping counts as a stamp at the middle of its time on the host, and its length as the
 /// time of the write. Ticks are nanoseconds, and no chip is tied to another. Chips whose
 /// pings give no fit are left out.
 ///

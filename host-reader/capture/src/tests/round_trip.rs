@@ -284,7 +284,7 @@ proptest! {
             let programs = span.map(|[first, last]| ProgramSpan { first, last });
             let counts = LossTotals { zones, data, events, sums, ..LossTotals::default() };
             let totals = LossTotals { unknown_markers, is_lower_bound, runs, programs, ..counts };
-            ledger.enter(LossKey { lane, cause, program }, totals);
+            ledger.record(LossKey { lane, cause, program }, totals);
         }
         for capture in through_a_file(&ledger) {
             prop_assert_eq!(last_content(&capture), Content::Ledger(ledger.clone()));

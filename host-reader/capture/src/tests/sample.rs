@@ -102,7 +102,7 @@ fn ledger() -> LossLedger {
     let mut ledger = LossLedger::default();
     let program = Some(RunHostId::encode(1, 2));
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::L1Full, program };
-    ledger.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+    ledger.record(key, LossTotals { zones: 25, ..LossTotals::default() });
     ledger
 }
 
@@ -111,7 +111,7 @@ fn ledger() -> LossLedger {
 fn late_ledger() -> LossLedger {
     let mut ledger = LossLedger::default();
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::ValidateOff, program: None };
-    ledger.enter(key, LossTotals { zones: 4, ..LossTotals::default() });
+    ledger.record(key, LossTotals { zones: 4, ..LossTotals::default() });
     ledger
 }
 

@@ -37,14 +37,14 @@ pub(super) fn pack_ops(
         for (core, kernels) in cores {
             columns.count(core - latest_core);
             latest_core = core;
-            enter_core(&mut columns, &kernels, op.start_cycle);
+            add_core(&mut columns, &kernels, op.start_cycle);
         }
-        enter_fields(&mut columns, op);
+        add_fields(&mut columns, op);
     }
     columns
 }
 
-fn enter_core(columns: &mut PackedColumns, kernels: &CoreKernels, op_start: u64) {
+fn add_core(columns: &mut PackedColumns, kernels: &CoreKernels, op_start: u64) {
     let mask = kernels.keys().fold(0, |mask, &risc| mask | (1_u64 << risc));
     let first = first_start(kernels).unwrap_or(op_start);
     columns.number(mask);
@@ -55,7 +55,7 @@ fn enter_core(columns: &mut PackedColumns, kernels: &CoreKernels, op_start: u64)
     }
 }
 
-fn enter_fields(columns: &mut PackedColumns, op: &TraceOp<'_>) {
+fn add_fields(columns: &mut PackedColumns, op: &TraceOp<'_>) {
     let fields = op.metadata.map_or(&[][..], |metadata| &metadata.fields);
     columns.count(fields.len());
     for (key, value) in fields {

@@ -41,7 +41,7 @@ impl DeviceSums {
                 let cores = cells::cores_of(device, op, &core_of_lane);
                 let first = cores.values().filter_map(cells::first_start).min();
                 for (&core, kernels) in &cores {
-                    sums.enter(core, kernels, first.unwrap_or(0));
+                    sums.record(core, kernels, first.unwrap_or(0));
                 }
                 sums
             },
@@ -64,7 +64,7 @@ impl DeviceSums {
         }
     }
 
-    fn enter(&mut self, core: usize, kernels: &CoreKernels, first_start: u64) {
+    fn record(&mut self, core: usize, kernels: &CoreKernels, first_start: u64) {
         let start = cells::first_start(kernels).unwrap_or(first_start);
         let ends = kernels
             .values()

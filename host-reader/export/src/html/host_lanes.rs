@@ -5,7 +5,7 @@
 //! count, then step of the zone's index and the text. A plot is its times as steps and the
 //! bits of its values as two halves.
 
-use super::{lanes::enter_zones, packed::PackedColumns};
+use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
 use host_events::HostEventKind;
 
@@ -21,24 +21,24 @@ pub(super) fn pack_thread(
     columns.count(0);
     let events = || (0..thread.zones.len()).map(|index| thread.zone_event(index));
     let name = |event: Option<(_, _)>| event.map_or(NameId(0), |(_, source)| names.number(source));
-    enter_zones(&mut columns, events().map(name), &thread.zones, origin_ns);
-    enter_marks(&mut columns, thread, names);
+    record_zones(&mut columns, events().map(name), &thread.zones, origin_ns);
+    add_marks(&mut columns, thread, names);
     let texts = events().map(|event| event?.0.text.as_deref());
-    enter_texts(&mut columns, texts.collect());
+    add_texts(&mut columns, texts.collect());
     columns
 }
 
-fn enter_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &HostNames<'_>) {
+fn add_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &HostNames<'_>) {
     let marks = &thread.marks;
     marks.iter().for_each(|mark| columns.number(point_kind(mark.event.kind)));
     marks.iter().for_each(|mark| columns.number(names.number(mark.source).0.into()));
     columns.rising(0, marks.iter().map(|mark| mark.time_ns));
     marks.iter().for_each(|_| columns.count(0));
-    enter_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()).collect());
+    add_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()).collect());
 }
 
 /// Texts of those entries that have one.
-fn enter_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
+fn add_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
     let texts = || (0_u64..).zip(&texts).filter_map(|(index, text)| Some((index, (*text)?)));
     columns.count(texts().count());
     columns.rising(0, texts().map(|(index, _)| index));

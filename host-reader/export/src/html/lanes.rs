@@ -29,12 +29,12 @@ pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColu
         columns.count(lane.zones.len());
         columns.count(lane.points.len());
         columns.count(lane.runs.len());
-        enter_zones(&mut columns, lane.zones.names().iter().copied(), &lane.zones, first_cycle);
+        record_zones(&mut columns, lane.zones.names().iter().copied(), &lane.zones, first_cycle);
         for (op, kernel) in lane.run_ops.iter().zip(&lane.run_kernels) {
             columns.number(plus_one(*op));
             columns.number(plus_one(*kernel));
         }
-        enter_points(&mut columns, &lane.points, first_cycle);
+        add_points(&mut columns, &lane.points, first_cycle);
     }
     columns
 }
@@ -44,7 +44,7 @@ fn plus_one(index: Option<u32>) -> u64 {
 }
 
 /// The zones of a lane, with the numbers of their names.
-pub(super) fn enter_zones(
+pub(super) fn record_zones(
     columns: &mut PackedColumns,
     names: impl Iterator<Item = NameId>,
     zones: &TraceZones,
@@ -75,7 +75,7 @@ pub(super) fn enter_zones(
     clipped.iter().for_each(|&(_, cycles)| columns.number(cycles));
 }
 
-fn enter_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle: u64) {
+fn add_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle: u64) {
     points.iter().for_each(|point| columns.number(point_kind(point.category())));
     points.iter().for_each(|point| columns.number(point.name.0.into()));
     columns.rising(first_cycle, points.iter().map(|point| point.cycle));

@@ -43,21 +43,21 @@ impl LossFacts {
         for (device_index, device) in trace.devices.iter().enumerate() {
             for (lane_index, lane) in device.lanes.iter().enumerate() {
                 for loss in &lane.losses {
-                    facts.enter(lane.id, loss.program, loss.cause, &loss.totals);
+                    facts.record(lane.id, loss.program, loss.cause, &loss.totals);
                     facts.lane.push(Some((device_index, lane_index)));
                     facts.time_ns.push(Some(loss.time_ns));
                 }
             }
         }
         for (key, totals) in &trace.unplaced_losses {
-            facts.enter(key.lane, key.program, key.cause, totals);
+            facts.record(key.lane, key.program, key.cause, totals);
             facts.lane.push(None);
             facts.time_ns.push(None);
         }
         facts
     }
 
-    fn enter(
+    fn record(
         &mut self,
         lane: LaneId,
         program: Option<RunHostId>,

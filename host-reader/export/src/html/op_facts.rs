@@ -60,14 +60,14 @@ impl<'a> OpFacts<'a> {
                 facts.device.push(device_index);
                 facts.start_cycles.push(op.start_cycle.saturating_sub(first_cycle));
                 facts.lost_records.push(lost_records);
-                facts.enter_names(op);
-                facts.enter_figures(op);
+                facts.add_names(op);
+                facts.add_figures(op);
             }
         }
         facts
     }
 
-    fn enter_names(&mut self, op: &TraceOp<'a>) {
+    fn add_names(&mut self, op: &TraceOp<'a>) {
         self.name.push(op.name().unwrap_or_default());
         self.program.push(op.base_id());
         self.trace_id.push(op.figures.trace_id);
@@ -76,7 +76,7 @@ impl<'a> OpFacts<'a> {
         self.row.push(op.row);
     }
 
-    fn enter_figures(&mut self, op: &TraceOp<'_>) {
+    fn add_figures(&mut self, op: &TraceOp<'_>) {
         let figures = &op.figures;
         let risc = &figures.risc_kernels;
         let riscs = [risc.brisc, risc.ncrisc, risc.trisc0, risc.trisc1, risc.trisc2, risc.erisc];

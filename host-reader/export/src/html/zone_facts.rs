@@ -97,11 +97,11 @@ impl ZoneFacts {
         let sets = of_lanes.reduce(ZoneSets::new, joined);
         let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
         let mut facts = Self::default();
-        rows.into_iter().for_each(|(name, row)| facts.enter(name, row));
+        rows.into_iter().for_each(|(name, row)| facts.record(name, row));
         facts
     }
 
-    fn enter(&mut self, name: usize, row: Row) {
+    fn record(&mut self, name: usize, row: Row) {
         self.name.push(name);
         self.risc_bits.push(row.set.risc_bits);
         self.count.push(row.statistics.count);

@@ -69,7 +69,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     let core = Noc0Coord { x: 1, y: 1 };
     let lane = LaneId { chip_id: 5, core, risc: Risc::Brisc };
     let key = LossKey { lane, cause: LossCause::L1Full, program: None };
-    readout.losses.enter(key, LossTotals { zones: 25, ..LossTotals::default() });
+    readout.losses.record(key, LossTotals { zones: 25, ..LossTotals::default() });
     let folder = tempfile::tempdir().unwrap();
     let counts = write(folder.path(), &readout, &CancelFlag::default()).unwrap();
     let expected =

@@ -37,7 +37,7 @@ pub(super) fn packets(
     packets.describe_rows();
     packets.describe_lanes();
     packets.describe_counters();
-    packets.tell_about_trace();
+    packets.describe_trace();
     for row in 0..tracks.row_count {
         for op in device.ops.iter().filter(|op| op.row == row) {
             packets.op_slice(op);
@@ -153,7 +153,7 @@ impl DevicePackets<'_, '_> {
     }
 
     /// Says in band how far the trace can be trusted, at the chip's first record.
-    fn tell_about_trace(&mut self) {
+    fn describe_trace(&mut self) {
         let Self { trace, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
         self.sequence.event(time_ns, INSTANT, |event| {

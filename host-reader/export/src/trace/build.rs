@@ -49,7 +49,7 @@ impl<'a> Trace<'a> {
             let device = trace.device(recording, device, clock, of_chip);
             trace.devices.push(device);
         }
-        trace.enter_losses(readout);
+        trace.add_losses(readout);
         if !filter.is_empty() {
             let signposts = trace.host.signposts();
             trace.apply(&filter.resolved(&signposts));
@@ -87,7 +87,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn enter_losses(&mut self, readout: &Readout) {
+    fn add_losses(&mut self, readout: &Readout) {
         let mut of_lanes: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {
             if self.devices.iter().any(|device| device.chip.chip_id == key.lane.chip_id) {

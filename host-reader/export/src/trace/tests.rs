@@ -159,7 +159,7 @@ fn losses_stand_where_they_happened_even_on_lanes_without_records() {
     let program = |base| Some(RunHostId::encode(base, 0));
     let mut enter = |lane, program, zones| {
         let key = LossKey { lane, cause: LossCause::L1Full, program };
-        recording.readout.losses.enter(key, LossTotals { zones, ..LossTotals::default() });
+        recording.readout.losses.record(key, LossTotals { zones, ..LossTotals::default() });
     };
     enter(known, program(1), 25);
     enter(known, None, 5);

@@ -97,10 +97,10 @@ impl<'a> PlaceTable<'a> {
         }
         for lane in trace.lanes() {
             for &name in lane.zones.names() {
-                table.enter_plain(name, lane.id.risc);
+                table.add_plain(name, lane.id.risc);
             }
         }
-        table.enter_host(&trace.host);
+        table.record_host(&trace.host);
         table
     }
 
@@ -111,7 +111,7 @@ impl<'a> PlaceTable<'a> {
         1 + PlaceNumber::from(risc_number(risc))
     }
 
-    fn enter_plain(&mut self, name: NameId, risc: Risc) {
+    fn add_plain(&mut self, name: NameId, risc: Risc) {
         let slot = name.index() * Risc::ALL.len() + usize::from(risc_number(risc));
         if self.plain.get(slot).is_some_and(Option::is_none) {
             self.plain[slot] = self.push(&Key::plain(name, risc));
@@ -142,7 +142,7 @@ impl<'a> PlaceTable<'a> {
         self.push_place(Place::new(name, OP_RGB)).unwrap_or(Self::OP)
     }
 
-    fn enter_host(&mut self, host: &TraceHost<'a>) {
+    fn record_host(&mut self, host: &TraceHost<'a>) {
         for thread in &host.threads {
             let events = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
             for (_, source) in events {

@@ -61,7 +61,7 @@ pub(super) struct RunTally {
 
 impl RunTally {
     /// Takes in a push, which may continue the launch before it.
-    fn enter(&mut self, program: RunHostId, is_continued: bool, word_count: usize) {
+    fn record(&mut self, program: RunHostId, is_continued: bool, word_count: usize) {
         if !is_continued || self.launches == 0 {
             self.launches = self.launches.saturating_add(1);
             self.is_last_full = false;
@@ -98,13 +98,13 @@ impl LaneDecoder<'_> {
         word_count: usize,
     ) {
         let Some(program) = program else { return };
-        self.runs.enter(program, is_continued, word_count);
+        self.runs.record(program, is_continued, word_count);
         let is_counted = self.context.lane_generation.is_some();
         let is_worker = self.context.mode == CaptureMode::Workers;
         if !is_counted && is_worker && word_count >= vector::VECTOR_WORDS {
             let lane = self.context.lane;
             let key = LossKey { lane, cause: LossCause::L1Full, program: Some(program) };
-            self.losses.enter_in_windows(key, LossTotals::at_least_markers(1));
+            self.losses.add_in_windows(key, LossTotals::at_least_markers(1));
         }
     }
 
@@ -119,7 +119,7 @@ impl LaneDecoder<'_> {
             let runs = u64::from(launches).saturating_sub(self.runs.launches);
             let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs.max(1)) };
             let key = LossKey { lane, cause: LossCause::DramFull, program: None };
-            self.losses.enter_in_windows(key, totals);
+            self.losses.add_in_windows(key, totals);
         }
         if loss.counts.is_zero() {
             return;
@@ -129,6 +129,6 @@ impl LaneDecoder<'_> {
         let programs = if program.is_some() { None } else { span };
         let key = LossKey { lane, cause: LossCause::L1Full, program };
         self.losses
-            .enter_in_windows(key, LossTotals { programs, ..LossTotals::of_counts(loss.counts) });
+            .add_in_windows(key, LossTotals { programs, ..LossTotals::of_counts(loss.counts) });
     }
 }

@@ -94,14 +94,14 @@ impl Counters {
 /// Adds what a core's counters say of whole runs, and leaves with each lane what its RISC
 /// found no room for in L1, to be added when its runs are known.
 #[expect(clippy::indexing_slicing, reason = "the index counts the lanes of the core")]
-pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
+pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     if !core.control.is_ours() {
         if core.has_activity() {
             session.losses.note_uncounted(UncountedSource::ForeignRuntime);
         }
         return;
     }
-    let Some(earlier) = core.memory.counters else { return enter_unknown(session, core) };
+    let Some(earlier) = core.memory.counters else { return add_unknown(session, core) };
     let new = Counters::of(&core.control).since(earlier);
     let refused = refused_programs(session, core);
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
@@ -110,8 +110,8 @@ pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
     for index in 0..core.lanes.len() {
         let LaneRead { id, risc_index, .. } = core.lanes[index];
         let Some(counted) = new.riscs.get(risc_index).copied() else { continue };
-        enter_refused(session, core, id, &counted, (new.timed_out_pushes, refused));
-        enter_late(session, id, counted.late_runs);
+        add_refused(session, core, id, &counted, (new.timed_out_pushes, refused));
+        add_late(session, id, counted.late_runs);
         core.lanes[index].loss = LaneLoss {
             counts: counted.lost,
             is_of_one_launch,
@@ -121,7 +121,7 @@ pub(super) fn enter(session: &mut Session<'_>, core: &mut CoreRead) {
             missing: missing_runs(&core.lanes[index], &counted, &new),
         };
     }
-    enter_idle(session, core, new.idle_launches);
+    add_idle(session, core, new.idle_launches);
 }
 
 /// Where among the runs of a lane others are missing, if any are.
@@ -144,7 +144,7 @@ fn missing_runs(lane: &LaneRead, counted: &RiscCounters, new: &Counters) -> Opti
 }
 
 /// Runs of which DRAM did not take all records.
-fn enter_refused(
+fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
     lane: LaneId,
@@ -175,7 +175,7 @@ fn enter_refused(
 }
 
 /// Runs that were not there when the RISC that pushes stopped waiting for them.
-fn enter_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
+fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
     if late_runs != 0 {
         let runs = u64::from(late_runs);
         let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs) };
@@ -187,7 +187,7 @@ fn enter_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
 ///
 /// The firmware of such a launch runs on the first RISC alone and records one zone. The device
 /// counts launches, not which programs they belong to.
-fn enter_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
+fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
     core.idle_launches = idle_launches;
     let Some(lane) = core.lanes.first().filter(|_| idle_launches != 0) else { return };
     let zones = u64::from(idle_launches);
@@ -196,7 +196,7 @@ fn enter_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32
 }
 
 /// Says of every RISC that ever lost anything that this reader cannot know how much is new.
-fn enter_unknown(session: &mut Session<'_>, core: &CoreRead) {
+fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     let counters = Counters::of(&core.control);
     for lane in &core.lanes {
         let Some(counted) = counters.riscs.get(lane.risc_index) else { continue };

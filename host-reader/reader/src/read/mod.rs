@@ -199,7 +199,7 @@ impl Reader {
             readout.anomalies.record(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
         }
         for (&lane, &totals) in &self.unread {
-            readout.losses.enter_unread(lane, totals, self.last_time_of(lane));
+            readout.losses.add_unread(lane, totals, self.last_time_of(lane));
         }
         Ok(readout)
     }
@@ -320,7 +320,7 @@ impl Reader {
         generation: &Generation,
         pieces: &[Vec<u32>],
     ) {
-        counters::enter(session, core);
+        counters::record(session, core);
         if core.control.is_ours() {
             let acknowledged = acknowledge::acknowledge(session, core);
             let id = (session.device.description().chip_id, core.core.noc0);
@@ -342,7 +342,7 @@ impl Reader {
     }
 
     fn remember_fill(&mut self, session: &mut Session<'_>, core: &CoreRead) {
-        watermark::enter_time(&mut session.watermarks, core, |id| self.fill(id));
+        watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
             let mark = session.watermarks.of_lane(lane.id);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);

@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         program: Option<RunHostId>,
         totals: LossTotals,
     ) {
-        self.losses.enter(LossKey { lane, cause, program }, totals);
+        self.losses.record(LossKey { lane, cause, program }, totals);
     }
 
     /// Adds runs that are missing where [`LaneRead::loss`] says.
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         program: Option<RunHostId>,
         totals: LossTotals,
     ) {
-        self.losses.enter_in_windows(LossKey { lane, cause, program }, totals);
+        self.losses.add_in_windows(LossKey { lane, cause, program }, totals);
     }
 
     /// Adds what could not be read of a core's lanes; `last_time_of` gives the time of the last
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notes a core that does not answer, and enters that what it holds is not read.
+    /// Notes a core that does not answer, and records that its words are not read.
     pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
         let (place, chip_id) = (core.noc0, self.device.description().chip_id);
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));

@@ -27,11 +27,7 @@ pub struct Look {
 }
 
 /// Adds for every lane of a core when it was read.
-pub(super) fn enter_time(
-    marks: &mut Watermarks,
-    core: &CoreRead,
-    fill_of: impl Fn(LaneId) -> Fill,
-) {
+pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn(LaneId) -> Fill) {
     for lane in &core.lanes {
         let elapsed = core.read_at.zip(fill_of(lane.id).read_at);
         if let Some(mark) = marks.of_lane_mut(lane.id) {
@@ -102,7 +98,7 @@ pub(super) fn of_cores(cores: &[CoreRead], mut fill: impl FnMut(LaneId) -> Fill)
     for core in cores.iter().filter(|core| core.control.word(core.control.layout.dram_address) != 0)
     {
         for lane in &core.lanes {
-            marks.enter(fill(lane.id).watermark(core, lane));
+            marks.record(fill(lane.id).watermark(core, lane));
         }
     }
     marks

@@ -116,7 +116,7 @@ impl<'lane> Pairing<'lane> {
         self.run = run;
         self.order.take(self.lane, records.clone());
         for position in 0..self.order.len() {
-            self.enter(position);
+            self.record(position);
         }
         self.used.clear();
         if self.open.depth() > 0 {
@@ -135,7 +135,7 @@ impl<'lane> Pairing<'lane> {
     }
 
     #[inline]
-    fn enter(&mut self, position: usize) {
+    fn record(&mut self, position: usize) {
         if !self.used.is_empty() && self.take_used(position) {
             return;
         }
@@ -149,7 +149,7 @@ impl<'lane> Pairing<'lane> {
         } else if self.open.is_open(key) {
             self.close_below(position, time, key);
         } else {
-            self.enter_orphan(position, time, key);
+            self.add_orphan(position, time, key);
         }
     }
 
@@ -210,7 +210,7 @@ impl<'lane> Pairing<'lane> {
     }
 
     #[cold]
-    fn enter_orphan(&mut self, position: usize, time: u64, key: u32) {
+    fn add_orphan(&mut self, position: usize, time: u64, key: u32) {
         if let Some(start) = self.find_tied(position, PacketKind::ZoneStart, key) {
             self.used.push(start);
             let zone = self.lane.heads[self.order.record(start)].zone();
@@ -219,7 +219,7 @@ impl<'lane> Pairing<'lane> {
         }
         self.timeline.orphan_end_count = self.timeline.orphan_end_count.saturating_add(1);
         let record = self.order.record(position);
-        self.enter_anomaly(AnomalyKind::OrphanEnd, record);
+        self.add_anomaly(AnomalyKind::OrphanEnd, record);
     }
 
     /// A later record of the same time, kind and key that is not used yet.
@@ -244,10 +244,10 @@ impl<'lane> Pairing<'lane> {
         self.timeline.zones.ends[zone.slot] = end.max(zone.start);
         self.timeline.zones.mark_open(zone.slot);
         self.timeline.open_zone_count = self.timeline.open_zone_count.saturating_add(1);
-        self.enter_anomaly(AnomalyKind::OpenZone, zone.record);
+        self.add_anomaly(AnomalyKind::OpenZone, zone.record);
     }
 
-    fn enter_anomaly(&mut self, kind: AnomalyKind, record: usize) {
+    fn add_anomaly(&mut self, kind: AnomalyKind, record: usize) {
         let (lane, names) = (self.lane, self.names);
         let run = lane.runs.get(self.run as usize);
         let position = run.map_or(0, |run| run.origin);

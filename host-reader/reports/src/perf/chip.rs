@@ -3,10 +3,10 @@
 use super::{
     arch::{ArchLimits, ArchTable},
     ops_csv::OpsCsv,
-    problem::{Place, quoted},
     row::OpRow,
     titles::OpsCsvFormat,
 };
+use crate::problem::{Position, quoted};
 use std::collections::BTreeSet;
 
 /// Clocks above this, in GHz, are Blackhole's: it runs at 1.35, Wormhole at 1.0.
@@ -92,9 +92,9 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     for file in files {
         let of_arch = |row: &&OpRow| row.arch.as_deref() == Some(name);
         for row in file.rows.iter().filter(of_arch) {
-            let place = Place { file: &file.file, line: row.line, column: "DEVICE ARCH" };
+            let place = Position { file: &file.file, line: row.line, column: "DEVICE ARCH" };
             let effect = "ops have no percentages; see --arch and --arch-table";
-            file.problems.record(place, &expected, &quoted(name), effect);
+            file.problems.add_deviation(place, &expected, &quoted(name), effect);
         }
     }
 }
@@ -154,9 +154,12 @@ mod tests {
         let text = "OP CODE,DEVICE ARCH\nA,quasar\nB,quasar\n";
         let (arch, _, files) = facts(text, None);
         assert_eq!(arch, None);
-        let mut problems = files[0].problems.list().iter();
-        let problem = problems.find(|problem| problem.column == "DEVICE ARCH").unwrap();
-        assert_eq!((problem.line, problem.line_count, &*problem.found), (2, 2, "`quasar`"));
+        let mut problems = files[0].problems.kept().iter();
+        let problem = problems.find(|problem| problem.column.as_deref() == Some("DEVICE ARCH"));
+        let text = problem.unwrap().to_string();
+        assert!(text.contains("line 2, column DEVICE ARCH"), "{text}");
+        assert!(text.contains("found `quasar`; "), "{text}");
+        assert!(text.ends_with("(and one more line like it)"), "{text}");
     }
 
     #[test]

@@ -3,9 +3,12 @@
 //! A line that cannot be used costs itself alone. What rows mean is not decided here.
 
 use super::{
-    problem::{Place, ProblemLog},
     row::{OpRow, RowReader},
     titles::{OpsCsvFormat, Titles},
+};
+use crate::{
+    problem::{Position, ProblemLog},
+    records::{CsvRecords, Extent},
 };
 use std::io::Read;
 
@@ -71,7 +74,7 @@ pub struct OpsCsv {
 /// let csv = reports::perf::read_ops_csv(text.as_bytes(), "ops.csv")?;
 /// assert_eq!(csv.rows[0].kernel_duration_ns, Some(1500.0));
 /// // A report wants more columns than these; the missing ones are named.
-/// assert!(!csv.problems.list().is_empty());
+/// assert!(!csv.problems.kept().is_empty());
 /// # Ok::<(), reports::perf::OpsCsvError>(())
 /// ```
 pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError> {
@@ -83,11 +86,11 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
     if text.trim_ascii().is_empty() {
         return Err(OpsCsvError::Empty { file: file.to_owned() });
     }
-    let mut records = Records::new(text);
-    let first = records.next().unwrap_or_default();
+    let mut records = CsvRecords::new(text);
+    let first = next_record(&mut records).unwrap_or_default();
     let titles = Titles::new(&first.cells);
     if titles.index("OP CODE").is_none() {
-        let found = super::problem::quoted(&first.cells.iter().collect::<Vec<_>>().join(","));
+        let found = crate::problem::quoted(&first.cells.iter().collect::<Vec<_>>().join(","));
         return Err(OpsCsvError::Titles { file: file.to_owned(), found });
     }
     let mut csv = OpsCsv {
@@ -97,20 +100,21 @@ pub fn read_ops_csv(mut input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvEr
         skipped_line_count: 0,
         problems: ProblemLog::default(),
     };
-    titles.check(file, first.line, &mut csv.problems);
+    titles.check(file, first.extent.line, &mut csv.problems);
     csv.read_rows(&titles, records);
     Ok(csv)
 }
 
 impl OpsCsv {
-    fn read_rows(&mut self, titles: &Titles, mut records: Records<'_>) {
+    fn read_rows(&mut self, titles: &Titles, mut records: CsvRecords<'_>) {
         let mut open_quotes = 0;
-        while let Some(mut record) = records.next() {
-            let (line, count) = (record.line, record.cells.len());
-            if count != titles.count() && record.line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
+        while let Some(mut record) = next_record(&mut records) {
+            let Extent { line, line_count, .. } = record.extent;
+            let count = record.cells.len();
+            if count != titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
                 open_quotes = open_quotes.saturating_add(1);
                 self.skip(line, "cells whose quotes are closed", "a quote that stays open");
-                records.resume_after_line_of(&record);
+                records.resume_after_line_of(&record.extent);
                 continue;
             }
             if count > titles.count() {
@@ -118,9 +122,9 @@ impl OpsCsv {
                 continue;
             }
             if count < titles.count() {
-                let place = Place { file: &self.file, line, column: "" };
+                let place = Position { file: &self.file, line, column: "" };
                 let effect = "the row is kept without its last cell";
-                self.problems.record(
+                self.problems.add_deviation(
                     place,
                     &cells_text(titles.count()),
                     &cells_text(count),
@@ -146,8 +150,8 @@ impl OpsCsv {
 
     fn skip(&mut self, line: u64, expected: &str, found: &str) {
         self.skipped_line_count = self.skipped_line_count.saturating_add(1);
-        let place = Place { file: &self.file, line, column: "" };
-        self.problems.record(place, expected, found, "the line is left out");
+        let place = Position { file: &self.file, line, column: "" };
+        self.problems.add_deviation(place, expected, found, "the line is left out");
     }
 }
 
@@ -162,65 +166,13 @@ fn cells_text(count: usize) -> String {
 #[derive(Default)]
 struct Record {
     cells: csv::StringRecord,
-    /// Line of its first character, from 1.
-    line: u64,
-    line_count: u64,
-    /// Its first byte in the text.
-    start: usize,
+    extent: Extent,
 }
 
-/// The records of a text; can go back to the second line of a record.
-struct Records<'text> {
-    text: &'text [u8],
-    reader: csv::Reader<&'text [u8]>,
-    /// Where the reader began.
-    base: usize,
-    base_line: u64,
-}
-
-impl<'text> Records<'text> {
-    fn new(text: &'text [u8]) -> Self {
-        Self { text, reader: reader_of(text), base: 0, base_line: 0 }
-    }
-
-    fn next(&mut self) -> Option<Record> {
-        let mut bytes = csv::ByteRecord::new();
-        // Reading from memory into bytes has no way to fail.
-        if !self.reader.read_byte_record(&mut bytes).unwrap_or(false) {
-            return None;
-        }
-        let position = bytes.position().cloned().unwrap_or_else(csv::Position::new);
-        let start = self.place(&position);
-        let text = self.text.get(start..).unwrap_or(b"");
-        // The reader counts from before the line ends that it skips.
-        let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-        let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
-        let start = start.saturating_add(skipped.count());
-        let line = self.base_line.saturating_add(position.line()).saturating_add(skipped_lines);
-        let end = self.place(self.reader.position());
-        let body = self.text.get(start..end).unwrap_or(b"").trim_ascii_end();
-        let line_count = (memchr::memchr_iter(b'\n', body).count() as u64).saturating_add(1);
-        let cells = csv::StringRecord::from_byte_record_lossy(bytes);
-        Some(Record { cells, line, line_count, start })
-    }
-
-    /// Where in the text a position of the reader is.
-    fn place(&self, position: &csv::Position) -> usize {
-        self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
-    }
-
-    /// Goes on with the line after the first line of a record.
-    fn resume_after_line_of(&mut self, record: &Record) {
-        let rest = self.text.get(record.start..).unwrap_or(b"");
-        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
-        self.base = record.start.saturating_add(length);
-        self.base_line = record.line;
-        self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));
-    }
-}
-
-fn reader_of(text: &[u8]) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+fn next_record(records: &mut CsvRecords<'_>) -> Option<Record> {
+    let mut bytes = csv::ByteRecord::new();
+    let extent = records.next(&mut bytes)?;
+    Some(Record { cells: csv::StringRecord::from_byte_record_lossy(bytes), extent })
 }
 
 #[cfg(test)]
@@ -245,7 +197,7 @@ mod tests {
     #[test]
     fn a_clean_file_has_no_problems_and_lines_are_counted_as_editors_do() {
         let csv = read(&format!("{}\r\n{}", row("A"), row("\"B\nC\"")));
-        assert_eq!(csv.problems.list(), []);
+        assert_eq!(csv.problems.kept(), []);
         assert_eq!(names(&csv), ["A", "BC"]);
         assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }
@@ -255,15 +207,18 @@ mod tests {
         let csv = read(&format!("{}B,tt_dnn_device,1024,0,{{}},5,15", row("A")));
         assert_eq!(names(&csv), ["A", "B"]);
         assert_eq!((csv.rows[1].host_start_ns, csv.rows[1].kernel_duration_ns), (Some(5.0), None));
-        let [problem] = csv.problems.list() else { panic!("{:?}", csv.problems) };
-        assert_eq!((problem.line, problem.found.as_str()), (3, "7 cells"));
+        let [problem] = csv.problems.kept() else { panic!("{:?}", csv.problems) };
+        assert!(
+            problem.to_string().contains("line 3: expected 10 cells, found 7 cells"),
+            "{problem}"
+        );
     }
 
     #[test]
     fn a_row_with_too_many_cells_is_left_out_alone() {
         let csv = read(&format!("{}B,{}{}", row("A"), row("x"), row("C")));
         assert_eq!(names(&csv), ["A", "C"]);
-        assert_eq!((csv.skipped_line_count, csv.problems.list()[0].line), (1, 3));
+        assert_eq!((csv.skipped_line_count, csv.problems.kept()[0].line), (1, Some(3)));
     }
 
     #[test]
@@ -271,15 +226,15 @@ mod tests {
         let csv = read(&format!("{}\"B,tt,{}{}", row("A"), row("x"), row("C")));
         assert_eq!(names(&csv), ["A", "C"]);
         assert_eq!(csv.rows[1].line, 4);
-        assert!(csv.problems.list()[0].to_string().contains("line 3: expected cells whose quotes"));
+        assert!(csv.problems.kept()[0].to_string().contains("line 3: expected cells whose quotes"));
     }
 
     #[test]
     fn an_odd_cell_is_left_blank_and_named_with_line_and_column() {
         let csv = read(&row("A").replace("64", "6.4e"));
         assert_eq!(csv.rows[0].core_count, None);
-        let problem = &csv.problems.list()[0];
-        assert_eq!((problem.line, problem.column.as_str()), (2, "CORE COUNT"));
+        let problem = &csv.problems.kept()[0];
+        assert_eq!((problem.line, problem.column.as_deref()), (Some(2), Some("CORE COUNT")));
     }
 
     #[test]

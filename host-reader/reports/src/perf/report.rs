@@ -10,13 +10,13 @@ use super::{
     model::ModelContext,
     op::{OpReport, Previous, RowKind, analyse, is_duration_invalid},
     ops_csv::OpsCsv,
-    problem::{Place, Problem, ProblemLog, quoted},
     row::OpRow,
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
     titles::OpsCsvFormat,
     window::{WindowOptions, cut_window},
 };
+use crate::problem::{Position, Problem, ProblemLog, quoted};
 use recording::TraceFilter;
 use std::{collections::BTreeSet, ops::RangeInclusive};
 use wire::RunHostId;
@@ -163,7 +163,7 @@ impl PerfReport {
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(&rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
-        enter_total_percents(&mut rows);
+        add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
         let is_by_device = !options.merges_devices;
         Ok(Self {
@@ -171,7 +171,7 @@ impl PerfReport {
             format,
             chip,
             notes,
-            problems: problems.list().to_vec(),
+            problems: problems.kept().to_vec(),
             skipped_line_count,
             is_by_device,
             is_call_count_missing,
@@ -248,14 +248,19 @@ fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) 
     for row in rows.iter().filter(is_modelled) {
         if MathFidelity::from_name(&row.math_fidelity).is_none() {
             let file = files.get(row.file).map_or("", String::as_str);
-            let place = Place { file, line: row.line, column: "MATH FIDELITY" };
+            let place = Position { file, line: row.line, column: "MATH FIDELITY" };
             let found = quoted(&row.math_fidelity);
-            problems.record(place, "LoFi, HiFi2, HiFi3 or HiFi4", &found, "the op has no FLOPs %");
+            problems.add_deviation(
+                place,
+                "LoFi, HiFi2, HiFi3 or HiFi4",
+                &found,
+                "the op has no FLOPs %",
+            );
         }
     }
 }
 
-fn enter_total_percents(rows: &mut [OpReport]) {
+fn add_total_percents(rows: &mut [OpReport]) {
     let times = sum_of(rows.iter().filter_map(|row| row.device_time_us));
     let gaps = sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us));
     let total = times + gaps;

@@ -1,10 +1,7 @@
 //! One row of an ops CSV, each cell as what it is.
 
-use super::{
-    cell,
-    problem::{Place, ProblemLog, quoted},
-    titles::Titles,
-};
+use super::{cell, titles::Titles};
+use crate::problem::{Position, ProblemLog, quoted};
 
 /// Sides of a tensor, its element type and where it lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -211,8 +208,8 @@ impl RowReader<'_> {
     }
 
     fn report(&mut self, column: &str, expected: &str, found: &str, effect: &str) {
-        let place = Place { file: self.file, line: self.line, column };
-        self.problems.record(place, expected, &quoted(found), effect);
+        let place = Position { file: self.file, line: self.line, column };
+        self.problems.add_deviation(place, expected, &quoted(found), effect);
     }
 }
 

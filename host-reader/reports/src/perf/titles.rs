@@ -1,6 +1,6 @@
 //! The line of titles of an ops CSV: which column is where, and which generation it is.
 
-use super::problem::{Place, ProblemLog};
+use crate::problem::{Position, ProblemLog};
 use std::collections::HashMap;
 
 /// Ending of shape columns since 2025-09.
@@ -88,8 +88,8 @@ impl Titles {
     pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
         for (column, effect) in WANTED {
             if !self.index.contains_key(column) {
-                let place = Place { file, line, column };
-                problems.record(place, "a column of this title", "none", effect);
+                let place = Position { file, line, column };
+                problems.add_deviation(place, "a column of this title", "none", effect);
             }
         }
     }

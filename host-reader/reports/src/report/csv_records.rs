@@ -1,21 +1,17 @@
 //! Records of a CSV file with a record in each line, so that a quote that is never closed
 //! spoils its own line only.
 
-use super::problem::ProblemLog;
+use crate::{problem::ProblemLog, records};
 
-/// The records of a file, and their positions.
+/// The records of a file.
 pub(super) struct CsvRecords<'input> {
-    bytes: &'input [u8],
     file: &'input str,
-    reader: csv::Reader<&'input [u8]>,
-    /// Where the reader began.
-    offset: usize,
-    line: u64,
+    records: records::CsvRecords<'input>,
 }
 
 impl<'input> CsvRecords<'input> {
     pub(super) fn new(bytes: &'input [u8], file: &'input str) -> Self {
-        Self { bytes, file, reader: reader_of(bytes), offset: 0, line: 1 }
+        Self { file, records: records::CsvRecords::new(bytes) }
     }
 
     /// Reads the next record and gives its line; one whose quotes stay open is a problem.
@@ -24,44 +20,16 @@ impl<'input> CsvRecords<'input> {
         record: &mut csv::ByteRecord,
         problems: &mut ProblemLog,
     ) -> Option<u64> {
-        while let Ok(true) = self.reader.read_byte_record(record) {
-            let begin = record.position()?;
-            let (from, to) = (self.place(begin), self.place(self.reader.position()));
-            let text = self.bytes.get(from..to)?;
-            // The end of the line before may still be there.
-            let text = text.trim_ascii_start();
-            let start = to.saturating_sub(text.len());
-            let ended = self.bytes.get(from..start).unwrap_or(&[]);
-            let lines = begin.line().saturating_sub(1).saturating_add(newline_count(ended));
-            let line = self.line.saturating_add(lines);
-            let Some(newline) = newline_within(text) else { return Some(line) };
+        loop {
+            let extent = self.records.next(record)?;
+            if extent.line_count == 1 {
+                return Some(extent.line);
+            }
             let detail = "expected a quote to be closed in its line; the line is left out";
-            problems.of_line(self.file, line, detail);
-            self.offset = start.saturating_add(newline).saturating_add(1);
-            self.line = line.saturating_add(1);
-            self.reader = reader_of(self.bytes.get(self.offset..).unwrap_or(&[]));
+            problems.add_to_line(self.file, extent.line, detail);
+            self.records.resume_after_line_of(&extent);
         }
-        None
     }
-
-    /// Where in the file the reader's position is.
-    fn place(&self, position: &csv::Position) -> usize {
-        let byte = usize::try_from(position.byte()).unwrap_or(usize::MAX);
-        self.offset.saturating_add(byte).min(self.bytes.len())
-    }
-}
-
-fn newline_count(text: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', text).count() as u64
-}
-
-/// The first line's end, if something follows it.
-fn newline_within(record: &[u8]) -> Option<usize> {
-    memchr::memchr(b'\n', record.trim_ascii_end())
-}
-
-fn reader_of(bytes: &[u8]) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(bytes)
 }
 
 #[cfg(test)]

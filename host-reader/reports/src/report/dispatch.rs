@@ -13,9 +13,9 @@
 
 use super::{
     device_op::DeviceOps,
-    problem::ProblemLog,
     value::{Value, whole_text},
 };
+use crate::problem::ProblemLog;
 use reader::{
     lane::{Lane, ZoneIndex},
     mesh::Noc0Coord,
@@ -93,7 +93,7 @@ pub(super) struct DispatchOp {
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
 /// Adds the ops of a core among those of its chip; of two with one id, the later counts.
-pub(super) fn enter_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
+pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     for op in of_core {
         let known = ops.entry(op.id).or_insert(op);
         if known.begin <= op.begin {
@@ -118,7 +118,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn enter(&mut self, at: usize, rows: &mut [DispatchRow]) {
+    fn record(&mut self, at: usize, rows: &mut [DispatchRow]) {
         self.open.push(at);
         let row = &rows[at];
         if let Some(id) = row.workers_id {
@@ -156,7 +156,7 @@ pub(super) fn ops_of_core(rows: &mut [DispatchRow]) -> Vec<DispatchOp> {
     let mut riscs = [Progress::default(), Progress::default()];
     for at in 0..rows.len() {
         if let Some(risc) = rows[at].risc {
-            riscs[risc].enter(at, rows);
+            riscs[risc].record(at, rows);
         }
     }
     let [master, subordinate] = &riscs;
@@ -203,7 +203,7 @@ pub(super) fn dispatch_of_readout(readout: &Readout) -> BTreeMap<u64, DispatchOp
             let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
             let mut rows: Vec<_> = rows.collect();
             rows.sort_by_key(|row| row.time);
-            enter_ops(&mut ops, ops_of_core(&mut rows));
+            record_ops(&mut ops, ops_of_core(&mut rows));
         }
         (device.chip.chip_id.into(), ops)
     };
@@ -297,7 +297,7 @@ pub(super) fn attach(
                 "device {chip_id}: dispatch cores worked on {unknown_count} ops that no worker core \
                  recorded"
             );
-            problems.of_file(file, detail);
+            problems.add_to_file(file, detail);
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::{
     device_op::Cells,
     host::{HostOp, Signpost},
-    problem::ProblemLog,
     sheet::{CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column, tensor_title},
     value::{Value, float_text},
 };
+use crate::problem::ProblemLog;
 
 /// Log of problems of descriptions.
 pub(super) struct Descriptions<'report> {
@@ -34,14 +34,14 @@ pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cell
             .get("program_cache_hit")
             .and_then(|hit| set("PROGRAM CACHE HIT", hit.cell())),
     };
-    enter_kernels(&mut cells, op);
-    enter_tensors(&mut cells, op, descriptions);
-    enter_model(&mut cells, op);
+    add_kernels(&mut cells, op);
+    add_tensors(&mut cells, op, descriptions);
+    add_model(&mut cells, op);
     cells
 }
 
 /// Host times of the op and of the functions that it called.
-pub(super) fn enter_times(cells: &mut Cells, op: &HostOp) {
+pub(super) fn add_times(cells: &mut Cells, op: &HostOp) {
     if let Some(time) = op.time {
         let end = time.start_ns.saturating_add(time.duration_ns);
         cells.insert("HOST START TS".into(), time.start_ns.to_string());
@@ -53,7 +53,7 @@ pub(super) fn enter_times(cells: &mut Cells, op: &HostOp) {
     }
 }
 
-fn enter_kernels(cells: &mut Cells, op: &HostOp) {
+fn add_kernels(cells: &mut Cells, op: &HostOp) {
     let Some(info) = op.description.get("kernel_info") else { return };
     let compute = info.get("compute_kernels").map_or(&[][..], Value::elements);
     let data_movement = info.get("datamovement_kernels").map_or(&[][..], Value::elements);
@@ -77,7 +77,7 @@ fn enter_kernels(cells: &mut Cells, op: &HostOp) {
     }
 }
 
-fn enter_model(cells: &mut Cells, op: &HostOp) {
+fn add_model(cells: &mut Cells, op: &HostOp) {
     let Some(model) = op.description.get("performance_model") else { return };
     for (column, key) in [
         ("PM IDEAL [ns]", "ideal_ns"),
@@ -93,7 +93,7 @@ fn enter_model(cells: &mut Cells, op: &HostOp) {
 }
 
 /// How much of the kernel's time the model says that computing takes, in percent.
-pub(super) fn enter_utilisation(cells: &mut Cells, op: &HostOp) {
+pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     let model = op.description.get("performance_model");
     let compute_ns = model.and_then(|model| model.get("compute_ns")).and_then(Value::float);
     let kernel_ns = cells.get(KERNEL_DURATION).and_then(|text| text.parse::<f64>().ok());
@@ -104,18 +104,18 @@ pub(super) fn enter_utilisation(cells: &mut Cells, op: &HostOp) {
     cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
 }
 
-fn enter_tensors(cells: &mut Cells, op: &HostOp, descriptions: &mut Descriptions<'_>) {
+fn add_tensors(cells: &mut Cells, op: &HostOp, descriptions: &mut Descriptions<'_>) {
     let list = |key: &str| op.description.get(key).map_or(&[][..], Value::elements);
     let inputs = list("input_tensors").iter().chain(list("optional_input_tensors"));
     for (number, tensor) in inputs.enumerate() {
-        enter_tensor(cells, ("INPUT", number), tensor, op, descriptions);
+        add_tensor(cells, ("INPUT", number), tensor, op, descriptions);
     }
     for (number, tensor) in list("output_tensors").iter().enumerate() {
-        enter_tensor(cells, ("OUTPUT", number), tensor, op, descriptions);
+        add_tensor(cells, ("OUTPUT", number), tensor, op, descriptions);
     }
 }
 
-fn enter_tensor(
+fn add_tensor(
     cells: &mut Cells,
     (which, number): (&str, usize),
     tensor: &Value,
@@ -137,7 +137,7 @@ fn enter_tensor(
         let title = tensor_title(which, number, column);
         if text.is_none() {
             let detail = format!("op {} does not say it; the cell is empty", op.id);
-            descriptions.problems.of_field(descriptions.file, op.line, title.clone(), detail);
+            descriptions.problems.add_to_field(descriptions.file, op.line, title.clone(), detail);
         }
         cells.insert(title.into(), text.unwrap_or_default());
     }

@@ -11,8 +11,8 @@ use super::{
     ops::{DeviceData, OpsOptions},
     per_core::CoreMarks,
     perf_report::{DevicePerfReport, figures_of, read_report},
-    problem::ProblemLog,
 };
+use crate::problem::ProblemLog;
 use analysis::launches_of;
 use device_log::read_device_log_file;
 use host_events::OpMetadata;
@@ -56,7 +56,7 @@ pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) 
         read_times(&times, &file, &mut log, problems);
         for op in log.ops.iter().filter(|op| op.time.is_none()) {
             let detail = format!("op {} has no host time in {file}; its cells are empty", op.id);
-            problems.of_line(&name(logs, OP_MESSAGES), op.line, detail);
+            problems.add_to_line(&name(logs, OP_MESSAGES), op.line, detail);
         }
     }
     log
@@ -97,12 +97,12 @@ pub(super) fn read_device(
     if !options.filter.is_empty() && (takes_report || options.is_exact) {
         let file = if takes_report { &report } else { &log };
         let detail = "no launches can be left out of reports on this file; all are there";
-        problems.of_file(&file.display().to_string(), detail);
+        problems.add_to_file(&file.display().to_string(), detail);
     }
     for name in options.filter.unknown_signposts(std::iter::empty()) {
         let detail =
             format!("a device log has no clock to place signpost `{name}` by; captures have");
-        problems.of_file(&log.display().to_string(), detail);
+        problems.add_to_file(&log.display().to_string(), detail);
     }
     if !takes_report {
         return if options.is_exact {
@@ -182,7 +182,7 @@ pub(super) fn device_of_log(
             side
         }
         Err(error) => {
-            problems.of_file(&file, format!("{error}; ops have no durations then"));
+            problems.add_to_file(&file, format!("{error}; ops have no durations then"));
             DeviceSide { file, ..DeviceSide::default() }
         }
     }
@@ -208,13 +208,13 @@ pub(super) fn device_of_readout(
     file: &str,
     problems: &mut ProblemLog,
 ) -> DeviceSide {
-    enter_anomalies(readout, file, problems);
+    add_anomalies(readout, file, problems);
     let launches = launches_of(readout);
     let figures = figures_of(readout, &launches, &options.analyses);
     let unnamed_count: u64 = figures.iter().map(|figures| figures.unnamed_counter_count).sum();
     if unnamed_count > 0 {
         let detail = format!("{unnamed_count} values of hardware counters do not say of which");
-        problems.of_file(file, detail);
+        problems.add_to_file(file, detail);
     }
     let analyses = options.analyses.clone();
     let report =
@@ -245,7 +245,7 @@ pub(super) fn device_of_readout(
 }
 
 /// Lines of a log that could not be read are problems of its report.
-fn enter_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
+fn add_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
     let is_line = |kind| {
         matches!(
             kind,
@@ -253,15 +253,15 @@ fn enter_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
         )
     };
     for anomaly in readout.anomalies.kept().iter().filter(|anomaly| is_line(anomaly.kind)) {
-        problems.of_log_line(file, anomaly.position, &anomaly.detail);
+        problems.add_to_log_line(file, anomaly.position, &anomaly.detail);
     }
     for (kind, count) in readout.anomalies.counts() {
         let kept = readout.anomalies.kept().iter().filter(|anomaly| anomaly.kind == kind).count();
         let unkept = count.saturating_sub(kept as u64);
         if is_line(kind) && unkept > 0 {
-            problems.of_file(file, format!("{unkept} more times: {}", kind.label()));
+            problems.add_to_file(file, format!("{unkept} more times: {}", kind.label()));
         } else if !is_line(kind) && !kind.is_repair() {
-            problems.of_file(file, format!("{count} times: {}", kind.label()));
+            problems.add_to_file(file, format!("{count} times: {}", kind.label()));
         }
     }
 }

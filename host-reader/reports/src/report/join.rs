@@ -6,8 +6,8 @@
 use super::{
     device_op::{DeviceOp, DeviceOps},
     host::{HostLog, HostOp},
-    problem::ProblemLog,
 };
+use crate::problem::ProblemLog;
 use capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,7 @@ impl Joiner<'_> {
         for (device_id, ops) in device_ops {
             let count = ops.len();
             let detail = format!("device {device_id}: the host announced none of its {count} ops");
-            self.problems.of_file(self.device_file, detail);
+            self.problems.add_to_file(self.device_file, detail);
             for op in ops {
                 let time_ns = self.begin_ns(&op).unwrap_or(0);
                 more.push(Self::unknown(op, time_ns));
@@ -119,8 +119,8 @@ impl Joiner<'_> {
             }
         }
         more.extend(sessions.into_values());
-        self.tell_unknown(device_id, &unknown_ids);
-        self.tell_missing(device_id, &positions, &is_joined);
+        self.note_unknown(device_id, &unknown_ids);
+        self.note_missing(device_id, &positions, &is_joined);
     }
 
     #[expect(clippy::indexing_slicing, reason = "positions are those of the host's ops")]
@@ -143,7 +143,7 @@ impl Joiner<'_> {
             let index = session.checked_sub(1).and_then(|index| usize::try_from(index).ok());
             match times.zip(index).and_then(|(times, index)| times.get(index)) {
                 Some(&time_ns) => row.time_ns = time_ns,
-                None => self.problems.of_file(
+                None => self.problems.add_to_file(
                     self.host_file,
                     format!(
                         "device {device_id}: the device ran replay {session} of trace {trace_id}, \
@@ -172,7 +172,7 @@ impl Joiner<'_> {
         JoinedOp { host: None, device: Some(op), trace_id, session_id, time_ns }
     }
 
-    fn tell_unknown(&mut self, device_id: u64, ids: &BTreeSet<u64>) {
+    fn note_unknown(&mut self, device_id: u64, ids: &BTreeSet<u64>) {
         if ids.is_empty() {
             return;
         }
@@ -181,12 +181,12 @@ impl Joiner<'_> {
             counted(ids.len()),
             listed(ids)
         );
-        self.problems.of_file(self.device_file, detail);
+        self.problems.add_to_file(self.device_file, detail);
     }
 
     /// Ops that ran on the device must have left something there; ops of a trace that was
     /// captured and never replayed did not run.
-    fn tell_missing(
+    fn note_missing(
         &mut self,
         device_id: u64,
         positions: &BTreeMap<u64, usize>,
@@ -206,7 +206,7 @@ impl Joiner<'_> {
                 counted(ids.len()),
                 listed(&ids)
             );
-            self.problems.of_file(self.device_file, detail);
+            self.problems.add_to_file(self.device_file, detail);
         }
     }
 }

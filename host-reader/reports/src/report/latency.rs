@@ -16,7 +16,7 @@ pub(super) struct RowLatencies {
 
 impl RowLatencies {
     /// Adds both latencies of the next row, unless the device's data has them already.
-    pub(super) fn enter(&mut self, cells: &mut Cells, device: &DeviceOp) {
+    pub(super) fn record(&mut self, cells: &mut Cells, device: &DeviceOp) {
         for (column, span, ends) in [
             (LATENCY, device.kernel, &mut self.kernel_ends),
             (DATA_MOVEMENT_LATENCY, device.data_movement, &mut self.data_movement_ends),

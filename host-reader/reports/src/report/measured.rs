@@ -54,7 +54,7 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     if let Some(sub_device) = &figures.sub_device {
         device.set("SUB DEVICE ID", sub_device.clone());
     }
-    enter_durations(&mut device, op);
+    add_durations(&mut device, op);
     let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
     let reason = |(what, doubt): (&str, Option<Doubt>)| Some(format!("{what}: {}", doubt?.label()));
     let reasons: Vec<_> = doubts.into_iter().filter_map(reason).collect();
@@ -83,7 +83,7 @@ fn scale_of(chip: Option<&ChipSummary>) -> CounterScale {
     }
 }
 
-fn enter_durations(device: &mut DeviceOp, op: &Op) {
+fn add_durations(device: &mut DeviceOp, op: &Op) {
     let ns = |span: Option<Span>| span.and_then(|span| span.duration_ns);
     let cores = &op.core_kernel;
     let has_cores = cores.count > 0;
@@ -122,7 +122,7 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
         let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
         for lane in &device.lanes {
             let marks = cores.entry(lane.id.core).or_default();
-            enter_marks(lane, &roles, marks);
+            add_marks(lane, &roles, marks);
         }
         let sorted = |(core, mut marks): (_, Vec<Mark>)| {
             marks.sort_by_key(|mark| mark.time);
@@ -143,7 +143,7 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
     readout.devices.iter().map(of_device).collect()
 }
 
-fn enter_marks(lane: &Lane, roles: &RoleTable, marks: &mut Vec<Mark>) {
+fn add_marks(lane: &Lane, roles: &RoleTable, marks: &mut Vec<Mark>) {
     for (index, run) in lane.runs.iter().enumerate() {
         let program = u64::from(run.program.0);
         for record in lane.run_records(index) {

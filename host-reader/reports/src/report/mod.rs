@@ -26,11 +26,10 @@ mod measured;
 mod ops;
 mod per_core;
 mod perf_report;
-mod problem;
 mod recorded;
 mod sheet;
 mod value;
 
+pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use ops::{DeviceData, OpsOptions, OpsReport};
 pub use perf_report::{AnalysesError, DevicePerfReport, DevicePerfRow, ProgramAnalyses};
-pub use problem::{KEPT_PROBLEMS, Problem, ProblemLog};

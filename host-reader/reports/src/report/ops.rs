@@ -3,7 +3,7 @@
 use super::{
     device_op::Cells,
     host::{HostLog, Signpost},
-    host_cells::{Descriptions, enter_times, enter_utilisation, op_cells, signpost_cells},
+    host_cells::{Descriptions, add_times, add_utilisation, op_cells, signpost_cells},
     inputs::{
         DeviceSide, device_of_log, device_of_log_exactly, device_of_readout, messages_name,
         read_device, read_host,
@@ -13,10 +13,10 @@ use super::{
     measured::measured_marks,
     per_core::{PROBE_OVERHEAD_NS, per_core_csv},
     perf_report::ProgramAnalyses,
-    problem::ProblemLog,
     recorded::host_log_of,
     sheet::{Columns, sheet_csv},
 };
+use crate::problem::ProblemLog;
 use analysis::cycles_to_ns;
 use capture::sync::MeshClock;
 use reader::{lane::TraceReplay, ledger::LossLedger};
@@ -254,11 +254,11 @@ impl Builder<'_> {
                     cells.insert("SUB DEVICE ID".into(), id.clone());
                 }
                 cells.remove("CORE COUNT");
-                latencies.enter(&mut cells, op);
-                device.counters.enter_cells(&mut cells, op, None, false);
+                latencies.record(&mut cells, op);
+                device.counters.add_cells(&mut cells, op, None, false);
             } else {
                 cells.insert("DEVICE ID".into(), op.device_id.to_string());
-                enter_replay(&mut cells, op.trace_id, op.session_id);
+                add_replay(&mut cells, op.trace_id, op.session_id);
             }
             rows.push(cells);
         }
@@ -315,13 +315,13 @@ impl Builder<'_> {
         };
         if let Some(host) = host {
             if op.session_id.is_none() || is_exact {
-                enter_times(&mut cells, host);
+                add_times(&mut cells, host);
             } else {
                 cells.insert("HOST START TS".into(), op.time_ns.to_string());
             }
         }
         let shows_trace = !is_exact || op.session_id.is_some();
-        enter_replay(&mut cells, op.trace_id.filter(|_| shows_trace), op.session_id);
+        add_replay(&mut cells, op.trace_id.filter(|_| shows_trace), op.session_id);
         if let Some(device) = &op.device {
             for (column, text) in &device.cells {
                 let cell = cells.entry(column.clone()).or_default();
@@ -338,12 +338,12 @@ impl Builder<'_> {
                 cells.insert("SUB DEVICE ID".into(), id.clone());
             }
             if is_exact {
-                latencies.enter(&mut cells, device);
-                of_device.counters.enter_cells(&mut cells, device, op.session_id, true);
+                latencies.record(&mut cells, device);
+                of_device.counters.add_cells(&mut cells, device, op.session_id, true);
             }
         }
         if let Some(host) = host {
-            enter_utilisation(&mut cells, host);
+            add_utilisation(&mut cells, host);
         }
         cells
     }
@@ -361,7 +361,7 @@ fn unknown_cells(op: &JoinedOp) -> Cells {
     cells
 }
 
-fn enter_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>) {
+fn add_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>) {
     for (column, number) in
         [("METAL TRACE ID", trace_id), ("METAL TRACE REPLAY SESSION ID", session_id)]
     {

@@ -2,10 +2,10 @@
 
 use super::{
     host::{HostLog, HostOp, HostTime, Signpost},
-    problem::ProblemLog,
     sheet::fixed_column,
     value::Value,
 };
+use crate::problem::ProblemLog;
 use host_events::{HostEvent, HostEventKind, OpMetadata};
 use recording::Recording;
 use std::{collections::BTreeMap, sync::Arc};
@@ -40,7 +40,7 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
                 match event.kind {
                     HostEventKind::Zone { end_ns, depth } => {
                         let zone = Zone { name, start_ns: event.time_ns, end_ns };
-                        times.enter(&mut nesting, &zone, depth, event.text.as_deref(), &mut log);
+                        times.record(&mut nesting, &zone, depth, event.text.as_deref(), &mut log);
                     }
                     HostEventKind::Signpost => log.signposts.push(signpost(name, event)),
                     _ => {}
@@ -51,7 +51,7 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
     }
     if times.unknown_count > 0 {
         let detail = format!("{} zones are of ops that it does not name", times.unknown_count);
-        problems.of_file("the capture's host records", detail);
+        problems.add_to_file("the capture's host records", detail);
     }
     log
 }
@@ -80,7 +80,7 @@ struct RecordedTimes<'run> {
 
 impl<'run> RecordedTimes<'run> {
     /// Adds a zone that ended; those within it came before.
-    fn enter(
+    fn record(
         &mut self,
         nesting: &mut Nesting<'run>,
         zone: &Zone<'run>,

@@ -9,6 +9,7 @@ pub(super) mod pipeline;
 mod predictor;
 pub(super) mod rules;
 #[cfg(test)]
+#[path = "../../../tests/unit/silicon.rs"]
 mod silicon;
 mod store_queue;
 

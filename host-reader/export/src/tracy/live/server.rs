@@ -96,7 +96,7 @@ impl TracyServer {
     /// Waits for a viewer, gives it the whole trace and waits until it has it.
     ///
     /// # Errors
-    /// If who connects is no viewer, or speaks a version that is not known. The next one
+    /// If the peer is no viewer, or speaks a version that is not known. The next one
     /// can be served all the same. That a viewer leaves early is no error.
     pub fn serve_next(
         &self,

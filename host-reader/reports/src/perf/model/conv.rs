@@ -16,7 +16,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled { suffix, analysis, ..Modelled::default() };
     let [w, z] = batches(row).map(|side| side as f64);
     let flops = m as f64 * k as f64 * n as f64 * w * z * 2.0;
-    modelled.enter(&Work { flops, dram_bytes: 0.0 }, row, context);
+    modelled.record(&Work { flops, dram_bytes: 0.0 }, row, context);
     modelled
 }
 

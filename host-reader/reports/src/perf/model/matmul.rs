@@ -57,7 +57,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
         modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
     }
     if let Some(shape) = &shape {
-        modelled.enter(&work(shape, row, context), row, context);
+        modelled.record(&work(shape, row, context), row, context);
     }
     modelled
 }

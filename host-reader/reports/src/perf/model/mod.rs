@@ -98,7 +98,7 @@ impl Modelled {
     }
 
     /// Adds the speeds that `work` was done with.
-    fn enter(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
+    fn record(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;
         let flops_per_s = work.flops / seconds;

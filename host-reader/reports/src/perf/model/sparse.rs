@@ -37,7 +37,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
         modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
     }
     if let Some(active) = active {
-        modelled.enter(&work(&shape, active, row, context), row, context);
+        modelled.record(&work(&shape, active, row, context), row, context);
     }
     modelled
 }

@@ -7,7 +7,7 @@
 //! The last op is dropped if it is not closed.
 
 use super::series::{CoreSeries, DeviceLog, Row};
-use crate::report::problem::ProblemLog;
+use crate::problem::ProblemLog;
 use reader::mesh::Noc0Coord;
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
@@ -30,11 +30,11 @@ pub(super) fn ops_of_chip(
         if program == 0 {
             let count = rows.len();
             let detail = format!("device {chip_id}: {count} lines of run host ID 0 are of no op");
-            problems.of_file(file, detail);
+            problems.add_to_file(file, detail);
             continue;
         }
-        if let Err(row) = detector.enter_program(&rows) {
-            problems.of_file(
+        if let Err(row) = detector.add_program(&rows) {
+            problems.add_to_file(
                 file,
                 format!(
                     "op {program} of device {chip_id}: core {} begins its firmware at cycle {} \
@@ -100,7 +100,7 @@ struct Detector {
 
 impl Detector {
     /// Goes through the rows of a program; the error is a start that upstream refuses.
-    fn enter_program(&mut self, rows: &[Row]) -> Result<(), Row> {
+    fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));
         let mut cores: BTreeMap<Noc0Coord, Progress> =
@@ -108,7 +108,7 @@ impl Detector {
         let first_op = self.ops.len().saturating_sub(1);
         let mut refused = None;
         for row in boundary_rows().filter(|row| row.marker_id != 0) {
-            if !self.enter_row(*row, &mut cores) {
+            if !self.add_row(*row, &mut cores) {
                 refused = refused.or(Some(*row));
             }
         }
@@ -119,7 +119,7 @@ impl Detector {
     }
 
     /// Adds a row; `false` if upstream would refuse it.
-    fn enter_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
+    fn add_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
         let progress = cores.get(&row.core).copied().unwrap_or(Progress::Unseen);
         let is_start = self.masters.is_boundary(&row, PacketKind::ZoneStart);
         let is_end = self.masters.is_boundary(&row, PacketKind::ZoneEnd);

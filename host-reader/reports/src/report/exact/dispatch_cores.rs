@@ -2,7 +2,7 @@
 
 use super::series::{CoreSeries, DeviceLog};
 use crate::report::dispatch::{
-    DispatchOps, DispatchRow, enter_ops, is_of_dispatch_core, ops_of_core,
+    DispatchOps, DispatchRow, is_of_dispatch_core, ops_of_core, record_ops,
 };
 use device_log::{LogLine, walk_device_log};
 use reader::mesh::Noc0Coord;
@@ -42,7 +42,7 @@ pub(super) fn dispatch_of(
     for ((chip_id, core), riscs) in of_cores {
         let mut rows: Vec<_> = riscs.into_iter().flat_map(|(_, rows)| rows).collect();
         rows.sort_by_key(|row| row.time);
-        enter_ops(ops.entry(chip_id).or_default(), ops_of_core(&mut rows));
+        record_ops(ops.entry(chip_id).or_default(), ops_of_core(&mut rows));
         rename(log, (chip_id, core), &rows);
     }
     ops

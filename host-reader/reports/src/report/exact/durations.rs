@@ -86,20 +86,20 @@ impl Durations {
             ..DeviceOp::default()
         };
         op.set("CORE COUNT", self.core_count(rows).to_string());
-        self.enter_firmware(&mut op, rows);
+        self.add_firmware(&mut op, rows);
         let is_kernel = |row: &Row| self.kernels.contains(&row.name);
-        self.enter_starts(&mut op, rows);
-        op.kernel = self.enter(&mut op, "DEVICE KERNEL DURATION [ns]", rows, is_kernel, is_kernel);
+        self.add_starts(&mut op, rows);
+        op.kernel = self.record(&mut op, "DEVICE KERNEL DURATION [ns]", rows, is_kernel, is_kernel);
         op.rate = op.kernel.map_or(Rate::Unknown, |kernel| self.rate(kernel));
         let moves_data = |row: &Row| self.data_movement.contains(&row.name);
         let column = "DEVICE KERNEL DURATION DM START [ns]";
-        op.data_movement = self.enter(&mut op, column, rows, moves_data, is_kernel);
+        op.data_movement = self.record(&mut op, column, rows, moves_data, is_kernel);
         for &(column, risc, name) in &self.of_riscs {
             let is_it = |row: &Row| (row.risc, row.name) == (risc, name);
-            self.enter(&mut op, column, rows, is_it, is_it);
+            self.record(&mut op, column, rows, is_it, is_it);
         }
-        self.enter_cores(&mut op, rows);
-        self.enter_sums(&mut op, rows);
+        self.add_cores(&mut op, rows);
+        self.add_sums(&mut op, rows);
         Some(op)
     }
 
@@ -108,23 +108,23 @@ impl Durations {
         with_fw.map(|row| row.core).collect::<BTreeSet<_>>().len()
     }
 
-    fn enter_firmware(&self, op: &mut DeviceOp, rows: &OpRows) {
+    fn add_firmware(&self, op: &mut DeviceOp, rows: &OpRows) {
         let is_firmware = |row: &Row| self.firmware.contains(&row.name);
         let column = "DEVICE FW DURATION [ns]";
-        if let Some(span) = self.enter(op, column, rows, is_firmware, is_firmware) {
+        if let Some(span) = self.record(op, column, rows, is_firmware, is_firmware) {
             op.set("DEVICE FW START CYCLE", span.start_cycle.to_string());
             op.set("DEVICE FW END CYCLE", span.end_cycle.to_string());
         }
     }
 
-    fn enter_starts(&self, op: &mut DeviceOp, rows: &OpRows) {
+    fn add_starts(&self, op: &mut DeviceOp, rows: &OpRows) {
         let is_start =
             |row: &Row| row.kind == PacketKind::ZoneStart && self.kernels.contains(&row.name);
-        self.enter(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
+        self.record(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
     }
 
     /// Adds the duration between two kinds of rows, if there are both.
-    fn enter(
+    fn record(
         &self,
         op: &mut DeviceOp,
         column: &'static str,
@@ -148,7 +148,7 @@ impl Durations {
         Rate::CyclesPerNs(cycles / (cycles * 1000.0 / self.aiclk_mhz))
     }
 
-    fn enter_cores(&self, op: &mut DeviceOp, rows: &OpRows) {
+    fn add_cores(&self, op: &mut DeviceOp, rows: &OpRows) {
         let mut cores: Vec<(Noc0Coord, Vec<Row>)> = Vec::new();
         let mut positions = std::collections::HashMap::new();
         for row in rows {
@@ -178,7 +178,7 @@ impl Durations {
         }
     }
 
-    fn enter_sums(&self, op: &mut DeviceOp, rows: &OpRows) {
+    fn add_sums(&self, op: &mut DeviceOp, rows: &OpRows) {
         for &(column, risc, name) in &self.sums {
             let of_zone = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
             let total: u128 = of_zone.map(|row| u128::from(row.value)).sum();

@@ -15,8 +15,8 @@ use super::{
     device_op::{DeviceOp, DeviceOps},
     dispatch::DispatchOps,
     per_core::{CoreMarks, Mark},
-    problem::ProblemLog,
 };
+use crate::problem::ProblemLog;
 use detect::ops_of_chip;
 use dispatch_cores::dispatch_of;
 use durations::Durations;
@@ -48,7 +48,7 @@ pub(super) fn read_exactly(
 ) -> Option<ExactLog> {
     let mut log = DeviceLog::read(text, file, problems)?;
     if log.is_quasar {
-        problems.of_file(file, "Quasar's own columns are not made; the others are");
+        problems.add_to_file(file, "Quasar's own columns are not made; the others are");
     }
     let dispatch = dispatch_of(&mut log, text, file);
     let durations = Durations::new(&log, is_device_only);

@@ -1,9 +1,9 @@
 //! The rows of a device log as upstream's scripts line them up: by chip, core, RISC, time.
 
+use crate::problem::ProblemLog;
 use crate::report::{
     counters::{COUNTER_ID, CounterScale, OpCounters, add_grid_cells, add_metric_cells, add_row},
     device_op::{Cells, DeviceOp},
-    problem::ProblemLog,
 };
 use device_log::{LogChip, LogLine, walk_device_log};
 use reader::{lane::TraceReplay, mesh::Noc0Coord};
@@ -48,7 +48,7 @@ pub(in crate::report) struct ExactCounters {
 }
 
 impl ExactCounters {
-    fn enter(&mut self, line: &LogLine<'_>) {
+    fn record(&mut self, line: &LogLine<'_>) {
         let is_data =
             matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
         if line.marker_id == COUNTER_ID && is_data && line.lane.risc == Risc::Brisc {
@@ -61,7 +61,7 @@ impl ExactCounters {
 
     /// Adds what the counters of a launch say; reports without a host have no means over
     /// the grid.
-    pub(in crate::report) fn enter_cells(
+    pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
         device: &DeviceOp,
@@ -98,16 +98,16 @@ impl DeviceLog {
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
         let mut gathered = Gathered::default();
         let mut faults = Vec::new();
-        let visit = |line: &LogLine<'_>| gathered.enter(line);
+        let visit = |line: &LogLine<'_>| gathered.record(line);
         let chip = match walk_device_log(text, file, visit, |fault| faults.push(fault)) {
             Ok(chip) => chip,
             Err(error) => {
-                problems.of_file(file, error.to_string());
+                problems.add_to_file(file, error.to_string());
                 return None;
             }
         };
         for fault in faults {
-            problems.of_log_line(
+            problems.add_to_log_line(
                 file,
                 fault.line,
                 &format!("{}; the line is left out", fault.detail),
@@ -142,7 +142,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn enter(&mut self, line: &LogLine<'_>) {
+    fn record(&mut self, line: &LogLine<'_>) {
         let chip_id = u64::from(line.lane.chip_id);
         let row = Row {
             time: line.time,
@@ -154,7 +154,7 @@ impl Gathered {
             risc: line.lane.risc,
             kind: line.kind,
         };
-        self.counters.enter(line);
+        self.counters.record(line);
         if let Some(sub_device) = sub_device_of(line.metadata) {
             let key = (chip_id, u64::from(line.program), line.trace);
             self.sub_devices.insert(key, sub_device);

@@ -4,7 +4,7 @@
 //! `tracy_ops_data.csv`: two columns, `;` between them, texts in backticks.
 
 use super::{HostLog, HostOp, Signpost};
-use crate::report::{problem::ProblemLog, value::Value};
+use crate::{problem::ProblemLog, report::value::Value};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -90,12 +90,12 @@ impl MessageReader<'_> {
             let message = bytes.get(begin..end).unwrap_or(&[]);
             if let Some((cut, _)) = next_message(message) {
                 let detail = "expected the message to end before the next one; it is left out";
-                self.problems.of_line(self.file, record_line, detail);
+                self.problems.add_to_line(self.file, record_line, detail);
                 let next_line = record_line.saturating_add(newline_count(cut));
                 return (begin.saturating_add(cut.len()), next_line);
             }
-            if let Err(detail) = self.enter_record(&record, record_line) {
-                self.problems.of_line(self.file, record_line, detail);
+            if let Err(detail) = self.add_record(&record, record_line) {
+                self.problems.add_to_line(self.file, record_line, detail);
             }
         }
         (bytes.len(), line)
@@ -106,11 +106,11 @@ impl MessageReader<'_> {
         if titles != ["MessageName", "total_ns"] {
             let found = titles.join(";");
             let detail = format!("expected the titles `MessageName;total_ns`, found `{found}`");
-            self.problems.of_line(self.file, line, detail);
+            self.problems.add_to_line(self.file, line, detail);
         }
     }
 
-    fn enter_record(&mut self, record: &csv::ByteRecord, line: u64) -> Result<(), String> {
+    fn add_record(&mut self, record: &csv::ByteRecord, line: u64) -> Result<(), String> {
         let text = String::from_utf8_lossy(record.get(0).unwrap_or(b""));
         let is_of_interest = ["TT_DNN", "TT_METAL", "TT_SIGNPOST"].iter().any(|t| text.contains(t));
         if !is_of_interest {
@@ -125,26 +125,26 @@ impl MessageReader<'_> {
         let time = String::from_utf8_lossy(record.get(1).unwrap_or(b""));
         let Ok(time_ns) = time.trim().parse() else {
             let detail = format!("expected nanoseconds, found `{time}`; the message is left out");
-            self.problems.of_field(self.file, line, "total_ns", detail);
+            self.problems.add_to_field(self.file, line, "total_ns", detail);
             return Ok(());
         };
-        self.enter(&Message { text: &text, time_ns, line });
+        self.record(&Message { text: &text, time_ns, line });
         Ok(())
     }
 
-    fn enter(&mut self, message: &Message<'_>) {
+    fn record(&mut self, message: &Message<'_>) {
         let Message { text, time_ns, line } = *message;
         if text.contains("TT_DNN") || text.contains("TT_METAL") {
             if text.contains("OP") {
                 match split_description(text) {
-                    Some((head, json)) => self.enter_described(message, head, json),
-                    None => self.enter_cached(message),
+                    Some((head, json)) => self.add_described(message, head, json),
+                    None => self.add_cached(message),
                 }
             } else if text.contains("TRACE")
                 && !text.starts_with("TT_METAL_TRACE_ENQUEUE_PROGRAM")
-                && let Err(detail) = self.enter_trace(text, time_ns)
+                && let Err(detail) = self.add_trace(text, time_ns)
             {
-                self.problems.of_line(self.file, line, detail);
+                self.problems.add_to_line(self.file, line, detail);
             }
         }
         if text.contains("TT_SIGNPOST") {
@@ -152,14 +152,14 @@ impl MessageReader<'_> {
         }
     }
 
-    fn enter_described(&mut self, message: &Message<'_>, head: &str, json: &str) {
+    fn add_described(&mut self, message: &Message<'_>, head: &str, json: &str) {
         let description = match serde_json::from_str::<Value>(json) {
             Ok(description) => description,
-            Err(error) => return self.enter_broken(message, head, &error),
+            Err(error) => return self.add_broken(message, head, &error),
         };
         let Some(id) = description.get("global_call_count").and_then(Value::number) else {
             let detail = "expected `global_call_count` in the op's JSON; the op is left out";
-            return self.problems.of_line(self.file, message.line, detail);
+            return self.problems.add_to_line(self.file, message.line, detail);
         };
         let description = Arc::new(description);
         let device_id = description.get("device_id").and_then(Value::number);
@@ -174,12 +174,12 @@ impl MessageReader<'_> {
     }
 
     /// An op whose JSON is broken still has a name and ids in front of it.
-    fn enter_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
+    fn add_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
         // The JSON begins in the line after the head.
         let lines = head.matches('\n').count().saturating_add(error.line()) as u64;
         let line = message.line.saturating_add(lines);
         let detail = format!("the op's JSON is broken: {error}; only its name and ids are shown");
-        self.problems.of_field(self.file, line, error.column().to_string(), detail);
+        self.problems.add_to_field(self.file, line, error.column().to_string(), detail);
         let Some(prefix) = OpPrefix::parse(head).filter(|_| !self.is_exact) else { return };
         let name = Value::Text(prefix.name.to_owned());
         let description = Value::Object(vec![
@@ -192,11 +192,11 @@ impl MessageReader<'_> {
         self.push(HostOp { is_cache_hit: prefix.is_cache_hit, ..op });
     }
 
-    fn enter_cached(&mut self, message: &Message<'_>) {
+    fn add_cached(&mut self, message: &Message<'_>) {
         let Some(prefix) = OpPrefix::parse(message.text) else {
             let detail = "expected name, program hash, device, cache hit and op id of an op from \
                 the program cache; the op is left out";
-            return self.problems.of_line(self.file, message.line, detail);
+            return self.problems.add_to_line(self.file, message.line, detail);
         };
         let key = (prefix.device_id, prefix.hash);
         let Some(description) = self.described.get(&key).cloned() else {
@@ -205,7 +205,7 @@ impl MessageReader<'_> {
                  the op is left out",
                 prefix.hash, prefix.device_id
             );
-            return self.problems.of_line(self.file, message.line, detail);
+            return self.problems.add_to_line(self.file, message.line, detail);
         };
         let op = self.op(prefix.id, message, description, Some(prefix.device_id));
         self.push(HostOp { is_cache_hit: prefix.is_cache_hit.or(Some(true)), ..op });
@@ -238,7 +238,7 @@ impl MessageReader<'_> {
             Some(known) => {
                 let earlier = known.line;
                 let detail = format!("op {} was announced in line {earlier} already", op.id);
-                self.problems.of_line(self.file, op.line, detail);
+                self.problems.add_to_line(self.file, op.line, detail);
                 *known = op;
             }
             None => {
@@ -248,7 +248,7 @@ impl MessageReader<'_> {
         }
     }
 
-    fn enter_trace(&mut self, text: &str, time_ns: u64) -> Result<(), String> {
+    fn add_trace(&mut self, text: &str, time_ns: u64) -> Result<(), String> {
         let ids = text.rsplit(':').next().unwrap_or("").trim();
         let parsed = ids.split_once(',').and_then(|(device, trace)| {
             Some((device.trim().parse::<u64>().ok()?, trace.trim().parse::<u64>().ok()?))

@@ -11,7 +11,8 @@
 mod messages;
 mod times;
 
-use super::{problem::ProblemLog, value::Value};
+use super::value::Value;
+use crate::problem::ProblemLog;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 pub(super) use messages::read_messages;
@@ -86,7 +87,7 @@ pub(super) fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -
         Ok(bytes) => Some(bytes),
         Err(error) => {
             let detail = format!("cannot be read ({error}); {needed}");
-            problems.of_file(&path.display().to_string(), detail);
+            problems.add_to_file(&path.display().to_string(), detail);
             None
         }
     }

@@ -5,7 +5,7 @@
 //! `special_parent_text`.
 
 use super::{HostLog, HostTime};
-use crate::report::{csv_records::CsvRecords, problem::ProblemLog};
+use crate::{problem::ProblemLog, report::csv_records::CsvRecords};
 
 const NAME: &str = "name";
 const ZONE_TEXT: &str = "zone_text";
@@ -23,13 +23,14 @@ pub(in crate::report) fn read_times(
     let mut records = CsvRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
     if records.next(&mut record, problems).is_none() {
-        return problems.of_file(file, "expected titles, found nothing; host times are left out");
+        return problems
+            .add_to_file(file, "expected titles, found nothing; host times are left out");
     }
     let titles: Vec<_> = record.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
     let position = |title: &str| titles.iter().position(|found| found.trim() == title);
     let needed = [NAME, ZONE_TEXT, START, DURATION].map(|title| (title, position(title)));
     for (title, _) in needed.iter().filter(|(_, position)| position.is_none()) {
-        problems.of_field(file, 1, *title, "expected this column; host times are left out");
+        problems.add_to_field(file, 1, *title, "expected this column; host times are left out");
     }
     let [Some(name), Some(zone_text), Some(start), Some(duration)] = needed.map(|(_, at)| at)
     else {
@@ -39,7 +40,7 @@ pub(in crate::report) fn read_times(
     let mut times = TimeReader { file, columns, title_count: titles.len(), log, problems };
     let positions = times.log.positions();
     while let Some(line) = records.next(&mut record, times.problems) {
-        times.enter(&record, line, |id| positions.get(&id).copied());
+        times.record(&record, line, |id| positions.get(&id).copied());
     }
 }
 
@@ -60,7 +61,7 @@ struct TimeReader<'input> {
 }
 
 impl TimeReader<'_> {
-    fn enter(
+    fn record(
         &mut self,
         record: &csv::ByteRecord,
         line: u64,
@@ -77,14 +78,14 @@ impl TimeReader<'_> {
             let (expected, found) = (self.title_count, record.len());
             let detail =
                 format!("expected {expected} columns, found {found}; the line is left out");
-            return self.problems.of_line(self.file, line, detail);
+            return self.problems.add_to_line(self.file, line, detail);
         }
         let Some(duration_ns) = self.number(record, self.columns.duration, DURATION, line) else {
             return;
         };
         if is_op {
             let zone_text = text(self.columns.zone_text);
-            self.enter_op(record, line, &zone_text, duration_ns, &position_of);
+            self.add_op(record, line, &zone_text, duration_ns, &position_of);
         }
         let parent = parent.and_then(|parent| position_of(id_of(&parent)?));
         if let Some(parent) = parent.and_then(|position| self.log.ops.get_mut(position)) {
@@ -93,7 +94,7 @@ impl TimeReader<'_> {
         }
     }
 
-    fn enter_op(
+    fn add_op(
         &mut self,
         record: &csv::ByteRecord,
         line: u64,
@@ -103,11 +104,11 @@ impl TimeReader<'_> {
     ) {
         let Some(id) = id_of(zone_text) else {
             let detail = format!("expected `id:` and an op's id, found `{zone_text}`");
-            return self.problems.of_field(self.file, line, ZONE_TEXT, detail);
+            return self.problems.add_to_field(self.file, line, ZONE_TEXT, detail);
         };
         let Some(position) = position_of(id) else {
             let detail = format!("op {id} has a time, and no message describes it; it is left out");
-            return self.problems.of_field(self.file, line, ZONE_TEXT, detail);
+            return self.problems.add_to_field(self.file, line, ZONE_TEXT, detail);
         };
         if let Some(start_ns) = self.number(record, self.columns.start, START, line)
             && let Some(op) = self.log.ops.get_mut(position)
@@ -127,7 +128,7 @@ impl TimeReader<'_> {
         let number = text.trim().parse().ok();
         if number.is_none() {
             let detail = format!("expected nanoseconds, found `{text}`; the line is left out");
-            self.problems.of_field(self.file, line, title, detail);
+            self.problems.add_to_field(self.file, line, title, detail);
         }
         number
     }

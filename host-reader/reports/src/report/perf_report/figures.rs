@@ -24,17 +24,17 @@ pub(in crate::report) struct Bounds {
 }
 
 impl Bounds {
-    fn enter_start(&mut self, time: u64) {
+    fn add_start(&mut self, time: u64) {
         self.first_start = Some(self.first_start.map_or(time, |first| first.min(time)));
     }
 
-    fn enter_end(&mut self, time: u64) {
+    fn add_end(&mut self, time: u64) {
         self.last_end = self.last_end.max(Some(time));
     }
 
     fn join(&mut self, other: Self) {
-        other.first_start.into_iter().for_each(|time| self.enter_start(time));
-        other.last_end.into_iter().for_each(|time| self.enter_end(time));
+        other.first_start.into_iter().for_each(|time| self.add_start(time));
+        other.last_end.into_iter().for_each(|time| self.add_end(time));
     }
 
     /// Start and end, if an end follows the start.
@@ -97,7 +97,7 @@ pub(in crate::report) fn figures_of(
         };
         for LaunchRun { lane, run } in &launch.runs {
             if let Some(lane) = lanes.get(lane) {
-                lane.enter_run(*run, meanings, &mut figures);
+                lane.add_run(*run, meanings, &mut figures);
             }
         }
         figures
@@ -176,7 +176,7 @@ impl<'readout> LaneRuns<'readout> {
         Self { lane, first_values: (0..run_count).map(&mut first_of).collect() }
     }
 
-    fn enter_run(&self, run: usize, meanings: &mut Meanings<'_>, figures: &mut LaunchFigures) {
+    fn add_run(&self, run: usize, meanings: &mut Meanings<'_>, figures: &mut LaunchFigures) {
         let records = self.lane.run_records(run);
         let heads = self.lane.heads.get(records.clone()).unwrap_or_default();
         let times = self.lane.times.get(records.clone()).unwrap_or_default();
@@ -187,7 +187,7 @@ impl<'readout> LaneRuns<'readout> {
                 let values = next_value..next_value.saturating_add(head.data_count());
                 let values = self.lane.data.get(values).unwrap_or_default();
                 let value = values.first().copied();
-                figures.enter(meaning, time);
+                figures.record(meaning, time);
                 if meaning.is_counter {
                     figures.add_counter(self.lane.id, values);
                 }
@@ -198,12 +198,12 @@ impl<'readout> LaneRuns<'readout> {
             }
             next_value = next_value.saturating_add(head.data_count());
         }
-        figures.enter_sums(sums);
-        self.enter_metadata(records, meanings.zones, figures);
+        figures.add_sums(sums);
+        self.add_metadata(records, meanings.zones, figures);
     }
 
     /// Adds the metadata texts of a run's records; the first that names a sub-device counts.
-    fn enter_metadata(
+    fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
         zones: &ZoneTable,
@@ -238,15 +238,15 @@ fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
 }
 
 impl LaunchFigures {
-    fn enter(&mut self, meaning: &Meaning, time: u64) {
+    fn record(&mut self, meaning: &Meaning, time: u64) {
         for &analysis in &meaning.starts {
             if let Some(bounds) = self.bounds.get_mut(analysis) {
-                bounds.enter_start(time);
+                bounds.add_start(time);
             }
         }
         for &analysis in &meaning.ends {
             if let Some(bounds) = self.bounds.get_mut(analysis) {
-                bounds.enter_end(time);
+                bounds.add_end(time);
             }
         }
     }
@@ -260,7 +260,7 @@ impl LaunchFigures {
     }
 
     /// Adds the sums of one core.
-    fn enter_sums(&mut self, sums: [Option<u64>; 2]) {
+    fn add_sums(&mut self, sums: [Option<u64>; 2]) {
         for (own, cycles) in self.sums.iter_mut().zip(sums) {
             if let Some(cycles) = cycles {
                 *own = (own.0.saturating_add(cycles.into()), own.1.saturating_add(1));

@@ -1,9 +1,9 @@
 //! Reading a device perf report that upstream's host wrote.
 
+use crate::problem::ProblemLog;
 use crate::report::{
     csv_records::CsvRecords,
     device_op::{DeviceOp, DeviceOps, LatencySpan, Rate},
-    problem::ProblemLog,
     sheet::is_device_column,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -26,12 +26,12 @@ pub(in crate::report) fn read_report(
     let mut records = CsvRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
     if records.next(&mut record, problems).is_none() {
-        problems.of_file(file, "expected titles, found nothing");
+        problems.add_to_file(file, "expected titles, found nothing");
         return DeviceOps::new();
     }
     let titles: Vec<_> = record.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
     for key in KEYS.iter().filter(|key| !titles.iter().any(|title| title == **key)) {
-        problems.of_field(file, 1, *key, "expected this column");
+        problems.add_to_field(file, 1, *key, "expected this column");
     }
     let mut reader = RowReader { file, titles, problems, rates: BTreeMap::new() };
     let mut ops = DeviceOps::new();
@@ -65,7 +65,7 @@ impl RowReader<'_> {
             let (expected, found) = (self.titles.len(), record.len());
             let detail =
                 format!("expected {expected} columns, found {found}; the line is left out");
-            self.problems.of_line(self.file, line, detail);
+            self.problems.add_to_line(self.file, line, detail);
             return None;
         }
         let mut op = DeviceOp::default();
@@ -74,7 +74,7 @@ impl RowReader<'_> {
             let text = String::from_utf8_lossy(text);
             let text = text.trim();
             if !text.is_empty() {
-                self.enter(&mut op, title, text, line);
+                self.record(&mut op, title, text, line);
             }
         }
         self.titles = titles;
@@ -83,18 +83,18 @@ impl RowReader<'_> {
         let (trace_id, session_id) = (number(TRACE), number(SESSION));
         let (Some(device_id), Some(run_host_id)) = (device_id, run_host_id) else {
             let detail = "expected a device and an op; the line is left out";
-            self.problems.of_line(self.file, line, detail);
+            self.problems.add_to_line(self.file, line, detail);
             return None;
         };
         (op.device_id, op.run_host_id) = (device_id, run_host_id);
         (op.trace_id, op.session_id) = (trace_id, session_id);
-        self.enter_spans(&mut op);
+        self.add_spans(&mut op);
         let is_shown = |title: &str| is_device_column(title) && !KEYS.contains(&title);
         op.cells.retain(|title, _| is_shown(title));
         Some(op)
     }
 
-    fn enter(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
+    fn record(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
         // Latencies are taken over as they are printed.
         let is_number = is_number_column(title);
         match is_number.then(|| whole_number(text)) {
@@ -102,12 +102,12 @@ impl RowReader<'_> {
             Some(Some(number)) => op.set(title.to_owned(), number.to_string()),
             Some(None) => {
                 let detail = format!("expected a whole number, found `{text}`; the cell is empty");
-                self.problems.of_field(self.file, line, title, detail);
+                self.problems.add_to_field(self.file, line, title, detail);
             }
         }
     }
 
-    fn enter_spans(&mut self, op: &mut DeviceOp) {
+    fn add_spans(&mut self, op: &mut DeviceOp) {
         let cell = |title: &str| op.cells.get(title).and_then(|text| text.parse::<u64>().ok());
         let span =
             |start, end| Some(LatencySpan { start_cycle: cell(start)?, end_cycle: cell(end)? });

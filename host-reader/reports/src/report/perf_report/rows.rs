@@ -118,7 +118,7 @@ impl DevicePerfReport {
         let mut report = Self { analyses, chips, rows };
         for (which, title) in LATENCY_ANALYSES.into_iter().enumerate() {
             match report.analyses.position(title) {
-                Some(position) if is_exact => report.enter_latencies(which, position),
+                Some(position) if is_exact => report.add_latencies(which, position),
                 Some(_) => {}
                 None => report.rows.iter_mut().for_each(|row| row.set_latency(which, None)),
             }
@@ -180,7 +180,7 @@ impl DevicePerfReport {
     /// Latencies by one analysis, as upstream has them: 0 for a chip's first row, none where ops
     /// overlap, and scaled by the row's own rounded nanoseconds per cycle.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
-    fn enter_latencies(&mut self, which: usize, position: usize) {
+    fn add_latencies(&mut self, which: usize, position: usize) {
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
         let mut order: Vec<_> =
             (0..self.rows.len()).filter(|&i| span(&self.rows[i]).is_some()).collect();

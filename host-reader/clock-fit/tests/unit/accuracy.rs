@@ -203,6 +203,6 @@ fn constant_frequency_is_never_split() {
 }
 
 fn require_documented(lines: &str) {
-    let documented = include_str!("accuracy.md");
+    let documented = include_str!("../../src/accuracy.md");
     assert!(documented.contains(lines), "accuracy.md should say\n{lines}");
 }

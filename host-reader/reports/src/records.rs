@@ -1,0 +1,65 @@
+//! Records of a CSV text and their positions, with a way back to where a quote stayed open.
+
+/// Position of a record in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Line of its first character, from 1.
+    pub(crate) line: u64,
+    pub(crate) line_count: u64,
+    /// Its first byte in the text.
+    start: usize,
+}
+
+/// The records of a text; can go back to the second line of a record.
+pub(crate) struct CsvRecords<'text> {
+    text: &'text [u8],
+    reader: csv::Reader<&'text [u8]>,
+    /// Byte at which the reader began.
+    base: usize,
+    /// Lines before that byte.
+    base_line: u64,
+}
+
+impl<'text> CsvRecords<'text> {
+    pub(crate) fn new(text: &'text [u8]) -> Self {
+        Self { text, reader: reader_of(text), base: 0, base_line: 0 }
+    }
+
+    /// Reads the next record.
+    pub(crate) fn next(&mut self, record: &mut csv::ByteRecord) -> Option<Extent> {
+        // Reading from memory into bytes has no way to fail.
+        if !self.reader.read_byte_record(record).unwrap_or(false) {
+            return None;
+        }
+        let position = record.position().cloned().unwrap_or_else(csv::Position::new);
+        let start = self.offset(&position);
+        let text = self.text.get(start..).unwrap_or(b"");
+        // The reader counts from before the line ends that it skips.
+        let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
+        let start = start.saturating_add(skipped.count());
+        let line = self.base_line.saturating_add(position.line()).saturating_add(skipped_lines);
+        let end = self.offset(self.reader.position());
+        let body = self.text.get(start..end).unwrap_or(b"").trim_ascii_end();
+        let line_count = (memchr::memchr_iter(b'\n', body).count() as u64).saturating_add(1);
+        Some(Extent { line, line_count, start })
+    }
+
+    /// Byte of the text at a position of the reader.
+    fn offset(&self, position: &csv::Position) -> usize {
+        self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
+    }
+
+    /// Goes on with the line after the first line of a record.
+    pub(crate) fn resume_after_line_of(&mut self, extent: &Extent) {
+        let rest = self.text.get(extent.start..).unwrap_or(b"");
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
+        self.base = extent.start.saturating_add(length);
+        self.base_line = extent.line;
+        self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));
+    }
+}
+
+fn reader_of(text: &[u8]) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
+}
