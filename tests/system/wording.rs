@@ -137,7 +137,7 @@ fn the_readme_has_no_sentence_over_30_words() {
             }
         }
     }
-    assert!(sentences.iter().filter(|sentence| !sentence.is_empty()).count() > 50);
+    assert!(sentences.iter().filter(|sentence| !sentence.is_empty()).count() > 30);
     let is_long = |sentence: &&String| sentence.split_whitespace().count() > 30;
     assert_none(&sentences.iter().filter(is_long).cloned().collect::<Vec<_>>());
 }

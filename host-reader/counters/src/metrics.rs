@@ -59,7 +59,7 @@ impl Metric {
         if self.is_ratio { "ratio" } else { "%" }
     }
 
-    /// What it cannot see.
+    /// Limit of its view: what it cannot see.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         Limit::of(self.formula)

@@ -108,7 +108,7 @@ pub(super) struct LogNumbers {
     pub(super) chunks: Vec<ChunkNumbers>,
     /// Keys of launches, by number.
     pub(super) keys: Vec<LaunchKey>,
-    /// Of each place, whether it is a firmware zone.
+    /// True for each source location that is a firmware zone.
     pub(super) is_firmware: Vec<bool>,
     /// Every marker id that a record has.
     pub(super) marker_ids: BTreeSet<u16>,

@@ -62,12 +62,12 @@ pub enum WriteError {
     },
 }
 
-/// Calls off a writing that is under way, from a signal handler or another thread.
+/// Cancels a write in progress, from a signal handler or another thread.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Calls off every writing that looks at this flag.
+    /// Cancels every write that looks at this flag.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
