@@ -16,6 +16,8 @@ const WRAP_TICKS: i64 = 1 << 31;
 enum Edge {
     Start(usize),
     End(usize),
+    /// Of a zone that there was no room to keep.
+    Unkept,
 }
 
 /// Relation of a context's ticks to the host's clock.
@@ -73,8 +75,8 @@ struct OpenDevice {
     clock: DeviceClock,
     /// All zones belong to the thread that made the context.
     is_bound: bool,
-    /// Indices of open zones by lane.
-    open: HashMap<u32, Vec<usize>>,
+    /// Indices of open zones by lane; none for a zone that there was no room to keep.
+    open: HashMap<u32, Vec<Option<usize>>>,
     /// Edges by the query that will give their time.
     waiting: HashMap<u16, Edge>,
 }
@@ -172,6 +174,7 @@ impl Devices {
         &mut self,
         protocol: &TracyProtocol,
         mut fields: Fields<'_>,
+        is_kept: bool,
         location: impl FnOnce(&mut Fields<'_>) -> Option<u32>,
     ) -> Option<()> {
         fields.i64()?; // when the host recorded it
@@ -180,8 +183,13 @@ impl Devices {
         let device = self.device(head.context)?;
         let lane = if device.is_bound { 0 } else { head.lane };
         let open = device.open.entry(lane).or_default();
+        if !is_kept {
+            open.push(None);
+            device.waiting.insert(head.query, Edge::Unkept);
+            return Some(());
+        }
         let index = device.device.zones.len();
-        open.push(index);
+        open.push(Some(index));
         device.waiting.insert(head.query, Edge::Start(index));
         let zone = DeviceZone { location, lane, start_ns: None, end_ns: None };
         device.device.zones.push(zone);
@@ -196,7 +204,7 @@ impl Devices {
         let device = self.device(head.context)?;
         let lane = if device.is_bound { 0 } else { head.lane };
         let index = device.open.get_mut(&lane)?.pop()?;
-        device.waiting.insert(head.query, Edge::End(index));
+        device.waiting.insert(head.query, index.map_or(Edge::Unkept, Edge::End));
         Some(())
     }
 
@@ -207,11 +215,10 @@ impl Devices {
         let device = self.device(context(protocol, &mut fields)?)?;
         let host_ns = device.clock.host_ns(ticks);
         let edge = device.waiting.remove(&query)?;
-        let (Edge::Start(index) | Edge::End(index)) = edge;
-        let zone = device.device.zones.get_mut(index)?;
         match edge {
-            Edge::Start(_) => zone.start_ns = Some(host_ns),
-            Edge::End(_) => zone.end_ns = Some(host_ns),
+            Edge::Start(index) => device.device.zones.get_mut(index)?.start_ns = Some(host_ns),
+            Edge::End(index) => device.device.zones.get_mut(index)?.end_ns = Some(host_ns),
+            Edge::Unkept => {}
         }
         Some(())
     }

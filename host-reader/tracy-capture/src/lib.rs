@@ -27,10 +27,13 @@
 //! [`tracy_protocol`] has them; Tracy's `server/TracyWorker.cpp` for what each item means.
 
 #![forbid(unsafe_code)]
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from another program"
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from another program"
+    )
 )]
 
 mod callstacks;
@@ -41,6 +44,8 @@ mod error;
 mod fields;
 mod frames;
 mod host;
+#[cfg(test)]
+mod hostile;
 mod item;
 mod locations;
 mod queries;

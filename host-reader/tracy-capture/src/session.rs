@@ -281,9 +281,10 @@ impl Session {
             Some(address) => self.locations.at(address, &mut self.queries)?,
             None => self.locations.take_next()?,
         };
-        // A zone beyond the limit is left out with its end, which then has nothing to end.
         if self.has_room() {
             self.threads.begin(location, start_ns, callstack.flatten(), &mut self.queries);
+        } else {
+            self.threads.begin_unkept(&mut self.queries);
         }
         Some(())
     }
@@ -520,10 +521,7 @@ impl Session {
         let next = self.locations.take_next();
         let has_room = self.has_room();
         let Self { devices, locations, queries, .. } = self;
-        if !has_room {
-            return Some(());
-        }
-        devices.begin(protocol, item.fields, |fields| {
+        devices.begin(protocol, item.fields, has_room, |fields| {
             if is_payload { next } else { locations.at(fields.u64()?, queries) }
         })
     }

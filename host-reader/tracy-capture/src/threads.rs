@@ -15,8 +15,9 @@ const FIRST_FIBER: u64 = 1 << 32;
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
-    /// Indices of open zones, with the number that their end will give.
-    open: Vec<(usize, u32)>,
+    /// Indices of open zones, with the number that their end will give; no index if there was no
+    /// room to keep the zone.
+    open: Vec<(Option<usize>, u32)>,
     /// Number of the zone that the next item is about.
     expected: u32,
     /// Index of the fiber that it runs.
@@ -128,6 +129,13 @@ impl Threads {
         self.count
     }
 
+    /// Begins a zone that is not kept: its end must end no other.
+    pub(crate) fn begin_unkept(&mut self, queries: &mut Queries) {
+        let Some(thread) = self.current_thread(queries) else { return };
+        let number = std::mem::take(&mut thread.expected);
+        thread.open.push((None, number));
+    }
+
     pub(crate) fn begin(
         &mut self,
         location: u32,
@@ -140,7 +148,7 @@ impl Threads {
             .map(|index| Box::new(ZoneExtra { callstack: Some(index), ..ZoneExtra::default() }));
         let depth = u16::try_from(thread.open.len()).unwrap_or(u16::MAX);
         let number = std::mem::take(&mut thread.expected);
-        thread.open.push((thread.thread.zones.len(), number));
+        thread.open.push((Some(thread.thread.zones.len()), number));
         thread.thread.zones.push(TracyZone { location, depth, start_ns, end_ns: None, extra });
         self.count = self.count.saturating_add(1);
     }
@@ -154,7 +162,7 @@ impl Threads {
             return;
         };
         // Zones inside of it have no end: they stay, and are counted when all is over.
-        let ended = thread.open.get(position).map(|open| open.0);
+        let ended = thread.open.get(position).and_then(|open| open.0);
         thread.open.truncate(position);
         let Some(zone) = ended.and_then(|index| thread.thread.zones.get_mut(index)) else { return };
         if end_ns < zone.start_ns {
@@ -174,10 +182,12 @@ impl Threads {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
         let innermost = thread.open.last().filter(|open| open.1 == number);
-        let zone = innermost.and_then(|open| thread.thread.zones.get_mut(open.0));
-        match zone {
-            Some(zone) => change(zone.extra.get_or_insert_default()),
-            None => damage.stray_extras = damage.stray_extras.saturating_add(1),
+        let Some(&(index, _)) = innermost else {
+            damage.stray_extras = damage.stray_extras.saturating_add(1);
+            return;
+        };
+        if let Some(zone) = index.and_then(|index| thread.thread.zones.get_mut(index)) {
+            change(zone.extra.get_or_insert_default());
         }
     }
 
