@@ -4,6 +4,7 @@
 //! Its twin `probe.rs` has the same names.
 
 use core::marker::PhantomData;
+use wire::noc_event::NocEventKind;
 
 /// Stands where a guard would.
 #[must_use = "a zone ends where its guard is dropped"]
@@ -50,6 +51,14 @@ pub fn record_data_16b<const ID: u16>(_: impl FnOnce() -> [u64; 2]) {}
 /// Does nothing.
 #[inline(always)]
 pub fn record_event(_: impl FnOnce() -> u16) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_noc_event(_: NocEventKind, _: impl FnOnce() -> u64) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn quick_push_if_linked_for_noc_events(_: impl FnOnce() -> (u32, bool)) {}
 
 /// Does nothing.
 #[inline(always)]

@@ -48,6 +48,7 @@
 //! | 64 bits of data | 4 | 15 | 18 | 16 |
 //! | 128 bits of data | 6 | 17 | 27 | 18 |
 //! | event | 2 | 13 | 16 | 14 |
+//! | NoC event | 4 | 17 | 23 | 19 |
 //! | sum zone | 0 | 7 | 11 | 11 |
 //! | kernel's zone, open and close | 0 | 12 | 23 | 23 |
 //! | beginning of a launch | | 40 | 106 | 65 |
@@ -128,6 +129,8 @@
 //! | `hosted` | native kernels, needs std |
 //! | `blackhole` | riscv32: Blackhole's NoC registers instead of Wormhole's |
 //! | `dispatch` | riscv32: a dispatch kernel, see [`port::Port::is_dispatch`] |
+//! | `noc-events` | NoC events are recorded, but for waits and operations on single words |
+//! | `noc-events-all` | those are recorded, too |
 //! | `out-of-line` | markers are calls, see above |
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
@@ -138,7 +141,7 @@
 //!
 //! - Accumulate mode, in which markers of several launches share a push, is not there.
 //! - The non-dropping debug dump, which stalls the device until the host has read, is not
-//!   there; nor are the macros that record NoC and fabric events.
+//!   there, nor the form of NoC events that it has, with addresses.
 //! - The main zone must be the outermost one of its RISC.
 //! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
 //! - Kernels leave the NoC's transaction id 15 alone.
@@ -170,6 +173,8 @@ mod lane;
 pub mod launch;
 mod macros;
 pub mod names;
+#[cfg(feature = "enabled")]
+mod noc_event;
 pub mod port;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]
 mod probe;
@@ -191,10 +196,15 @@ pub mod trace;
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 use tensix as processor;
 
+pub use wire::noc_event::{FabricRoute, NocEventKind, NocTarget};
+
 pub use probe::{finish, flush_to_dram_if_full, init, quick_push, quick_push_if_linked};
 
 /// Items that the macros expand to.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{names::zone_id, probe::*};
+    pub use wire::noc_event::{
+        FABRIC_ROUTE_UNAVAILABLE, LocalNocEvent, pack_fabric, pack_fabric_line, pack_fabric_scatter,
+    };
 }

@@ -187,6 +187,169 @@ macro_rules! device_record_event {
     };
 }
 
+/// Records an event of the NoC that has no target: a wait.
+///
+/// The kind is a variant of [`NocEventKind`](crate::NocEventKind), its name alone.
+///
+/// ```
+/// use kernel_profiler::record_noc_event;
+/// record_noc_event!(ReadBarrierStart, false, 0);
+/// // ... wait for reads ...
+/// record_noc_event!(ReadBarrierEnd, false, 0);
+/// ```
+///
+/// # Cost
+/// 4 words of L1; nothing without the feature `noc-events`.
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT`.
+#[macro_export]
+macro_rules! record_noc_event {
+    ($kind:ident, $posted:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::$kind, || {
+            let kind = $crate::NocEventKind::$kind;
+            $crate::__private::LocalNocEvent::without_address(kind, $posted, $noc).pack()
+        })
+    };
+}
+
+/// Records a transfer to or from a NoC address: bits 36 to 47 are the tile; of a multicast, those
+/// and the twelve above are the corners of a rectangle.
+///
+/// ```
+/// use kernel_profiler::record_noc_event_with_addr;
+/// let (source, target) = (0x2_0000_u32, 0x3_0000_u64 | 18 << 36 | 25 << 42);
+/// record_noc_event_with_addr!(Write, source, target, 2048, 1, false, 0);
+/// ```
+///
+/// The local address is type-checked and not recorded.
+///
+/// # Cost
+/// As [`record_noc_event!`].
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT_WITH_ADDR`.
+#[macro_export]
+macro_rules! record_noc_event_with_addr {
+    ($kind:ident, $local:expr, $address:expr, $bytes:expr, $vc:expr, $posted:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::$kind, || {
+            let kind = $crate::NocEventKind::$kind;
+            let _: u32 = $local;
+            $crate::__private::LocalNocEvent {
+                kind,
+                target: $crate::NocTarget::of(kind, $address),
+                byte_count: $bytes,
+                virtual_channel: $vc,
+                is_posted: $posted,
+                noc: $noc,
+            }
+            .pack()
+        })
+    };
+}
+
+/// As [`record_noc_event_with_addr!`], at page `id` of something that has a method
+/// `get_noc_addr(id, offset, noc)`.
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT_WITH_ID`.
+#[macro_export]
+macro_rules! record_noc_event_with_id {
+    (
+        $kind:ident, $local:expr, $id:expr, $pages:expr, $offset:expr, $bytes:expr, $vc:expr,
+        $posted:expr, $noc:expr $(,)?
+    ) => {
+        $crate::record_noc_event_with_addr!(
+            $kind,
+            $local,
+            $pages.get_noc_addr($id, $offset, $noc),
+            $bytes,
+            $vc,
+            $posted,
+            $noc
+        )
+    };
+}
+
+/// Pushes before a transaction that is to be linked begins on a command buffer: while it lasts,
+/// no push is possible. Where NoC events are not recorded it does nothing.
+///
+/// # Compatibility
+/// `NOC_TRACE_QUICK_PUSH_IF_LINKED`.
+#[macro_export]
+macro_rules! noc_trace_quick_push_if_linked {
+    ($command_buffer:expr, $linked:expr $(,)?) => {
+        $crate::__private::quick_push_if_linked_for_noc_events(|| ($command_buffer, $linked))
+    };
+}
+
+/// Records a packet of the fabric to the tile of a NoC address, or to a rectangle of tiles by its
+/// corners. The route follows as an event of its own.
+///
+/// ```
+/// use kernel_profiler::{FabricRoute, record_fabric_event, record_fabric_route};
+/// let address = 0x3_0000_u64 | 18 << 36 | 25 << 42;
+/// record_fabric_event!(FabricUnicastWrite, FabricRoute::LowLatency, address, 0);
+/// record_fabric_route!(line 0b10);
+/// record_fabric_event!(FabricMulticastWrite, FabricRoute::LowLatency, [1, 2], [4, 5], 0);
+/// record_fabric_route!(line 0b0101);
+/// ```
+///
+/// # Compatibility
+/// `recordFabricNocEvent` and `recordFabricNocEventMulticast`.
+#[macro_export]
+macro_rules! record_fabric_event {
+    ($kind:ident, $route:expr, $address:expr, $noc:expr $(,)?) => {
+        $crate::record_fabric_event!(
+            $kind,
+            $route,
+            $crate::NocTarget::tile($address).first,
+            [-1, -1],
+            $noc
+        )
+    };
+    ($kind:ident, $route:expr, $first:expr, $last:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::$kind, || {
+            let kind = $crate::NocEventKind::$kind;
+            $crate::__private::pack_fabric(kind, $route, $first, $last, $noc)
+        })
+    };
+}
+
+/// Records one target of a fabric packet that writes to several places: its bytes, 0 for the last
+/// target, and how many there are.
+///
+/// # Compatibility
+/// `recordFabricScatterEvent`.
+#[macro_export]
+macro_rules! record_fabric_scatter_event {
+    ($route:expr, $address:expr, $bytes:expr, $parts:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::FabricUnicastScatterWrite, || {
+            let target = $crate::NocTarget::tile($address).first;
+            $crate::__private::pack_fabric_scatter($route, target, $bytes, $parts, $noc)
+        })
+    };
+}
+
+/// Records the route of the fabric packet before: `line` and its word, or `unavailable` on a mesh.
+///
+/// # Compatibility
+/// `recordRoutingFields1D` and `recordRoutingMetadataUnavailable2D`.
+#[macro_export]
+macro_rules! record_fabric_route {
+    (line $value:expr) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::FabricRoutingFields1d, || {
+            $crate::__private::pack_fabric_line($value)
+        })
+    };
+    (unavailable) => {
+        $crate::__private::record_noc_event(
+            $crate::NocEventKind::FabricRoutingUnavailable2d,
+            || $crate::__private::FABRIC_ROUTE_UNAVAILABLE,
+        )
+    };
+}
+
 /// Says which RISCs run a kernel on this core in this launch: bit r for RISC r. If none does,
 /// nothing of the launch is pushed. `true` stands for the RISC that says so.
 ///

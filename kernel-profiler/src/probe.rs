@@ -8,6 +8,7 @@ use crate::{
     processor::{self, with},
     state::State,
 };
+use wire::noc_event::NocEventKind;
 
 /// Opens a zone.
 #[inline(always)]
@@ -64,6 +65,30 @@ pub fn record_event(event: impl FnOnce() -> u16) {
         return call::record_event(event);
     }
     with(|state, port| state.record_event(port, event));
+}
+
+/// Records the 64 bits of a NoC event, where such are recorded.
+#[inline(always)]
+pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
+    if is_noc_event_recorded(kind) {
+        let event = event();
+        with(|state, port| state.record_noc_event(port, event));
+    }
+}
+
+/// Returns true if events of a kind are recorded.
+#[inline(always)]
+const fn is_noc_event_recorded(kind: NocEventKind) -> bool {
+    cfg!(feature = "noc-events-all") || (cfg!(feature = "noc-events") && !kind.is_debug_only())
+}
+
+/// Pushes before a linked transaction begins on a command buffer, where NoC events are recorded.
+#[inline(always)]
+pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool)) {
+    if cfg!(feature = "noc-events") {
+        let (command_buffer, is_to_be_linked) = linked();
+        quick_push_if_linked(command_buffer, is_to_be_linked);
+    }
 }
 
 /// See [`State::validate`].

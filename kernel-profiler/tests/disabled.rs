@@ -2,11 +2,13 @@
 #![cfg(not(feature = "enabled"))]
 
 use kernel_profiler::{
-    device_increment_trace_count, device_profiler_init, device_record_event,
+    FabricRoute, device_increment_trace_count, device_profiler_init, device_record_event,
     device_timestamped_data, device_timestamped_data_16b, device_trace_only_profiler_init,
     device_validate_profiler, device_zone_scoped, device_zone_scoped_if, device_zone_scoped_main,
     device_zone_scoped_main_child, device_zone_scoped_sum1, device_zone_scoped_sum2,
-    device_zone_set_counter, src_loc_name_to_hash,
+    device_zone_set_counter, noc_trace_quick_push_if_linked, record_fabric_event,
+    record_fabric_route, record_fabric_scatter_event, record_noc_event, record_noc_event_with_addr,
+    src_loc_name_to_hash,
 };
 
 fn never<T>() -> T {
@@ -29,6 +31,13 @@ fn no_argument_is_evaluated() {
     device_timestamped_data!("D", never::<u64>());
     device_timestamped_data_16b!("E", never::<u64>(), never::<u64>());
     device_record_event!(never::<u16>());
+    record_noc_event!(FullBarrier, never::<bool>(), never::<u8>());
+    record_noc_event_with_addr!(Write, never::<u32>(), never::<u64>(), 1, 1, false, 0);
+    noc_trace_quick_push_if_linked!(never::<u32>(), never::<bool>());
+    record_fabric_event!(FabricUnicastWrite, never::<FabricRoute>(), never::<u64>(), 0);
+    record_fabric_scatter_event!(FabricRoute::Regular, never::<u64>(), never::<u16>(), 1, 0);
+    record_fabric_route!(line never::<u32>());
+    record_fabric_route!(unavailable);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
 /// As kernels are compiled. The gate takes no warnings, since users include the header; later
 /// compilers may have further ones.
-const FLAGS: [&str; 17] = [
+const FLAGS: [&str; 16] = [
     "-march=rv32im",
     "-mabi=ilp32",
     "-std=c++17",
@@ -27,7 +27,6 @@ const FLAGS: [&str; 17] = [
     "-fdata-sections",
     "-fno-jump-tables",
     "-DCOMPILE_FOR_BRISC",
-    "-DPROFILE_NOC_EVENTS=1",
     "-Wall",
     "-Wextra",
     "-Wpedantic",
@@ -102,8 +101,8 @@ impl CppBuild<'_> {
             self.build.link(&self.variant, processor, &part, &inputs, list)?;
         }
         for (name, flags) in [
-            ("cpp_probes", &["-O2", &options][..]),
-            ("cpp_probes_small", &["-Os", &options]),
+            ("cpp_probes", &["-O2", &options, "-DPROFILE_NOC_EVENTS=2"][..]),
+            ("cpp_probes_small", &["-Os", &options, "-DPROFILE_NOC_EVENTS"]),
             ("cpp_probes_dispatch", &["-O2", "-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"]),
         ] {
             let object = self.object("probes", name, flags)?;
@@ -116,7 +115,8 @@ impl CppBuild<'_> {
     /// Probes without PROFILE_KERNEL, and the same source that has never heard of the header.
     fn switched_off(&self, list: &mut String) -> Result<()> {
         self.object("bad", "bad", &["-O2"])?;
-        let object = self.object("probes", "cpp_probes", &["-O2"])?;
+        let flags = ["-O2", "-DPROFILE_NOC_EVENTS=2"];
+        let object = self.object("probes", "cpp_probes", &flags)?;
         self.object("probes", "cpp_probes_without_header", &["-O2", "-DWITHOUT_HEADER"])?;
         let part = Part { name: "cpp_probes", script: "probes", entry: "nothing" };
         self.build.link(&self.variant, "brisc", &part, &[object], list)

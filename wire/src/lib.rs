@@ -12,6 +12,7 @@
 //! | How do two words say "zone 0xB765 began at cycle t"? | [`marker`] |
 //! | Which packet types exist, how long is each? | [`packet`] |
 //! | Where do runs begin, and which core, RISC and program do they belong to? | [`run`] |
+//! | What do the 64 bits of a NoC event say? | [`noc_event`] |
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
@@ -52,6 +53,7 @@ pub mod generation;
 pub mod host_id;
 pub mod loss;
 pub mod marker;
+pub mod noc_event;
 pub mod packet;
 pub mod risc;
 pub mod run;

@@ -39,7 +39,7 @@
 ///
 /// # What is not there
 /// Where upstream's header is not behind this one: trace-only, accumulate and debug-dump modes,
-/// streaming, hardware counters, packets of the fabric.
+/// streaming, hardware counters, headers of fabric packets.
 ///
 /// # Zone names
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`; its id is computed from that while

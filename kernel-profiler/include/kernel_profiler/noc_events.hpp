@@ -6,16 +6,20 @@
 /// does not fit is pushed for first, so that a reader of NoC traces misses none.
 ///
 /// The macros record on BRISC and NCRISC (COMPILE_FOR_BRISC or COMPILE_FOR_NCRISC defined) with
-/// PROFILE_NOC_EVENTS defined; elsewhere they vanish.
+/// PROFILE_NOC_EVENTS defined; elsewhere they vanish. Waits and operations on single words are
+/// recorded if its value is 2 or more.
 ///
-/// Packets of the fabric are counted as lost data.
+/// Fabric packets are recorded by what the kernel says of them: RECORD_FABRIC_EVENT and the macros
+/// below it, this project's own. The header of a packet is not understood here, so that
+/// RECORD_FABRIC_HEADER counts it as lost data; in tt-metal it is.
 ///
 /// Includes further names of upstream's that have no producer here: kernels may contain them, and
 /// where an option asks for what they would record, the build stops in header.hpp.
 ///
 /// # Compatibility
-/// `event_metadata.hpp`: `LocalNocEvent` and the numbers of its newer event types; older versions
-/// of upstream's reader take those from 30 on for others.
+/// `event_metadata.hpp` of tt-metal 0.81: the numbers and the layout, in which a payload has twelve
+/// bits. Older versions of upstream's reader take the numbers from 30 on for others, payloads of
+/// 8,192 bytes and more for posted ones, and posted ones for others.
 
 #pragma once
 
@@ -59,7 +63,19 @@ enum class NocEventType : uint8_t {
     SEMAPHORE_SET_REMOTE = 30,
     SEMAPHORE_SET_MULTICAST = 31,
     SEMAPHORE_INC_MULTICAST = 32,
+    FABRIC_UNICAST_WRITE = 33,
+    FABRIC_UNICAST_INLINE_WRITE = 34,
+    FABRIC_UNICAST_ATOMIC_INC = 35,
+    FABRIC_FUSED_UNICAST_ATOMIC_INC = 36,
+    FABRIC_MULTICAST_WRITE = 37,
+    FABRIC_MULTICAST_ATOMIC_INC = 38,
+    FABRIC_UNICAST_SCATTER_WRITE = 39,
+    FABRIC_ROUTING_FIELDS_1D = 40,
+    FABRIC_ROUTING_METADATA_UNAVAILABLE_2D = 41,
 };
+
+/// Form of a fabric packet's route.
+enum class FabricPacketType : uint8_t { REGULAR, LOW_LATENCY, LOW_LATENCY_MESH, DYNAMIC_MESH };
 
 namespace detail {
 
@@ -97,18 +113,72 @@ constexpr NocTarget target_of(NocEventType type, uint64_t address) {
     return is_multicast(type) ? NocTarget{place_in(address, 48), low} : NocTarget{low, {0, 0}};
 }
 
-/// So many bytes in units of 32, rounded up; the format says 255 of anything longer.
+/// Waits and operations on single words, which are recorded on request only.
+constexpr bool is_debug_only(NocEventType type) {
+    switch (type) {
+        case NocEventType::READ_BARRIER_START:
+        case NocEventType::READ_BARRIER_END:
+        case NocEventType::READ_BARRIER_WITH_TRID:
+        case NocEventType::WRITE_BARRIER_START:
+        case NocEventType::WRITE_BARRIER_END:
+        case NocEventType::WRITE_BARRIER_WITH_TRID:
+        case NocEventType::WRITE_FLUSH:
+        case NocEventType::WRITE_FLUSH_WITH_TRID:
+        case NocEventType::FULL_BARRIER:
+        case NocEventType::ATOMIC_BARRIER:
+        case NocEventType::SEMAPHORE_WAIT:
+        case NocEventType::SEMAPHORE_SET:
+        case NocEventType::WRITE_INLINE:
+        case NocEventType::SEMAPHORE_INC:
+        case NocEventType::SEMAPHORE_INC_MULTICAST: return true;
+        default: return false;
+    }
+}
+
+/// PROFILE_NOC_EVENTS may be defined without a value.
+constexpr bool IS_EACH_NOC_EVENT_RECORDED = (PROFILE_NOC_EVENTS + 0) > 1;
+
+constexpr bool is_recorded(NocEventType type) { return IS_EACH_NOC_EVENT_RECORDED || !is_debug_only(type); }
+
+constexpr uint32_t NOC_CHUNK_BYTES = 32;
+constexpr uint32_t NOC_CHUNKS_MAX = (1 << 12) - 1;
+
+/// So many bytes in units of 32, rounded up; the format says 4,095 of anything longer.
 constexpr uint32_t noc_chunks(uint32_t bytes) {
-    return bytes > 255 * 32 ? 255 : (bytes + 31) / 32;
+    return bytes > NOC_CHUNKS_MAX * NOC_CHUNK_BYTES ? NOC_CHUNKS_MAX
+                                                    : (bytes + NOC_CHUNK_BYTES - 1) / NOC_CHUNK_BYTES;
+}
+
+constexpr uint32_t byte_of(int32_t value) { return static_cast<uint8_t>(value); }
+
+/// A network's number in the format. Waits name none, as -1.
+constexpr uint32_t noc_number(uint8_t noc) { return noc == 1 ? 2 : 1; }
+
+constexpr uint64_t noc_words(uint32_t high, NocEventType type, NocTarget target) {
+    const uint32_t low = static_cast<uint32_t>(type) | byte_of(target.first.x) << 8 |
+                         byte_of(target.first.y) << 16 | byte_of(target.last.x) << 24;
+    return static_cast<uint64_t>(high) << 32 | low;
 }
 
 /// The format's 64 bits.
 constexpr uint64_t noc_event(NocEventType type, NocTarget target, uint32_t bytes, int8_t vc, bool posted, uint8_t noc) {
-    const auto byte = [](auto value) { return static_cast<uint32_t>(static_cast<uint8_t>(value)); };
-    const uint32_t low = byte(type) | byte(target.first.x) << 8 | byte(target.first.y) << 16 | byte(target.last.x) << 24;
-    const uint32_t carrier = ((noc + 1u) & 0xF) | byte(static_cast<uint32_t>(vc) << 4);
-    const uint32_t high = byte(target.last.y) | carrier << 8 | noc_chunks(bytes) << 16 | (posted ? 1u : 0u) << 24;
-    return static_cast<uint64_t>(high) << 32 | low;
+    const uint32_t carrier = noc_number(noc) | (byte_of(vc) & 0xF) << 4;
+    const uint32_t high = byte_of(target.last.y) | carrier << 8 | noc_chunks(bytes) << 16 | (posted ? 1u : 0u) << 28;
+    return noc_words(high, type, target);
+}
+
+/// The 64 bits of a fabric packet.
+constexpr uint64_t fabric_event(NocEventType type, FabricPacketType packet, NocTarget target, uint8_t noc) {
+    const uint32_t carrier = noc_number(noc) | static_cast<uint32_t>(packet) << 4;
+    return noc_words(byte_of(target.last.y) | carrier << 8, type, target);
+}
+
+/// Those of one target of a fabric packet that writes to several places.
+constexpr uint64_t fabric_scatter_event(
+    FabricPacketType packet, NocPlace target, uint16_t bytes, uint8_t parts, uint8_t noc) {
+    const uint32_t carrier = noc_number(noc) | static_cast<uint32_t>(packet) << 4;
+    const uint32_t high = bytes | static_cast<uint32_t>(parts) << 16 | carrier << 24;
+    return noc_words(high, NocEventType::FABRIC_UNICAST_SCATTER_WRITE, {target, {0, 0}});
 }
 
 /// Records an event; pushes first if there is no room.
@@ -120,21 +190,26 @@ inline void record_noc_event(uint64_t event) {
 
 template <NocEventType TYPE>
 KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_without_address(bool posted, uint8_t noc) {
-    record_noc_event(noc_event(TYPE, NO_TARGET, 0, NO_VC, posted, noc));
+    if constexpr (is_recorded(TYPE)) {
+        record_noc_event(noc_event(TYPE, NO_TARGET, 0, NO_VC, posted, noc));
+    }
 }
 
 template <NocEventType TYPE>
 KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_t bytes, int8_t vc, bool posted, uint8_t noc) {
-    record_noc_event(noc_event(TYPE, target_of(TYPE, address), bytes, vc, posted, noc));
+    if constexpr (is_recorded(TYPE)) {
+        record_noc_event(noc_event(TYPE, target_of(TYPE, address), bytes, vc, posted, noc));
+    }
 }
 
 }  // namespace detail
 }  // namespace kernel_profiler
 
-#define KERNEL_PROFILER_NOC_EVENT(call)                        \
-    do {                                                       \
-        using NocEventType = ::kernel_profiler::NocEventType;  \
-        call;                                                  \
+#define KERNEL_PROFILER_NOC_EVENT(...)                                                          \
+    do {                                                                                        \
+        using NocEventType [[maybe_unused]] = ::kernel_profiler::NocEventType;                  \
+        using FabricPacketType [[maybe_unused]] = ::kernel_profiler::FabricPacketType;          \
+        __VA_ARGS__;                                                                            \
     } while (0)
 
 /// Records an event without a place: a barrier, a wait.
@@ -161,6 +236,40 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
     (static_cast<void>(sizeof(packet_header)), \
      ::kernel_profiler::detail::lose(::kernel_profiler::detail::LOST_DATA))
 
+/// Records a packet of the fabric to the tile of a NoC address. Its route follows as an event.
+#define RECORD_FABRIC_EVENT(type, packet, noc_addr, noc)                                                   \
+    KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event(                                 \
+        ::kernel_profiler::detail::fabric_event(                                                           \
+            type, packet, {::kernel_profiler::detail::place_in(noc_addr, 36), {-1, -1}}, noc)))
+
+/// Records a packet of the fabric to a rectangle of tiles, by its first and last column and row.
+#define RECORD_FABRIC_MULTICAST_EVENT(type, packet, x, y, last_x, last_y, noc)                             \
+    KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event(                                 \
+        ::kernel_profiler::detail::fabric_event(                                                           \
+            type,                                                                                          \
+            packet,                                                                                        \
+            {{static_cast<int8_t>(x), static_cast<int8_t>(y)},                                             \
+             {static_cast<int8_t>(last_x), static_cast<int8_t>(last_y)}},                                  \
+            noc)))
+
+/// Records one target of a packet that writes to several places: its bytes, 0 for the last one,
+/// and how many there are.
+#define RECORD_FABRIC_SCATTER_EVENT(packet, noc_addr, bytes, parts, noc)                                   \
+    KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event(                                 \
+        ::kernel_profiler::detail::fabric_scatter_event(                                                   \
+            packet, ::kernel_profiler::detail::place_in(noc_addr, 36), bytes, parts, noc)))
+
+/// Records the route of the packet before, along a line.
+#define RECORD_FABRIC_ROUTE_1D(value)                                      \
+    ::kernel_profiler::detail::record_noc_event(                           \
+        static_cast<uint64_t>(static_cast<uint32_t>(value)) << 8 |         \
+        static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_FIELDS_1D))
+
+/// Records that the route of the packet before, on a mesh, is not recorded.
+#define RECORD_FABRIC_ROUTE_UNAVAILABLE_2D()     \
+    ::kernel_profiler::detail::record_noc_event( \
+        static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_METADATA_UNAVAILABLE_2D))
+
 #else
 
 // Not even type-checked: the enumeration and the address generator may not be there.
@@ -169,6 +278,11 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
 #define RECORD_NOC_EVENT_WITH_ID(...) static_cast<void>(0)
 #define NOC_TRACE_QUICK_PUSH_IF_LINKED(cmd_buf, linked) static_cast<void>(0)
 #define RECORD_FABRIC_HEADER(packet_header) static_cast<void>(0)
+#define RECORD_FABRIC_EVENT(...) static_cast<void>(0)
+#define RECORD_FABRIC_MULTICAST_EVENT(...) static_cast<void>(0)
+#define RECORD_FABRIC_SCATTER_EVENT(...) static_cast<void>(0)
+#define RECORD_FABRIC_ROUTE_1D(value) static_cast<void>(0)
+#define RECORD_FABRIC_ROUTE_UNAVAILABLE_2D() static_cast<void>(0)
 
 #endif
 

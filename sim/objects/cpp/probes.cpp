@@ -22,6 +22,11 @@
 #define RECORD_NOC_EVENT_WITH_ID(...)
 #define NOC_TRACE_QUICK_PUSH_IF_LINKED(...)
 #define RECORD_FABRIC_HEADER(...)
+#define RECORD_FABRIC_EVENT(...)
+#define RECORD_FABRIC_MULTICAST_EVENT(...)
+#define RECORD_FABRIC_SCATTER_EVENT(...)
+#define RECORD_FABRIC_ROUTE_1D(...)
+#define RECORD_FABRIC_ROUTE_UNAVAILABLE_2D()
 #define DeviceZoneScopedMainChildN(name)
 #define KERNEL_PROFILER_FIRMWARE_STATE static_assert(true)
 namespace kernel_profiler {
@@ -75,6 +80,15 @@ LOOPED(noc_events,
     RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0, ADDRESS(17, 13), 256, -1, false, 1);
     RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_MULTICAST, 0, RECTANGLE(1, 2, 8, 9), 8161, 4, true, 0);
     NOC_TRACE_QUICK_PUSH_IF_LINKED(1, false))
+LOOPED(noc_event, RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_, 0, ADDRESS(18, 25), 2048, 1, false, 0))
+LOOPED(fabric_events,
+    RECORD_FABRIC_EVENT(NocEventType::FABRIC_UNICAST_WRITE, FabricPacketType::LOW_LATENCY_MESH, ADDRESS(18, 25), 0);
+    RECORD_FABRIC_ROUTE_UNAVAILABLE_2D();
+    RECORD_FABRIC_MULTICAST_EVENT(
+        NocEventType::FABRIC_MULTICAST_ATOMIC_INC, FabricPacketType::REGULAR, 1, 2, 4, 5, 1);
+    RECORD_FABRIC_ROUTE_1D(0xAABBCCDD);
+    RECORD_FABRIC_SCATTER_EVENT(FabricPacketType::LOW_LATENCY, ADDRESS(1, 2), 1024, 2, 1);
+    RECORD_FABRIC_SCATTER_EVENT(FabricPacketType::LOW_LATENCY, ADDRESS(3, 4), 0, 2, 1))
 
 #define SITE(name)               \
     {                            \

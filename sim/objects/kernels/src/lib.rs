@@ -12,6 +12,7 @@ mod broken;
 #[path = "../../../src/machine/mailbox.rs"]
 #[allow(dead_code, reason = "most words are for the firmware and the simulator")]
 mod mailbox;
+mod noc;
 #[path = "../../../src/random.rs"]
 #[allow(dead_code, reason = "kernels need only some of it")]
 mod random;

@@ -3,8 +3,12 @@
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
 use crate::{
-    body::{self, Environment},
-    mailbox::{ARG_COUNT, ARGS, DATA, LAUNCH_INDEX, SEED},
+    body::{self, Environment, Transfer},
+    mailbox::{
+        ARG_COUNT, ARGS, BANK_COORDINATES, BANK_COUNT, BANK_COUNT_MAX, DATA, LAUNCH_INDEX,
+        OWN_COORDINATES, RISC_COUNT, SEED,
+    },
+    noc::{CTRL_ANSWERED_WRITE, CTRL_CHANNEL_1, CTRL_POSTED_WRITE, Initiator, Remote},
     random::Stream,
     script_body, uncounted,
 };
@@ -75,6 +79,40 @@ impl Environment for Launch {
     fn draw(&mut self, bound: u32) -> u32 {
         let drawn = self.random.next_u64() >> 32;
         ((drawn * u64::from(bound)) >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn noc(&self) -> Option<u8> {
+        match self.risc {
+            0 if self.word(RISC_COUNT) > 1 => Some(0),
+            1 => Some(1),
+            _ => None,
+        }
+    }
+
+    fn tile(&self, target: u32) -> u32 {
+        let second = self.risc == 1;
+        let Some(bank) = target.checked_sub(1) else {
+            let own = self.word(OWN_COORDINATES) >> if second { 16 } else { 0 };
+            return own & 0x3F | (own >> 8 & 0x3F) << 6;
+        };
+        let bank = bank % self.word(BANK_COUNT).max(1);
+        let row = BANK_COORDINATES + if second { 2 * BANK_COUNT_MAX } else { 0 };
+        let pair = self.word(row + 4 * (bank / 2));
+        let coordinates = pair >> (16 * (bank % 2)) & 0xFFFF;
+        if cfg!(feature = "blackhole") { coordinates } else { coordinates >> 4 }
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) {
+        let Transfer { is_write, is_posted, tile, local, remote, byte_count } = *transfer;
+        let noc = Initiator::of(self.risc);
+        let there = Remote { tile, address: remote };
+        if is_write {
+            let control = if is_posted { CTRL_POSTED_WRITE } else { CTRL_ANSWERED_WRITE };
+            noc.write(local, there, byte_count, control | CTRL_CHANNEL_1);
+        } else {
+            noc.read(there, local, byte_count);
+        }
     }
 }
 

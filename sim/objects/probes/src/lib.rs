@@ -12,11 +12,14 @@ mod risc;
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
-    device_zone_scoped_sum1,
+    device_zone_scoped_sum1, record_noc_event_with_addr,
 };
 #[cfg(feature = "sums")]
 use launch::{kernel_zone, whole_launch};
 use risc::body;
+
+/// NoC address of a tile.
+const TILE: u64 = 18 << 36 | 25 << 42 | 0x1000;
 
 /// A function that does something a number of times.
 macro_rules! looped {
@@ -46,6 +49,8 @@ looped! {
     data_16b { device_timestamped_data_16b!("DATA", 1, 2); }
     /// An event.
     event { device_record_event!(7); }
+    /// A write of 2048 bytes to a tile.
+    noc_event { record_noc_event_with_addr!(Write, 0_u32, TILE, 2048, 1, false, 0); }
     /// A sum zone; nothing where sums are not recorded.
     sum { device_zone_scoped_sum1!("SUM"); }
 }
@@ -81,6 +86,9 @@ sites! {
     data_sites_1 data_sites_8 { device_timestamped_data!("DATA", 0x1122_3344_5566_7788); }
     data_16b_sites_1 data_16b_sites_8 { device_timestamped_data_16b!("DATA", 1, 2); }
     event_sites_1 event_sites_8 { device_record_event!(7); }
+    noc_event_sites_1 noc_event_sites_8 {
+        record_noc_event_with_addr!(Write, 0_u32, TILE, 2048, 1, false, 0);
+    }
     sum_sites_1 sum_sites_8 { device_zone_scoped_sum1!("SUM"); }
 }
 

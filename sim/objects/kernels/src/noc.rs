@@ -1,0 +1,104 @@
+//! A request initiator of the NoC, by its registers.
+
+#![allow(unsafe_code, reason = "registers of the NoC")]
+
+use core::ptr;
+
+/// The second request initiator of a NoC, which tt-metal writes small things with. The profiler
+/// pushes through the first.
+#[derive(Clone, Copy)]
+pub(crate) struct Initiator {
+    registers: u32,
+}
+
+/// The other side of a request: a tile's coordinates, column below row, and an address there.
+#[derive(Clone, Copy)]
+pub(crate) struct Remote {
+    pub(crate) tile: u32,
+    pub(crate) address: u32,
+}
+
+impl Initiator {
+    /// The initiator of a RISC, as the simulator's firmware gives NoCs to RISCs.
+    #[inline(always)]
+    pub(crate) const fn of(risc: u32) -> Self {
+        Self { registers: NOC_REGISTERS + if risc == 1 { NOC_STRIDE } else { 0 } }
+    }
+
+    /// The tile's own coordinates.
+    #[inline(always)]
+    pub(crate) fn own_tile(self) -> u32 {
+        read(self.registers + OWN_COORDINATES) & 0xFFF
+    }
+
+    /// Sends bytes of the tile's L1 elsewhere.
+    #[inline(always)]
+    pub(crate) fn write(self, from: u32, to: Remote, size_bytes: u32, control: u32) {
+        let own = Remote { tile: self.own_tile(), address: from };
+        self.send(own, to, size_bytes, control);
+    }
+
+    /// Asks for bytes from elsewhere.
+    #[inline(always)]
+    pub(crate) fn read(self, from: Remote, to: u32, size_bytes: u32) {
+        let own = Remote { tile: self.own_tile(), address: to };
+        self.send(from, own, size_bytes, CTRL_READ);
+    }
+
+    #[inline(always)]
+    fn send(self, from: Remote, to: Remote, size_bytes: u32, control: u32) {
+        let buffer = self.registers + COMMAND_BUFFER;
+        while read(buffer + CMD_CTRL) != 0 {}
+        for (register, word) in [
+            (TARG_ADDR_LO, from.address),
+            (TARG_COORDINATE, from.tile << COORDINATE_SHIFT),
+            (RET_ADDR_LO, to.address),
+            (RET_COORDINATE, to.tile << COORDINATE_SHIFT),
+            (PACKET_TAG, 0),
+            (CTRL, control),
+            (AT_LEN_BE, size_bytes),
+            (CMD_CTRL, 1),
+        ] {
+            write(buffer + register, word);
+        }
+    }
+}
+
+#[inline(always)]
+fn read(register: u32) -> u32 {
+    // SAFETY: this module names only registers that exist and may be read.
+    unsafe { ptr::with_exposed_provenance::<u32>(register as usize).read_volatile() }
+}
+
+#[inline(always)]
+fn write(register: u32, word: u32) {
+    // SAFETY: as above; callers name memory of the kernel's own, to which nobody holds a
+    // reference.
+    unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(word) }
+}
+
+const IS_BLACKHOLE: bool = cfg!(feature = "blackhole");
+
+const NOC_REGISTERS: u32 = 0xFFB2_0000;
+const NOC_STRIDE: u32 = 0x1_0000;
+const COMMAND_BUFFER: u32 = if IS_BLACKHOLE { 0x800 } else { 0x400 };
+
+const TARG_ADDR_LO: u32 = 0x00;
+const TARG_COORDINATE: u32 = if IS_BLACKHOLE { 0x08 } else { 0x04 };
+const RET_ADDR_LO: u32 = 0x0C;
+const RET_COORDINATE: u32 = if IS_BLACKHOLE { 0x14 } else { 0x10 };
+const PACKET_TAG: u32 = 0x18;
+const CTRL: u32 = 0x1C;
+const AT_LEN_BE: u32 = 0x20;
+const CMD_CTRL: u32 = if IS_BLACKHOLE { 0x40 } else { 0x28 };
+const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
+/// A Wormhole's node id, a Blackhole's translated one, as tt-metal's `noc_init` takes them.
+const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
+
+const CTRL_READ: u32 = 1 << 4;
+/// A write that nobody acknowledges.
+pub(crate) const CTRL_POSTED_WRITE: u32 = 1 << 1;
+/// A write whose arrival is acknowledged.
+pub(crate) const CTRL_ANSWERED_WRITE: u32 = CTRL_POSTED_WRITE | 1 << 4;
+/// On virtual channel 1.
+pub(crate) const CTRL_CHANNEL_1: u32 = 1 << 7 | 1 << 13;

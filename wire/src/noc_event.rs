@@ -1,0 +1,387 @@
+//! The 64 bits of a NoC event, as a device packs them.
+//!
+//! A NoC event is timestamped data under the id [`ZoneId::NOC_TRACING`](crate::ZoneId::NOC_TRACING).
+//! Its first byte is the kind; what the others mean depends on it:
+//!
+//! | bits | event of the tile's own NoC | fabric packet | part of a scatter | route along a line |
+//! |---|---|---|---|---|
+//! | 0..8 | kind | kind | kind | kind |
+//! | 8..16, 16..24 | target x, y | target x, y | target x, y | the packet's word |
+//! | 24..32 | multicast's other corner, x | likewise | 0 | the packet's word |
+//! | 32..40 | the same, y | likewise | bytes, low half | the packet's word |
+//! | 40..44, 44..48 | network + 1, virtual channel | network + 1, form of the route | bytes, high half | 0 |
+//! | 48..60 | payload in units of 32 bytes | 0 | 48..56: parts, 56..60: network + 1, 60..64: form | 0 |
+//! | 60 | posted | 0 | | 0 |
+//!
+//! # Compatibility
+//! `event_metadata.hpp` of tt-metal 0.81. Before, the payload had eight bits and `posted` was bit
+//! 56; below 8,192 bytes, unposted events are the same in both.
+
+/// Kind of a NoC event, with its number in this format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum NocEventKind {
+    /// Read of bytes.
+    Read = 1,
+    /// Setting of the state of reads.
+    ReadSetState = 2,
+    /// Setting of the transaction id of reads.
+    ReadSetTrid = 3,
+    /// Read from where the state says.
+    ReadWithState = 4,
+    /// Read from where the state says, under a transaction id.
+    ReadWithStateAndTrid = 5,
+    /// Beginning of a wait for reads.
+    ReadBarrierStart = 6,
+    /// End of a wait for reads.
+    ReadBarrierEnd = 7,
+    /// Wait for the reads of a transaction id.
+    ReadBarrierWithTrid = 8,
+    /// Setting of the state of reads from a DRAM shard.
+    ReadDramShardedSetState = 9,
+    /// Read from a DRAM shard.
+    ReadDramShardedWithState = 10,
+    /// Write of bytes.
+    Write = 11,
+    /// Setting of the transaction id of writes.
+    WriteSetTrid = 12,
+    /// Write under a transaction id.
+    WriteWithTrid = 13,
+    /// Write of one word.
+    WriteInline = 14,
+    /// Write to all tiles of a rectangle.
+    WriteMulticast = 15,
+    /// Setting of the state of writes.
+    WriteSetState = 16,
+    /// Write to where the state says.
+    WriteWithState = 17,
+    /// Setting of the state of writes under a transaction id.
+    WriteWithTridSetState = 18,
+    /// Write to where the state says, under a transaction id.
+    WriteWithTridWithState = 19,
+    /// Beginning of a wait for writes.
+    WriteBarrierStart = 20,
+    /// End of a wait for writes.
+    WriteBarrierEnd = 21,
+    /// Wait for the writes of a transaction id.
+    WriteBarrierWithTrid = 22,
+    /// Wait until writes have left.
+    WriteFlush = 23,
+    /// Wait until the writes of a transaction id have left.
+    WriteFlushWithTrid = 24,
+    /// Wait for everything.
+    FullBarrier = 25,
+    /// Wait for atomic operations.
+    AtomicBarrier = 26,
+    /// Increment of a semaphore.
+    SemaphoreInc = 27,
+    /// Wait for a semaphore.
+    SemaphoreWait = 28,
+    /// Setting of the tile's own semaphore.
+    SemaphoreSet = 29,
+    /// Setting of another tile's semaphore.
+    SemaphoreSetRemote = 30,
+    /// Setting of a semaphore of all tiles of a rectangle.
+    SemaphoreSetMulticast = 31,
+    /// Increment of a semaphore of all tiles of a rectangle.
+    SemaphoreIncMulticast = 32,
+    /// Fabric packet that writes to one chip.
+    FabricUnicastWrite = 33,
+    /// Fabric packet that writes one word to one chip.
+    FabricUnicastInlineWrite = 34,
+    /// Fabric packet that increments a semaphore of one chip.
+    FabricUnicastAtomicInc = 35,
+    /// Fabric packet that writes to one chip and increments a semaphore there.
+    FabricFusedUnicastAtomicInc = 36,
+    /// Fabric packet that writes to a rectangle of tiles.
+    FabricMulticastWrite = 37,
+    /// Fabric packet that increments a semaphore of a rectangle of tiles.
+    FabricMulticastAtomicInc = 38,
+    /// Fabric packet that writes to several places of one chip.
+    FabricUnicastScatterWrite = 39,
+    /// Route of a fabric packet along a line.
+    FabricRoutingFields1d = 40,
+    /// Mark that the route of a fabric packet on a mesh is not recorded.
+    FabricRoutingUnavailable2d = 41,
+}
+
+impl NocEventKind {
+    /// Returns true for waits and for operations on single words, which are recorded on request
+    /// only.
+    ///
+    /// # Compatibility
+    /// `isDebugOnlyEventType`.
+    #[must_use]
+    pub const fn is_debug_only(self) -> bool {
+        matches!(
+            self,
+            Self::ReadBarrierStart
+                | Self::ReadBarrierEnd
+                | Self::ReadBarrierWithTrid
+                | Self::WriteBarrierStart
+                | Self::WriteBarrierEnd
+                | Self::WriteBarrierWithTrid
+                | Self::WriteFlush
+                | Self::WriteFlushWithTrid
+                | Self::FullBarrier
+                | Self::AtomicBarrier
+                | Self::SemaphoreWait
+                | Self::SemaphoreSet
+                | Self::WriteInline
+                | Self::SemaphoreInc
+                | Self::SemaphoreIncMulticast
+        )
+    }
+
+    /// Returns true for operations on all tiles of a rectangle.
+    #[must_use]
+    pub const fn is_multicast(self) -> bool {
+        matches!(
+            self,
+            Self::WriteMulticast | Self::SemaphoreSetMulticast | Self::SemaphoreIncMulticast
+        )
+    }
+}
+
+/// Target of an event as its NoC counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NocTarget {
+    /// Column and row; those where a rectangle begins.
+    pub first: [i8; 2],
+    /// Column and row of a rectangle's end.
+    pub last: [i8; 2],
+}
+
+impl NocTarget {
+    /// No tile in particular.
+    pub const NONE: Self = Self { first: [-1, -1], last: [0, 0] };
+
+    /// Returns the tile that a NoC address names.
+    ///
+    /// ```
+    /// use wire::noc_event::NocTarget;
+    /// let address = 0x1000 | 18 << 36 | 25 << 42;
+    /// assert_eq!(NocTarget::tile(address), NocTarget { first: [18, 25], last: [0, 0] });
+    /// ```
+    #[must_use]
+    pub const fn tile(address: u64) -> Self {
+        Self { first: pair(address >> ADDRESS_BITS), last: [0, 0] }
+    }
+
+    /// Returns the rectangle that a multicast address names: its end stands below its beginning.
+    #[must_use]
+    pub const fn rectangle(address: u64) -> Self {
+        let last = address >> ADDRESS_BITS;
+        Self { first: pair(last >> (2 * COORDINATE_BITS)), last: pair(last) }
+    }
+
+    /// Returns the target that a NoC address means for an event of this kind.
+    #[must_use]
+    pub const fn of(kind: NocEventKind, address: u64) -> Self {
+        if kind.is_multicast() { Self::rectangle(address) } else { Self::tile(address) }
+    }
+}
+
+/// Bits of a NoC address below its coordinates.
+const ADDRESS_BITS: u32 = 36;
+const COORDINATE_BITS: u32 = 6;
+
+#[expect(clippy::cast_possible_truncation, reason = "six bits are left")]
+const fn pair(coordinates: u64) -> [i8; 2] {
+    [(coordinates & 0x3F) as i8, (coordinates >> COORDINATE_BITS & 0x3F) as i8]
+}
+
+/// An event of the tile's own NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalNocEvent {
+    /// Kind, none of the fabric's.
+    pub kind: NocEventKind,
+    /// Target.
+    pub target: NocTarget,
+    /// Payload in bytes; recorded in units of 32, rounded up, up to 131,040.
+    pub byte_count: u32,
+    /// Virtual channel, -1 for none.
+    pub virtual_channel: i8,
+    /// True if nobody waits for its acknowledgement.
+    pub is_posted: bool,
+    /// Network; anything but 1 counts as 0.
+    pub noc: u8,
+}
+
+impl LocalNocEvent {
+    /// An event without a target and without bytes: a wait.
+    #[must_use]
+    pub const fn without_address(kind: NocEventKind, is_posted: bool, noc: u8) -> Self {
+        let target = NocTarget::NONE;
+        Self { kind, target, byte_count: 0, virtual_channel: -1, is_posted, noc }
+    }
+
+    /// Packs the event.
+    ///
+    /// ```
+    /// use wire::noc_event::{LocalNocEvent, NocEventKind, NocTarget};
+    /// let write = LocalNocEvent {
+    ///     kind: NocEventKind::Write,
+    ///     target: NocTarget { first: [0, 11], last: [0, 0] },
+    ///     byte_count: 256,
+    ///     virtual_channel: 1,
+    ///     is_posted: false,
+    ///     noc: 0,
+    /// };
+    /// assert_eq!(write.pack(), 0x0008_1100_000b_000b);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub const fn pack(self) -> u64 {
+        let Self { kind, target, byte_count, virtual_channel, is_posted, noc } = self;
+        let chunks = if byte_count > CHUNKS_MAX * CHUNK_BYTES {
+            CHUNKS_MAX
+        } else {
+            byte_count.div_ceil(CHUNK_BYTES)
+        };
+        let channel = ((virtual_channel.cast_unsigned() & 0xF) as u32) << 12;
+        let high = target.last[1].cast_unsigned() as u32
+            | network(noc) << 8
+            | channel
+            | chunks << 16
+            | (is_posted as u32) << 28;
+        words(high, places(kind, target))
+    }
+}
+
+/// Form of a fabric packet's route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FabricRoute {
+    /// Hops along a line, in one byte.
+    Regular = 0,
+    /// Hops along a line, two bits each.
+    LowLatency = 1,
+    /// Hops on a mesh.
+    LowLatencyMesh = 2,
+    /// A route that routers choose.
+    DynamicMesh = 3,
+}
+
+/// Packs a fabric packet's target: the tile of a unicast, the rectangle of a multicast.
+///
+/// A unicast's other corner is -1, -1.
+#[must_use]
+#[inline(always)]
+pub const fn pack_fabric(
+    kind: NocEventKind,
+    route: FabricRoute,
+    first: [i8; 2],
+    last: [i8; 2],
+    noc: u8,
+) -> u64 {
+    let target = NocTarget { first, last };
+    let high = last[1].cast_unsigned() as u32 | (network(noc) | (route as u32) << 4) << 8;
+    words(high, places(kind, target))
+}
+
+/// Packs one target of a fabric packet that writes to several places. `byte_count` is 0 for the
+/// last one, which takes what is left.
+#[must_use]
+#[inline(always)]
+pub const fn pack_fabric_scatter(
+    route: FabricRoute,
+    target: [i8; 2],
+    byte_count: u16,
+    part_count: u8,
+    noc: u8,
+) -> u64 {
+    let target = NocTarget { first: target, last: [0, 0] };
+    let high =
+        byte_count as u32 | (part_count as u32) << 16 | (network(noc) | (route as u32) << 4) << 24;
+    words(high, places(NocEventKind::FabricUnicastScatterWrite, target))
+}
+
+/// Packs the route of the fabric packet before, along a line.
+#[must_use]
+#[inline(always)]
+pub const fn pack_fabric_line(route: u32) -> u64 {
+    (NocEventKind::FabricRoutingFields1d as u64) | (route as u64) << 8
+}
+
+/// Mark that the route of the fabric packet before is not recorded.
+pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingUnavailable2d as u64;
+
+/// The low word of an event with a target.
+const fn places(kind: NocEventKind, target: NocTarget) -> u32 {
+    let [x, y] = target.first;
+    u32::from_le_bytes([
+        kind as u8,
+        x.cast_unsigned(),
+        y.cast_unsigned(),
+        target.last[0].cast_unsigned(),
+    ])
+}
+
+const fn network(noc: u8) -> u32 {
+    if noc == 1 { 2 } else { 1 }
+}
+
+const fn words(high: u32, low: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+/// Bytes of a unit of the payload.
+const CHUNK_BYTES: u32 = 32;
+/// Most units that an event can tell.
+const CHUNKS_MAX: u32 = (1 << 12) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn multicast(byte_count: u32) -> u64 {
+        let address = (9 | 8 << 6 | 1 << 12 | 2 << 18) << 36;
+        LocalNocEvent {
+            kind: NocEventKind::WriteMulticast,
+            target: NocTarget::of(NocEventKind::WriteMulticast, address),
+            byte_count,
+            virtual_channel: 4,
+            is_posted: true,
+            noc: 1,
+        }
+        .pack()
+    }
+
+    #[test]
+    fn a_multicast_names_both_corners_and_its_bytes_are_rounded_up() {
+        // By hand: kind 15, (1,2) to (9,8), network 1 is 2, channel 4, 256 units, posted.
+        assert_eq!(multicast(8_161), 0x1100_4208_0902_010F);
+        assert_eq!(multicast(0) >> 48, 0x1000);
+        assert_eq!(multicast(1) >> 48, 0x1001);
+        assert_eq!(multicast(131_040) >> 48, 0x1FFF);
+        assert_eq!(multicast(u32::MAX) >> 48, 0x1FFF);
+    }
+
+    #[test]
+    fn a_wait_has_no_target_and_a_strange_network_is_the_first() {
+        let wait = |noc| LocalNocEvent::without_address(NocEventKind::SemaphoreWait, false, noc);
+        // Of a capture of a Blackhole; upstream passes -1 for the network.
+        assert_eq!(wait(255).pack(), 264_982_319_071_004);
+        assert_eq!(wait(1).pack() - wait(0).pack(), 1 << 40);
+    }
+
+    #[test]
+    fn packets_of_the_fabric_are_packed_as_their_bytes_say() {
+        let unicast = pack_fabric(
+            NocEventKind::FabricUnicastWrite,
+            FabricRoute::LowLatencyMesh,
+            [18, 25],
+            [-1, -1],
+            0,
+        );
+        assert_eq!(unicast.to_le_bytes(), [33, 18, 25, 0xFF, 0xFF, 0x21, 0, 0]);
+        let part = pack_fabric_scatter(FabricRoute::LowLatency, [1, 2], 1_024, 3, 1);
+        assert_eq!(part.to_le_bytes(), [39, 1, 2, 0, 0, 4, 3, 0x12]);
+        assert_eq!(
+            pack_fabric_line(0xAABB_CCDD).to_le_bytes(),
+            [40, 0xDD, 0xCC, 0xBB, 0xAA, 0, 0, 0]
+        );
+        assert_eq!(FABRIC_ROUTE_UNAVAILABLE, 41);
+    }
+}
