@@ -201,6 +201,8 @@ pub struct MeshConfig {
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
     pub firmware: Option<Arc<FirmwareSet>>,
+    /// True if the truth holds every request of kernels to the NoCs.
+    pub has_noc_truth: bool,
     /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
     pub cycle_budget: u64,
     /// How long the host's accesses take.
@@ -218,6 +220,7 @@ impl MeshConfig {
             sums_enabled: false,
             kernels: KernelKind::Native,
             firmware: None,
+            has_noc_truth: false,
             cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
         }
@@ -269,6 +272,13 @@ impl MeshConfig {
     pub fn with_firmware(self, firmware: &Arc<FirmwareSet>) -> Self {
         let kernels = KernelKind::Riscv;
         Self { firmware: Some(Arc::clone(firmware)), kernels, ..self }
+    }
+
+    /// The same mesh with a truth that holds every request of kernels to the NoCs.
+    #[must_use]
+    pub const fn with_noc_truth(mut self) -> Self {
+        self.has_noc_truth = true;
+        self
     }
 
     /// The same mesh with another limit for launches of object code.

@@ -199,6 +199,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         kernels: config.kernels,
         firmware: config.firmware.clone(),
+        has_noc_truth: config.has_noc_truth,
         cycle_budget: config.cycle_budget,
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),

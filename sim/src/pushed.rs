@@ -5,11 +5,14 @@
 //! the same error in the truth. Times come from the simulator: a marker holds the low word of a
 //! clock, and the cycle that belongs to it is the one nearest to the kernels of its launch.
 
+mod noc;
+
 use crate::{
     fault::{PushFate, PushPoint, Rule},
     random::Stream,
     truth::{RiscKey, Truth},
 };
+pub use noc::unexplained_noc_event;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},

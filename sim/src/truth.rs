@@ -1,7 +1,7 @@
 //! Ground truth, for tests to compare with a readout.
 //!
 //! Nothing here was decoded from memory: counts come from what kernels declare, times
-//! from the simulator's own clock.
+//! from the simulator's own clock, requests from the registers of the NoC's interfaces.
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
@@ -40,11 +40,64 @@ pub struct KernelTimes {
     pub end: Cycles,
 }
 
+/// Operation of a request to a NoC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NocOperation {
+    /// Bytes of another place come into the sender's L1.
+    Read,
+    /// Bytes of the sender's L1 go to one tile.
+    Write,
+    /// Bytes of the sender's L1 go to all tiles of a rectangle.
+    Multicast,
+    /// A word that the request itself holds goes to one tile.
+    InlineWrite,
+    /// A word in a tile's L1 is added to.
+    Increment,
+}
+
+/// A request that a kernel handed to a NoC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NocRequest {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// When it was sent, on the clock of its tile.
+    pub sent: Cycles,
+    /// Network, 0 or 1.
+    pub noc: u8,
+    /// Operation.
+    pub operation: NocOperation,
+    /// Coordinates that the kernel gave the NoC: column and row of a tile, or of a rectangle's end.
+    pub coordinates: (u16, u16),
+    /// Column and row of a rectangle's beginning.
+    pub first_corner: Option<(u16, u16)>,
+    /// Tiles that it reaches, on the NoC-0 grid.
+    pub targets: Vec<TileCoord>,
+    /// Address in them.
+    pub address: u64,
+    /// Address in the sender's own L1; `None` where none takes part.
+    pub local_address: Option<u32>,
+    /// Bytes that are moved; 4 for an increment.
+    pub byte_count: u32,
+    /// Virtual channel, where the request names one.
+    pub virtual_channel: Option<u8>,
+    /// True if nobody is told of its arrival.
+    pub is_posted: bool,
+    /// True if the next request belongs to it.
+    pub is_linked: bool,
+    /// Transaction id.
+    pub transaction_id: u8,
+}
+
 /// Everything that happened on a mesh so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Launches of every RISC that took part in any, in order.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
+    /// Requests of kernels to the NoCs, in order, where the configuration asks for them
+    /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are left out.
+    ///
+    /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
+    pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
     /// GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
     /// Faults that rules applied, in order of chip, launch, core and time.

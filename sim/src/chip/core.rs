@@ -20,11 +20,11 @@ use crate::{
     },
     program::{KernelContext, Launch},
     tile::Tile,
-    truth::{LaunchTruth, RiscKey, Truth},
+    truth::{LaunchTruth, NocRequest, RiscKey, Truth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
-use wire::Risc;
+use wire::{Risc, risc::RISCS_PER_CORE};
 
 /// A tile with its RISCs.
 pub(crate) struct Core {
@@ -37,6 +37,8 @@ pub(crate) struct Core {
     coord: TileCoord,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
+    /// By index of the RISC.
+    noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
     idle_launch_count: u64,
 }
 
@@ -131,6 +133,7 @@ impl Core {
             machine: None,
             running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
+            noc_requests: Default::default(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
             idle_launch_count: 0,
@@ -230,7 +233,10 @@ impl Core {
         report: LaunchReport,
         failures: Vec<ExecutionFailure>,
     ) -> Outcome {
-        let Stage { tile, landings, faults, .. } = *stage;
+        let Stage { tile, landings, faults, noc_requests, .. } = *stage;
+        for (risc_index, request) in noc_requests {
+            self.noc_requests[risc_index].push(request);
+        }
         self.tile = Some(tile);
         self.free_at_cycle = report.free_cycle;
         self.idle_launch_count += u64::from(report.is_idle);
@@ -269,6 +275,11 @@ impl Core {
         let core = self.tile().place.coord;
         for (risc, launches) in self.launches.iter().filter(|(_, launches)| !launches.is_empty()) {
             truth.launches.insert(RiscKey { chip_id, core, risc: *risc }, launches.clone());
+        }
+        for (index, requests) in self.noc_requests.iter().enumerate() {
+            if let (false, Some(risc)) = (requests.is_empty(), self.tile().place.kind.risc(index)) {
+                truth.noc_requests.insert(RiscKey { chip_id, core, risc }, requests.clone());
+            }
         }
         if self.idle_launch_count > 0 {
             truth.idle_launches.insert((chip_id, core), self.idle_launch_count);

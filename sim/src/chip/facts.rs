@@ -29,6 +29,8 @@ pub struct ChipFacts {
     pub kernels: KernelKind,
     /// Firmware of tt-metal that the Tensix cores run in place of this project's own.
     pub firmware: Option<Arc<FirmwareSet>>,
+    /// True if the truth holds every request of kernels to the NoCs.
+    pub has_noc_truth: bool,
     /// Most cycles that a launch of object code may take on a core.
     pub cycle_budget: u64,
     /// Seed of the simulation.

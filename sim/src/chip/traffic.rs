@@ -18,7 +18,9 @@ use crate::{
     },
     native::stage::Stage,
     noc,
+    truth::{NocOperation, NocRequest},
 };
+use wire::vector::VECTOR_BYTES;
 
 impl Answer {
     /// Returns the counter changes of the sender's interface when the answer arrives.
@@ -44,6 +46,7 @@ impl Stage {
         cycle: u64,
         request: &Request,
     ) {
+        self.note_request(risc_index, cycle, request);
         match &request.action {
             Action::Write { source, byte_count, targets, address, acknowledge_to } => {
                 let data = (u64::from(*source), *byte_count);
@@ -73,6 +76,57 @@ impl Stage {
                 self.ask(devices, (request, cycle), target, payload, destination, 4);
             }
         }
+    }
+
+    /// Notes a request for the truth, unless it carries the profiler's own words.
+    fn note_request(&mut self, risc_index: usize, cycle: u64, request: &Request) {
+        if !self.chip.has_noc_truth {
+            return;
+        }
+        let kind = self.context().place.kind;
+        let (control, vectors) = self.chip.profiler_addresses(kind);
+        let profilers = control..vectors + (kind.risc_count() * VECTOR_BYTES) as u64;
+        let (operation, address, local_address, byte_count) = match &request.action {
+            &Action::Write { source, byte_count, address, .. } => {
+                if profilers.contains(&u64::from(source)) {
+                    return;
+                }
+                let operation = if request.is_multicast {
+                    NocOperation::Multicast
+                } else {
+                    NocOperation::Write
+                };
+                (operation, address, Some(source), byte_count)
+            }
+            &Action::Inline { address, byte_mask, .. } => {
+                (NocOperation::InlineWrite, address, None, byte_mask.count_ones())
+            }
+            &Action::Read { address, destination, byte_count, .. } => {
+                (NocOperation::Read, address, Some(destination), byte_count)
+            }
+            &Action::Increment { address, reply, .. } => {
+                let reply = request.wants_response.then_some(reply);
+                (NocOperation::Increment, address, reply, 4)
+            }
+        };
+        let number = |index: usize| u8::try_from(index).unwrap_or(u8::MAX);
+        let noted = NocRequest {
+            launch_index: self.context().launch_index,
+            sent: self.tile.clock.value(cycle),
+            noc: number(request.noc),
+            operation,
+            coordinates: request.coordinates[0],
+            first_corner: request.is_multicast.then_some(request.coordinates[1]),
+            targets: request.targets().to_vec(),
+            address,
+            local_address,
+            byte_count,
+            virtual_channel: request.virtual_channel,
+            is_posted: !request.wants_response,
+            is_linked: request.is_linked,
+            transaction_id: number(request.transaction_id),
+        };
+        self.noc_requests.push((risc_index, noted));
     }
 
     /// When the next answer is due that nobody has given yet.

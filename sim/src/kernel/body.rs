@@ -22,6 +22,34 @@ pub trait Environment {
 
     /// A random number below `bound`, of this RISC in this launch.
     fn draw(&mut self, bound: u32) -> u32;
+
+    /// The NoC of this RISC; `None` where kernels record no NoC events.
+    fn noc(&self) -> Option<u8>;
+
+    /// Coordinates of a tile as that NoC takes them, the column's six bits below the row's:
+    /// target 0 is the RISC's own tile, the others are those in front of DRAM banks, around
+    /// and around.
+    fn tile(&self, target: u32) -> u32;
+
+    /// Hands a transfer to that NoC.
+    fn transfer(&mut self, transfer: &Transfer);
+}
+
+/// A transfer between this tile's L1 and another place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// True if bytes of this tile go there, on virtual channel 1.
+    pub is_write: bool,
+    /// True for a write that nobody acknowledges.
+    pub is_posted: bool,
+    /// Coordinates of the other tile, see [`Environment::tile`].
+    pub tile: u32,
+    /// Address in this tile's L1.
+    pub local: u32,
+    /// Address in the other tile.
+    pub remote: u32,
+    /// Bytes, at most 8,192.
+    pub byte_count: u32,
 }
 
 /// Does nothing.

@@ -12,7 +12,7 @@ use crate::{
     program::{Emission, Kernel, KernelContext},
     random::Stream,
 };
-use body::Environment;
+use body::{Environment, Transfer};
 use std::sync::Arc;
 
 /// A kernel that runs natively and as object code, and does the same.
@@ -53,6 +53,18 @@ impl Environment for Native {
 
     fn draw(&mut self, bound: u32) -> u32 {
         u32::try_from(self.random.below(bound.into())).unwrap_or(0)
+    }
+
+    fn noc(&self) -> Option<u8> {
+        self.context.noc()
+    }
+
+    fn tile(&self, target: u32) -> u32 {
+        native::tile(target)
+    }
+
+    fn transfer(&mut self, transfer: &Transfer) {
+        native::transfer(transfer);
     }
 }
 

@@ -13,11 +13,13 @@
 //! | [`opcode::SUM_1`], [`opcode::SUM_2`] | cycles | spends cycles in a sum zone |
 //! | [`opcode::SPIN`] | cycles | spends cycles |
 //! | [`opcode::QUICK_PUSH`] | | pushes what has been recorded so far |
+//! | [`opcode::TRANSFER`], form << 8, target << 16 | bytes | moves bytes and records a NoC event |
 
-use super::body::Environment;
+use super::body::{Environment, Transfer};
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
-    device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push,
+    device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push, record_noc_event,
+    record_noc_event_with_addr,
 };
 
 /// Opcodes: the low byte of a step's first word.
@@ -42,7 +44,21 @@ pub mod opcode {
     pub const SPIN: u32 = 8;
     /// Pushes.
     pub const QUICK_PUSH: u32 = 9;
+    /// Moves bytes.
+    pub const TRANSFER: u32 = 10;
 }
+
+/// Bit of a transfer's form: a write, else a read.
+pub const IS_WRITE: u32 = 1;
+/// Bit of a write's form: nobody acknowledges it.
+pub const IS_POSTED: u32 = 2;
+
+/// L1 of a Tensix tile that nothing else uses: where reads arrive and writes come from.
+const SCRATCH: u32 = 0xF_0000;
+/// Where writes arrive.
+const WRITTEN: u32 = 0xF_4000;
+/// Where reads of other tiles begin.
+const READ: u32 = 0;
 
 /// Runs the script in the kernel's data.
 pub fn script<E: Environment>(environment: &mut E) {
@@ -90,10 +106,34 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
                 quick_push();
                 next += 1;
             }
+            opcode::TRANSFER => {
+                transfer(environment, operand, environment.data(next + 1));
+                next += 2;
+            }
             // The end closes every block that is open.
             _ => return next,
         }
     }
+}
+
+/// Records a transfer and hands it over, as tt-metal's dataflow functions do. Kernels without a
+/// NoC do nothing.
+#[inline(never)]
+fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
+    let Some(noc) = environment.noc() else { return };
+    let tile = environment.tile(operand >> 8);
+    let (is_write, is_posted) = (operand & IS_WRITE != 0, operand & IS_POSTED != 0);
+    let remote = if is_write { WRITTEN } else { READ };
+    let address = u64::from(tile) << 36 | u64::from(remote);
+    if is_write {
+        record_noc_event_with_addr!(Write, SCRATCH, address, byte_count, 1, is_posted, noc);
+    } else {
+        record_noc_event_with_addr!(Read, SCRATCH, address, byte_count, -1, false, noc);
+    }
+    let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
+    environment.transfer(&transfer);
+    // A wait, which is not recorded unless that is asked for.
+    record_noc_event!(FullBarrier, false, noc);
 }
 
 fn value_at<E: Environment>(environment: &E, index: u32) -> u64 {

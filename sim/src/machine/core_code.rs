@@ -330,7 +330,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
 }
 
 /// A core's own coordinates as a NoC's registers take them: a byte each.
-fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
+pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
     let (x, y) = match chip.arch {
         Arch::WormholeB0 => chip.translation.mirrored(noc, tile.x, tile.y),
         Arch::Blackhole => chip.translation.logical(tile).unwrap_or((tile.x, tile.y)),

@@ -30,6 +30,12 @@ pub(crate) struct Request {
     /// True if a response is expected.
     pub(crate) wants_response: bool,
     pub(crate) is_linked: bool,
+    /// The virtual channel that it names; `None` if routers choose.
+    pub(crate) virtual_channel: Option<u8>,
+    /// True if it goes to all tiles of a rectangle.
+    pub(crate) is_multicast: bool,
+    /// Coordinates of the tile that it names, or of a rectangle's end, and of its beginning.
+    pub(crate) coordinates: [(u16, u16); 2],
     pub(crate) action: Action,
 }
 
@@ -135,6 +141,10 @@ impl Command {
             transaction_id: (self.word(PACKET_TAG) >> 10 & 0xF) as usize,
             wants_response: kind == CTRL_READ || control & CTRL_RESPONSE != 0,
             is_linked: control & CTRL_LINKED != 0,
+            virtual_channel: (control & CTRL_STATIC_CHANNEL != 0)
+                .then_some((control >> CTRL_CHANNEL_SHIFT & 7) as u8),
+            is_multicast: control & CTRL_BROADCAST != 0,
+            coordinates: reader.named(&action),
             action,
         })
     }
@@ -155,6 +165,15 @@ impl Reader<'_> {
 
     fn returned(&self) -> Side {
         self.command.side(self.chip.arch, RET_ADDR)
+    }
+
+    /// Coordinates of the other side, as the registers have them.
+    fn named(&self, action: &Action) -> [(u16, u16); 2] {
+        let side = match action {
+            Action::Write { .. } => self.returned(),
+            _ => self.target(),
+        };
+        [side.coordinates, side.start].map(split)
     }
 
     fn is_broadcast(&self) -> bool {
@@ -445,6 +464,8 @@ const CTRL_INLINE: u32 = 1 << 3;
 const CTRL_RESPONSE: u32 = 1 << 4;
 const CTRL_BROADCAST: u32 = 1 << 5;
 const CTRL_LINKED: u32 = 1 << 6;
+const CTRL_STATIC_CHANNEL: u32 = 1 << 7;
+const CTRL_CHANNEL_SHIFT: u32 = 13;
 const CTRL_SOURCE_INCLUDED: u32 = 1 << 17;
 const ATOMIC_INCREMENT: u32 = 1;
 

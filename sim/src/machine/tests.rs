@@ -16,6 +16,7 @@ use crate::{
     native::script::{DEPTH_MAX, Script, ScriptShape, Step},
     prepared::Bench,
     program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    pushed::{PushedRuns, unexplained_noc_event},
     random::Stream,
     riscv::TrapKind,
     workload::{Workload, WorkloadOptions},
@@ -202,6 +203,44 @@ fn scripts_leave_the_same_records() {
             program.with_kernel(risc, Arc::new(Script::random(&mut random, &shape)))
         });
         compare(&program, &[], seed % 3 == 0);
+    }
+}
+
+#[test]
+fn noc_events_say_what_the_noc_did() {
+    for (seed, kind) in (0..8).zip([KernelKind::Native, KernelKind::Riscv].into_iter().cycle()) {
+        let arch = Arch::ALL[seed as usize / 2 % 2];
+        let config = MeshConfig::new(seed).with_chip(ChipConfig::new(arch)).with_noc_truth();
+        let mut mesh = SimulatedMesh::new(&config.with_kernels(kind)).unwrap();
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let pushed = Arc::new(PushedRuns::default());
+        mesh.add_shared_rule(&(Arc::clone(&pushed) as Arc<dyn Rule>));
+        let mut random = Stream::new(seed, &[]);
+        let shape = ScriptShape { step_max: 900, depth_max: 4, has_pushes: true };
+        let scripts: Vec<_> = (0..5).map(|_| Script::random(&mut random, &shape)).collect();
+        let kernels = scripts.iter().cloned().zip(0..);
+        let program = kernels.fold(Program::new("scripts"), |program, (script, index)| {
+            program.with_kernel(CoreKind::Tensix.risc(index).unwrap(), Arc::new(script))
+        });
+        let at = cores(&mesh, CoreKind::Tensix, 2);
+        let launch = Launch::new(&Arc::new(program), 1).on(CoreSelection::At(at.clone()));
+        let mesh = run(mesh, &[launch.clone(), launch]);
+        assert_eq!(mesh.execution_failures().count(), 0);
+        let truth = mesh.truth();
+        let mut event_count = 0;
+        for (key, launches) in pushed.launches(&truth) {
+            let records = launches.iter().flat_map(|launch| &launch.records);
+            let requests = truth.noc_requests.get(&key).map_or(&[][..], Vec::as_slice);
+            let error = unexplained_noc_event(records, requests, false);
+            assert_eq!(error, None, "{arch} {kind:?} {key:?}");
+            let has_noc = matches!(key.risc, Risc::Brisc | Risc::Ncrisc);
+            let expected = if has_noc { 2 * scripts[key.risc.index()].transfer_count() } else { 0 };
+            assert_eq!(requests.len(), expected, "{arch} {kind:?} {key:?}");
+            let is_right_noc = |noc: u8| usize::from(noc) == key.risc.index();
+            assert!(requests.iter().all(|request| is_right_noc(request.noc)));
+            event_count += requests.len();
+        }
+        assert!(event_count > 20, "{event_count}");
     }
 }
 

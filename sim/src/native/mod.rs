@@ -10,7 +10,7 @@ pub mod script;
 pub(crate) mod stage;
 pub mod sync;
 
-use crate::program::KernelContext;
+use crate::{kernel::body::Transfer, program::KernelContext};
 use wire::Cycles;
 
 /// Lets a number of cycles pass on the RISC that runs on this thread.
@@ -28,6 +28,25 @@ pub fn spin(cycles: u64) {
 #[must_use]
 pub fn now() -> Cycles {
     stage::with(|stage| stage.wall_clock())
+}
+
+/// Coordinates of a tile as the NoC of the RISC takes them, the column's six bits below the row's:
+/// target 0 is the tile itself, the others are those in front of DRAM banks, around and around.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn tile(target: u32) -> u32 {
+    stage::with(|stage| stage.coordinates(target))
+}
+
+/// Hands a transfer to the NoC of the RISC: it takes its time and is in the truth, but moves no
+/// bytes, since native kernels have none. A RISC without a NoC of its own does nothing.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn transfer(transfer: &Transfer) {
+    stage::with(|stage| stage.transfer_natively(transfer));
 }
 
 /// Texts of the zones that native kernels have opened so far: `name,file,line,tag`.

@@ -5,7 +5,10 @@
 //! code: `kernel::script_body`, which also says how a script is written down as words.
 
 use crate::{
-    kernel::{Native, script_body, script_body::opcode},
+    kernel::{
+        Native, script_body,
+        script_body::{IS_POSTED, IS_WRITE, opcode},
+    },
     program::{Emission, Kernel, KernelContext},
     random::Stream,
 };
@@ -31,7 +34,22 @@ pub enum Step {
     /// Pushes what has been recorded so far. The zone that the runtime leaves about that
     /// is not the kernel's and not counted.
     QuickPush,
+    /// Moves bytes over the NoC and records that. RISCs without a NoC of their own do nothing.
+    Transfer(Movement),
 }
+
+/// A transfer of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// Bytes from L1 of the tile itself (0) or from a DRAM bank (others), at most
+    /// [`MOVED_BYTES_MAX`].
+    Read(u8, u16),
+    /// Bytes to L1 of the tile itself; the second says that nobody acknowledges them.
+    Write(u16, bool),
+}
+
+/// Most bytes of a transfer.
+pub const MOVED_BYTES_MAX: u16 = 8192;
 
 /// One of the two accumulators of a RISC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +68,14 @@ pub enum ScriptError {
     NothingToClose {
         /// Which step.
         step_index: usize,
+    },
+    /// A transfer that no request can carry.
+    #[error("step {step_index} moves {byte_count} bytes, expected 1 to {MOVED_BYTES_MAX}")]
+    NoTransfer {
+        /// Which step.
+        step_index: usize,
+        /// Bytes that it names.
+        byte_count: u16,
     },
     /// A site that scripts do not have.
     #[error("step {step_index} names site {site}, but there are only {site_count}")]
@@ -121,6 +147,11 @@ impl Script {
                 return Err(ScriptError::NoSuchSite { step_index, site, site_count });
             }
             match step {
+                Step::Transfer(Movement::Read(_, byte_count) | Movement::Write(byte_count, _))
+                    if !(1..=MOVED_BYTES_MAX).contains(byte_count) =>
+                {
+                    return Err(ScriptError::NoTransfer { step_index, byte_count: *byte_count });
+                }
                 Step::Open(_) if depth == DEPTH_MAX => {
                     return Err(ScriptError::TooDeep { step_index });
                 }
@@ -157,7 +188,13 @@ impl Script {
         &self.steps
     }
 
-    /// The records that the script tries to leave.
+    /// NoC events that the script tries to leave on a RISC with a NoC of its own.
+    #[must_use]
+    pub fn transfer_count(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step, Step::Transfer(_))).count()
+    }
+
+    /// The records that the script tries to leave, NoC events aside.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;
@@ -170,7 +207,7 @@ impl Script {
                 Step::Sum(accumulator, _) => {
                     accumulators.insert(*accumulator);
                 }
-                Step::Close | Step::Spin(_) | Step::QuickPush => {}
+                Step::Close | Step::Spin(_) | Step::QuickPush | Step::Transfer(_) => {}
             }
         }
         emission.sums = if sums_enabled { accumulators.len() as u64 } else { 0 };
@@ -198,6 +235,13 @@ impl Step {
             Self::Sum(Accumulator::Two, cycles) => words.extend([opcode::SUM_2, cycles]),
             Self::Spin(cycles) => words.extend([opcode::SPIN, cycles]),
             Self::QuickPush => words.push(opcode::QUICK_PUSH),
+            Self::Transfer(Movement::Read(target, byte_count)) => {
+                words.extend([opcode::TRANSFER | u32::from(target) << 16, byte_count.into()]);
+            }
+            Self::Transfer(Movement::Write(byte_count, is_posted)) => {
+                let form = IS_WRITE | if is_posted { IS_POSTED } else { 0 };
+                words.extend([opcode::TRANSFER | form << 8, byte_count.into()]);
+            }
         }
     }
 }
@@ -208,7 +252,11 @@ impl Kernel for Script {
     }
 
     fn emission(&self, context: &KernelContext) -> Emission {
-        self.count(context.sums_enabled)
+        let mut emission = self.count(context.sums_enabled);
+        if context.noc().is_some() {
+            emission.data += self.transfer_count() as u64;
+        }
+        emission
     }
 
     fn object_name(&self) -> Option<&str> {
@@ -234,11 +282,22 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
         }
         12 | 13 => Step::Data(small(random, u64::from(DATA_SITE_COUNT)), random.next_u64()),
         14 => Step::Data16(random.next_u64(), random.next_u64()),
-        15 | 16 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
+        15 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
+        16 if shape.has_pushes && random.chance(500_000) => Step::Transfer(movement(random)),
+        16 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
         17 => Step::Sum(Accumulator::One, cycles(random)),
         18 => Step::Sum(Accumulator::Two, cycles(random)),
         19 if shape.has_pushes && random.chance(200_000) => Step::QuickPush,
         _ => Step::Spin(cycles(random)),
+    }
+}
+
+fn movement(random: &mut Stream) -> Movement {
+    let byte_count = u16::try_from(random.between(1, MOVED_BYTES_MAX.into())).unwrap_or(1);
+    match random.below(4) {
+        0 => Movement::Write(byte_count, false),
+        1 => Movement::Write(byte_count, true),
+        _ => Movement::Read(u8::try_from(random.below(9)).unwrap_or(0), byte_count),
     }
 }
 
@@ -255,6 +314,10 @@ mod tests {
         assert_eq!(error, Err(site));
         let error = Script::new(vec![Step::Open(0); 17]);
         assert_eq!(error, Err(ScriptError::TooDeep { step_index: 16 }));
+        for byte_count in [0, 8193] {
+            let error = Script::new(vec![Step::Transfer(Movement::Read(0, byte_count))]);
+            assert_eq!(error, Err(ScriptError::NoTransfer { step_index: 0, byte_count }));
+        }
     }
 
     #[test]
@@ -268,7 +331,7 @@ mod tests {
             let names = script.steps.iter().map(|step| format!("{step:?}"));
             kinds.extend(names.map(|name| name.split('(').next().unwrap_or("").to_owned()));
         }
-        assert_eq!(kinds.len(), 8, "{kinds:?}");
+        assert_eq!(kinds.len(), 9, "{kinds:?}");
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! a launch while the tile itself is handed from thread to thread.
 
 use crate::{
-    arch::TileCoord,
+    arch::{Arch, TileCoord},
     chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
-    machine::message::Message,
+    kernel::body::Transfer,
+    machine::{core_code, message::Message},
     noc,
     program::KernelContext,
     tile::Tile,
+    truth::{NocOperation, NocRequest},
 };
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 use wire::{Cycles, risc::RISCS_PER_CORE};
@@ -46,6 +48,8 @@ pub(crate) struct Stage {
     /// Writes to DRAM that this launch issued.
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
+    /// Requests of kernels to the NoCs, by index of the RISC, where the truth is to hold them.
+    pub(crate) noc_requests: Vec<(usize, NocRequest)>,
     /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
     pub(crate) outgoing: Vec<Message>,
     /// When a request last reached each tile: those of one tile never overtake each other.
@@ -105,6 +109,7 @@ impl Stage {
             rules,
             landings: Vec::new(),
             faults: Vec::new(),
+            noc_requests: Vec::new(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
             context,
@@ -239,6 +244,53 @@ impl Stage {
     ) {
         self.advance(risc_index, cost::PUSH);
         self.transfer(risc_index, 0, (source, word_count), (bank, address));
+    }
+
+    /// Coordinates of a target of transfers, see [`super::tile`].
+    pub(crate) fn coordinates(&self, target: u32) -> u32 {
+        let noc = u32::from(self.context.noc().unwrap_or(0));
+        let chip = &self.chip;
+        let Some(bank) = target.checked_sub(1) else {
+            let own = core_code::own_coordinates(chip, noc as usize, self.context.place.coord);
+            return own & 0x3F | (own >> 8 & 0x3F) << 6;
+        };
+        let bank = bank % chip.arch.facts().bank_count;
+        let coordinates = u32::from(core_code::bank_coordinates(chip, noc, bank));
+        match chip.arch {
+            Arch::WormholeB0 => coordinates >> 4,
+            Arch::Blackhole => coordinates,
+        }
+    }
+
+    /// Lets a native kernel move bytes.
+    pub(crate) fn transfer_natively(&mut self, transfer: &Transfer) {
+        let Some(noc) = self.context.noc() else { return };
+        let risc_index = self.context.risc.index();
+        self.advance(risc_index, cost::PUSH);
+        if !self.chip.has_noc_truth {
+            return;
+        }
+        let &Transfer { is_write, is_posted, tile, local, remote, byte_count } = transfer;
+        let part = |bits: u32| u16::try_from(bits & 0x3F).unwrap_or(0);
+        let (x, y) = (part(tile), part(tile >> 6));
+        let target = self.chip.translation.tile(noc.into(), x, y);
+        let request = NocRequest {
+            launch_index: self.context.launch_index,
+            sent: self.wall_clock(),
+            noc,
+            operation: if is_write { NocOperation::Write } else { NocOperation::Read },
+            coordinates: (x, y),
+            first_corner: None,
+            targets: target.into_iter().collect(),
+            address: remote.into(),
+            local_address: Some(local),
+            byte_count,
+            virtual_channel: is_write.then_some(1),
+            is_posted: is_write && is_posted,
+            is_linked: false,
+            transaction_id: 0,
+        };
+        self.noc_requests.push((risc_index, request));
     }
 
     fn transfer(
@@ -397,6 +449,7 @@ mod tests {
             region_bytes: 1_920_000,
             kernels: KernelKind::Native,
             firmware: None,
+            has_noc_truth: false,
             cycle_budget: 0,
             seed,
             translation: Translation::new(arch, &[]),

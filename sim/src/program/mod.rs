@@ -54,6 +54,16 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
+    /// The NoC that kernels of this RISC use, and record events of; `None` where they do neither.
+    #[must_use]
+    pub const fn noc(&self) -> Option<u8> {
+        match self.risc {
+            Risc::Brisc => Some(0),
+            Risc::Ncrisc => Some(1),
+            _ => None,
+        }
+    }
+
     /// Runtime argument `index`, or 0 where the launch gives none.
     #[must_use]
     pub fn arg(&self, index: usize) -> u32 {

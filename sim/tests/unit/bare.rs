@@ -97,6 +97,7 @@ impl BareChip {
             region_bytes: 1_920_000,
             kernels: KernelKind::Riscv,
             firmware: None,
+            has_noc_truth: false,
             cycle_budget: 0,
             seed: 1,
             translation: Translation::new(arch, &[]),

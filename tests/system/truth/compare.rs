@@ -13,7 +13,7 @@ use host_reader::{
 use sim::{
     fault::FaultEffect,
     program::Emission,
-    pushed::{PushedLaunch, PushedRecord},
+    pushed::{PushedLaunch, PushedRecord, unexplained_noc_event},
     truth::RiscKey,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,10 +33,24 @@ pub(super) fn check(scenario: &Scenario, outcome: &Outcome, pushed: &Pushed) -> 
         .copied()
         .chain(outcome.readout.lanes().map(|lane| key_of(lane.id)))
         .collect();
+    check_noc_events(outcome, pushed)?;
     let damage = Damage::of(outcome);
     for key in keys {
         let lane = LaneCheck::new(scenario, outcome, pushed, &damage, key);
         lane.check().map_err(|what| format!("{}: {what}", lane.id))?;
+    }
+    Ok(())
+}
+
+/// Checks that every NoC event that was pushed says what the NoC did, in order.
+fn check_noc_events(outcome: &Outcome, pushed: &Pushed) -> Result<(), String> {
+    for (key, launches) in pushed {
+        let records = launches.iter().flat_map(|launch| &launch.records);
+        let requests = outcome.truth.noc_requests.get(key).map_or(&[][..], Vec::as_slice);
+        // Those that found no room in L1 or in DRAM were never pushed.
+        if let Some(error) = unexplained_noc_event(records, requests, true) {
+            return Err(format!("{key:?}: {error}"));
+        }
     }
     Ok(())
 }

@@ -162,7 +162,8 @@ impl Scenario {
         let mut config = MeshConfig::new(self.seed)
             .with_program_support_count(self.support_count)
             .with_sums(self.has_sums)
-            .with_kernels(self.kernels);
+            .with_kernels(self.kernels)
+            .with_noc_truth();
         for _ in 0..self.chip_count {
             let chip = ChipConfig::new(self.arch);
             let ethernet = if self.has_ethernet { 4 } else { 0 };
