@@ -27,8 +27,10 @@ SIM = ["cargo", "test", "--offline", "-q", "-p", "kprof-sim", "--lib", "--", "--
 BOOT = [*SIM, "machine::tests::empty_kernels_leave_the_firmwares_zones"]
 SCRIPTS = [*SIM, "machine::tests::scripts_leave_the_same_records"]
 WRITES = [*SIM, "machine::tests::a_launch_ends_after_writes_that_a_kernel_did_not_count"]
+NOC_EVENTS = [*SIM, "machine::tests::noc_events_say_what_the_noc_did"]
 # The C++ header in tt-metal's tree, named by KPROF_TTNN.
 HAZARDS = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "tt_metal", "hazards::"]
+DATAFLOW = [*HAZARDS[:-1], "noc_events::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
@@ -128,6 +130,41 @@ MUTANTS = [
         "        if (read_word(noc + 0x204) == noc_nonposted_writes_acked[noc_index]) {\n"
         "            return true;\n        }\n    }\n    return false;",
         HAZARDS,
+    ),
+    (
+        "device: NoC 1 called the first in a NoC event",
+        "wire/src/noc_event.rs",
+        "if noc == 1 { 2 } else { 1 }",
+        "if noc == 2 { 2 } else { 1 }",
+        NOC_EVENTS,
+    ),
+    (
+        "device: bytes of a NoC event rounded down",
+        "wire/src/noc_event.rs",
+        "byte_count.div_ceil(CHUNK_BYTES)",
+        "byte_count / CHUNK_BYTES",
+        NOC_EVENTS,
+    ),
+    (
+        "device: NoC events dropped where the buffer is full",
+        "kernel-profiler/src/noc_event.rs",
+        "            self.flush_to_dram_if_full(port, WORDS);\n",
+        "            let _ = WORDS;\n",
+        NOC_EVENTS,
+    ),
+    (
+        "device: NoC events dropped where the buffer is full, C++",
+        HEADER + "ring.hpp",
+        "if (!bufferHasRoom<DISPATCH>(additional_words > LARGEST ? additional_words : LARGEST)) {",
+        "if (additional_words > LARGEST) {",
+        DATAFLOW,
+    ),
+    (
+        "device: a NoC event of a transfer that was not made",
+        "sim/src/kernel/script_body.rs",
+        "    environment.transfer(&transfer);\n",
+        "",
+        NOC_EVENTS,
     ),
     (
         "last record of odd lanes lost",

@@ -15,6 +15,7 @@ pub(crate) enum Row {
     Data,
     Data16,
     Event,
+    NocEvent,
     Sum,
     KernelZone,
     BeginOnBrisc,
@@ -26,11 +27,12 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Zone,
         Self::Data,
         Self::Data16,
         Self::Event,
+        Self::NocEvent,
         Self::Sum,
         Self::KernelZone,
         Self::BeginOnBrisc,
@@ -47,6 +49,7 @@ impl Row {
             Self::Data => "64 bits of data",
             Self::Data16 => "128 bits of data",
             Self::Event => "event",
+            Self::NocEvent => "NoC event",
             Self::Sum => "sum zone",
             Self::KernelZone => "kernel's zone, open and close",
             Self::BeginOnBrisc => "begin of a launch, BRISC",
@@ -69,7 +72,11 @@ impl Row {
             Self::BeginOnOthers => [(10, 10), (10, 10)],
             Self::FinishOfFive => [(310, 530), (310, 470)],
             Self::FinishOfOthers => [(19, 31), (19, 34)],
-            Self::Data16 | Self::Event | Self::LaunchOnBrisc | Self::LaunchOfFive => return None,
+            Self::Data16
+            | Self::Event
+            | Self::NocEvent
+            | Self::LaunchOnBrisc
+            | Self::LaunchOfFive => return None,
         };
         Some(match chip {
             Chip::Wormhole => wormhole,
@@ -136,6 +143,7 @@ pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<C
         Row::Data => per_pass(core, "data"),
         Row::Data16 => per_pass(core, "data_16b"),
         Row::Event => per_pass(core, "event"),
+        Row::NocEvent => per_pass(core, "noc_event"),
         Row::Sum => per_pass(with_sums, "sum"),
         Row::KernelZone => per_pass(core, "kernel_zone"),
         Row::BeginOnBrisc => begin_on(core, 0),

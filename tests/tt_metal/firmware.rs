@@ -36,11 +36,27 @@ pub(crate) fn firmware_of(chip: Chip) -> Vec<(Processor, &'static str)> {
     list
 }
 
-/// Linked programs of one firmware, by profiler: none, upstream's, ours, ours with sums.
+/// Linked programs of one firmware, by profiler: none, upstream's, ours, ours with sums. Each is
+/// built when it is first asked for.
 struct Row {
     chip: Chip,
     processor: Processor,
-    programs: [Result<Program, String>; 4],
+    source: &'static str,
+    programs: [OnceLock<Result<Program, String>>; COLUMNS.len()],
+}
+
+impl Row {
+    fn program(&self, package: &Package, column: usize) -> &Result<Program, String> {
+        self.programs[column].get_or_init(|| {
+            let (header, has_sums) = COLUMNS[column];
+            let target = Target { has_sums, ..Target::new(self.chip, self.processor, header) };
+            build(package, &target, self.source, "firmware").and_then(|path| Program::read(&path))
+        })
+    }
+
+    fn all(&self, package: &Package) -> [&Result<Program, String>; COLUMNS.len()] {
+        std::array::from_fn(|column| self.program(package, column))
+    }
 }
 
 const COLUMNS: [(Header, bool); 4] =
@@ -127,10 +143,17 @@ pub(crate) fn script(package: &Package, target: &Target) -> PathBuf {
     scripts.join(format!("{kind}_{}.ld", target.processor.script()))
 }
 
-/// All firmware, built once for all tests.
-fn rows(package: &Package) -> &'static [Row] {
+/// All firmware, for all tests.
+fn rows() -> &'static [Row] {
     static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
-    ROWS.get_or_init(|| build_all(package))
+    let row = |chip, (processor, source)| Row {
+        chip,
+        processor,
+        source,
+        programs: [const { OnceLock::new() }; COLUMNS.len()],
+    };
+    let rows_of = |chip| firmware_of(chip).into_iter().map(move |one| row(chip, one));
+    ROWS.get_or_init(|| Chip::ALL.into_iter().flat_map(rows_of).collect())
 }
 
 /// The firmware that kernels of a processor meet.
@@ -140,32 +163,15 @@ pub(crate) fn program(
     processor: Processor,
     header: Header,
 ) -> Result<Program, String> {
-    let row = rows(package).iter().find(|row| (row.chip, row.processor) == (chip, processor));
+    let row = rows().iter().find(|row| (row.chip, row.processor) == (chip, processor));
     let column = COLUMNS.iter().position(|column| *column == (header, false));
     row.zip(column).map_or_else(
         || Err(format!("no firmware of {chip} {processor}")),
-        |(row, column)| row.programs[column].clone(),
+        |(row, column)| row.program(package, column).clone(),
     )
 }
 
-fn build_all(package: &Package) -> Vec<Row> {
-    let list: Vec<_> = Chip::ALL
-        .into_iter()
-        .flat_map(|chip| {
-            firmware_of(chip).into_iter().map(move |(one, source)| (chip, one, source))
-        })
-        .collect();
-    in_parallel(&list, |&(chip, processor, source)| Row {
-        chip,
-        processor,
-        programs: COLUMNS.map(|(header, has_sums)| {
-            let target = Target { has_sums, ..Target::new(chip, processor, header) };
-            build(package, &target, source, "firmware").and_then(|path| Program::read(&path))
-        }),
-    })
-}
-
-fn table(rows: &[Row]) -> String {
+fn table(package: &Package, rows: &[Row]) -> String {
     let mut table = String::from(
         "firmware                          limit |   text: none  upstream  ours  ours+sums | \
          RAM: none  upstream  ours  ours+sums\n",
@@ -174,18 +180,19 @@ fn table(rows: &[Row]) -> String {
         let cell = |program: &Result<Program, String>, of: fn(&Program) -> u32| {
             program.as_ref().map_or_else(|_| "-".to_owned(), |program| of(program).to_string())
         };
-        let limit = row.programs.iter().flatten().find_map(Program::text_limit);
+        let programs = row.all(package);
+        let limit = programs.into_iter().flatten().find_map(Program::text_limit);
         let limit = limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string());
         let name = format!("{} {}", row.chip, row.processor);
         write!(table, "{name:<33} {limit:>5} |").unwrap();
         for of in [Program::text_bytes as fn(&Program) -> u32, Program::ram_bytes] {
-            for (program, width) in row.programs.iter().zip([12, 10, 6, 11]) {
+            for (program, width) in programs.into_iter().zip([12, 10, 6, 11]) {
                 write!(table, "{:>width$}", cell(program, of)).unwrap();
             }
             table.push_str(" |");
         }
         table.push('\n');
-        for (program, (header, has_sums)) in row.programs.iter().zip(COLUMNS) {
+        for (program, (header, has_sums)) in programs.into_iter().zip(COLUMNS) {
             if let Err(error) = program {
                 let sums = if has_sums { " with sums" } else { "" };
                 writeln!(table, "    {header}{sums}: {}", first_error(error)).unwrap();
@@ -200,13 +207,20 @@ fn table(rows: &[Row]) -> String {
 #[test]
 fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let Some(package) = package() else { return };
-    let rows = rows(package);
-    let table = table(rows);
+    let rows = rows();
+    let cells: Vec<_> =
+        rows.iter().flat_map(|row| (0..COLUMNS.len()).map(move |column| (row, column))).collect();
+    in_parallel(&cells, |(row, column)| {
+        row.program(package, *column);
+    });
+    let table = table(package, rows);
     println!("{table}");
     crate::publish("firmware.txt", &table);
     let mut faults = Vec::new();
     let mut compared = 0;
-    for Row { chip, processor, programs: [_, upstream, ours, with_sums] } in rows {
+    for row in rows {
+        let Row { chip, processor, .. } = row;
+        let [_, upstream, ours, with_sums] = row.all(package);
         let Ok(upstream) = upstream else { continue };
         compared += 1;
         for (ours, name) in [(ours, "ours"), (with_sums, "ours with sums")] {

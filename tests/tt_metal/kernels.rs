@@ -33,6 +33,11 @@ const NAMES: [&str; 9] = [
 
 /// Sources of kernels that name the profiler, below the package's root; Quasar's aside.
 fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
+    kernels_that(package, &NAMES)
+}
+
+/// Sources of kernels that contain one of some texts, Quasar's aside.
+fn kernels_that(package: &Package, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["ttnn/cpp", "tt_metal/impl", "tt_metal/fabric", "tt_metal/tools"] {
         visit(&package.root.join(folder), &mut |path| {
@@ -41,7 +46,7 @@ fn kernels_that_name_the_profiler(package: &Package) -> Vec<PathBuf> {
             if is_kernel {
                 let text = fs::read(path).unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);
-                if NAMES.iter().any(|name| text.contains(name)) {
+                if texts.iter().any(|name| text.contains(name)) {
                     found.push(path.to_owned());
                 }
             }
@@ -79,15 +84,21 @@ pub(crate) struct Job {
     processor: Processor,
     kernel: PathBuf,
     folder: PathBuf,
+    /// Further definitions, without the dash.
+    defines: Vec<String>,
 }
 
 impl Job {
     pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf, number: usize) -> Self {
         let folder = folder("kernels").join(format!("{chip}-{processor}-{number}"));
         fs::create_dir_all(&folder).unwrap();
-        let job = Self { chip, processor, kernel, folder };
+        let job = Self { chip, processor, kernel, folder, defines: Vec::new() };
         job.generate();
         job
+    }
+
+    pub(crate) fn with_defines(self, defines: Vec<String>) -> Self {
+        Self { defines, ..self }
     }
 
     /// Writes the files that include the kernel.
@@ -124,6 +135,7 @@ impl Job {
             format!("KERNEL_COMPILE_TIME_ARGS={arguments}"),
             "FULL_KERNEL_NAME=\"kernel\"".to_owned(),
         ];
+        target.defines.extend(self.defines.iter().cloned());
         target
     }
 
@@ -195,16 +207,45 @@ fn judge(package: &Package, job: &Job) -> Verdict {
 fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
     let Some(package) = package() else { return };
     let kernels = kernels_that_name_the_profiler(package);
-    let jobs: Vec<Job> = kernels
-        .iter()
-        .enumerate()
+    let jobs = jobs_of(&kernels, &[], 0);
+    compile_all(package, &kernels, &jobs, 40, "kernels.txt");
+}
+
+/// So they do where NoC events are recorded, and kernels that send over the fabric with them.
+#[test]
+fn kernels_that_record_noc_events_compile_with_ours() {
+    let Some(package) = package() else { return };
+    let mut kernels = kernels_that_name_the_profiler(package);
+    kernels.retain(|kernel| !kernel.to_string_lossy().contains("compute"));
+    let mut fabric = kernels_that(package, &["tt_fabric_mux_interface.hpp"]);
+    fabric.truncate(FABRIC_KERNELS);
+    kernels.extend(fabric);
+    kernels.sort();
+    kernels.dedup();
+    let jobs = jobs_of(&kernels, &["PROFILE_NOC_EVENTS=1"], 4000);
+    compile_all(package, &kernels, &jobs, 20, "noc_event_kernels.txt");
+}
+
+/// Kernels of the fabric that are tried.
+const FABRIC_KERNELS: usize = 8;
+
+/// Each kernel on each of its processors, with further definitions.
+fn jobs_of(kernels: &[PathBuf], defines: &[&str], first_number: usize) -> Vec<Job> {
+    let defines: Vec<String> = defines.iter().map(|&define| define.to_owned()).collect();
+    (first_number..)
+        .zip(kernels)
         .flat_map(|(number, kernel)| Chip::ALL.map(|chip| (number, kernel, chip)))
         .flat_map(|(number, kernel, chip)| {
             let processors = processors(chip, kernel);
             processors.into_iter().map(move |one| Job::new(chip, one, kernel.clone(), number))
         })
-        .collect();
-    let verdicts = in_parallel(&jobs, |job| judge(package, job));
+        .map(|job| job.with_defines(defines.clone()))
+        .collect()
+}
+
+/// Compiles with both headers; at least `least` builds must compile with upstream's.
+fn compile_all(package: &Package, kernels: &[PathBuf], jobs: &[Job], least: usize, name: &str) {
+    let verdicts = in_parallel(jobs, |job| judge(package, job));
     let (mut list, mut excluded, mut faults) = (String::new(), String::new(), Vec::new());
     let mut compiled = 0;
     for (job, verdict) in jobs.iter().zip(&verdicts) {
@@ -228,8 +269,8 @@ fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
         faults.join("\n")
     );
     println!("{table}");
-    crate::publish("kernels.txt", &table);
-    assert!(compiled >= 40, "{compiled} builds of kernels compile with upstream's header");
+    crate::publish(name, &table);
+    assert!(compiled >= least, "{compiled} builds of kernels compile with upstream's header");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

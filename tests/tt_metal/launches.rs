@@ -40,7 +40,7 @@ type Told = (PacketKind, u32, Vec<u64>);
 /// The chip's name in our header.
 const ARCH_DEFINE: [&str; 2] = ["-DARCH_WORMHOLE", "-DARCH_BLACKHOLE"];
 
-const fn arch(chip: Chip) -> Arch {
+pub(crate) const fn arch(chip: Chip) -> Arch {
     match chip {
         Chip::Wormhole => Arch::WormholeB0,
         Chip::Blackhole => Arch::Blackhole,
@@ -205,7 +205,7 @@ struct Bench {
 }
 
 /// Firmware and kernels of the launches, or `None` after a line that names what is missing.
-fn ready_package() -> Option<&'static Package> {
+pub(crate) fn ready_package() -> Option<&'static Package> {
     let package = package()?;
     if machine::has_object_code() {
         return Some(package);

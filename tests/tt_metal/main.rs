@@ -15,6 +15,7 @@
 //! | what may a kernel do | [`script`] |
 //! | do launches under tt-metal's firmware leave what they leave under ours | [`launches`] |
 //! | do both headers leave the same records | [`records`] |
+//! | are NoC events the same, and what the NoC did | [`noc_events`] |
 //! | is every loss counted | [`losses`] |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
@@ -29,6 +30,7 @@ mod kernels;
 mod launches;
 mod losses;
 mod noc;
+mod noc_events;
 mod package;
 mod probes;
 mod program;

@@ -100,6 +100,16 @@ PROBE event(uint32_t passes) {
     }
 }
 
+#if !defined(COMPILE_FOR_TRISC) && defined(PROFILE_NOC_EVENTS)
+PROBE noc_event(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        const uint64_t there = uint64_t(0x652 + pass) << NOC_ADDR_LOCAL_BITS | 0x10000;
+        RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_, 0x20000, there, 2048, NOC_UNICAST_WRITE_VC, false, noc_index);
+        STEP();
+    }
+}
+#endif
+
 PROBE sum(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {
         DeviceZoneScopedSumN1("sum");

@@ -42,8 +42,13 @@ pub(crate) fn build(
             optimisation: Some("O2"),
             ..Target::new(chip, processor, header)
         };
-        if let Variant::DynamicNoc(noc) = variant {
-            target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
+        match variant {
+            // Used where a probe asks for it alone.
+            Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
+            Variant::Sums => {}
+            Variant::DynamicNoc(noc) => {
+                target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
+            }
         }
         program(package, &target, variant, risc)
     });
