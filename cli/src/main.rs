@@ -24,13 +24,29 @@ mod terminal;
 mod watermark;
 mod wrong_file;
 
+use chrono::{SecondsFormat, Utc};
 use clap::Parser;
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("error")).init();
+    start_log();
     match command::dispatch(args::Cli::parse()) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
+}
+
+/// Writes log lines to standard error, from the level that `RUST_LOG` names.
+fn start_log() {
+    let level = env_logger::Env::default().default_filter_or("error");
+    let mut builder = env_logger::Builder::from_env(level);
+    // The crate's own times need a second library of calendars.
+    builder.format(|out, record| {
+        let time = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
+        let level = record.level();
+        let style = out.default_level_style(level);
+        let (target, message) = (record.target(), record.args());
+        writeln!(out, "[{time} {style}{level:<5}{style:#} {target}] {message}")
+    });
+    builder.init();
 }

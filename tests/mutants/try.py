@@ -21,7 +21,7 @@ import tempfile
 
 READER = "host-reader/reader/src/"
 # The fixed seeds alone, so that the outcome is the same every time.
-FIXED = "truth::what_is_read_is_what_was_pushed_in_two_hundred_runs"
+FIXED = "truth::what_is_read_is_what_was_pushed_in_fixed_runs"
 TRUTH = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "system", FIXED]
 SIM = ["cargo", "test", "--offline", "-q", "-p", "kprof-sim", "--lib", "--", "--exact"]
 BOOT = [*SIM, "machine::tests::empty_kernels_leave_the_firmwares_zones"]
@@ -238,7 +238,7 @@ MUTANTS = [
 
 def fails(tests: list[str], **variables: str) -> tuple[bool, str]:
     """Runs tests; returns whether they fail, and what they wrote."""
-    environment = os.environ | variables
+    environment = os.environ | {"KPROF_TRUTH_FIXED": "200"} | variables
     result = subprocess.run(tests, capture_output=True, text=True, env=environment)
     return result.returncode != 0, result.stdout + result.stderr
 

@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use analysis::{
-    Doubt, Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics,
+    Doubt, LaneContext, LaneFigures, Op, Report, Span, ZoneGrouping, ops_of,
+    paired_zone_statistics, zone_statistics,
 };
-use captures::{log_of_json, read_capture};
-use device_log::read_device_log;
+use captures::{log_of_json, log_path, read_capture};
+use device_log::{PackedLog, read_device_log};
 use reader::origins::TileOrigins;
 use reader::{mesh::Noc0Coord, readout::Readout, timeline::Timeline};
 
@@ -87,9 +88,8 @@ fn all_riscs_together_are_one_row_per_zone() {
     assert_eq!(cycles.total_cycles, 14_585);
 }
 
-#[test]
-fn statistics_without_a_timeline_are_those_of_the_timeline() {
-    let damaged = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// Zones that did not end, ends of none, and lanes of several chips.
+const DAMAGED: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,BRISC,7,100,0,1024,A,ZONE_START
 0,1,2,BRISC,8,170,0,1024,B,ZONE_END
@@ -100,7 +100,27 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
 1,1,3,NCRISC,7,140,0,1024,A,ZONE_END
 1,1,3,NCRISC,8,150,0,1024,B,ZONE_END
 ";
-    let damaged = read_device_log(damaged.as_bytes(), "damaged").unwrap();
+
+#[test]
+fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
+    let of_chips = ["blackhole-noc-256", "wormhole-counters-elw", "wormhole-noc-4096"];
+    let mut logs = of_chips.map(|log| std::fs::read_to_string(log_path(log)).unwrap()).to_vec();
+    logs.extend([log_of_json(), DAMAGED.to_owned()]);
+    for log in logs {
+        let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
+        let context = LaneContext::new(&readout);
+        let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
+        let (figures, anomalies) = lanes.unpack(add);
+        readout.anomalies.merge(anomalies);
+        let whole = read_device_log(log.as_bytes(), "log").unwrap();
+        assert_eq!(Report::of_lanes(&readout, figures), report_of(&whole));
+        assert_eq!(readout.anomalies, whole.anomalies);
+    }
+}
+
+#[test]
+fn statistics_without_a_timeline_are_those_of_the_timeline() {
+    let damaged = read_device_log(DAMAGED.as_bytes(), "damaged").unwrap();
     for readout in [read_capture("wormhole-counters-elw"), damaged] {
         let timeline = Timeline::of_readout(&readout);
         for grouping in [ZoneGrouping::ByRisc, ZoneGrouping::AllRiscs] {
