@@ -19,6 +19,9 @@ use tracy_protocol::{COMPRESSED_FRAME_BYTES, GREETING, Handshake, Program, Query
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
+/// How long a stop waits for answers, and then for the end: clients answer at once, but for
+/// functions of call stacks, which they drop once they are told to stop.
+const STOP_TIME: Duration = Duration::from_secs(2);
 /// How long a read waits before it looks whether to stop.
 const POLL_TIME: Duration = Duration::from_millis(50);
 /// Numbers from here on are not tried: the protocol gains about five in a year.
@@ -153,7 +156,7 @@ impl TracyClient {
     }
 
     /// Records until the program ends, is killed or says nothing more. Once `stop` is true, the
-    /// program is asked to send what it has, and the recording ends with that.
+    /// recording ends as soon as the program has named what it sent.
     #[must_use]
     pub fn record(self, options: &RecordOptions, stop: &AtomicBool) -> TracyRecording {
         let Self { stream, protocol, welcome } = self;
@@ -164,6 +167,7 @@ impl TracyClient {
             frames: Frames::new(),
             silence: options.silence,
             stop,
+            stop_wanted: None,
             has_asked_to_stop: false,
         };
         let end = recorder.run();
@@ -245,6 +249,8 @@ struct Recorder<'stop> {
     frames: Frames,
     silence: Duration,
     stop: &'stop AtomicBool,
+    /// Time at which the wish to stop was seen.
+    stop_wanted: Option<Instant>,
     has_asked_to_stop: bool,
 }
 
@@ -272,7 +278,10 @@ impl Recorder<'_> {
             self.send(&questions);
             if self.session.is_done() {
                 self.send(&query_bytes(Query::Terminate, 0));
-                return RecordingEnd::Complete;
+                return match self.stop_wanted {
+                    Some(_) => RecordingEnd::Stopped,
+                    None => RecordingEnd::Complete,
+                };
             }
         }
     }
@@ -283,11 +292,24 @@ impl Recorder<'_> {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Asks the program once to send what it has and to end, if that is wanted.
+    /// Asks the program once to end the connection, if that is wanted and questions are answered.
     fn heed_stop(&mut self) {
-        if !self.has_asked_to_stop && self.stop.load(Ordering::Relaxed) {
+        if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let wanted = *self.stop_wanted.get_or_insert_with(Instant::now);
+        if self.session.queries.is_done() || wanted.elapsed() > STOP_TIME {
             self.has_asked_to_stop = true;
             self.send(&query_bytes(Query::Disconnect, 0));
+        }
+    }
+
+    /// How long the program may say nothing, and the end if it says nothing for longer.
+    const fn patience(&self) -> (Duration, RecordingEnd) {
+        if self.has_asked_to_stop {
+            (STOP_TIME, RecordingEnd::Stopped)
+        } else {
+            (self.silence, RecordingEnd::Silent)
         }
     }
 
@@ -316,10 +338,13 @@ impl Recorder<'_> {
                 Ok(0) => return Err(RecordingEnd::Cut),
                 Ok(count) => filled = filled.saturating_add(count),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_timeout(&error) && begun.elapsed() < self.silence => {
+                Err(error) if is_timeout(&error) => {
                     self.heed_stop();
+                    let (patience, end) = self.patience();
+                    if begun.elapsed() >= patience {
+                        return Err(end);
+                    }
                 }
-                Err(error) if is_timeout(&error) => return Err(RecordingEnd::Silent),
                 Err(_) => return Err(RecordingEnd::Cut),
             }
         }

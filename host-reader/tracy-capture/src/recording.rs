@@ -234,6 +234,9 @@ pub enum RecordingEnd {
     /// The program said that it had sent everything, and answered every question.
     #[default]
     Complete,
+    /// The recorder was told to stop. What the program had recorded and not sent by then is
+    /// missing; clients drop it.
+    Stopped,
     /// The connection ended before that: the program was killed, or it crashed.
     Cut,
     /// The program said nothing more for as long as the recorder was told to wait.

@@ -2,6 +2,8 @@
 //!
 //! `KPROF_TRACY_LOAD` names the program, which `tests/tracy-client` builds.
 
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -79,8 +81,8 @@ fn account(path: &Path, thread: &str) -> Vec<Accounted> {
         .collect()
 }
 
-/// Each zone lasted as long as the program measured: its clock is calibrated to some hundred
-/// parts in a million, and both clocks have a resolution of some ten nanoseconds.
+/// Each zone lasted as long as the program measured. Both clocks resolve some ten nanoseconds; the
+/// client calibrates its own within 200 ms, on a busy machine to some percent.
 fn assert_as_accounted(thread: &TracyThread, recording: &TracyRecording, accounted: &[Accounted]) {
     assert_eq!(thread.zones.len(), accounted.len(), "{}", thread.name);
     for (zone, accounted) in thread.zones.iter().zip(accounted) {
@@ -96,7 +98,7 @@ fn assert_as_accounted(thread: &TracyThread, recording: &TracyRecording, account
         );
         assert_eq!(zone.text().unwrap_or_default(), accounted.text);
         let duration_ns = zone.duration_ns().unwrap();
-        let slack_ns = 100 + accounted.around_ns / 500;
+        let slack_ns = 100 + accounted.around_ns / 20;
         assert!(
             accounted.inside_ns <= duration_ns + slack_ns
                 && duration_ns <= accounted.around_ns + slack_ns,
@@ -233,7 +235,7 @@ fn a_recording_that_is_stopped_has_all_until_then() {
         });
         client.record(&RecordOptions::default(), &stop)
     });
-    assert_eq!(recording.end, RecordingEnd::Complete);
+    assert_eq!(recording.end, RecordingEnd::Stopped);
     assert_eq!((recording.zone_count(), recording.damage.open_zones), (2002, 1));
     // A second server is refused in words.
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

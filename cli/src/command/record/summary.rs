@@ -90,6 +90,9 @@ impl Process {
 fn end(end: &RecordingEnd) -> Option<String> {
     match end {
         RecordingEnd::Complete => None,
+        RecordingEnd::Stopped => {
+            Some("the process runs on: what it did after the program's end is missing".to_owned())
+        }
         RecordingEnd::Cut => Some(
             "the program was gone before it had sent everything: how much is missing is unknown"
                 .to_owned(),
