@@ -16,7 +16,7 @@ const WRAP_TICKS: i64 = 1 << 31;
 enum Edge {
     Start(usize),
     End(usize),
-    /// Of a zone that there was no room to keep.
+    /// Record of a zone that there was no room to keep.
     Unkept,
 }
 

@@ -62,7 +62,7 @@ impl<'frame> Fields<'frame> {
         Some(u32::from_be_bytes([0, red, green, blue]))
     }
 
-    /// A length of 16 bits and so many bytes of text.
+    /// A length of 16 bits and that number of bytes of text.
     pub(crate) fn sized_text(&mut self) -> Option<Box<str>> {
         let count = self.u16()?;
         self.bytes(count.into()).map(text)

@@ -1,4 +1,4 @@
-//! Questions to the program, so many at a time as its buffers hold.
+//! Questions to the program, at most as many at a time as its buffers hold.
 
 use std::collections::VecDeque;
 use tracy_protocol::{QUERY_BYTES, Query};

@@ -94,7 +94,7 @@ pub struct TracyZone {
     pub extra: Option<Box<ZoneExtra>>,
 }
 
-/// What few zones have.
+/// Fields that few zones have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZoneExtra {
     /// Lines of attached text and numbers.
@@ -245,7 +245,7 @@ pub enum RecordingEnd {
     Unreadable {
         /// Number of the frame, from 0.
         frame: u64,
-        /// What was found there.
+        /// Content found there.
         found: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the items of a session mean, one after the other.
+//! Meaning of the items of a session, one after the other.
 
 use crate::{
     callstacks::Callstacks,
@@ -256,7 +256,7 @@ impl Session {
             Kind::FiberEnter => {
                 self.thread_time.advance(fields.i64()?);
                 let key = fields.u64()?;
-                self.threads.enter_fiber(fields.u32()?, key, &mut self.queries);
+                self.threads.begin_fiber(fields.u32()?, key, &mut self.queries);
             }
             _ => {
                 self.thread_time.advance(fields.i64()?);

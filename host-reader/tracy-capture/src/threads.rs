@@ -84,7 +84,7 @@ impl Threads {
     }
 
     /// The thread goes on with a fiber.
-    pub(crate) fn enter_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
+    pub(crate) fn begin_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
         let thread = self.thread_of(thread.into(), queries);
         let next = self.met.len();
         let fiber_count = self.by_fiber.len() as u64;

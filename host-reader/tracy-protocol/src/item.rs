@@ -3,7 +3,7 @@
 /// How far an item reaches behind its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Fields of so many bytes.
+    /// Fields of this number of bytes.
     Fixed(usize),
     /// A length of 8 bits, then a text.
     Text8,

@@ -76,7 +76,7 @@ pub(crate) struct RecordArgs {
     pub(crate) command: Vec<String>,
 }
 
-/// What tt-metal records on the chips.
+/// Data that tt-metal records on the chips.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "On the chips")]
 pub(crate) struct DeviceArgs {

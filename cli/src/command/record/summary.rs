@@ -1,4 +1,4 @@
-//! What a recording gave, in lines or as JSON.
+//! Results of a recording, in lines or as JSON.
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};

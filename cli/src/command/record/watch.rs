@@ -21,7 +21,7 @@ use std::{
 /// Time between two looks for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
 
-/// What came of one client.
+/// Result of one client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
 
 /// Everything that was recorded of a program.
