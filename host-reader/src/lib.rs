@@ -21,6 +21,7 @@
 //! | What became slower or faster? | `diff` |
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
+//! | What do TT-Metal's variables ask for? | `environment` |
 //! | What did the host do meanwhile? | `host` |
 //! | What does a program with a Tracy client say? | `tracy_capture` |
 //! | What time was it on the host? | `sync`, [`clock`] |
@@ -44,6 +45,8 @@ pub use ::capture::{self, sync};
 pub use ::counters;
 #[cfg(feature = "device-log")]
 pub use ::device_log as log;
+#[cfg(feature = "environment")]
+pub use ::environment;
 #[cfg(feature = "export")]
 pub use ::export;
 #[cfg(feature = "host-events")]

@@ -22,6 +22,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
     ("kprof-device-log", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
     ("kprof-analysis", &["kprof-wire", "kprof-reader"]),
     ("kprof-noc-events", &["kprof-wire", "kprof-reader"]),
+    ("kprof-environment", &["kprof-wire", "kprof-reader"]),
     ("kprof-counters", &["kprof-wire", "kprof-reader", "kprof-analysis"]),
     (
         "kprof-capture",
@@ -49,6 +50,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
             "kprof-clock-fit",
             "kprof-counters",
             "kprof-host-events",
+            "kprof-noc-events",
             "kprof-reader",
             "kprof-recording",
             "kprof-tracy-protocol",
@@ -77,6 +79,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
             "kprof-clock-fit",
             "kprof-counters",
             "kprof-device-log",
+            "kprof-environment",
             "kprof-export",
             "kprof-host-events",
             "kprof-noc-events",

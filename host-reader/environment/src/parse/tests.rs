@@ -1,0 +1,239 @@
+//! Each variable alone, in company, and misspelled.
+
+use super::*;
+use proptest::prelude::*;
+use reader::decode::CaptureMode;
+
+fn of(text: &str) -> Environment {
+    Environment::of(text.split_whitespace().map(|pair| pair.split_once('=').unwrap()))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    of(text).problems.iter().map(ToString::to_string).collect()
+}
+
+/// Settings with the profiler on, changed.
+fn on(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings { profiler: true, ..Settings::default() };
+    change(&mut settings);
+    settings
+}
+
+#[test]
+fn each_variable_has_its_effect_and_no_other() {
+    type Change = fn(&mut Settings);
+    let cases: [(&str, Change); 22] = [
+        ("TT_METAL_DEVICE_PROFILER_DISPATCH=1", |s| s.dispatch_cores = true),
+        ("TT_METAL_PROFILER_SYNC=1", |s| s.clock_sync = true),
+        ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", |s| s.noc_events = true),
+        ("TT_METAL_PROFILE_PERF_COUNTERS=47", |s| s.counter_groups = 47),
+        ("TT_METAL_MEM_PROFILER=1", |s| s.buffer_usage = true),
+        ("TT_METAL_TRACE_PROFILER=1", |s| s.trace_only = true),
+        ("TT_METAL_PROFILER_TRACE_TRACKING=1", |s| s.trace_tracking = true),
+        ("TT_METAL_PROFILER_MID_RUN_DUMP=1", |s| s.mid_run_dump = true),
+        ("TT_METAL_PROFILER_CPP_POST_PROCESS=1", |s| s.post_process = true),
+        ("TT_METAL_PROFILER_SUM=1", |s| s.sums = true),
+        ("TT_METAL_PROFILER_ACCUMULATE=1", |s| s.accumulate = true),
+        ("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=5000", |s| s.program_support_count = Some(5000)),
+        ("TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES=1", |s| s.files = false),
+        ("TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY=1", |s| s.tracy = false),
+        ("TT_METAL_NOC_DEBUG_DUMP=1", |s| (s.noc_events, s.non_dropping) = (true, true)),
+        ("TT_METAL_DEVICE_DEBUG_DUMP_ENABLED=1", |s| (s.noc_events, s.non_dropping) = (true, true)),
+        ("TT_METAL_PROFILER_DIR=/out", |s| s.artifacts = "/out".into()),
+        ("TT_METAL_HOME=/tt", |s| s.artifacts = "/tt/generated/profiler".into()),
+        ("TT_METAL_HOME=/tt TT_METAL_PROFILER_DIR=/out", |s| s.artifacts = "/out".into()),
+        ("TTNN_OP_PROFILER=1", |s| s.op_records = true),
+        ("TT_METAL_PROFILER_NO_CACHE_OP_INFO=1", |s| s.full_op_records = true),
+        ("TT_METAL_DEVICE_PROFILER=10", |_| ()),
+    ];
+    for (text, change) in cases {
+        let environment = of(&format!("{text} TT_METAL_DEVICE_PROFILER=1"));
+        assert_eq!(environment.settings, on(change), "{text}");
+        assert_eq!(environment.problems, [], "{text}");
+    }
+    assert_eq!(of("").settings, Settings::default());
+    let streaming = of("TT_METAL_STREAMING_PROFILER=1 TT_METAL_STREAMING_PROFILER_RING_MB=64");
+    assert!(streaming.settings.streaming && streaming.problems.is_empty());
+}
+
+#[test]
+fn the_profiler_is_switched_on_by_four_variables_and_no_other() {
+    let is_on = |text: &str| of(text).settings.profiler;
+    for variable in VARIABLES {
+        let expected = [PROFILER, NOC_EVENTS, COUNTERS, NOC_DEBUG, NOC_DEBUG_OLD];
+        let text = format!("{}=1", variable.name);
+        assert_eq!(is_on(&text), expected.contains(&variable.name), "{text}");
+    }
+    assert!(!is_on("TT_METAL_PROFILE_PERF_COUNTERS=0"));
+}
+
+#[test]
+fn what_is_taken_before_the_profiler_is_on_has_no_effect() {
+    let environment = of("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 TT_METAL_PROFILER_SYNC=1 \
+         TT_METAL_PROFILER_MID_RUN_DUMP=1");
+    assert!(!environment.settings.clock_sync && environment.settings.mid_run_dump);
+    let [problem] = &environment.problems[..] else { panic!("{environment:?}") };
+    let (name, switched_by) = (SYNC, NOC_EVENTS);
+    assert_eq!(*problem, Problem::TakenTooEarly { name, switched_by });
+    assert_eq!(
+        lines("TT_METAL_PROFILER_SUM=1"),
+        ["TT_METAL_PROFILER_SUM has no effect: TT_METAL_DEVICE_PROFILER=1 is not set"]
+    );
+    for variable in VARIABLES.iter().filter(|variable| variable.needs_profiler) {
+        let environment = of(&format!("{}=1", variable.name));
+        assert_eq!(environment.settings, Settings::default());
+        assert_eq!(environment.problems, [Problem::NeedsProfiler { name: variable.name }]);
+    }
+}
+
+#[test]
+fn a_switch_is_on_if_its_value_begins_with_1() {
+    for (value, is_on) in [("1", true), ("10", true), ("1x", true), ("0", false), ("", false)] {
+        let environment = of(&format!("TT_METAL_DEVICE_PROFILER={value}"));
+        assert_eq!((environment.settings.profiler, environment.problems.len()), (is_on, 0));
+    }
+    assert_eq!(
+        lines("TT_METAL_DEVICE_PROFILER=true"),
+        ["TT_METAL_DEVICE_PROFILER=true is off: TT-Metal looks for a 1 at the beginning"]
+    );
+}
+
+#[test]
+fn contradictions_are_named_in_a_line_each() {
+    for (text, beginning) in [
+        (
+            "TT_METAL_DEVICE_PROFILER=1 TT_METAL_DPRINT_CORES=all",
+            "TT_METAL_DPRINT_CORES and the profiler exclude each other",
+        ),
+        (
+            "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_MID_RUN_DUMP=1 TT_METAL_TRACE_PROFILER=1",
+            "TT_METAL_PROFILER_MID_RUN_DUMP and TT_METAL_TRACE_PROFILER exclude each other",
+        ),
+        (
+            "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_MID_RUN_DUMP=1 \
+             TT_METAL_DEVICE_PROFILER_DISPATCH=1",
+            "TT_METAL_PROFILER_MID_RUN_DUMP and TT_METAL_DEVICE_PROFILER_DISPATCH exclude",
+        ),
+        (
+            "TT_METAL_DEVICE_PROFILER=1 TT_METAL_STREAMING_PROFILER=1",
+            "TT_METAL_STREAMING_PROFILER and TT_METAL_DEVICE_PROFILER exclude each other",
+        ),
+        ("TT_METAL_PROFILE_PERF_COUNTERS=24", "TT_METAL_PROFILE_PERF_COUNTERS=24: expected one"),
+        (
+            "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=many",
+            "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=many: expected a number; TT-Metal stops",
+        ),
+        (
+            "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=-1",
+            "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=-1: expected 0 to 2147483647",
+        ),
+    ] {
+        let environment = of(text);
+        let [problem] = &environment.problems[..] else { panic!("{text}: {environment:?}") };
+        let line = problem.to_string();
+        assert!(line.starts_with(beginning) && !line.contains('\n'), "{line}");
+        assert!(problem.is_fatal(), "{line}");
+    }
+    // The print server alone is no contradiction.
+    assert_eq!(lines("TT_METAL_DPRINT_CORES=all"), [""; 0]);
+    assert_eq!(
+        lines("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/out"),
+        ["TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH has no effect without \
+          TT_METAL_DEVICE_PROFILER_NOC_EVENTS"]
+    );
+}
+
+#[test]
+fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
+    for (name, nearest) in [
+        ("TT_METAL_DEVICE_PROFILE", PROFILER),
+        ("TT_METAL_DEVICE_PROFLIER", PROFILER),
+        ("TTMETAL_DEVICE_PROFILER", PROFILER),
+        ("tt_metal_device_profiler", PROFILER),
+        ("TT_METAL_PROFILER_SUPPORT_COUNT", SUPPORT_COUNT),
+        ("TT_METAL_PROFILER_PROGRAM_SUPPORT_CUONT", SUPPORT_COUNT),
+        ("TT_METAL_DEVICE_PROFILER_NOC_EVENT", NOC_EVENTS),
+        ("TT_METAL_PROFILER_PERF_COUNTERS", COUNTERS),
+        ("TTNN_OP_PROFILE", OP_RECORDS),
+    ] {
+        let environment = of(&format!("{name}=1"));
+        assert_eq!(environment.settings, Settings::default(), "{name}");
+        let [Problem::Misspelled { name: found, nearest: given }] = &environment.problems[..]
+        else {
+            panic!("{name}: {environment:?}")
+        };
+        assert_eq!(found, name);
+        assert_eq!(*given, nearest, "{name}");
+    }
+    let others = "PATH=/bin TT_METAL_WATCHER=10 TT_METAL_SIMULATOR=/x ARCH_NAME=wormhole_b0 \
+        TT_METAL_DPRINT_CORES=0 TT_METAL_CCACHE_KERNEL_SUPPORT=1 HOME=/root";
+    assert_eq!(lines(others), [""; 0]);
+}
+
+#[test]
+fn options_of_reader_and_mesh_follow() {
+    let count = |text: &str| of(text).settings.profiler_options().program_support_count;
+    assert_eq!(count(""), 1000);
+    assert_eq!(count("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10"), 43);
+    assert_eq!(count("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10000"), 10_000);
+    assert_eq!(count("TT_METAL_NOC_DEBUG_DUMP=1"), 500);
+    let sums = of("TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_SUM=1 \
+         TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=200")
+    .settings;
+    assert!(sums.read_options().sums_enabled && sums.profiler_options().sums_enabled);
+    let mode = |text: &str| of(text).settings.read_options().mode;
+    assert_eq!(mode("TT_METAL_DEVICE_PROFILER=1"), CaptureMode::Workers);
+    assert_eq!(
+        mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_DEVICE_PROFILER_DISPATCH=1"),
+        CaptureMode::DispatchCores
+    );
+    assert_eq!(
+        mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_TRACE_PROFILER=1"),
+        CaptureMode::TraceOnly
+    );
+    let folders = of("TT_METAL_PROFILER_DIR=/out TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 \
+         TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/noc")
+    .settings;
+    assert_eq!(folders.noc_traces(), PathBuf::from("/noc"));
+    assert_eq!(folders.logs(), PathBuf::from("/out/.logs"));
+    assert_eq!(folders.reports(), PathBuf::from("/out/reports"));
+    assert_eq!(of("").settings.noc_traces(), PathBuf::from("generated/profiler/.logs"));
+}
+
+#[test]
+fn a_raised_count_is_said() {
+    assert_eq!(
+        lines("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10"),
+        ["TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10 is raised to 43"]
+    );
+}
+
+#[test]
+fn numbers_are_read_as_c_reads_them() {
+    for (text, number) in [
+        ("12", Some(12)),
+        (" 12abc", Some(12)),
+        ("+7", Some(7)),
+        ("-3", Some(-3)),
+        ("0x10", Some(0)),
+        ("abc", None),
+        ("", None),
+        ("-", None),
+        ("99999999999999999999", Some(i64::MAX)),
+    ] {
+        assert_eq!(leading_number(text), number, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_value_of_any_variable_is_taken(
+        values in prop::collection::vec((0..VARIABLES.len(), ".*"), 0..30),
+    ) {
+        let variables = values.into_iter().map(|(index, value)| (VARIABLES[index].name, value));
+        let environment = Environment::of(variables);
+        for problem in environment.problems {
+            prop_assert!(!problem.to_string().is_empty());
+        }
+    }
+}
