@@ -332,6 +332,7 @@ Examples:
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
   kprof export twice.kprof --run 2 -o second.speedscope.json
   kprof export matmul.kprof --format parquet -o dataset --host node-3
+  kprof export matmul.kprof -o profile_log_device.csv
 
 Exit code: 0 if the trace was written, 2 otherwise.")]
 pub(crate) struct ExportArgs {
@@ -339,8 +340,8 @@ pub(crate) struct ExportArgs {
     /// input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, html or parquet. Default: inferred from the
-    /// output name, else perfetto.
+    /// perfetto, tracy, chrome, speedscope, folded, html, parquet or device-log. Default: inferred
+    /// from the output name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension,
@@ -470,6 +471,8 @@ pub(crate) enum ExportTarget {
     File(ExportFormat),
     /// A folder of Parquet files.
     Parquet,
+    /// tt-metal's `profile_log_device.csv`.
+    DeviceLog,
 }
 
 impl FromStr for ExportTarget {
@@ -479,8 +482,11 @@ impl FromStr for ExportTarget {
         if text == "parquet" {
             return Ok(Self::Parquet);
         }
+        if text == "device-log" {
+            return Ok(Self::DeviceLog);
+        }
         let format = text.parse().map(Self::File);
-        format.map_err(|error: UnknownFormat| format!("{error}, parquet"))
+        format.map_err(|error: UnknownFormat| format!("{error}, parquet, device-log"))
     }
 }
 

@@ -239,7 +239,11 @@ fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std
         ];
         table.add_row(cells);
     }
-    write_table(&mut table, data.len(), rows, out)
+    write_table(&mut table, data.len(), rows, out)?;
+    if data.iter().any(|row| row.kind == DataKind::NocEvent) {
+        writeln!(out, "Bytes by op, core, NoC and kind, and over each link: kprof noc")?;
+    }
+    Ok(())
 }
 
 fn data_label(row: &DataStatistics) -> String {

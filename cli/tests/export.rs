@@ -77,6 +77,42 @@ fn formats_go_to_standard_output_and_through_a_filter() {
 }
 
 #[test]
+fn logs_of_upstream_are_written_back_byte_for_byte_and_captures_keep_their_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "blackhole-noc-256",
+        "blackhole-noc-4096",
+        "wormhole-counters-elw",
+        "wormhole-noc-256",
+        "wormhole-noc-4096",
+    ] {
+        let log = log_folder(name);
+        let args = ["export", log.to_str().unwrap(), "-o", "profile_log_device.csv"];
+        let output = kprof(folder.path(), &args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let written = std::fs::read(folder.path().join("profile_log_device.csv")).unwrap();
+        let original = std::fs::read(log.join("profile_log_device.csv")).unwrap();
+        assert!(written == original, "{name}");
+        let piped =
+            stdout(&kprof(folder.path(), &["export", args[1], "-f", "device-log", "-o", "-"]));
+        assert!(piped.as_bytes() == original, "{name}");
+    }
+    let captured = ["capture", "--ops", "2", "-o", "c.kprof"];
+    assert!(kprof(folder.path(), &captured).status.success());
+    let args = ["export", "c.kprof", "-o", "profile_log_device.csv", "--json"];
+    let written: serde_json::Value =
+        serde_json::from_str(&stdout(&kprof(folder.path(), &args))).unwrap();
+    let report = |file: &str| -> serde_json::Value {
+        let text = stdout(&kprof(folder.path(), &["report", file, "--json"]));
+        serde_json::from_str(&text).unwrap()
+    };
+    let (from_capture, from_log) = (report("c.kprof"), report("profile_log_device.csv"));
+    assert_eq!(from_capture["kept"], from_log["kept"]);
+    assert_eq!(from_capture["zones"], from_log["zones"]);
+    assert!(written["rows"].as_u64().unwrap() > 1000, "{written}");
+}
+
+#[test]
 fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let log = log_folder("wormhole-noc-256");

@@ -252,7 +252,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     assert_eq!(losses, &json!([["node-1", recording, "DRAM full", runs, 0, 4 * runs, false]]));
     assert_eq!(kernels, &json!([[64 * 1000]]));
     assert_eq!(ops[0][1], 64);
-    assert_eq!(doubts, &json!([[5]]));
+    assert_eq!(doubts, &json!([[6]]));
     assert_eq!(written["losses"], 64 * 2, "one row per lane");
 }
 
@@ -284,6 +284,29 @@ fn every_marker_of_a_log_has_its_value() {
 }
 
 #[test]
+fn transfers_of_a_log_are_those_of_the_trace_that_upstream_wrote() {
+    if !has_package() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let name = "blackhole-noc-4096";
+    export(folder.path(), &log(name), "node-1", &[]);
+    let json = std::fs::read(log(name).with_file_name("noc_trace_dev0_ID0.json")).unwrap();
+    let objects: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let mut expected: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    for event in objects.iter().filter(|object| object.get("type").is_some()) {
+        let text = |key: &str| event[key].as_str().unwrap().to_owned();
+        let sums = expected.entry((text("proc"), text("type"))).or_default();
+        *sums = (sums.0 + 1, sums.1 + event["num_bytes"].as_u64().unwrap_or(0));
+    }
+    let statement = "SELECT risc, kind, count(*), sum(coalesce(bytes, 0))::BIGINT \
+        FROM read_parquet('dataset/noc_events/*/*/*.parquet') GROUP BY risc, kind ORDER BY 1, 2";
+    let answers = ask(folder.path(), &[statement]);
+    let rows = expected.into_iter().map(|((risc, kind), (n, bytes))| json!([risc, kind, n, bytes]));
+    assert_eq!(answers[0], rows.collect::<Value>());
+}
+
+#[test]
 fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -292,7 +315,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(7))
+        (json!(0), json!(8))
     );
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");

@@ -213,6 +213,33 @@ fn check_sources(found: &[Value], readout: &Readout) {
 }
 
 #[test]
+fn bytes_over_each_noc_are_counters() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
+    kprof(folder.path(), &["export", logs.to_str().unwrap(), "-o", "a.pftrace"]);
+    let json = std::fs::read(logs.join("noc_trace_dev0_ID0.json")).unwrap();
+    let objects: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let answers = rows(&engine, &folder.path().join("a.pftrace"), &[COUNTERS]);
+    let mut seen = 0;
+    for noc in ["NOC_0", "NOC_1"] {
+        let is_transfer = |object: &&Value| {
+            object["noc"] == noc
+                && ["READ", "WRITE_"].contains(&object["type"].as_str().unwrap_or(""))
+        };
+        let bytes = objects.iter().filter(is_transfer).map(|object| object["num_bytes"].as_f64());
+        let expected: f64 = bytes.flatten().sum();
+        let name = format!("{noc} bytes moved");
+        let found = answers[0].iter().find(|row| row["name"] == name);
+        let found = found.map_or(0.0, |row| row["final"].as_f64().unwrap());
+        assert_eq!(found, expected, "{noc}");
+        seen += u32::from(found > 0.0);
+    }
+    assert!(seen > 0);
+}
+
+#[test]
 fn metrics_of_hardware_counters_are_counters_and_readings_have_names() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();

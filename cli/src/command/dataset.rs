@@ -104,6 +104,14 @@ fn of_counters(counts: &DatasetCounts) -> String {
     }
 }
 
+/// Returns the count of NoC events; empty if there are none.
+fn of_nocs(counts: &DatasetCounts) -> String {
+    match counts.noc_events {
+        0 => String::new(),
+        count => format!(", {}", counted(count, "NoC event", "NoC events")),
+    }
+}
+
 /// Returns the counts of the host's zones and events; empty if there are none.
 fn of_host(counts: &DatasetCounts) -> String {
     if counts.host_zones + counts.host_events == 0 {
@@ -123,13 +131,14 @@ impl Written<'_> {
         let counts = self.counts;
         writeln!(
             out,
-            "{}: {}, {}, {}, {}{}{} in {} of {}",
+            "{}: {}, {}, {}, {}{}{}{} in {} of {}",
             self.output,
             counted(counts.zones, "zone", "zones"),
             counted(counts.markers, "marker", "markers"),
             counted(counts.ops, "op", "ops"),
             counted(counts.losses, "loss", "losses"),
             of_counters(counts),
+            of_nocs(counts),
             of_host(counts),
             counted(counts.files, "file", "files"),
             self.recording,

@@ -1,6 +1,6 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
-use super::dataset::Dataset;
+use super::{dataset::Dataset, device_log};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
@@ -24,6 +24,10 @@ use std::{
 
 /// Reads, builds the trace, writes it whole or not at all.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
+    if is_wanted_as_device_log(args) {
+        device_log::write(args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let target = target(args)?;
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let busy = Busy::new(format!("arranging {}", args.file.display()));
@@ -38,6 +42,12 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         Target::Dataset(dataset) => dataset.write(&trace, &cancel, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns true if tt-metal's log is asked for, by its format or its name.
+fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
+    let is_named = args.output.as_deref().is_some_and(device_log::is_device_log);
+    args.format == Some(ExportTarget::DeviceLog) || (args.format.is_none() && is_named)
 }
 
 /// The name of what was read: of the file, or of the first folder around it that is not
@@ -78,7 +88,7 @@ fn write_file(
 }
 
 /// A reader of standard output that has had enough is no error.
-fn refusal(error: &WriteError) -> Failure {
+pub(super) fn refusal(error: &WriteError) -> Failure {
     match error {
         WriteError::Io { destination: Destination::Stdout, source }
             if source.kind() == std::io::ErrorKind::BrokenPipe =>
@@ -94,7 +104,7 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = match args.format {
         Some(ExportTarget::Parquet) => return Ok(Target::Dataset(Dataset::new(args)?)),
         Some(ExportTarget::File(format)) => Some(format),
-        None => None,
+        Some(ExportTarget::DeviceLog) | None => None,
     };
     let Some(output) = &args.output else {
         let format = format.unwrap_or(ExportFormat::Perfetto);

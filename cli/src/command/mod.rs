@@ -5,6 +5,7 @@ mod capture;
 mod check;
 mod completions;
 mod dataset;
+mod device_log;
 pub(crate) mod diff;
 mod export;
 mod info;

@@ -8,6 +8,7 @@
 //! | which counter is it, and what did it count? | [`Sample`] |
 //! | which counters are there? | [`counter_name`], [`current_name`], [`CounterGroup`] |
 //! | how many runs does it take to read them all? | [`PassPlan`], [`merge_passes`] |
+//! | how does a device log have room for them? | [`describe_counters`] |
 //! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
 //! | which metrics are there, and what can none of them see? | [`metrics`], [`Metric`], [`Limit`] |
 //!
@@ -28,6 +29,7 @@
     )
 )]
 
+mod describe;
 mod formula;
 mod group;
 mod limit;
@@ -40,6 +42,7 @@ mod reader;
 mod sample;
 mod table;
 
+pub use describe::describe_counters;
 pub use group::{CounterArch, CounterGroup, PassPlan, UnknownGroup};
 pub use limit::Limit;
 pub use merge::{PassMerge, merge_passes};

@@ -123,6 +123,26 @@ impl Sample {
         Some(Self { name, neo, count: value, cycles })
     }
 
+    /// Describes the reading as a line of a device log does.
+    ///
+    /// ```
+    /// use counters::Sample;
+    /// let sample = Sample::decode(&[4317 << 32 | 16, 21], None)?;
+    /// let text = r#"{"counter type":"CFG_INSTRN_AVAILABLE_0";"ref cnt":4317;"value":16}"#;
+    /// assert_eq!(sample.to_text(), text);
+    /// # Ok::<(), counters::SampleProblem>(())
+    /// ```
+    ///
+    /// # Compatibility
+    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let cycles =
+            self.cycles.map_or_else(String::new, |cycles| format!("\"ref cnt\":{cycles};"));
+        let neo = if self.neo > 0 { format!("\"neo\":{};", self.neo) } else { String::new() };
+        format!("{{\"counter type\":\"{}\";{neo}{cycles}\"value\":{}}}", self.name, self.count)
+    }
+
     /// Returns false if the hardware ties the counter to a constant, so that what it reads says
     /// nothing.
     #[must_use]

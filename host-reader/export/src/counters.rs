@@ -1,6 +1,8 @@
-//! Counters over time: how many kernels of a chip run at once, and what it has lost so far.
+//! Counters over time: how many kernels of a chip run at once, what it has lost so far, and what
+//! it has moved.
 
-use super::{TraceDevice, TraceNames};
+use super::{Trace, TraceDevice, TraceNames, trace::kind_of};
+use noc_events::{Noc, TraceObject};
 use rayon::prelude::*;
 
 /// Nanoseconds since the trace's origin and what the counter shows from then on, each time
@@ -28,6 +30,21 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
     let step = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     running_sum(losses.map(|loss| (loss.time_ns, step(loss.totals.record_count()))).collect())
+}
+
+/// Bytes that cores have recorded to read and write over one NoC so far, each transfer rounded up
+/// to 32. Empty without transfers.
+pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {
+    let events = trace.noc.events(device.chip.chip_id);
+    let of_noc = events.filter(|(_, object)| object.noc.as_deref() == Some(noc.name()));
+    let is_transfer = |object: &TraceObject| {
+        kind_of(object).is_some_and(|kind| kind.is_read() || kind.is_write())
+    };
+    let steps = of_noc.filter(|(_, object)| is_transfer(object)).map(|(_, object)| {
+        let bytes = i64::try_from(object.num_bytes.unwrap_or(0)).unwrap_or(i64::MAX);
+        (device.clock.time_ns(object.timestamp), bytes)
+    });
+    running_sum(steps.collect())
 }
 
 /// The sum after all steps of each instant.

@@ -48,6 +48,6 @@ pub use format::{ExportFormat, UnknownFormat};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
     HiddenCounts, NameId, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark,
-    TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceOp,
+    TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp,
     TracePoint, TracePoints, TraceRun, TraceZone, TraceZones, ZoneEdge,
 };

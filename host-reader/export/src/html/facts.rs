@@ -6,6 +6,7 @@ use super::{
     device_facts::{DeviceFacts, clock_problems},
     host_facts::HostFacts,
     loss_facts::{AnomalyFacts, LossFacts},
+    noc_facts::NocFacts,
     op_facts::OpFacts,
     zone_facts::{NameFacts, PointFacts, ZoneFacts},
 };
@@ -36,6 +37,7 @@ struct Facts<'a> {
     zones: ZoneFacts,
     points: PointFacts,
     counters: CounterFacts,
+    noc: NocFacts,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
 }
@@ -66,6 +68,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         zones: ZoneFacts::new(trace),
         points: PointFacts::new(trace),
         counters: CounterFacts::new(trace),
+        noc: NocFacts::new(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
     };

@@ -21,6 +21,7 @@ mod host_facts;
 mod host_lanes;
 mod lanes;
 mod loss_facts;
+mod noc_facts;
 mod op_facts;
 mod packed;
 mod page;

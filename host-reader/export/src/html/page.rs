@@ -30,6 +30,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/detail.js"),
     include_str!("assets/sections.js"),
     include_str!("assets/counters.js"),
+    include_str!("assets/noc.js"),
     include_str!("assets/report.js"),
     "})();\n"
 );

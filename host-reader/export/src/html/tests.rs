@@ -265,6 +265,24 @@ fn real_captures_keep_every_zone_and_value() {
     assert_eq!(facts["counters"]["problems"], json!([]));
 }
 
+#[test]
+fn a_page_shows_the_traffic_of_a_real_log() {
+    let page = exported(&read_capture("wormhole-noc-256"), ExportFormat::Html);
+    let noc = &facts(&page)["noc"];
+    let rows = |key: &str| noc[key].as_array().unwrap();
+    // 50 events of one core, 24 reads and 24 writes of 256 bytes.
+    let sum =
+        |key: &str| -> u64 { rows("activities").iter().filter_map(|row| row[key].as_u64()).sum() };
+    assert_eq!(sum("events"), 50);
+    let of_pairs =
+        |key: &str| -> u64 { rows("pairs").iter().filter_map(|row| row[key].as_u64()).sum() };
+    assert_eq!((of_pairs("bytes"), sum("bytes")), (of_pairs("transfers") * 256, of_pairs("bytes")));
+    assert_eq!(noc["grids"], json!([[0, 10, 12]]));
+    assert!(!rows("links").is_empty());
+    assert!(rows("links").iter().all(|row| row["tile"][0].as_u64().unwrap() < 10));
+    assert_eq!(facts(&exported(&readout(), ExportFormat::Html))["noc"]["activities"], json!([]));
+}
+
 proptest! {
     #[test]
     fn any_lanes_are_read_back_as_they_are_in_the_trace(

@@ -1,4 +1,4 @@
-//! Parquet: zones, markers, ops, losses and counters, and what the host did, as one dataset of many
+//! Parquet: zones, markers, ops, losses, counters and NoC events, and what the host did, as one dataset of many
 //! recordings.
 //!
 //! ```text
@@ -7,12 +7,13 @@
 //! dataset/ops/host=node-3/device=0/matmul.parquet
 //! dataset/losses/host=node-3/device=0/matmul.parquet
 //! dataset/counters/host=node-3/device=0/matmul.parquet
+//! dataset/noc_events/host=node-3/device=0/matmul.parquet
 //! dataset/host_zones/host=node-3/matmul.parquet
 //! dataset/host_events/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as seven tables with the columns `host` and `device`, and open
+//! recordings of a fleet as eight tables with the columns `host` and `device`, and open
 //! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
 //! joined to zones and markers by host, device, `recording` and `op`.
 //!
@@ -64,7 +65,7 @@ use words::Words;
 /// let folder = tempfile::tempdir()?;
 /// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
 /// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
-/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 7));
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 8));
 /// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -103,6 +104,8 @@ pub struct DatasetCounts {
     pub host_events: u64,
     /// Rows of `counters`.
     pub counters: u64,
+    /// Rows of `noc_events`.
+    pub noc_events: u64,
 }
 
 /// One file that is to be written.
@@ -142,7 +145,7 @@ impl ParquetDataset {
         parts_of(trace).len()
     }
 
-    /// Writes five files for each device and two of the host; `on_files` learns how many
+    /// Writes six files for each device and two of the host; `on_files` learns how many
     /// are done.
     ///
     /// All files are written under other names first, and get theirs once all are whole.
@@ -257,6 +260,7 @@ impl<'a> Part<'_, 'a> {
                     TableKind::Zones => rows.write_zones(&mut table)?,
                     TableKind::Markers => rows.write_markers(&mut table)?,
                     TableKind::Ops => rows.write_ops(&mut table)?,
+                    TableKind::NocEvents => rows.write_noc_events(&mut table)?,
                     TableKind::Counters => rows.write_counters(&mut table)?,
                     _ => rows.write_losses(&mut table)?,
                 }
@@ -334,6 +338,7 @@ impl DatasetCounts {
             TableKind::HostZones => &mut self.host_zones,
             TableKind::HostEvents => &mut self.host_events,
             TableKind::Counters => &mut self.counters,
+            TableKind::NocEvents => &mut self.noc_events,
         } += row_count;
     }
 }

@@ -17,6 +17,8 @@ pub enum TableKind {
     HostEvents,
     /// Readings of hardware counters.
     Counters,
+    /// Events of the NoCs.
+    NocEvents,
 }
 
 /// One table of a dataset.
@@ -139,9 +141,10 @@ const THREAD_NAME: ColumnSchema =
     column("thread_name", Text, true, "name of its thread, if it has one");
 const FUNCTION: ColumnSchema = column("function", Text, true, "function or module, if known");
 
-/// `zones`, `markers`, `ops`, `losses` and `counters` of devices, `host_zones` and `host_events`.
-pub const DATASET_TABLES: [TableSchema; 7] =
-    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, HOST_ZONES, HOST_EVENTS];
+/// `zones`, `markers`, `ops`, `losses`, `counters` and `noc_events` of devices, `host_zones` and
+/// `host_events`.
+pub const DATASET_TABLES: [TableSchema; 8] =
+    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, NOC_EVENTS, HOST_ZONES, HOST_EVENTS];
 
 const ZONES: TableSchema = TableSchema {
     kind: TableKind::Zones,
@@ -320,6 +323,39 @@ const COUNTERS: TableSchema = TableSchema {
         ),
         column("cycles", Unsigned64, true, "cycles that they were counted over, if known"),
         column("problem", Text, true, "why there is no reading, if there is none"),
+    ],
+};
+
+const NOC_EVENTS: TableSchema = TableSchema {
+    kind: TableKind::NocEvents,
+    name: "noc_events",
+    row: "one transfer, barrier, semaphore or fabric packet that a core recorded",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        RUN_HOST_ID,
+        column("op_name", Text, true, "name of the op, if the host gave one"),
+        column("cycle", Unsigned64, false, "when, on the clock of the chip"),
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column(
+            "kind",
+            Text,
+            true,
+            "READ, WRITE_, SEMAPHORE_INC and others, as TT-Metal names them",
+        ),
+        column("noc", Text, true, "NOC_0 or NOC_1"),
+        column(
+            "to_x",
+            Signed64,
+            true,
+            "NoC-0 x of the other tile, if there is one and it is known",
+        ),
+        column("to_y", Signed64, true, "NoC-0 y of it"),
+        column("bytes", Unsigned64, true, "bytes, rounded up to 32; 8160 stands for more, too"),
+        column("vc", Signed64, true, "virtual channel"),
     ],
 };
 

@@ -10,6 +10,7 @@ use crate::{
 };
 use analysis::Doubt;
 use counters::{CounterGroup, Sample};
+use noc_events::{ProgramTrace, TraceObject};
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use reader::{lane::LaneId, ledger::LossTotals};
 use std::io::Write;
@@ -59,6 +60,14 @@ impl<'a> DeviceRows<'_, 'a> {
                     out.row(|row| self.fill_counter(row, lane, &point))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Every event of the NoCs, program by program.
+    pub(super) fn write_noc_events(self, out: &mut TableWriter<impl Write + Send>) -> Written {
+        for (program, object) in self.trace.noc.events(self.device.chip.chip_id) {
+            out.row(|row| self.fill_noc_event(row, program, object))?;
         }
         Ok(())
     }
@@ -129,6 +138,24 @@ impl<'a> DeviceRows<'_, 'a> {
             .maybe_text(
                 reading.err().map(|problem| problem.to_string().into_bytes().into()).as_ref(),
             );
+    }
+
+    fn fill_noc_event(self, row: &mut Row<'_>, program: &ProgramTrace, object: &TraceObject) {
+        let text = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(ByteArray::from);
+        row.text(&self.words.recording)
+            .narrow(object.sx.into())
+            .narrow(object.sy.into())
+            .text(&ByteArray::from(object.proc.as_str()))
+            .narrow(program.program.0)
+            .maybe_text(text(Some(&program.op_name)).as_ref())
+            .number(object.timestamp)
+            .nanoseconds(self.device.clock.time_ns(object.timestamp))
+            .maybe_text(text(object.event_type.as_deref()).as_ref())
+            .maybe_text(text(object.noc.as_deref()).as_ref())
+            .maybe_signed(object.dx.map(i64::from))
+            .maybe_signed(object.dy.map(i64::from))
+            .maybe_number(object.num_bytes)
+            .maybe_signed(object.vc.map(i64::from));
     }
 
     fn fill_op(self, row: &mut Row<'_>, number: u32, op: &TraceOp<'_>) {

@@ -73,7 +73,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let counts = write(folder.path(), &readout, &CancelFlag::default()).unwrap();
     let expected =
-        DatasetCounts { files: 8, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
+        DatasetCounts { files: 9, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
     assert_eq!(counts, expected);
     assert_eq!(
         files(folder.path()),
@@ -84,6 +84,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
             "losses/host=a%2Fb/device=0/run%201.parquet",
             "losses/host=a%2Fb/device=5/run%201.parquet",
             "markers/host=a%2Fb/device=0/run%201.parquet",
+            "noc_events/host=a%2Fb/device=0/run%201.parquet",
             "ops/host=a%2Fb/device=0/run%201.parquet",
             "zones/host=a%2Fb/device=0/run%201.parquet",
         ]

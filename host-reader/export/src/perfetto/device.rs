@@ -4,7 +4,7 @@ use super::{
     Tracks,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
-        SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
+        SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
     },
     sequence::{Sequence, named_number, named_text},
 };
@@ -16,6 +16,7 @@ use crate::{
     words,
 };
 use ::counters::{Limit, MetricSummary};
+use noc_events::Noc;
 use std::collections::BTreeMap;
 
 /// Process numbers begin here, beyond those of real processes.
@@ -45,6 +46,7 @@ pub(super) fn packets(
     }
     packets.count_kernels();
     packets.count_losses();
+    packets.count_bytes();
     packets.draw_metrics();
     packets.sequence.into_bytes()
 }
@@ -200,6 +202,23 @@ impl DevicePackets<'_, '_> {
             points.insert(0, (first_ns, 0));
         }
         self.counter(self.tracks.loss_counter, points);
+    }
+
+    /// Counts the bytes over each NoC that has transfers.
+    fn count_bytes(&mut self) {
+        for (noc, track) in [Noc::Noc0, Noc::Noc1].into_iter().zip(self.tracks.noc_counters) {
+            let points = counters::bytes_moved(self.trace, self.device, noc);
+            if points.is_empty() {
+                continue;
+            }
+            let rank = self.tracks.row_count as usize + 2;
+            let name = format!("{} bytes moved", noc.name());
+            let counter = Some(CounterDescriptor { unit: Some(UNIT_BYTES) });
+            let description = Some("read and written by cores, each rounded up to 32".to_owned());
+            let descriptor = child(self.tracks.content, track, name, rank);
+            describe(&mut self.sequence, TrackDescriptor { counter, description, ..descriptor });
+            self.counter(track, points);
+        }
     }
 
     /// Draws the mean of each metric over the cores of an op, from the op's start on. A metric

@@ -26,6 +26,8 @@ pub(super) const ORDER_EXPLICIT: i32 = 3;
 pub(super) const MERGE_NONE: i32 = 2;
 /// A counter without a unit of its own.
 pub(super) const UNIT_COUNT: i32 = 2;
+/// A counter of bytes.
+pub(super) const UNIT_BYTES: i32 = 3;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacket {

@@ -44,6 +44,8 @@ struct Tracks {
     content: u64,
     kernel_counter: u64,
     loss_counter: u64,
+    /// Bytes over NoC 0 and NoC 1.
+    noc_counters: [u64; 2],
     /// First of the metrics of hardware counters, which follow each other.
     first_metric: u64,
     row_count: u32,
@@ -60,6 +62,7 @@ impl Tracks {
             content: base + 3,
             kernel_counter: base + 1,
             loss_counter: base + 2,
+            noc_counters: [base + 4, base + 5],
             first_metric: base + 16,
             row_count: device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0),
             first_lane,

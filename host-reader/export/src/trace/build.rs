@@ -1,7 +1,8 @@
 //! Building a trace: the order of the steps, and what they hand on to each other.
 
 use super::{
-    HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp, TraceRun, lane,
+    HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceNoc, TraceOp,
+    TraceRun, lane,
     lane::{LaneContext, Wanted},
     loss::{self, UnplacedLoss},
     op,
@@ -30,6 +31,7 @@ impl<'a> Trace<'a> {
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),
             names,
+            noc: TraceNoc::new(recording),
             host: TraceHost::default(),
             origin_host_ns: None,
             anomalies: readout.anomalies.clone(),
@@ -115,6 +117,10 @@ impl<'a> Trace<'a> {
             let hidden = device.retain(filter, &wanted_names, &self.names);
             self.hidden.add(hidden);
         }
+        let devices = &self.devices;
+        self.noc.retain(filter, |chip_id| {
+            devices.iter().find(|device| device.chip.chip_id == chip_id).map(|device| device.clock)
+        });
         let of_host = self.host.retain(filter);
         self.hidden.add(of_host);
         let hidden = &mut self.hidden;

@@ -7,6 +7,7 @@ mod lane;
 mod loss;
 mod names;
 mod nesting;
+mod noc;
 mod op;
 mod points;
 #[cfg(test)]
@@ -17,6 +18,8 @@ pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
 pub use lane::TraceLane;
 pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};
+pub use noc::TraceNoc;
+pub(super) use noc::kind_of;
 pub use op::TraceOp;
 pub use points::{PointCategory, TracePoint, TracePoints};
 pub(super) use zones::edges_of_depths;
@@ -66,6 +69,8 @@ pub struct Trace<'a> {
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
     pub names: TraceNames<'a>,
+    /// NoC events, as TT-Metal's traces have them.
+    pub noc: TraceNoc,
     /// Zones, marks and plots of the host's threads.
     pub host: TraceHost<'a>,
     /// Host time of the trace's origin in nanoseconds; `None` unless every chip with

@@ -7,6 +7,7 @@ buildGrid();
 buildTimeline();
 buildZones();
 buildCounters();
+buildNoc();
 buildKernels();
 buildGaps();
 buildLosses();

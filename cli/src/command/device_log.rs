@@ -1,0 +1,83 @@
+//! `kprof export` of tt-metal's device log.
+
+use super::export::{cancel_on_signals, print_json, refusal, write_doubts};
+use crate::{
+    args::ExportArgs,
+    failure::Failure,
+    input::{Input, retain},
+    numbers::counted,
+};
+use host_reader::{
+    counters::describe_counters,
+    export::{Destination, write_atomically},
+    log::{LogWriteReport, write_device_log},
+};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The name that tt-metal gives the file.
+pub(super) const DEVICE_LOG: &str = "profile_log_device.csv";
+
+/// Returns true if a file has the name of tt-metal's log.
+pub(super) fn is_device_log(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == DEVICE_LOG)
+}
+
+/// Counts of what was written, for output.
+#[derive(Serialize)]
+struct Written {
+    output: String,
+    format: &'static str,
+    rows: u64,
+    doubts: BTreeMap<&'static str, u64>,
+}
+
+/// Writes the log whole or not at all.
+pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
+    let mut run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
+    let hidden = retain(&mut run, &args.filters)?;
+    let described = describe_counters(&mut run.readout);
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(DEVICE_LOG));
+    let destination = Destination::from(path.as_path());
+    let mut report = LogWriteReport::default();
+    write_atomically(&destination, &cancel_on_signals()?, |mut out| {
+        report = write_device_log(&run.readout, &mut out)?;
+        Ok(())
+    })
+    .map_err(|error| refusal(&error))?;
+    if destination == Destination::Stdout {
+        return Ok(());
+    }
+    let doubts = [
+        ("replaced_characters", report.replaced_character_count),
+        ("second_values_left_out", report.unwritten_value_count.saturating_sub(described)),
+        ("chips_unlike_the_first_line", report.differing_chip_count),
+        ("lost_records", run.readout.losses.total().record_count()),
+        ("hidden_launches", hidden.launch_count),
+        ("hidden_records", hidden.record_count),
+    ];
+    let written = Written {
+        output: destination.to_string(),
+        format: "device-log",
+        rows: report.row_count,
+        doubts: doubts.into_iter().filter(|(_, count)| *count > 0).collect(),
+    };
+    written.tell(args.json)
+}
+
+impl Written {
+    fn tell(&self, as_json: bool) -> Result<(), Failure> {
+        if as_json {
+            return print_json(self);
+        }
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}: {}", self.output, counted(self.rows, "line", "lines"))?;
+        let doubts = self.doubts.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect();
+        write_doubts(&doubts, &mut out)?;
+        Ok(())
+    }
+}

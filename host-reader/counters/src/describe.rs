@@ -1,0 +1,76 @@
+//! Counters of a capture, described as a log has room for.
+
+use crate::{
+    sample::Sample,
+    table::{is_counter_id, is_data},
+};
+use reader::{lane::Lane, names::ZoneTable, readout::Readout};
+
+/// Attaches to each counter of 16 bytes the text that TT-Metal's host writes beside it, since a
+/// line of a device log has room for the first half only; returns how many got one.
+///
+/// Counters that have a text keep it, and those that cannot be read get none.
+pub fn describe_counters(readout: &mut Readout) -> u64 {
+    let Readout { devices, zones, .. } = readout;
+    let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);
+    lanes.map(|lane| describe_lane(lane, zones)).fold(0, u64::saturating_add)
+}
+
+fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
+    let has_text =
+        |record: usize| lane.metadata.binary_search_by_key(&record, |(at, _)| *at).is_ok();
+    let mut texts: Vec<(usize, Box<str>)> = Vec::new();
+    for (number, record) in lane.records().enumerate() {
+        let is_wide = is_data(record.kind) && record.data.len() > 1;
+        if !is_wide || !is_counter_id(zones, record.zone) || has_text(number) {
+            continue;
+        }
+        if let Ok(sample) = Sample::decode(record.data, None) {
+            texts.push((number, sample.to_text().into()));
+        }
+    }
+    let count = texts.len() as u64;
+    if count > 0 {
+        lane.metadata.extend(texts);
+        lane.metadata.sort_by_key(|(record, _)| *record);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device_log::{read_device_log, write_device_log};
+    use reader::{
+        lane::{LaneId, RecordHead, ZoneIndex},
+        mesh::Noc0Coord,
+    };
+    use wire::{PacketKind, Risc, RunHostId};
+
+    #[test]
+    fn a_counter_of_a_capture_survives_a_device_log() {
+        let core = Noc0Coord { x: 1, y: 2 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+        lane.begin_run(RunHostId::encode(1, 0));
+        let head = |kind| RecordHead::new(kind, ZoneIndex(9090));
+        lane.push(head(PacketKind::TimestampedData16B), 10, &[100 << 32 | 25, 0x3_00B4]);
+        lane.push(head(PacketKind::TimestampedData16B), 11, &[7, 0]);
+        lane.push(head(PacketKind::TimestampedData), 12, &[8]);
+        let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
+            PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+            run host ID,zone name,type\n0,1,2,BRISC,7,5,0,1024,,TS_EVENT\n";
+        let mut readout = read_device_log(log.as_bytes(), "test").unwrap();
+        readout.devices[0].lanes = vec![lane];
+        assert_eq!(describe_counters(&mut readout), 1);
+        assert_eq!(describe_counters(&mut readout), 0);
+        let mut text = Vec::new();
+        write_device_log(&readout, &mut text).unwrap();
+        let read = read_device_log(text.as_slice(), "test").unwrap();
+        let lane = &read.devices[0].lanes[0];
+        assert_eq!(lane.metadata.len(), 1);
+        let sample = Sample::decode(&lane.data[..1], Some(&lane.metadata[0].1)).unwrap();
+        let expected =
+            Sample { name: "ANY_THREAD_STALL".into(), neo: 3, count: 25, cycles: Some(100) };
+        assert_eq!(sample, expected);
+    }
+}

@@ -1,0 +1,145 @@
+//! NoC events for the page: who did what, who moved bytes to whom, and over which links.
+
+use crate::Trace;
+use noc_events::{Activity, LinkLoad, Noc, Pair};
+use reader::mesh::Noc0Coord;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use wire::RunHostId;
+
+/// Traffic of all chips.
+#[derive(Default, Serialize)]
+pub(super) struct NocFacts {
+    activities: Vec<ActivityRow>,
+    pairs: Vec<PairRow>,
+    links: Vec<LinkRow>,
+    /// Number of the chip, columns and rows.
+    grids: Vec<(u32, u16, u16)>,
+    multicast_count: u64,
+    unplaced_count: u64,
+    open_wait_count: u64,
+    notes: Vec<String>,
+}
+
+/// Events of one kind, over all cores.
+#[derive(Serialize)]
+struct ActivityRow {
+    chip_id: u32,
+    program: u32,
+    op_name: String,
+    risc: String,
+    noc: &'static str,
+    kind: &'static str,
+    cores: u64,
+    events: u64,
+    bytes: u64,
+    is_lower_bound: bool,
+    /// None of an event that is no wait.
+    wait_cycles: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct PairRow {
+    chip_id: u32,
+    noc: &'static str,
+    from: (u16, u16),
+    to: (u16, u16),
+    transfers: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct LinkRow {
+    chip_id: u32,
+    noc: &'static str,
+    tile: (u16, u16),
+    direction: &'static str,
+    bytes: u64,
+}
+
+const fn place(tile: Noc0Coord) -> (u16, u16) {
+    (tile.x, tile.y)
+}
+
+impl NocFacts {
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        if trace.noc.is_empty() {
+            return Self::default();
+        }
+        let traffic = trace.noc.traffic();
+        let chips = trace.devices.iter().map(|device| device.chip.chip_id);
+        let grid = |chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y));
+        Self {
+            activities: activities(&traffic.activities),
+            pairs: traffic.pairs.iter().map(PairRow::new).collect(),
+            links: traffic.links.iter().map(LinkRow::new).collect(),
+            grids: chips.filter_map(grid).collect(),
+            multicast_count: traffic.multicast_count,
+            unplaced_count: traffic.unplaced_count,
+            open_wait_count: traffic.open_wait_count,
+            notes: trace.noc.notes.clone(),
+        }
+    }
+}
+
+/// The events of all cores together.
+fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
+    let mut rows: BTreeMap<(u32, RunHostId, &str, &str, Noc, &str), ActivityRow> = BTreeMap::new();
+    for one in of_cores {
+        let (op, risc) = (one.op_name.as_str(), one.risc.as_str());
+        let key = (one.chip_id, one.program, op, risc, one.noc, one.kind.name());
+        let row = rows.entry(key).or_insert_with(|| ActivityRow::new(one));
+        row.cores += 1;
+        row.events += one.event_count;
+        row.bytes = row.bytes.saturating_add(one.byte_count);
+        row.is_lower_bound |= one.is_lower_bound();
+        if let Some(cycles) = &mut row.wait_cycles {
+            *cycles = cycles.saturating_add(one.wait_cycles);
+        }
+    }
+    rows.into_values().collect()
+}
+
+impl ActivityRow {
+    /// A row without events.
+    fn new(one: &Activity) -> Self {
+        Self {
+            chip_id: one.chip_id,
+            program: one.program.base(),
+            op_name: one.op_name.clone(),
+            risc: one.risc.clone(),
+            noc: one.noc.name(),
+            kind: one.kind.name(),
+            cores: 0,
+            events: 0,
+            bytes: 0,
+            is_lower_bound: false,
+            wait_cycles: one.kind.end_of_wait().map(|_| 0),
+        }
+    }
+}
+
+impl PairRow {
+    const fn new(pair: &Pair) -> Self {
+        Self {
+            chip_id: pair.chip_id,
+            noc: pair.noc.name(),
+            from: place(pair.from),
+            to: place(pair.to),
+            transfers: pair.transfer_count,
+            bytes: pair.byte_count,
+        }
+    }
+}
+
+impl LinkRow {
+    const fn new(load: &LinkLoad) -> Self {
+        Self {
+            chip_id: load.link.chip_id,
+            noc: load.link.noc.name(),
+            tile: place(load.link.tile),
+            direction: load.link.direction.name(),
+            bytes: load.byte_count,
+        }
+    }
+}

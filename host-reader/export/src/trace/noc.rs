@@ -1,0 +1,114 @@
+//! NoC events of a trace, as far as a filter wants them.
+
+use noc_events::{EventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic};
+use reader::{
+    lane::LaneId,
+    mesh::Noc0Coord,
+    readout::{DeviceReadout, Readout},
+};
+use recording::{DeviceClock, Recording, TraceFilter};
+use std::collections::BTreeMap;
+use wire::{Risc, RunHostId};
+
+/// NoC events of all chips.
+#[derive(Clone, Debug, Default)]
+pub struct TraceNoc {
+    /// Events of each program or replay, by chip and program.
+    pub programs: Vec<ProgramTrace>,
+    /// What of the events could not be used, in sentences.
+    pub notes: Vec<String>,
+    /// Columns and rows of each chip's tiles.
+    grids: BTreeMap<u32, (u16, u16)>,
+}
+
+impl TraceNoc {
+    pub(super) fn new(recording: &Recording) -> Self {
+        let Recording { readout, ops, .. } = recording;
+        let names: BTreeMap<(u32, u32), &str> = ops
+            .iter()
+            .rev()
+            .filter_map(|op| {
+                let name = op.value(host_events::OpMetadata::NAME)?;
+                Some(((op.chip_id, op.run_host_id.0), name))
+            })
+            .collect();
+        let op_name = |chip: u32, program: RunHostId| names.get(&(chip, program.0)).copied();
+        let traces = NocTraces::of_readout(readout, op_name, &TraceOptions::default());
+        if traces.programs.is_empty() && traces.notes.count() == 0 {
+            return Self::default();
+        }
+        Self {
+            programs: traces.programs,
+            notes: traces.notes.sentences().collect(),
+            grids: grids_of(readout),
+        }
+    }
+
+    /// Returns true if there are neither events nor notes about them.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty() && self.notes.is_empty()
+    }
+
+    /// Columns and rows of a chip's tiles, if its architecture is known.
+    #[must_use]
+    pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
+        self.grids.get(&chip_id).copied()
+    }
+
+    /// Who moved how much, to whom, and over which links.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        Traffic::of_traces(&self.programs, |chip_id| self.grid(chip_id))
+    }
+
+    /// Every event of a chip with the program that it is of, by program and core.
+    pub fn events(&self, chip_id: u32) -> impl Iterator<Item = (&ProgramTrace, &TraceObject)> {
+        let programs = self.programs.iter().filter(move |program| program.chip_id == chip_id);
+        let events = programs
+            .flat_map(|program| program.objects.iter().map(move |object| (program, object)));
+        events.filter(|(_, object)| object.zone.is_none())
+    }
+
+    /// Takes out what a filter does not want.
+    pub(super) fn retain<'a>(
+        &mut self,
+        filter: &TraceFilter,
+        clock: impl Fn(u32) -> Option<DeviceClock<'a>>,
+    ) {
+        for program in &mut self.programs {
+            let chip_id = program.chip_id;
+            let name = Some(program.op_name.as_str()).filter(|name| !name.is_empty());
+            let is_op_wanted = filter.selects_op(program.program.base(), name);
+            let clock = clock(chip_id);
+            program.objects.retain(|object| {
+                let lane = lane_of(chip_id, object);
+                let is_in_window = clock.is_none_or(|clock| {
+                    let time_ns = clock.time_ns(object.timestamp);
+                    filter.selects_time(time_ns, time_ns)
+                });
+                is_op_wanted && lane.is_some_and(|lane| filter.selects_lane(lane)) && is_in_window
+            });
+        }
+        let has_events =
+            |program: &ProgramTrace| program.objects.iter().any(|object| object.zone.is_none());
+        self.programs.retain(has_events);
+    }
+}
+
+fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
+    let grid =
+        |device: &DeviceReadout| Some((device.chip.chip_id, TileMap::of_device(device)?.grid()));
+    readout.devices.iter().filter_map(grid).collect()
+}
+
+/// The lane that recorded an event; `None` if its RISC has none.
+fn lane_of(chip_id: u32, object: &TraceObject) -> Option<LaneId> {
+    let core = Noc0Coord { x: object.sx, y: object.sy };
+    Some(LaneId { chip_id, core, risc: Risc::from_label(&object.proc)? })
+}
+
+/// The kind of an event; `None` if its name is of none.
+pub(crate) fn kind_of(object: &TraceObject) -> Option<EventKind> {
+    object.event_type.as_deref().and_then(EventKind::from_name)
+}
