@@ -23,7 +23,7 @@ fn report(readout: &Readout) -> Report {
     Report::new(readout)
 }
 
-/// What `kprof report` does with a log.
+/// Figures of a log, computed as `kprof report` does.
 fn report_of_text(text: &[u8]) -> Report {
     report_of_log(PackedLog::read(text, "generated").expect("a log of the same crate")).1
 }
