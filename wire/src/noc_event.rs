@@ -186,7 +186,6 @@ impl NocTarget {
 const ADDRESS_BITS: u32 = 36;
 const COORDINATE_BITS: u32 = 6;
 
-#[expect(clippy::cast_possible_truncation, reason = "six bits are left")]
 const fn pair(coordinates: u64) -> [i8; 2] {
     [(coordinates & 0x3F) as i8, (coordinates >> COORDINATE_BITS & 0x3F) as i8]
 }
