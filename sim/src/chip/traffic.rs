@@ -86,8 +86,8 @@ impl Stage {
         let kind = self.context().place.kind;
         let (control, vectors) = self.chip.profiler_addresses(kind);
         let profilers = control..vectors + (kind.risc_count() * VECTOR_BYTES) as u64;
-        let (operation, address, local_address, byte_count) = match &request.action {
-            &Action::Write { source, byte_count, address, .. } => {
+        let (operation, address, local_address, byte_count) = match request.action {
+            Action::Write { source, byte_count, address, .. } => {
                 if profilers.contains(&u64::from(source)) {
                     return;
                 }
@@ -98,13 +98,13 @@ impl Stage {
                 };
                 (operation, address, Some(source), byte_count)
             }
-            &Action::Inline { address, byte_mask, .. } => {
+            Action::Inline { address, byte_mask, .. } => {
                 (NocOperation::InlineWrite, address, None, byte_mask.count_ones())
             }
-            &Action::Read { address, destination, byte_count, .. } => {
+            Action::Read { address, destination, byte_count, .. } => {
                 (NocOperation::Read, address, Some(destination), byte_count)
             }
-            &Action::Increment { address, reply, .. } => {
+            Action::Increment { address, reply, .. } => {
                 let reply = request.wants_response.then_some(reply);
                 (NocOperation::Increment, address, reply, 4)
             }
