@@ -66,11 +66,11 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         rows: report.row_count,
         doubts: doubts.into_iter().filter(|(_, count)| *count > 0).collect(),
     };
-    written.tell(args.json)
+    written.print(args.json)
 }
 
 impl Written {
-    fn tell(&self, as_json: bool) -> Result<(), Failure> {
+    fn print(&self, as_json: bool) -> Result<(), Failure> {
         if as_json {
             return print_json(self);
         }

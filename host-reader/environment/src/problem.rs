@@ -1,4 +1,4 @@
-//! What is wrong with a set of variables.
+//! Problems of a set of variables.
 
 use crate::variable::PRINT_SERVER;
 
@@ -54,7 +54,7 @@ pub enum Problem {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What TT-Metal does with it.
+        /// Way in which TT-Metal takes it.
         consequence: &'static str,
     },
     /// A number that is out of range.
@@ -72,7 +72,7 @@ pub enum Problem {
     SupportCountRaised {
         /// The value.
         given: u32,
-        /// What it becomes.
+        /// Value that is used instead.
         raised: u32,
     },
     /// Several banks of L1 counters, of which a run counts one.

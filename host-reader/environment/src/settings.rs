@@ -4,7 +4,7 @@ use reader::{ProfilerOptions, ReadOptions, decode::CaptureMode};
 use std::path::PathBuf;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, effective_support_count};
 
-/// What a set of variables asks for.
+/// Requests of a set of variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// True if kernels are profiled.

@@ -5,7 +5,7 @@
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose, in a few words.
     pub meaning: &'static str,
     /// True if it counts only where a variable before it has switched the profiler on.
     pub needs_profiler: bool,

@@ -15,7 +15,7 @@ use wire::{Risc, RunHostId};
 pub struct TraceNoc {
     /// Events of each program or replay, by chip and program.
     pub programs: Vec<ProgramTrace>,
-    /// What of the events could not be used, in sentences.
+    /// Sentences on events that could not be used.
     pub notes: Vec<String>,
     /// Columns and rows of each chip's tiles.
     grids: BTreeMap<u32, (u16, u16)>,
@@ -56,7 +56,7 @@ impl TraceNoc {
         self.grids.get(&chip_id).copied()
     }
 
-    /// Who moved how much, to whom, and over which links.
+    /// Bytes moved from tile to tile and over each link.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::of_traces(&self.programs, |chip_id| self.grid(chip_id))
