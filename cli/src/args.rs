@@ -265,8 +265,8 @@ pub(crate) struct ReportArgs {
 ///
 /// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1. The tables
 /// show events by program, RISC and kind, the pairs of tiles that moved most, and the links that
-/// carried most. Sizes are rounded up to 32 bytes on the device; what is larger than 8,160 bytes
-/// is counted as 8,160 and marked.
+/// carried most. Sizes are rounded up to 32 bytes on the device; what is larger than an event can
+/// say, 8,160 bytes or 131,040 since tt-metal 0.81.1, is counted as that and marked.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof noc generated/profiler

@@ -221,6 +221,12 @@ impl EventKind {
             )
     }
 
+    /// Returns true if the event is one of the tile's own NoC.
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        !self.is_fabric() && !matches!(self, FabricRoutingFields1d | FabricRoutingFields2d)
+    }
+
     /// Returns true if the event is a packet of the fabric to one place.
     #[must_use]
     pub const fn is_fabric_unicast(self) -> bool {

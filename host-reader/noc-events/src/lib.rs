@@ -23,6 +23,7 @@ mod json;
 mod kind;
 mod object;
 mod payload;
+mod size_field;
 mod tile;
 mod trace;
 mod traffic;
@@ -34,6 +35,7 @@ pub use payload::{
     FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
     ScatterEvent, Trailer,
 };
+pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic};

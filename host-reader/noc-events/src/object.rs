@@ -48,7 +48,8 @@ pub struct TraceObject {
     /// The NoC's counter of transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
-    /// Payload in bytes, rounded up to 32; 8,160 stands for that and more.
+    /// Payload in bytes, rounded up to 32; the greatest size that an event can hold, 8,160 or, since
+    /// TT-Metal 0.81.1, 131,040, stands for more, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_bytes: Option<u64>,
     /// Name of the op.

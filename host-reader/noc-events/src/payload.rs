@@ -1,6 +1,9 @@
 //! The 64 bits of a NoC event.
 
-use crate::kind::{EventKind, Numbering};
+use crate::{
+    kind::{EventKind, Numbering},
+    size_field::SizeField,
+};
 
 /// One of the two networks of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,8 +65,10 @@ pub struct LocalEvent {
     pub noc: Noc,
     /// Virtual channel, -8 to 7; -1 where the event names none.
     pub virtual_channel: i8,
-    /// Payload in units of 32 bytes, rounded up; 255 stands for 255 and more.
-    pub chunk_count: u8,
+    /// Payload in units of 32 bytes, rounded up.
+    pub chunk_count: u16,
+    /// Width of the size; its greatest number stands for more, too.
+    pub size_field: SizeField,
     /// True if the writer waits for no acknowledgement.
     pub is_posted: bool,
 }
@@ -72,7 +77,8 @@ impl LocalEvent {
     /// Bytes of one unit of the payload.
     const CHUNK_BYTES: u32 = 32;
 
-    /// Returns the payload in bytes, rounded up to 32; at most 8,160.
+    /// Returns the payload in bytes, rounded up to 32; at most 8,160 or 131,040 as the size's
+    /// field is wide.
     #[must_use]
     pub const fn byte_count(&self) -> u32 {
         self.chunk_count as u32 * Self::CHUNK_BYTES
@@ -81,7 +87,7 @@ impl LocalEvent {
     /// Returns true if the payload may be larger than [`LocalEvent::byte_count`].
     #[must_use]
     pub const fn is_saturated(&self) -> bool {
-        self.chunk_count == u8::MAX
+        self.chunk_count == self.size_field.most_chunks()
     }
 
     /// Returns the target, unless the event has none or takes that of an earlier one.
@@ -168,6 +174,8 @@ pub enum Routing {
         /// True if all chips on the way take the packet.
         is_multicast: bool,
     },
+    /// On a mesh, and the device did not record it, as since TT-Metal 0.81.1.
+    Unrecorded,
 }
 
 /// The 64 bits of a NoC event, read.
@@ -213,16 +221,21 @@ impl Payload {
     /// If a field holds a number without a meaning.
     ///
     /// ```
-    /// use noc_events::{EventKind, Noc, Numbering, Payload};
+    /// use noc_events::{EventKind, Noc, Numbering, Payload, SizeField};
     /// // A line of a log of a Wormhole: 256 bytes to the tile (0,11) over NoC 0.
-    /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, Numbering::Newer)? else {
+    /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, Numbering::Newer, SizeField::Bits8)?
+    /// else {
     ///     panic!("a write is no packet of the fabric");
     /// };
     /// assert_eq!((write.kind, write.noc), (EventKind::Write, Noc::Noc0));
     /// assert_eq!((write.target.x, write.target.y, write.byte_count()), (0, 11, 256));
     /// # Ok::<(), noc_events::PayloadError>(())
     /// ```
-    pub fn decode(bits: u64, numbering: Numbering) -> Result<Self, PayloadError> {
+    pub fn decode(
+        bits: u64,
+        numbering: Numbering,
+        size_field: SizeField,
+    ) -> Result<Self, PayloadError> {
         let bytes = bits.to_le_bytes();
         let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
         let kind = EventKind::from_number(number, numbering)
@@ -232,6 +245,10 @@ impl Payload {
         Ok(match kind {
             EventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
+            }
+            // A packet that goes nowhere is none: the number was given to another meaning.
+            EventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
+                Self::Routing(Routing::Unrecorded)
             }
             EventKind::FabricRoutingFields2d => Self::Routing(Routing::Mesh {
                 north_south_hops: x,
@@ -253,16 +270,20 @@ impl Payload {
                 let (noc, packet) = fabric_carrier(carrier)?;
                 Self::Fabric(FabricEvent { kind, target, multicast_end, noc, packet })
             }
-            _ => Self::Local(LocalEvent {
-                kind,
-                target,
-                multicast_end,
-                noc: noc_of(carrier)?,
-                // The upper four bits, with their sign.
-                virtual_channel: carrier.cast_signed() >> 4,
-                chunk_count: size,
-                is_posted: flags & 1 != 0,
-            }),
+            _ => {
+                let (chunk_count, is_posted) = size_field.split(u16::from_le_bytes([size, flags]));
+                Self::Local(LocalEvent {
+                    kind,
+                    target,
+                    multicast_end,
+                    noc: noc_of(carrier)?,
+                    // The upper four bits, with their sign.
+                    virtual_channel: carrier.cast_signed() >> 4,
+                    chunk_count,
+                    size_field,
+                    is_posted,
+                })
+            }
         })
     }
 
@@ -325,7 +346,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn local(bits: u64) -> LocalEvent {
-        match Payload::decode(bits, Numbering::Newer) {
+        match Payload::decode(bits, Numbering::Newer, SizeField::Bits8) {
             Ok(Payload::Local(event)) => event,
             other => panic!("{other:?}"),
         }
@@ -362,12 +383,35 @@ mod tests {
             noc: Noc::Noc1,
             packet: FabricPacket::LowLatency,
         };
-        assert_eq!(Payload::decode(bits, Numbering::Newer), Ok(Payload::Scatter(scatter)));
+        let decoded = Payload::decode(bits, Numbering::Newer, SizeField::default());
+        assert_eq!(decoded, Ok(Payload::Scatter(scatter)));
+    }
+
+    #[test]
+    fn newer_sizes_have_twelve_bits_and_the_posted_bit_behind_them() {
+        // Packed by hand after the bit fields of `event_metadata.hpp` of 0.81.1.
+        let upper = |chunks: u64, posted: u64| (posted << 12 | chunks) << 48 | 0x11 << 40 | 11;
+        for (chunks, posted) in [(0, 0), (8, 1), (255, 0), (256, 0), (300, 1), (4095, 1)] {
+            let bits = upper(chunks, posted);
+            let decoded = Payload::decode(bits, Numbering::Newer, SizeField::Bits12);
+            let Ok(Payload::Local(event)) = decoded else { panic!("{decoded:?}") };
+            assert_eq!(u64::from(event.byte_count()), chunks * 32);
+            assert_eq!((event.is_posted, event.is_saturated()), (posted == 1, chunks == 4095));
+        }
+    }
+
+    #[test]
+    fn a_route_of_nothing_was_not_recorded() {
+        let decode = |bits| Payload::decode(bits, Numbering::Newer, SizeField::default());
+        assert_eq!(decode(41), Ok(Payload::Routing(Routing::Unrecorded)));
+        assert!(matches!(decode(41 | 1 << 8), Ok(Payload::Routing(Routing::Mesh { .. }))));
     }
 
     #[test]
     fn numbers_without_a_meaning_are_named() {
-        let decode = |bytes| Payload::decode(u64::from_le_bytes(bytes), Numbering::Newer);
+        let decode = |bytes| {
+            Payload::decode(u64::from_le_bytes(bytes), Numbering::Newer, SizeField::default())
+        };
         assert_eq!(decode([0; 8]), Err(PayloadError::UnknownKind { number: 0 }));
         let noc = decode([11, 0, 0, 0, 0, 0x13, 0, 0]);
         assert_eq!(noc, Err(PayloadError::UnknownNoc { number: 3 }));
@@ -379,9 +423,12 @@ mod tests {
         #[test]
         fn any_bits_are_an_event_or_refused(bits: u64) {
             for numbering in [Numbering::Older, Numbering::Newer] {
-                if let Ok(Payload::Local(event)) = Payload::decode(bits, numbering) {
-                    prop_assert!((-8..8).contains(&event.virtual_channel));
-                    prop_assert!(event.byte_count() <= 8_160);
+                for (field, most_bytes) in [(SizeField::Bits8, 8_160), (SizeField::Bits12, 131_040)] {
+                    let decoded = Payload::decode(bits, numbering, field);
+                    if let Ok(Payload::Local(event)) = decoded {
+                        prop_assert!((-8..8).contains(&event.virtual_channel));
+                        prop_assert!(event.byte_count() <= most_bytes);
+                    }
                 }
             }
             let trailer = Trailer::decode(bits);

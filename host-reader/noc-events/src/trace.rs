@@ -5,6 +5,7 @@ use crate::{
     kind::{EventKind, Numbering},
     object::{Destination, FabricMux, FabricSend, TraceObject},
     payload::{FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing, Trailer},
+    size_field::SizeField,
     tile::TileMap,
 };
 use reader::{
@@ -21,6 +22,8 @@ use wire::{PacketKind, Risc, RunHostId, ZoneId};
 pub struct TraceOptions {
     /// Numbers of the events; `None` finds them by the packets of the fabric.
     pub numbering: Option<Numbering>,
+    /// Width of the events' sizes; `None` finds it by sizes and posted writes.
+    pub size_field: Option<SizeField>,
 }
 
 /// Trace of one program, or of one replay of it, on one chip.
@@ -117,7 +120,10 @@ impl NocTraces {
         for device in &readout.devices {
             let numbering = options.numbering.or_else(|| numbering_of(device, &readout.zones));
             let Some(numbering) = numbering else { continue };
-            let chip = Chip { device, zones: &readout.zones, numbering };
+            let size_field = options.size_field.unwrap_or_else(|| {
+                size_field_of(device, &readout.zones, numbering, &mut traces.notes)
+            });
+            let chip = Chip { device, zones: &readout.zones, numbering, size_field };
             for ((program, trace), markers) in chip.markers(&mut traces.notes) {
                 let op_name = op_name(device.chip.chip_id, program).unwrap_or_default();
                 let objects = chip.objects(markers, op_name, program, &mut traces.notes);
@@ -144,6 +150,30 @@ fn numbering_of(device: &DeviceReadout, zones: &ZoneTable) -> Option<Numbering> 
         events.filter_map(|record| record.data.first().copied().map(Payload::number)).peekable();
     numbers.peek()?;
     Some(Numbering::of_numbers(numbers))
+}
+
+/// The width of sizes that explains a chip's events; events that it leaves open are noted.
+fn size_field_of(
+    device: &DeviceReadout,
+    zones: &ZoneTable,
+    numbering: Numbering,
+    notes: &mut TraceNotes,
+) -> SizeField {
+    let events = || {
+        let records = device.lanes.iter().flat_map(|lane| lane.records().map(|one| (lane.id, one)));
+        records.filter(|(_, record)| is_event(record, zones))
+    };
+    let words = events().filter_map(|(_, record)| record.data.first().copied());
+    let found = SizeField::of_events(words, numbering);
+    if let Some((lane, record)) = events().next().filter(|_| found.undecided_count > 0) {
+        let count = found.undecided_count;
+        let what = format!(
+            "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
+             TT-Metal 0.81.1; taken as posted"
+        );
+        notes.add(what, lane, record.time);
+    }
+    found.field
 }
 
 /// An event and where it was recorded.
@@ -185,6 +215,7 @@ struct Chip<'a> {
     device: &'a DeviceReadout,
     zones: &'a ZoneTable,
     numbering: Numbering,
+    size_field: SizeField,
 }
 
 type ProgramKey = (RunHostId, Option<TraceReplay>);
@@ -225,7 +256,7 @@ impl<'a> Chip<'a> {
         let [bits, rest @ ..] = record.data else {
             return Err(PayloadError::UnknownKind { number: 0 });
         };
-        let payload = Payload::decode(*bits, self.numbering)?;
+        let payload = Payload::decode(*bits, self.numbering, self.size_field)?;
         let trailer = rest.first().map(|&bits| Trailer::decode(bits));
         Ok(Event { lane, time: record.time, payload, trailer })
     }
@@ -449,6 +480,9 @@ fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
             is_mcast: Some(is_multicast),
             ..FabricSend::default()
         }),
+        (FabricPacket::LowLatencyMesh | FabricPacket::DynamicMesh, Routing::Unrecorded) => {
+            Some(FabricSend::default())
+        }
         _ => None,
     }
 }

@@ -26,7 +26,7 @@ pub struct Activity {
     pub event_count: u64,
     /// Bytes of their payloads, each rounded up to 32.
     pub byte_count: u64,
-    /// Payloads of 8,160 bytes, which stand for that and more.
+    /// Payloads of the greatest size that an event can hold, which stands for more, too.
     pub saturated_count: u64,
     /// Cycles between the beginnings of waits and their ends; of waits alone.
     pub wait_cycles: u64,
@@ -130,7 +130,8 @@ impl Traffic {
     /// `grid` gives the columns and rows of a chip's tiles; without them there are no links.
     #[must_use]
     pub fn of_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
-        let mut sums = Sums::default();
+        let saturated_bytes = saturated_bytes(traces);
+        let mut sums = Sums { saturated_bytes, ..Sums::default() };
         for trace in traces {
             sums.program(trace, grid(trace.chip_id));
         }
@@ -155,6 +156,8 @@ struct Sums {
     pairs: BTreeMap<(u32, Noc, Noc0Coord, Noc0Coord), (u64, u64)>,
     links: BTreeMap<Link, u64>,
     traffic: Traffic,
+    /// Size that stands for more, too.
+    saturated_bytes: u64,
 }
 
 /// State that a RISC's earlier events leave to its later ones, by core, RISC and network.
@@ -166,8 +169,17 @@ struct RiscState {
     wait: Option<(EventKind, u64, ActivityKey)>,
 }
 
-/// Bytes that the largest number of a payload stands for.
-const SATURATED_BYTES: u64 = 8_160;
+/// Bytes that the greatest number of a payload stands for, by the width of its field.
+const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
+
+/// The greatest size of the events of these traces. A size above that of the narrow field shows
+/// that the wide one was used.
+fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
+    let [narrow, wide] = SATURATED_BYTES;
+    let objects = traces.iter().flat_map(|trace| &trace.objects);
+    let has_larger = objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow);
+    if has_larger { wide } else { narrow }
+}
 
 impl Sums {
     fn program(&mut self, trace: &ProgramTrace, grid: Option<(u16, u16)>) {
@@ -186,7 +198,7 @@ impl Sums {
             let counts = self.activities.entry(key.clone()).or_default();
             counts.events += 1;
             counts.bytes = counts.bytes.saturating_add(bytes);
-            counts.saturated += u64::from(bytes == SATURATED_BYTES);
+            counts.saturated += u64::from(bytes == self.saturated_bytes);
             let state = states.entry((core, &object.proc, noc)).or_default();
             self.wait(state, kind, object.timestamp, key);
             self.transfer(state, kind, object, (trace.chip_id, noc, core), grid);

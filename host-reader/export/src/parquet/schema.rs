@@ -354,7 +354,12 @@ const NOC_EVENTS: TableSchema = TableSchema {
             "NoC-0 x of the other tile, if there is one and it is known",
         ),
         column("to_y", Signed64, true, "NoC-0 y of it"),
-        column("bytes", Unsigned64, true, "bytes, rounded up to 32; 8160 stands for more, too"),
+        column(
+            "bytes",
+            Unsigned64,
+            true,
+            "bytes, rounded up to 32; 8160, or 131040 since tt-metal 0.81.1, stands for more, too",
+        ),
         column("vc", Signed64, true, "virtual channel"),
     ],
 };
