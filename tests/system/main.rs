@@ -13,6 +13,7 @@ mod fuzz;
 mod kprof_format;
 mod module_circles;
 mod names;
+mod noc;
 mod streaming;
 mod structure;
 mod support;

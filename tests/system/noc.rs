@@ -1,0 +1,108 @@
+//! NoC events as the host reads them, against the requests that the simulated NoC got.
+
+use crate::support::Session;
+use host_reader::{
+    lane::LaneId,
+    noc_events::{EventKind, Noc, Numbering, Payload, SizeField},
+    readout::Readout,
+};
+use sim::{
+    arch::Arch,
+    config::{ChipConfig, MeshConfig},
+    random::Stream,
+    truth::{NocOperation, NocRequest, RiscKey, Truth},
+    workload::WorkloadOptions,
+};
+use std::collections::BTreeMap;
+use wire::ZoneId;
+
+/// A transfer as event and request have it: operation, network, bytes in units of 32, posted.
+type Transfer = (NocOperation, u8, u32, bool);
+
+fn operation(kind: EventKind) -> Option<NocOperation> {
+    match kind {
+        EventKind::Read => Some(NocOperation::Read),
+        EventKind::Write => Some(NocOperation::Write),
+        EventKind::WriteMulticast => Some(NocOperation::Multicast),
+        EventKind::WriteInline => Some(NocOperation::InlineWrite),
+        EventKind::SemaphoreInc => Some(NocOperation::Increment),
+        _ => None,
+    }
+}
+
+/// Words of the NoC events of each lane, in order.
+fn words(readout: &Readout) -> BTreeMap<LaneId, Vec<u64>> {
+    let is_noc = |zone| readout.zones.id(zone) == u32::from(ZoneId::NOC_TRACING.0);
+    let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
+    let words = lanes.map(|lane| {
+        let events = lane.records().filter(|record| !record.data.is_empty() && is_noc(record.zone));
+        (lane.id, events.map(|record| record.data[0]).collect())
+    });
+    words.collect()
+}
+
+fn event(word: u64, field: SizeField) -> Option<Transfer> {
+    let Payload::Local(event) = Payload::decode(word, Numbering::Newer, field).unwrap() else {
+        panic!("{word:#x} is of the fabric");
+    };
+    let noc = match event.noc {
+        Noc::Noc0 => 0,
+        Noc::Noc1 => 1,
+        Noc::Undefined => return None,
+    };
+    Some((operation(event.kind)?, noc, u32::from(event.chunk_count), event.is_posted))
+}
+
+fn request(request: &NocRequest) -> Transfer {
+    // A read is answered by its bytes: nothing of it is ever posted.
+    let is_posted = request.is_posted && request.operation != NocOperation::Read;
+    (request.operation, request.noc, request.byte_count.div_ceil(32), is_posted)
+}
+
+fn requests(truth: &Truth, lane: LaneId) -> &[NocRequest] {
+    let is_its = |key: &&RiscKey| {
+        let core = (u32::from(key.core.x), u32::from(key.core.y));
+        let own = (u32::from(lane.core.x), u32::from(lane.core.y));
+        (key.chip_id, core, key.risc) == (lane.chip_id, own, lane.risc)
+    };
+    let key = truth.noc_requests.keys().find(is_its);
+    key.map_or(&[][..], |key| &truth.noc_requests[key])
+}
+
+/// Transfers that were compared, and how many of them were posted.
+fn compare(seed: u64) -> (usize, usize) {
+    let arch = Arch::ALL[usize::from(seed % 2 == 1)];
+    let config = MeshConfig::new(seed).with_chip(ChipConfig::new(arch)).with_noc_truth();
+    let options = WorkloadOptions { ops: Some(4), seed, ..WorkloadOptions::default() };
+    let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
+    let words = words(&outcome.readout);
+    let found = SizeField::of_events(words.values().flatten().copied(), Numbering::Newer);
+    assert_eq!((found.field, found.undecided_count), (SizeField::Bits12, 0), "seed {seed}");
+    let (mut compared, mut posted) = (0, 0);
+    for (lane, words) in words {
+        let events: Vec<Transfer> =
+            words.iter().filter_map(|&word| event(word, found.field)).collect();
+        let requests: Vec<Transfer> = requests(&outcome.truth, lane).iter().map(request).collect();
+        // A full buffer drops events; the truth test counts those.
+        if events.len() == requests.len() {
+            assert_eq!(events, requests, "seed {seed}, {lane}");
+            compared += events.len();
+            posted += events.iter().filter(|event| event.3).count();
+        }
+    }
+    (compared, posted)
+}
+
+#[test]
+fn events_that_are_read_say_what_the_noc_did() {
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x6E6F_6331]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    let (mut compared, mut posted) = (0, 0);
+    for seed in (0..6).chain(fresh..fresh + 6) {
+        let counts = compare(seed);
+        compared += counts.0;
+        posted += counts.1;
+    }
+    println!("{compared} transfers, {posted} posted");
+    assert!(compared > 300 && posted > 30, "{compared} transfers, {posted} posted");
+}
