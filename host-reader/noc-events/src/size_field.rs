@@ -46,7 +46,7 @@ impl SizeField {
 
     /// Finds the width that explains these events.
     ///
-    /// Of the upper byte, older versions used the lowest bit alone. Any other bit there is the
+    /// Older versions used the lowest bit of the upper byte alone. Any other bit there is the
     /// size or the posted bit of a newer version.
     ///
     /// ```
