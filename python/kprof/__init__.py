@@ -1,0 +1,268 @@
+"""Profiles Tenstorrent kernels: recordings as tables, zones and signposts, reports.
+
+Every table has ``__arrow_c_stream__``: ``pandas.DataFrame.from_arrow``, ``polars.DataFrame`` and
+``pyarrow.table`` take it as it is, and none of them has to be installed.
+"""
+
+from __future__ import annotations
+
+import csv as _csv
+import html as _html
+import json as _json
+import os as _os
+from typing import Any
+
+from . import _native
+from ._native import SimulatedMesh, workloads
+from .tracing import (
+    Profiler,
+    message,
+    save_host_events,
+    signpost,
+    start_tracy_zone,
+    stop_tracy_zone,
+    tracy_message,
+    zone,
+)
+
+__all__ = [
+    "OpsTable",
+    "Profiler",
+    "Recording",
+    "SimulatedMesh",
+    "diff",
+    "message",
+    "open",
+    "open_all",
+    "read_device_profiler",
+    "save_host_events",
+    "signpost",
+    "start_tracy_zone",
+    "stop_tracy_zone",
+    "tracy_message",
+    "workloads",
+    "zone",
+]
+
+
+class Recording:
+    """Everything that was recorded of one run of a program."""
+
+    def __init__(self, native: _native.Recording) -> None:
+        self._native = native
+
+    @property
+    def title(self) -> str:
+        """Name of the file or workload."""
+        return self._native.title
+
+    @property
+    def record_count(self) -> int:
+        """Records of every kind."""
+        return self._native.record_count
+
+    @property
+    def has_losses(self) -> bool:
+        """True if something was lost that was to be recorded."""
+        return self._native.has_losses
+
+    @property
+    def uncounted(self) -> list[str]:
+        """Sentences about sources that do not count what they lose; empty if all do."""
+        return self._native.uncounted
+
+    @property
+    def signposts(self) -> list[str]:
+        """Names of the signposts that the host set."""
+        return self._native.signposts
+
+    @property
+    def records(self) -> Any:
+        """Every record, lane by lane."""
+        return self._native.records()
+
+    @property
+    def zones(self) -> Any:
+        """Zones with start, end, depth and program."""
+        return self._native.zones()
+
+    @property
+    def ops(self) -> Any:
+        """Launches of programs with their durations; empty cells are unknown, and say why."""
+        return self._native.ops()
+
+    def op_durations(self) -> list[tuple[str | None, int, int | None]]:
+        """Name, program and kernel nanoseconds of each launch, ``None`` where unknown."""
+        return self._native.op_durations()
+
+    @property
+    def zone_statistics(self) -> Any:
+        """Statistics of zones, by chip, RISC and name."""
+        return self._native.zone_statistics()
+
+    @property
+    def losses(self) -> Any:
+        """Lost records, by lane, cause and program."""
+        return self._native.losses()
+
+    def report(self) -> dict[str, Any]:
+        """Every figure: summary, ops, zones, sums and data."""
+        return _json.loads(self._native.report_json())
+
+    def export(
+        self, path: str | _os.PathLike[str], output: str | None = None, filter: str | None = None
+    ) -> None:
+        """Writes a file, or a folder for ``noc-traces`` and ``parquet``.
+
+        ``output`` is one of :meth:`outputs`; without it, the ending of the path says which.
+        ``filter`` takes the terms of ``kprof export --filter``.
+        """
+        if output is None:
+            output = _output_of(path)
+        self._native.write(output, path, filter)
+
+    @staticmethod
+    def outputs() -> list[str]:
+        """Names of everything that :meth:`export` writes."""
+        return _native.Recording.outputs()
+
+    def diff(self, after: "Recording | list[Recording]", confidence: float = 0.95) -> dict[str, Any]:
+        """Compares this recording with a later one; see :func:`diff`."""
+        return diff(self, after, confidence)
+
+    def html(self) -> str:
+        """The report as one page that needs no network."""
+        return self._native.html()
+
+    def _repr_html_(self) -> str:
+        page = _html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{page}" width="100%" height="800" style="border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+
+class OpsTable:
+    """The rows of an ``ops_perf_results.csv``."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+_ENDINGS = {
+    ".pftrace": "perfetto",
+    ".perfetto-trace": "perfetto",
+    ".speedscope.json": "speedscope",
+    ".trace.json": "chrome",
+    ".json": "chrome",
+    ".chip.folded": "folded-chip",
+    ".folded": "folded",
+    ".tracy": "tracy",
+    ".html": "html",
+    "profile_log_device.csv": "device-log",
+    "ops_perf_results.csv": "ops",
+    "cpp_device_perf_report.csv": "device-perf",
+    "zone_src_locations.log": "zone-log",
+    "sync_device_info.csv": "sync-info",
+}
+
+
+def _output_of(path: str | _os.PathLike[str]) -> str:
+    name = _os.path.basename(_os.fspath(path))
+    fitting = [ending for ending in _ENDINGS if name.endswith(ending)]
+    if not fitting:
+        raise ValueError(
+            f"expected an output, or a path that ends in one of {', '.join(_ENDINGS)}; found {name}"
+        )
+    return _ENDINGS[max(fitting, key=len)]
+
+
+def open_all(path: str | _os.PathLike[str]) -> list[Recording]:
+    """Opens every run of a capture, or the one of a device log or a folder of logs."""
+    recordings, problem_count = _native.open_recordings(path)
+    if problem_count:
+        import warnings
+
+        warnings.warn(
+            f"{_os.fspath(path)}: {problem_count} problems, the rest is used; "
+            "`kprof check` lists them",
+            stacklevel=3,
+        )
+    return [Recording(found) for found in recordings]
+
+
+def open(path: str | _os.PathLike[str], run: int | None = None) -> "Recording | OpsTable":
+    """Opens a capture, a device log, a folder of logs, or an ops CSV; the content decides.
+
+    ``run`` chooses one of several runs of a capture, from 1.
+    """
+    if _is_ops_csv(path):
+        return _open_ops_csv(path)
+    runs = open_all(path)
+    if run is None and len(runs) > 1:
+        raise ValueError(f"{_os.fspath(path)} holds {len(runs)} runs; choose one by run=1 and so on")
+    number = 1 if run is None else run
+    if not 1 <= number <= len(runs):
+        raise ValueError(f"{_os.fspath(path)} holds {len(runs)} runs, found run={number}")
+    return runs[number - 1]
+
+
+def _is_ops_csv(path: str | _os.PathLike[str]) -> bool:
+    if not _os.path.isfile(path):
+        return False
+    with _builtin_open(path, "rb") as file:
+        titles = file.read(4096).split(b"\n", 1)[0].split(b",")
+    return b"OP CODE" in [title.strip() for title in titles]
+
+
+def _open_ops_csv(path: str | _os.PathLike[str]) -> OpsTable:
+    with _builtin_open(path, newline="", encoding="utf-8") as file:
+        rows = list(_csv.reader(file))
+    header, rows = rows[0], [row for row in rows[1:] if row]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise ValueError(
+                f"{_os.fspath(path)}: expected {len(header)} cells in row {number}, found {len(row)}"
+            )
+    columns = [list(column) for column in zip(*rows)] if rows else [[] for _ in header]
+    return OpsTable(_native.table_of_texts(header, columns))
+
+
+def read_device_profiler(
+    mesh: SimulatedMesh,
+    capture: str | _os.PathLike[str] | None = None,
+    with_host_events: bool = False,
+) -> Recording:
+    """Runs the workload of a simulated mesh and reads everything that it records.
+
+    With ``capture``, it goes into a new capture as well. ``with_host_events`` takes what
+    :func:`signpost`, :class:`Profiler` and the others have recorded along.
+    """
+    from .tracing import HOST
+
+    host = HOST if with_host_events else None
+    return Recording(_native.read_device_profiler(mesh, capture, host))
+
+
+def diff(
+    before: "Recording | list[Recording]",
+    after: "Recording | list[Recording]",
+    confidence: float = 0.95,
+) -> dict[str, Any]:
+    """Finds the ops and zones that became slower or faster.
+
+    With several recordings of each build, every recording is one repetition, and intervals tell
+    how much recordings differ.
+    """
+    sides = [
+        [one._native for one in (side if isinstance(side, list) else [side])]
+        for side in (before, after)
+    ]
+    return _json.loads(_native.diff(sides[0], sides[1], confidence))
+
+
+# `open` above hides the function of the same name in this module.
+from builtins import open as _builtin_open  # noqa: E402

@@ -1,0 +1,224 @@
+"""Device performance of a command, judged by statistics instead of a fixed window.
+
+``run_device_perf`` and ``check_device_perf`` have the names, parameters and results that the model
+tests of TT-Metal use. A window alone cannot tell noise from change: here a mean is outside of it
+only if its confidence interval is, so that a check fails without a cause in at most 1 of 100 runs.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_LOG = logging.getLogger("kprof")
+
+FALSE_ALARM_RATE = 0.005
+"""Probability with which a check fails though nothing changed, of either direction."""
+
+
+class PerfResults(dict[str, float]):
+    """Results by column, as TT-Metal has them, with the samples that they are made of."""
+
+    def __init__(self, results: Mapping[str, float], samples: Mapping[str, Sequence[float]]):
+        super().__init__(results)
+        self.samples = {column: list(values) for column, values in samples.items()}
+
+
+def run_device_perf(
+    command: str | Sequence[str],
+    subdir: str,
+    num_iterations: int,
+    cols: Sequence[str],
+    batch_size: int,
+    op_name: str = "",
+    has_signposts: bool = False,
+    device_analysis_types: Sequence[str] = ("device_kernel_duration",),
+) -> PerfResults:
+    """Runs a command several times with the device profiler on, and adds up its ops.
+
+    ``cols`` are such as ``DEVICE FW``: of each, ``<col> DURATION [ns]`` is summed over the ops
+    between the signposts ``start`` and ``stop``, if there are any, whose code contains
+    ``op_name``. ``device_analysis_types`` is accepted; every figure is computed anyway.
+    """
+    if num_iterations < 1:
+        raise ValueError(f"expected at least one iteration, found {num_iterations}")
+    durations: dict[str, list[float]] = {col: [] for col in cols}
+    artifacts = Path(os.environ.get("TT_METAL_PROFILER_DIR") or "generated/profiler") / subdir
+    for _ in range(num_iterations):
+        shutil.rmtree(artifacts / ".logs", ignore_errors=True)
+        environment = os.environ | {
+            "TT_METAL_DEVICE_PROFILER": "1",
+            "TTNN_OP_PROFILER": "1",
+            "TT_METAL_PROFILER_DIR": str(artifacts.absolute()),
+        }
+        subprocess.run(command, shell=isinstance(command, str), check=True, env=environment)
+        rows = _ops_between_signposts(_ops_rows(artifacts), has_signposts)
+        for col in cols:
+            durations[col].append(_total(rows, f"{col} DURATION [ns]", op_name))
+    results: dict[str, float] = {}
+    samples: dict[str, list[float]] = {}
+    for col, totals in durations.items():
+        rates = [batch_size * 1e9 / total for total in totals]
+        mean = statistics.fmean(totals)
+        results[f"AVG {col} SAMPLES/S"] = batch_size * 1e9 / mean
+        results[f"MIN {col} SAMPLES/S"] = min(rates)
+        results[f"MAX {col} SAMPLES/S"] = max(rates)
+        results[f"AVG {col} DURATION [ns]"] = mean
+        results[f"MIN {col} DURATION [ns]"] = min(totals)
+        results[f"MAX {col} DURATION [ns]"] = max(totals)
+        samples[f"AVG {col} SAMPLES/S"] = rates
+        samples[f"AVG {col} DURATION [ns]"] = totals
+    return PerfResults(results, samples)
+
+
+def check_device_perf(
+    post_processed_results: Mapping[str, float],
+    margin: float,
+    expected_perf_cols: Mapping[str, float],
+    assert_on_fail: bool = False,
+) -> dict[str, float]:
+    """Compares results with expected values; returns the edges of the windows.
+
+    A result with several samples is outside of its window if the confidence interval of its mean
+    is; one without samples, if it is itself.
+    """
+    edges: dict[str, float] = {}
+    failures = []
+    samples = getattr(post_processed_results, "samples", {})
+    for col, expected in expected_perf_cols.items():
+        low, high = (1 - margin) * expected, (1 + margin) * expected
+        edges |= {f"Lower Threshold {col}": low, f"Upper Threshold {col}": high}
+        found = post_processed_results[col]
+        first, last = mean_interval(samples.get(col) or [found])
+        if last < low or first > high:
+            failures.append(
+                f"{col}: expected {low:g} to {high:g}, found {found:g} "
+                f"(interval {first:g} to {last:g})"
+            )
+    for failure in failures:
+        _LOG.error("%s", failure)
+    if assert_on_fail:
+        assert not failures, "; ".join(failures)
+    return edges
+
+
+def mean_interval(
+    samples: Sequence[float], error_rate: float = 2 * FALSE_ALARM_RATE
+) -> tuple[float, float]:
+    """Returns the interval that holds the mean of what samples are drawn from, but for
+    ``error_rate`` of all cases; of one sample, the sample."""
+    mean = statistics.fmean(samples)
+    if len(samples) < 2:
+        return mean, mean
+    error = statistics.stdev(samples) / math.sqrt(len(samples))
+    width = student_quantile(1 - error_rate / 2, len(samples) - 1) * error
+    return mean - width, mean + width
+
+
+def is_slower(
+    before: Sequence[float], after: Sequence[float], error_rate: float = FALSE_ALARM_RATE
+) -> bool | None:
+    """Returns true if ``after`` takes longer than ``before``, by Welch's test of the logarithms;
+    ``None`` if a side has less than two samples that are above 0."""
+    sides = [[math.log(value) for value in side if value > 0] for side in (before, after)]
+    if min(map(len, sides)) < 2:
+        return None
+    means = [statistics.fmean(side) for side in sides]
+    errors = [statistics.variance(side) / len(side) for side in sides]
+    total = sum(errors)
+    if total == 0:
+        return means[1] > means[0]
+    freedom = total**2 / sum(e**2 / (len(s) - 1) for e, s in zip(errors, sides) if e)
+    return (means[1] - means[0]) / math.sqrt(total) > student_quantile(1 - error_rate, freedom)
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Returns the value below which Student's t lies with this probability, of 0.5 or more."""
+    low, high = 0.0, 1.0
+    while student_below(high, freedom) < probability:
+        low, high = high, high * 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if student_below(middle, freedom) < probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def student_below(value: float, freedom: float) -> float:
+    """Returns the probability of Student's t below a value that is not negative."""
+    return 1 - _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + value**2)) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, by Lentz's continued fraction."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    log_front += a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    fraction = d
+    for m in range(1, 500):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 + numerator * d
+            c = 1 + numerator / c
+            d = 1 / (d if abs(d) > tiny else tiny)
+            c = c if abs(c) > tiny else tiny
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return math.exp(log_front) * fraction / a
+
+
+def _ops_rows(artifacts: Path) -> list[dict[str, str]]:
+    """Rows of the ops report: the newest that the command has left, or one made of its logs."""
+    reports = artifacts.glob("reports/**/ops_perf_results*.csv")
+    newest = max(reports, key=lambda path: path.stat().st_mtime_ns, default=None)
+    with tempfile.TemporaryDirectory() as folder:
+        logs = artifacts / ".logs" / "profile_log_device.csv"
+        if newest is None or (logs.exists() and logs.stat().st_mtime > newest.stat().st_mtime):
+            from . import open_all
+
+            newest = Path(folder) / "ops_perf_results.csv"
+            open_all(artifacts)[0].export(newest, "ops")
+        with newest.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+
+def _ops_between_signposts(
+    rows: list[dict[str, str]], has_signposts: bool
+) -> list[dict[str, str]]:
+    if not has_signposts:
+        return rows
+    codes = [row["OP CODE"] for row in rows]
+    missing = [name for name in ("start", "stop") if name not in codes]
+    if missing:
+        raise ValueError(f"expected the signposts start and stop, found no {missing[0]}")
+    return rows[codes.index("start") + 1 : codes.index("stop")]
+
+
+def _total(rows: list[dict[str, Any]], column: str, op_name: str) -> float:
+    if rows and column not in rows[0]:
+        raise ValueError(f"expected a column {column} in the ops report, found none")
+    of_op = [row for row in rows if op_name in row["OP CODE"]]
+    cells = [row[column] for row in of_op if row[column] not in ("", "-")]
+    if not cells:
+        raise ValueError(f"expected ops with {column}, found none among {len(rows)} rows")
+    return math.fsum(float(cell) for cell in cells)

@@ -1,0 +1,181 @@
+"""Zones, messages and signposts of a Python program, and tracing of its functions and lines.
+
+Names and signatures are those of TT-Metal's ``tracy`` and ``ttnn``, so that a program runs after
+one changed import. Events are recorded in memory on the host's monotonic clock, which also relates
+to the clocks of chips; :func:`save_host_events` writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from . import _native
+
+HOST = _native.Host()
+"""Recorder of this process."""
+
+_LOG = logging.getLogger("kprof")
+_LARGEST_COLOR = 0xFFFFFF
+
+
+def signpost(header: str, message: str | None = None) -> None:
+    """Marks a place in the run: a row of the ops report, and a message of the trace."""
+    HOST.signpost(header, message)
+    _LOG.info("%s", header if message is None else f"{header}: {message}")
+
+
+def message(text: str, color: int | None = None) -> None:
+    """Records a message. The colour is checked; recordings do not keep it."""
+    _check_color(color)
+    frame = sys._getframe(1)
+    HOST.message(text, frame.f_code.co_filename, frame.f_lineno)
+
+
+def tracy_message(text: str, color: int = 0xF0F8FF) -> None:
+    """Records a message, under the name that ``ttnn`` has for it."""
+    _check_color(color)
+    frame = sys._getframe(1)
+    HOST.message(text, frame.f_code.co_filename, frame.f_lineno)
+
+
+def start_tracy_zone(source: str, functName: str, lineNum: int = 0, line_number: int = 0) -> None:
+    """Begins a zone of this thread, named after a function, at a place in a source file."""
+    HOST.begin_zone(functName, functName, source, line_number or lineNum)
+
+
+def stop_tracy_zone(name: str = "", color: int = 0) -> bool:
+    """Ends the innermost zone of this thread, with a text; returns false if none is open."""
+    _check_color(color)
+    return HOST.end_zone(name or None)
+
+
+@contextlib.contextmanager
+def zone(name: str) -> Iterator[None]:
+    """Records what runs inside of ``with`` as a zone."""
+    # Above this frame lies that of the context manager.
+    frame = sys._getframe(2)
+    code = frame.f_code
+    HOST.begin_zone(name, code.co_qualname, code.co_filename, frame.f_lineno)
+    try:
+        yield
+    finally:
+        HOST.end_zone(None)
+
+
+def save_host_events(path: str | os.PathLike[str]) -> int:
+    """Writes everything recorded so far into a new capture; returns the number of events."""
+    return HOST.save(path)
+
+
+def _check_color(color: int | None) -> None:
+    if color is not None and not 0 <= color <= _LARGEST_COLOR:
+        raise ValueError(f"expected a colour from 0 to 0xFFFFFF, found {color:#x}")
+
+
+class Profiler:
+    """Traces the functions that are called between :meth:`enable` and :meth:`disable`.
+
+    ``lines`` traces every line as well. Only functions that begin while it is enabled are
+    recorded; threads that begin meanwhile are traced, too. With another tracer active, nothing is
+    traced and :meth:`enable` returns false.
+    """
+
+    def __init__(self, lines: bool = False) -> None:
+        self._has_lines = lines
+        self._is_enabled = False
+        self._local = threading.local()
+
+    def enable(self) -> bool:
+        """Begins to trace; returns false if another tracer is active."""
+        active = sys.gettrace() if self._has_lines else sys.getprofile()
+        if self._is_enabled or active is not None:
+            return self._is_enabled
+        self._is_enabled = True
+        if self._has_lines:
+            threading.settrace(self._trace)
+            sys.settrace(self._trace)
+        else:
+            threading.setprofile(self._profile)
+            sys.setprofile(self._profile)
+        return True
+
+    def disable(self) -> None:
+        """Ends tracing, and every zone of this thread that tracing has begun."""
+        if not self._is_enabled:
+            return
+        self._is_enabled = False
+        if self._has_lines:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+        else:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        while self._frames():
+            self._end(self._frames()[-1][0])
+
+    def __enter__(self) -> "Profiler":
+        self.enable()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disable()
+
+    def _frames(self) -> list[list[Any]]:
+        """Frames of this thread whose zones are open, and whether one of their lines is."""
+        frames = getattr(self._local, "frames", None)
+        if frames is None:
+            frames = self._local.frames = []
+        return frames
+
+    def _begin(self, frame: FrameType) -> None:
+        code = frame.f_code
+        HOST.begin_zone(
+            f"PY_FUNC_{code.co_name}", code.co_qualname, code.co_filename, code.co_firstlineno
+        )
+        self._frames().append([frame, False])
+
+    def _end(self, frame: FrameType) -> None:
+        frames = self._frames()
+        # A function that began before tracing did has no zone.
+        if not frames or frames[-1][0] is not frame:
+            return
+        if frames.pop()[1]:
+            HOST.end_zone(None)
+        HOST.end_zone(None)
+
+    def _profile(self, frame: FrameType, event: str, _arg: object) -> None:
+        if event == "call":
+            if frame.f_globals.get("__name__") != __name__:
+                self._begin(frame)
+        elif event == "return":
+            self._end(frame)
+
+    def _trace(self, frame: FrameType, event: str, _arg: object) -> Any:
+        if event == "call":
+            if frame.f_globals.get("__name__") == __name__:
+                return None
+            self._begin(frame)
+        elif event == "line":
+            self._line(frame)
+        elif event == "return":
+            self._end(frame)
+        return self._trace
+
+    def _line(self, frame: FrameType) -> None:
+        frames = self._frames()
+        if not frames or frames[-1][0] is not frame:
+            return
+        if frames[-1][1]:
+            HOST.end_zone(None)
+        code = frame.f_code
+        HOST.begin_zone(
+            f"PY_LINE_{code.co_name}", code.co_qualname, code.co_filename, frame.f_lineno
+        )
+        frames[-1][1] = True

@@ -1,0 +1,43 @@
+//! Comparison of recordings.
+
+use crate::{recording::PyRecording, value_error};
+use host_reader::{
+    diff::{Diff, DiffOptions, Measurements},
+    recording::Recording,
+    timeline::Timeline,
+};
+use pyo3::{exceptions::PyValueError, prelude::*};
+
+/// Compares recordings of one build with those of another; with several of each, every recording
+/// is one repetition. Returns JSON.
+#[pyfunction]
+#[pyo3(signature = (before, after, confidence=0.95))]
+pub(crate) fn diff(
+    py: Python<'_>,
+    before: Vec<PyRef<'_, PyRecording>>,
+    after: Vec<PyRef<'_, PyRecording>>,
+    confidence: f64,
+) -> PyResult<String> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        let text = format!("expected a confidence between 0 and 1, found {confidence}");
+        return Err(PyValueError::new_err(text));
+    }
+    let [before, after] = [before, after]
+        .map(|side| side.iter().map(|recording| recording.recording.clone()).collect::<Vec<_>>());
+    py.detach(|| {
+        let [before, after] = [before, after].map(|side| {
+            Measurements::of_recordings(side.iter().map(|recording| measurements(recording)))
+        });
+        let diff = Diff::new(&before, &after, DiffOptions { confidence });
+        serde_json::to_string(&diff).map_err(|error| value_error(&error))
+    })
+}
+
+fn measurements(recording: &Recording) -> Measurements {
+    let mut measurements = Measurements::default();
+    measurements.add_ops(&recording.readout, &recording.ops);
+    measurements.add_zones(&recording.readout, &Timeline::of_readout(&recording.readout));
+    let lost = recording.readout.losses.total().record_count();
+    measurements.skip("records that were lost", lost);
+    measurements
+}

@@ -1,0 +1,42 @@
+//! The native part of the Python package `kprof`: recordings as Arrow tables, and the simulator.
+//!
+//! Times and figures come from `host-reader`; nothing is computed here. Every table is exported
+//! through the Arrow PyCapsule interface, so that pandas, polars and pyarrow take it as it is.
+
+#![forbid(unsafe_code)]
+
+mod diff;
+mod host;
+mod recording;
+mod simulated;
+mod tables;
+
+use pyo3::prelude::*;
+
+/// The native part of kprof.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        diff::diff,
+        host::Host,
+        recording::{PyRecording, open_recordings},
+        simulated::{SimulatedMesh, read_device_profiler, workloads},
+        tables::table_of_texts,
+    };
+}
+
+/// The sentence of an error and of its causes, as a Python exception.
+fn value_error(error: &dyn std::error::Error) -> PyErr {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let sentence = error.to_string();
+        // Transparent errors repeat the sentence of what they hold.
+        if !text.contains(&sentence) {
+            text = format!("{text}: {sentence}");
+        }
+        cause = error.source();
+    }
+    pyo3::exceptions::PyValueError::new_err(text)
+}

@@ -1,0 +1,167 @@
+//! Recordings: what a file holds, or what a mesh gave.
+
+use crate::{tables, value_error};
+use host_reader::{
+    analysis::{Op, Report},
+    export::{ExportFormat, Trace, TraceFilter},
+    output::Output,
+    recording::{Recording, load},
+};
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+use wire::RunHostId;
+
+/// Everything that was recorded of one run.
+#[pyclass(name = "Recording", module = "kprof", frozen)]
+pub(crate) struct PyRecording {
+    pub(crate) recording: Arc<Recording>,
+    title: String,
+    report: OnceLock<Report>,
+}
+
+impl PyRecording {
+    pub(crate) fn new(recording: Recording, title: String) -> Self {
+        Self { recording: Arc::new(recording), title, report: OnceLock::new() }
+    }
+
+    fn figures(&self) -> &Report {
+        self.report.get_or_init(|| Report::new(&self.recording.readout))
+    }
+}
+
+/// Returns the runs of a capture, or the one of a device log or a folder of logs, and the number
+/// of problems in a capture whose rest is used.
+#[pyfunction]
+pub(crate) fn open_recordings(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<PyRecording>, u64)> {
+    let loaded = py.detach(|| load(&path)).map_err(|error| value_error(&error))?;
+    let title = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let recordings = loaded.recordings.into_iter();
+    let recordings = recordings.map(|found| PyRecording::new(found, title.clone())).collect();
+    Ok((recordings, loaded.problem_count))
+}
+
+#[pymethods]
+impl PyRecording {
+    /// Title in traces and datasets.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Records of every kind.
+    #[getter]
+    fn record_count(&self) -> usize {
+        self.recording.readout.record_count()
+    }
+
+    /// True if the device or the reader lost anything that was to be recorded.
+    #[getter]
+    fn has_losses(&self) -> bool {
+        self.recording.readout.losses.has_failures()
+    }
+
+    /// Sentences about sources of the records that do not count what they lose.
+    #[getter]
+    fn uncounted(&self) -> Vec<&'static str> {
+        self.recording.readout.losses.uncounted().map(|source| source.label()).collect()
+    }
+
+    /// Names of the signposts.
+    #[getter]
+    fn signposts(&self) -> Vec<String> {
+        self.recording.signpost_names().map(ToOwned::to_owned).collect()
+    }
+
+    /// Every record, lane by lane: the time column is that of the reader, not a copy.
+    fn records(&self, py: Python<'_>) -> PyResult<PyTable> {
+        py.detach(|| tables::records(&self.recording))
+    }
+
+    /// Zones with their starts and ends.
+    fn zones(&self, py: Python<'_>) -> PyResult<PyTable> {
+        py.detach(|| tables::zones(&self.recording))
+    }
+
+    /// Launches of programs.
+    fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
+        py.detach(|| tables::ops(&self.recording, self.figures()))
+    }
+
+    /// Name, program and nanoseconds of each launch's kernels, as far as they are known.
+    fn op_durations(&self, py: Python<'_>) -> Vec<(Option<String>, u32, Option<u64>)> {
+        py.detach(|| {
+            let names = self.recording.op_names();
+            let row = |op: &Op| {
+                let program = RunHostId(op.run_host_id);
+                let name = names.get(&(op.chip_id, program)).map(|&name| name.to_owned());
+                (name, program.base(), op.kernel.and_then(|kernel| kernel.duration_ns))
+            };
+            self.figures().ops.iter().map(row).collect()
+        })
+    }
+
+    /// Statistics of zones, by chip, RISC and name.
+    fn zone_statistics(&self, py: Python<'_>) -> PyResult<PyTable> {
+        py.detach(|| tables::zone_statistics(self.figures()))
+    }
+
+    /// Lost records, by lane, cause and program.
+    fn losses(&self, py: Python<'_>) -> PyResult<PyTable> {
+        py.detach(|| tables::losses(&self.recording))
+    }
+
+    /// Every figure as one JSON text.
+    fn report_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| serde_json::to_string(self.figures())).map_err(|error| value_error(&error))
+    }
+
+    /// The page of the recording, which needs no network.
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        let page = py.detach(|| {
+            let mut trace = Trace::new(&self.recording, &TraceFilter::default());
+            self.title.clone_into(&mut trace.title);
+            let mut page = Vec::new();
+            ExportFormat::Html.write(&trace, &mut page, &mut |_| {}).map(|()| page)
+        });
+        let page = page.map_err(|error| value_error(&error))?;
+        String::from_utf8(page).map_err(|error| value_error(&error))
+    }
+
+    /// Writes an output, such as `perfetto`, `html`, `ops` or `device-log`.
+    #[pyo3(signature = (output, path, filter=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        output: &str,
+        path: PathBuf,
+        filter: Option<&str>,
+    ) -> PyResult<()> {
+        let output: Output = output.parse().map_err(|error| value_error(&error))?;
+        let filter = match filter {
+            None => TraceFilter::default(),
+            Some(terms) => terms.parse().map_err(|error| value_error(&error))?,
+        };
+        let written = py.detach(|| output.write(&self.recording, &self.title, &filter, &path));
+        written.map_err(|error| value_error(&error))
+    }
+
+    fn __repr__(&self) -> String {
+        let readout = &self.recording.readout;
+        let chips = readout.devices.len();
+        format!(
+            "<kprof.Recording {:?}: {chips} chips, {} records>",
+            self.title,
+            self.record_count()
+        )
+    }
+
+    /// Names of everything that can be written.
+    #[staticmethod]
+    fn outputs() -> Vec<&'static str> {
+        Output::all().map(Output::label).collect()
+    }
+}

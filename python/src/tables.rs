@@ -1,0 +1,361 @@
+//! Tables of a recording, in Arrow's form.
+
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch,
+    StringArray, UInt16Array, UInt32Array, UInt64Array,
+    types::{Int8Type, Int32Type},
+};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use host_reader::{
+    analysis::{Op, Report, Span, ZoneStatistics},
+    lane::{Lane, ZoneIndex},
+    ledger::{LossKey, LossTotals},
+    names::ZoneTable,
+    recording::Recording,
+    timeline::{LaneTimeline, Timeline},
+};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3_arrow::PyTable;
+use std::{collections::BTreeMap, sync::Arc};
+use wire::{Risc, RunHostId};
+
+/// A column: its name, whether cells may be empty, and its values.
+type Column = (&'static str, bool, ArrayRef);
+
+fn column(name: &'static str, values: impl arrow_array::Array + 'static) -> Column {
+    (name, false, Arc::new(values))
+}
+
+fn optional(name: &'static str, values: impl arrow_array::Array + 'static) -> Column {
+    (name, true, Arc::new(values))
+}
+
+fn schema_of(columns: &[Column]) -> SchemaRef {
+    let field = |(name, is_optional, values): &Column| {
+        Field::new(*name, values.data_type().clone(), *is_optional)
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Puts the columns of each part behind those of the one before.
+fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> PyResult<PyTable> {
+    let schema = schema_of(&empty);
+    let batch = |columns: Vec<Column>| {
+        let values = columns.into_iter().map(|(_, _, values)| values).collect();
+        RecordBatch::try_new(Arc::clone(&schema), values)
+    };
+    let batches = parts.into_iter().map(batch).collect::<Result<Vec<_>, ArrowError>>();
+    let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let table = PyTable::try_new(batches, schema);
+    table.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Labels that occur again and again.
+struct Names {
+    riscs: ArrayRef,
+    /// Zones of the recording, in the order of their labels.
+    zones: BTreeMap<ZoneIndex, i32>,
+    labels: ArrayRef,
+}
+
+impl Names {
+    fn new(table: &ZoneTable, used: impl Iterator<Item = ZoneIndex>) -> Self {
+        let mut zones: BTreeMap<ZoneIndex, i32> = used.map(|zone| (zone, 0)).collect();
+        // Zones of several sources may have one name, and a category occurs once.
+        let mut places = BTreeMap::new();
+        let mut labels = Vec::new();
+        for (&zone, place) in &mut zones {
+            let label = table.label(zone);
+            *place = *places.entry(label).or_insert_with_key(|label| {
+                labels.push(label.to_string());
+                i32::try_from(labels.len() - 1).unwrap_or(i32::MAX)
+            });
+        }
+        let labels = StringArray::from(labels);
+        let riscs: StringArray = Risc::ALL.iter().map(|risc| Some(risc.label())).collect();
+        Self { riscs: Arc::new(riscs), zones, labels: Arc::new(labels) }
+    }
+
+    fn risc(&self, risc: Risc, count: usize) -> DictionaryArray<Int8Type> {
+        let place = Risc::ALL.iter().position(|&known| known == risc).unwrap_or(0);
+        let keys = Int8Array::from(vec![i8::try_from(place).unwrap_or(0); count]);
+        DictionaryArray::new(keys, Arc::clone(&self.riscs))
+    }
+
+    fn zone(&self, zones: impl Iterator<Item = ZoneIndex>) -> DictionaryArray<Int32Type> {
+        let keys: Int32Array = zones.map(|zone| self.zones.get(&zone).copied()).collect();
+        DictionaryArray::new(keys, Arc::clone(&self.labels))
+    }
+}
+
+/// The first columns of a table of lanes.
+fn lane_columns(lane: &Lane, names: &Names, count: usize) -> Vec<Column> {
+    vec![
+        column("chip", UInt32Array::from(vec![lane.id.chip_id; count])),
+        column("core_x", UInt16Array::from(vec![lane.id.core.x; count])),
+        column("core_y", UInt16Array::from(vec![lane.id.core.y; count])),
+        column("risc", names.risc(lane.id.risc, count)),
+    ]
+}
+
+/// The times of a lane, as bytes of the recording that holds them.
+struct SharedTimes {
+    recording: Arc<Recording>,
+    device: usize,
+    lane: usize,
+}
+
+impl AsRef<[u8]> for SharedTimes {
+    fn as_ref(&self) -> &[u8] {
+        let device = self.recording.readout.devices.get(self.device);
+        let lane = device.and_then(|device| device.lanes.get(self.lane));
+        lane.map_or(&[], |lane| bytemuck::cast_slice(&lane.times))
+    }
+}
+
+/// Every record.
+pub(crate) fn records(recording: &Arc<Recording>) -> PyResult<PyTable> {
+    let readout = &recording.readout;
+    let used = readout.lanes().flat_map(|lane| lane.heads.iter().map(|head| head.zone()));
+    let names = Names::new(&readout.zones, used);
+    let mut parts = Vec::new();
+    for (device, of_device) in readout.devices.iter().enumerate() {
+        for (lane, found) in of_device.lanes.iter().enumerate() {
+            let bytes = SharedTimes { recording: Arc::clone(recording), device, lane };
+            let times = Buffer::from(bytes::Bytes::from_owner(bytes));
+            parts.push(record_columns(found, &names, times));
+        }
+    }
+    let risc = Risc::Brisc;
+    let core = host_reader::mesh::Noc0Coord { x: 0, y: 0 };
+    let none = Lane::new(host_reader::lane::LaneId { chip_id: 0, core, risc });
+    table(parts, record_columns(&none, &names, Buffer::from_vec(Vec::<u64>::new())))
+}
+
+fn record_columns(lane: &Lane, names: &Names, times: Buffer) -> Vec<Column> {
+    let count = lane.record_count();
+    let mut programs = vec![0; count];
+    for (index, run) in lane.runs.iter().enumerate() {
+        if let Some(of_run) = programs.get_mut(lane.run_records(index)) {
+            of_run.fill(run.program.0);
+        }
+    }
+    let value =
+        |index: usize| move |record: host_reader::lane::Record<'_>| record.data.get(index).copied();
+    let mut columns = lane_columns(lane, names, count);
+    columns.extend([
+        column("run_host_id", UInt32Array::from(programs)),
+        column("kind", kinds().of(lane)),
+        column("zone", names.zone(lane.heads.iter().map(|head| head.zone()))),
+        column("cycle", UInt64Array::new(ScalarBuffer::new(times, 0, count), None)),
+        optional("value", lane.records().map(value(0)).collect::<UInt64Array>()),
+        optional("second_value", lane.records().map(value(1)).collect::<UInt64Array>()),
+    ]);
+    columns
+}
+
+/// Names of the kinds of records.
+struct Kinds(ArrayRef);
+
+fn kinds() -> Kinds {
+    let labels: StringArray = wire::PacketKind::ALL.iter().map(|kind| Some(kind.label())).collect();
+    Kinds(Arc::new(labels))
+}
+
+impl Kinds {
+    fn of(&self, lane: &Lane) -> DictionaryArray<Int8Type> {
+        let number = |head: &host_reader::lane::RecordHead| head.kind() as i8;
+        let keys: Int8Array = lane.heads.iter().map(|head| Some(number(head))).collect();
+        DictionaryArray::new(keys, Arc::clone(&self.0))
+    }
+}
+
+/// Zones with their starts and ends.
+pub(crate) fn zones(recording: &Recording) -> PyResult<PyTable> {
+    let readout = &recording.readout;
+    let timeline = Timeline::of_readout(readout);
+    let used = timeline.lanes().flat_map(|lane| lane.zones.zones.iter().copied());
+    let names = Names::new(&readout.zones, used);
+    let lanes: BTreeMap<_, _> = readout.lanes().map(|lane| (lane.id, lane)).collect();
+    let parts = timeline.lanes().filter_map(|paired| {
+        let lane = lanes.get(&paired.id)?;
+        Some(zone_columns(lane, paired, &names))
+    });
+    let id = host_reader::lane::LaneId {
+        chip_id: 0,
+        core: host_reader::mesh::Noc0Coord { x: 0, y: 0 },
+        risc: Risc::Brisc,
+    };
+    let none = LaneTimeline {
+        id,
+        zones: host_reader::timeline::Zones::default(),
+        open_zone_count: 0,
+        orphan_end_count: 0,
+    };
+    let empty = zone_columns(&Lane::new(id), &none, &names);
+    table(parts.collect(), empty)
+}
+
+fn zone_columns(lane: &Lane, paired: &LaneTimeline, names: &Names) -> Vec<Column> {
+    let zones = &paired.zones;
+    let program = |&run: &u32| Some(lane.runs.get(run as usize)?.program.0);
+    let durations = zones.starts.iter().zip(&zones.ends);
+    let durations: Vec<u64> = durations.map(|(start, end)| end.saturating_sub(*start)).collect();
+    let mut columns = lane_columns(lane, names, zones.len());
+    columns.extend([
+        optional("run_host_id", zones.runs.iter().map(program).collect::<UInt32Array>()),
+        column("zone", names.zone(zones.zones.iter().copied())),
+        column("start_cycle", UInt64Array::from(zones.starts.clone())),
+        column("end_cycle", UInt64Array::from(zones.ends.clone())),
+        column("duration_cycles", UInt64Array::from(durations)),
+        column("depth", UInt16Array::from(zones.depths.clone())),
+        column(
+            "is_open",
+            BooleanArray::from_iter(zones.flags.iter().map(|&flags| Some(flags.is_open()))),
+        ),
+    ]);
+    columns
+}
+
+/// Launches of programs.
+pub(crate) fn ops(recording: &Recording, report: &Report) -> PyResult<PyTable> {
+    let names = recording.op_names();
+    let ops = &report.ops;
+    let numbers = |of: fn(&Op) -> u64| ops.iter().map(|op| Some(of(op))).collect::<UInt64Array>();
+    let optionals = |of: fn(&Op) -> Option<u64>| ops.iter().map(of).collect::<UInt64Array>();
+    let ids: Vec<u32> = ops.iter().map(|op| op.run_host_id).collect();
+    let programs: Vec<u32> = ids.iter().map(|&id| RunHostId(id).base()).collect();
+    let chips: Vec<u32> = ops.iter().map(|op| op.chip_id).collect();
+    let name = |op: &Op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
+    let doubt = |op: &Op| op.duration_doubt.map(|doubt| doubt.label());
+    let latency_doubt = |op: &Op| op.latency_doubt.map(|doubt| doubt.label());
+    let columns = vec![
+        column("chip", UInt32Array::from(chips)),
+        column("run_host_id", UInt32Array::from(ids)),
+        column("program", UInt32Array::from(programs)),
+        optional("name", ops.iter().map(name).collect::<StringArray>()),
+        column("launch", numbers(|op| op.launch)),
+        optional("trace_id", optionals(|op| op.trace_id)),
+        optional("trace_replay", optionals(|op| op.trace_replay)),
+        column("core_count", numbers(|op| op.core_count)),
+        optional("firmware_start_cycle", optionals(|op| start(op.firmware))),
+        optional("firmware_end_cycle", optionals(|op| end(op.firmware))),
+        optional("firmware_ns", optionals(|op| op.firmware?.duration_ns)),
+        optional("kernel_start_cycle", optionals(|op| start(op.kernel))),
+        optional("kernel_end_cycle", optionals(|op| end(op.kernel))),
+        optional("kernel_ns", optionals(|op| op.kernel?.duration_ns)),
+        optional("brisc_kernel_ns", optionals(|op| op.risc_kernels.brisc?.duration_ns)),
+        optional("ncrisc_kernel_ns", optionals(|op| op.risc_kernels.ncrisc?.duration_ns)),
+        optional("trisc0_kernel_ns", optionals(|op| op.risc_kernels.trisc0?.duration_ns)),
+        optional("trisc1_kernel_ns", optionals(|op| op.risc_kernels.trisc1?.duration_ns)),
+        optional("trisc2_kernel_ns", optionals(|op| op.risc_kernels.trisc2?.duration_ns)),
+        optional("op_to_op_latency_ns", optionals(|op| op.op_to_op_latency_ns)),
+        optional("duration_doubt", ops.iter().map(doubt).collect::<StringArray>()),
+        optional("latency_doubt", ops.iter().map(latency_doubt).collect::<StringArray>()),
+    ];
+    whole(columns)
+}
+
+fn start(span: Option<Span>) -> Option<u64> {
+    Some(span?.start_cycle)
+}
+
+fn end(span: Option<Span>) -> Option<u64> {
+    Some(span?.end_cycle)
+}
+
+/// A table of one part.
+fn whole(columns: Vec<Column>) -> PyResult<PyTable> {
+    let cut = |(name, is_optional, values): &Column| (*name, *is_optional, values.slice(0, 0));
+    let empty = columns.iter().map(cut).collect();
+    table(vec![columns], empty)
+}
+
+/// Statistics of zones.
+pub(crate) fn zone_statistics(report: &Report) -> PyResult<PyTable> {
+    let zones = &report.zones;
+    let numbers = |of: fn(&ZoneStatistics) -> u64| {
+        zones.iter().map(|zone| Some(of(zone))).collect::<UInt64Array>()
+    };
+    let optionals =
+        |of: fn(&ZoneStatistics) -> Option<u64>| zones.iter().map(of).collect::<UInt64Array>();
+    let texts =
+        |of: fn(&ZoneStatistics) -> Option<&str>| zones.iter().map(of).collect::<StringArray>();
+    let small = |of: fn(&ZoneStatistics) -> u32| {
+        zones.iter().map(|zone| Some(of(zone))).collect::<UInt32Array>()
+    };
+    whole(vec![
+        column("chip", small(|zone| zone.chip_id)),
+        optional("risc", texts(|zone| zone.risc.map(Risc::label))),
+        column("zone", texts(|zone| Some(&zone.name))),
+        optional("file", texts(|zone| Some(&*zone.source_file).filter(|file| !file.is_empty()))),
+        column("line", small(|zone| zone.source_line)),
+        column("count", numbers(|zone| zone.cycles.count)),
+        column("total_cycles", numbers(|zone| zone.cycles.total_cycles)),
+        column("self_total_cycles", numbers(|zone| zone.self_total_cycles)),
+        column("min_cycles", numbers(|zone| zone.cycles.min_cycles)),
+        column("median_cycles", numbers(|zone| zone.cycles.median_cycles)),
+        column("p99_cycles", numbers(|zone| zone.cycles.p99_cycles)),
+        column("max_cycles", numbers(|zone| zone.cycles.max_cycles)),
+        optional("total_ns", optionals(|zone| zone.cycles.total_ns)),
+        optional("median_ns", optionals(|zone| zone.cycles.median_ns)),
+        column("open_zone_count", numbers(|zone| zone.open_zone_count)),
+    ])
+}
+
+/// Lost records.
+pub(crate) fn losses(recording: &Recording) -> PyResult<PyTable> {
+    let rows: Vec<(&LossKey, &LossTotals)> = recording.readout.losses.entries().collect();
+    let numbers = |of: fn(&LossTotals) -> u64| {
+        rows.iter().map(|(_, totals)| Some(of(totals))).collect::<UInt64Array>()
+    };
+    let texts = |of: fn(&LossKey) -> &'static str| {
+        rows.iter().map(|(key, _)| Some(of(key))).collect::<StringArray>()
+    };
+    let program = |(key, _): &(&LossKey, &LossTotals)| key.program.map(|program| program.0);
+    let chips: Vec<u32> = rows.iter().map(|(key, _)| key.lane.chip_id).collect();
+    let xs: Vec<u16> = rows.iter().map(|(key, _)| key.lane.core.x).collect();
+    let ys: Vec<u16> = rows.iter().map(|(key, _)| key.lane.core.y).collect();
+    let bounds: Vec<bool> = rows.iter().map(|(_, totals)| totals.is_lower_bound).collect();
+    let intended: Vec<bool> = rows.iter().map(|(key, _)| key.cause.is_intended()).collect();
+    whole(vec![
+        column("chip", UInt32Array::from(chips)),
+        column("core_x", UInt16Array::from(xs)),
+        column("core_y", UInt16Array::from(ys)),
+        column("risc", texts(|key| key.lane.risc.label())),
+        column("cause", texts(|key| key.cause.label())),
+        optional("run_host_id", rows.iter().map(program).collect::<UInt32Array>()),
+        column("zones", numbers(|totals| totals.zones)),
+        column("data", numbers(|totals| totals.data)),
+        column("events", numbers(|totals| totals.events)),
+        column("sums", numbers(|totals| totals.sums)),
+        column("unknown_markers", numbers(|totals| totals.unknown_markers)),
+        column("is_lower_bound", BooleanArray::from(bounds)),
+        column("is_intended", BooleanArray::from(intended)),
+    ])
+}
+
+/// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.
+#[pyfunction]
+pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
+    let values = columns.iter().map(|cells| {
+        let is_empty = cells.iter().all(|cell| cell.is_empty());
+        let is_number = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok();
+        if !is_empty && cells.iter().all(is_number) {
+            let numbers = cells.iter().map(|cell| cell.parse().ok());
+            return Arc::new(numbers.collect::<Float64Array>()) as ArrayRef;
+        }
+        let texts = cells.iter().map(|cell| Some(cell.as_str()).filter(|cell| !cell.is_empty()));
+        Arc::new(texts.collect::<StringArray>())
+    });
+    let values: Vec<ArrayRef> = values.collect();
+    let field =
+        |(name, values): (&String, &ArrayRef)| Field::new(name, values.data_type().clone(), true);
+    let schema = Schema::new(header.iter().zip(&values).map(field).collect::<Vec<_>>());
+    let schema: SchemaRef = Arc::new(schema);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), values);
+    let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let table = PyTable::try_new(vec![batch], schema);
+    table.map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,219 @@
+"""Tables of recordings, compared with the program `kprof` and with rows written by hand."""
+
+import csv
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import kprof
+
+LOG = """ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
+run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+0,1,2,BRISC,7,100,0,1024,,,BRISC-FW,ZONE_START,10,fw.cc,
+0,1,2,BRISC,8,110,0,1024,,,BRISC-KERNEL,ZONE_START,20,fw.cc,
+0,1,2,BRISC,9,120,77,1024,,,VALUE,TS_DATA,30,k.cc,
+0,1,2,BRISC,8,150,0,1024,,,BRISC-KERNEL,ZONE_END,20,fw.cc,
+0,1,2,BRISC,7,160,0,1024,,,BRISC-FW,ZONE_END,10,fw.cc,
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "profile_log_device.csv"
+    path.write_text(LOG)
+    return path
+
+
+@pytest.fixture(scope="module")
+def matmul() -> kprof.Recording:
+    return kprof.read_device_profiler(kprof.SimulatedMesh("matmul", seed=5, ops=6))
+
+
+def test_records_of_a_log_are_its_rows(log: Path) -> None:
+    rows = polars.DataFrame(kprof.open(log).records).to_dicts()
+    kinds = ["ZONE_START", "ZONE_START", "TS_DATA", "ZONE_END", "ZONE_END"]
+    names = ["BRISC-FW", "BRISC-KERNEL", "VALUE", "BRISC-KERNEL", "BRISC-FW"]
+    assert [row["kind"] for row in rows] == kinds
+    assert [row["zone"] for row in rows] == names
+    assert [row["cycle"] for row in rows] == [100, 110, 120, 150, 160]
+    assert [row["value"] for row in rows] == [None, None, 77, None, None]
+    assert {(row["chip"], row["core_x"], row["core_y"], row["risc"]) for row in rows} == {
+        (0, 1, 2, "BRISC")
+    }
+    assert {row["run_host_id"] for row in rows} == {1024}
+
+
+def test_zones_and_ops_have_durations(log: Path) -> None:
+    recording = kprof.open(log)
+    zones = pyarrow.table(recording.zones).to_pylist()
+    found = {(row["zone"], row["duration_cycles"], row["depth"], row["is_open"]) for row in zones}
+    assert found == {("BRISC-FW", 60, 0, False), ("BRISC-KERNEL", 40, 1, False)}
+    (op,) = pyarrow.table(recording.ops).to_pylist()
+    # 500 MHz: two nanoseconds a cycle.
+    assert (op["program"], op["firmware_ns"], op["kernel_ns"]) == (1, 120, 80)
+    assert op["name"] is None and op["trace_id"] is None and op["duration_doubt"] is None
+
+
+def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
+    for name in ("records", "zones", "ops", "zone_statistics", "losses"):
+        table = getattr(matmul, name)
+        of_arrow = pyarrow.table(table)
+        of_polars = polars.DataFrame(table)
+        of_pandas = pandas.DataFrame.from_arrow(table)
+        assert of_arrow.num_rows == of_polars.height == len(of_pandas)
+        assert of_arrow.column_names == of_polars.columns == list(of_pandas.columns)
+        assert of_arrow.to_pylist() == of_polars.to_dicts(), name
+    assert pyarrow.table(matmul.records).num_rows == matmul.record_count > 10_000
+
+
+def test_a_table_outlives_its_recording() -> None:
+    mesh = kprof.SimulatedMesh("matmul", seed=1, ops=1)
+    table = pyarrow.table(kprof.read_device_profiler(mesh).records)
+    column = table.column("cycle").combine_chunks()
+    first = column[0].as_py()
+    del mesh
+    again = kprof.read_device_profiler(kprof.SimulatedMesh("matmul", seed=1, ops=1))
+    assert pyarrow.table(again.records).column("cycle")[0].as_py() == first
+
+
+def test_the_time_column_is_not_copied(matmul: kprof.Recording) -> None:
+    addresses = []
+    for _ in range(2):
+        chunk = pyarrow.table(matmul.records).column("cycle").chunk(0)
+        addresses.append(chunk.buffers()[1].address)
+    assert addresses[0] == addresses[1]
+
+
+def test_counts_are_those_of_the_program(tmp_path: Path) -> None:
+    """The same workload, chips and seed in `kprof run`, which no Python is part of."""
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    for workload, arch, seed in [("matmul", "blackhole", 3), ("full-buffer", "wormhole_b0", 4)]:
+        command = [program, "run", "--json", "--workload", workload, "--arch", arch]
+        command += ["--seed", str(seed), "--kernels", "native", "-o", str(tmp_path / workload)]
+        expected = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        mesh = kprof.SimulatedMesh(workload, arch=arch, seed=seed)
+        recording = kprof.read_device_profiler(mesh)
+        summary = recording.report()["summary"]
+        kept = summary["kept"]
+        assert kept["zones"] + kept["open_zones"] == expected["kept"]["zones"]
+        for kind in ("data", "events", "sums", "open_zones", "orphan_ends"):
+            assert kept[kind] == expected["kept"][kind], kind
+        assert summary["words_read"] == expected["words_read"]
+        losses = pyarrow.table(recording.losses).to_pylist()
+        assert len(losses) == len(expected["losses"])
+        assert sum(row["zones"] for row in losses) == sum(
+            row["zones"] for row in expected["losses"]
+        )
+        written = tmp_path / "own.csv"
+        recording.export(written, "device-log")
+        log = tmp_path / workload / ".logs" / "profile_log_device.csv"
+        assert written.read_bytes() == log.read_bytes()
+
+
+def test_every_output_is_written(matmul: kprof.Recording, tmp_path: Path) -> None:
+    written = []
+    for output in kprof.Recording.outputs():
+        try:
+            matmul.export(tmp_path / output, output)
+        except ValueError as error:
+            assert "found none" in str(error), output
+            continue
+        written.append(output)
+        assert os.stat(tmp_path / output).st_size > 0
+    assert set(kprof.Recording.outputs()) - set(written) == {"noc-traces"}
+    rows = list(csv.DictReader((tmp_path / "ops").open()))
+    assert len(rows) == 6 and {row["DEVICE ARCH"] for row in rows} == {"wormhole_b0"}
+
+
+def test_the_ending_of_a_path_chooses_the_output(matmul: kprof.Recording, tmp_path: Path) -> None:
+    matmul.export(tmp_path / "run.trace.json")
+    assert json.loads((tmp_path / "run.trace.json").read_text())["traceEvents"]
+    with pytest.raises(ValueError, match="expected an output, or a path that ends in"):
+        matmul.export(tmp_path / "run.txt")
+    with pytest.raises(ValueError, match="there is no output `csv`; choose from perfetto"):
+        matmul.export(tmp_path / "run.csv", "csv")
+
+
+def test_a_notebook_gets_the_page_inline(matmul: kprof.Recording) -> None:
+    page = matmul._repr_html_()
+    assert page.startswith('<iframe srcdoc="') and page.count("<iframe") == 1
+    # Everything inside of the attribute is escaped.
+    assert page[len('<iframe srcdoc="') :].index('"') > 10_000
+    assert "<!doctype html" in matmul.html()[:100].lower()
+
+
+def test_an_ops_csv_is_a_table(matmul: kprof.Recording, tmp_path: Path) -> None:
+    path = tmp_path / "ops_perf_results.csv"
+    matmul.export(path)
+    table = pyarrow.table(kprof.open(path))
+    rows = list(csv.DictReader(path.open()))
+    assert table.num_rows == len(rows)
+    durations = table.column("DEVICE FW DURATION [ns]").to_pylist()
+    assert durations == [float(row["DEVICE FW DURATION [ns]"]) for row in rows]
+    assert table.column("OP CODE").to_pylist() == [row["OP CODE"] for row in rows]
+    path.write_text(path.read_text() + "one,two\n")
+    with pytest.raises(ValueError, match="cells in row 8, found 2"):
+        kprof.open(path)
+
+
+def test_runs_of_a_capture_are_chosen_by_number(tmp_path: Path) -> None:
+    capture = tmp_path / "run.kprof"
+    mesh = kprof.SimulatedMesh("matmul", seed=9, ops=2)
+    recording = kprof.read_device_profiler(mesh, capture)
+    again = kprof.open(capture)
+    assert pyarrow.table(again.zones).equals(pyarrow.table(recording.zones))
+    with pytest.raises(ValueError, match="holds 1 runs, found run=2"):
+        kprof.open(capture, run=2)
+    with pytest.raises(ValueError, match="run.kprof"):
+        kprof.read_device_profiler(kprof.SimulatedMesh(), capture)
+
+
+def test_a_diff_finds_what_is_larger() -> None:
+    small = [
+        kprof.read_device_profiler(kprof.SimulatedMesh("matmul", seed=seed, ops=4))
+        for seed in (1, 2)
+    ]
+    same = small[0].diff(small[0])
+    assert same["changes"] and all(change["ratio"] == 1 for change in same["changes"])
+    assert kprof.diff(small, small)["changes"]
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        small[0].diff(small[1], confidence=95)
+
+
+@pytest.mark.parametrize("content", [b"", b"no log", b"\x8aKPROF\r\n", bytes(range(256)) * 9])
+def test_what_is_no_recording_is_one_sentence(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as error:
+        kprof.open(path)
+    assert "\n" not in str(error.value).strip()
+    with pytest.raises(ValueError, match="nowhere"):
+        kprof.open(tmp_path / "nowhere")
+
+
+def test_a_damaged_capture_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
+    capture = tmp_path / "run.kprof"
+    recording = kprof.read_device_profiler(kprof.SimulatedMesh("matmul", seed=9, ops=2), capture)
+    whole = capture.read_bytes()
+    capture.write_bytes(whole[: len(whole) - 2000])
+    with pytest.warns(UserWarning, match="the rest is used"):
+        cut = kprof.open(capture)
+    assert cut.uncounted and cut.record_count <= recording.record_count
+
+
+def test_unknown_workloads_are_refused() -> None:
+    assert "matmul" in kprof.workloads()
+    with pytest.raises(ValueError, match="there is no workload `x`"):
+        kprof.SimulatedMesh("x")
+    with pytest.raises(ValueError, match="there is no architecture `x`"):
+        kprof.SimulatedMesh(arch="x")
