@@ -1,4 +1,4 @@
-//! What a Python program records of itself: zones, messages, signposts.
+//! Events that a Python program records of itself: zones, messages, signposts.
 
 use crate::value_error;
 use host_reader::{

@@ -76,7 +76,7 @@ impl PyRecording {
         self.recording.signpost_names().map(ToOwned::to_owned).collect()
     }
 
-    /// Every record, lane by lane: the time column is that of the reader, not a copy.
+    /// Every record, lane by lane; the times of long lanes are those of the reader, not a copy.
     fn records(&self, py: Python<'_>) -> PyResult<PyTable> {
         py.detach(|| tables::records(&self.recording))
     }

@@ -62,7 +62,7 @@ impl SimulatedMesh {
         Ok(Self { chips: mesh, phases: plan.phases, ops, title: workload.to_owned() })
     }
 
-    /// How many parts have not run yet.
+    /// Number of parts that have not run yet.
     #[getter]
     fn pending_phases(&self) -> usize {
         self.phases.len()

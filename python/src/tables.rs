@@ -9,7 +9,7 @@ use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use host_reader::{
     analysis::{Op, Report, Span, ZoneStatistics},
-    lane::{Lane, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     ledger::{LossKey, LossTotals},
     names::ZoneTable,
     recording::Recording,
@@ -17,8 +17,8 @@ use host_reader::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 use pyo3_arrow::PyTable;
-use std::{collections::BTreeMap, sync::Arc};
-use wire::{Risc, RunHostId};
+use std::{collections::BTreeMap, iter, sync::Arc};
+use wire::{PacketKind, Risc, RunHostId};
 
 /// A column: its name, whether cells may be empty, and its values.
 type Column = (&'static str, bool, ArrayRef);
@@ -77,10 +77,9 @@ impl Names {
         Self { riscs: Arc::new(riscs), zones, labels: Arc::new(labels) }
     }
 
-    fn risc(&self, risc: Risc, count: usize) -> DictionaryArray<Int8Type> {
+    fn risc(&self, risc: Risc) -> i8 {
         let place = Risc::ALL.iter().position(|&known| known == risc).unwrap_or(0);
-        let keys = Int8Array::from(vec![i8::try_from(place).unwrap_or(0); count]);
-        DictionaryArray::new(keys, Arc::clone(&self.riscs))
+        i8::try_from(place).unwrap_or(0)
     }
 
     fn zone(&self, zones: impl Iterator<Item = ZoneIndex>) -> DictionaryArray<Int32Type> {
@@ -89,14 +88,48 @@ impl Names {
     }
 }
 
-/// The first columns of a table of lanes.
-fn lane_columns(lane: &Lane, names: &Names, count: usize) -> Vec<Column> {
+/// Rows of a batch that holds several lanes, at most.
+const BATCH_ROWS: usize = 1 << 16;
+/// Rows from which on a lane is a batch of its own, so that its times need no copy.
+const OWN_BATCH_ROWS: usize = 1 << 14;
+
+/// Splits lanes into the groups that become batches, in their order.
+fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    const FULL: usize = usize::MAX;
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    // Rows of the last group, to which nothing is added once it is full.
+    let mut row_count = FULL;
+    for lane in lanes {
+        let own = rows(&lane);
+        let all = row_count.saturating_add(own);
+        match groups.last_mut() {
+            Some(group) if own < OWN_BATCH_ROWS && all <= BATCH_ROWS => {
+                group.push(lane);
+                row_count = all;
+            }
+            _ => {
+                groups.push(vec![lane]);
+                row_count = if own < OWN_BATCH_ROWS { own } else { FULL };
+            }
+        }
+    }
+    groups
+}
+
+/// The first columns of a table of lanes, which have a number of rows each.
+fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
+    let riscs = Int8Array::from(repeated(lanes, |id| names.risc(id.risc)));
     vec![
-        column("chip", UInt32Array::from(vec![lane.id.chip_id; count])),
-        column("core_x", UInt16Array::from(vec![lane.id.core.x; count])),
-        column("core_y", UInt16Array::from(vec![lane.id.core.y; count])),
-        column("risc", names.risc(lane.id.risc, count)),
+        column("chip", UInt32Array::from(repeated(lanes, |id| id.chip_id))),
+        column("core_x", UInt16Array::from(repeated(lanes, |id| id.core.x))),
+        column("core_y", UInt16Array::from(repeated(lanes, |id| id.core.y))),
+        column("risc", DictionaryArray::new(riscs, Arc::clone(&names.riscs))),
     ]
+}
+
+/// A value that all rows of a lane share, once for each row.
+fn repeated<T: Clone>(lanes: &[(LaneId, usize)], value: impl Fn(LaneId) -> T) -> Vec<T> {
+    lanes.iter().flat_map(|&(id, rows)| iter::repeat_n(value(id), rows)).collect()
 }
 
 /// The times of a lane, as bytes of the recording that holds them.
@@ -114,61 +147,88 @@ impl AsRef<[u8]> for SharedTimes {
     }
 }
 
+/// A lane, and where its recording has it.
+struct Place<'recording> {
+    device: usize,
+    index: usize,
+    lane: &'recording Lane,
+}
+
 /// Every record.
 pub(crate) fn records(recording: &Arc<Recording>) -> PyResult<PyTable> {
     let readout = &recording.readout;
     let used = readout.lanes().flat_map(|lane| lane.heads.iter().map(|head| head.zone()));
     let names = Names::new(&readout.zones, used);
-    let mut parts = Vec::new();
-    for (device, of_device) in readout.devices.iter().enumerate() {
-        for (lane, found) in of_device.lanes.iter().enumerate() {
-            let bytes = SharedTimes { recording: Arc::clone(recording), device, lane };
-            let times = Buffer::from(bytes::Bytes::from_owner(bytes));
-            parts.push(record_columns(found, &names, times));
-        }
-    }
-    let risc = Risc::Brisc;
-    let core = host_reader::mesh::Noc0Coord { x: 0, y: 0 };
-    let none = Lane::new(host_reader::lane::LaneId { chip_id: 0, core, risc });
-    table(parts, record_columns(&none, &names, Buffer::from_vec(Vec::<u64>::new())))
+    let places = readout.devices.iter().enumerate().flat_map(|(device, of_device)| {
+        let lanes = of_device.lanes.iter().enumerate();
+        lanes.map(move |(index, lane)| Place { device, index, lane })
+    });
+    let part = |places: Vec<Place<'_>>| {
+        let times = match places[..] {
+            [Place { device, index, .. }] => {
+                let recording = Arc::clone(recording);
+                let times = SharedTimes { recording, device, lane: index };
+                Buffer::from(bytes::Bytes::from_owner(times))
+            }
+            _ => {
+                let times = places.iter().flat_map(|place| place.lane.times.iter().copied());
+                Buffer::from_vec(times.collect::<Vec<u64>>())
+            }
+        };
+        let lanes: Vec<&Lane> = places.iter().map(|place| place.lane).collect();
+        record_columns(&lanes, &names, times)
+    };
+    let groups = batches(places.collect(), |place| place.lane.record_count());
+    let empty = record_columns(&[], &names, Buffer::from_vec(Vec::<u64>::new()));
+    table(groups.into_iter().map(part).collect(), empty)
 }
 
-fn record_columns(lane: &Lane, names: &Names, times: Buffer) -> Vec<Column> {
-    let count = lane.record_count();
-    let mut programs = vec![0; count];
+fn record_columns(lanes: &[&Lane], names: &Names, times: Buffer) -> Vec<Column> {
+    let rows: Vec<_> = lanes.iter().map(|lane| (lane.id, lane.record_count())).collect();
+    let programs: Vec<u32> = lanes.iter().flat_map(|lane| programs_of(lane)).collect();
+    let count = programs.len();
+    let value = |index: usize| {
+        let records = lanes.iter().flat_map(|lane| lane.records());
+        records.map(|record| record.data.get(index).copied()).collect::<UInt64Array>()
+    };
+    let heads = || lanes.iter().flat_map(|lane| &lane.heads);
+    let mut columns = lane_columns(&rows, names);
+    columns.extend([
+        column("run_host_id", UInt32Array::from(programs)),
+        column("kind", kinds_of(heads())),
+        column("zone", names.zone(heads().map(|head| head.zone()))),
+        column("cycle", UInt64Array::new(ScalarBuffer::new(times, 0, count), None)),
+        optional("value", value(0)),
+        optional("second_value", value(1)),
+    ]);
+    columns
+}
+
+/// The program of each record.
+fn programs_of(lane: &Lane) -> Vec<u32> {
+    let mut programs = vec![0; lane.record_count()];
     for (index, run) in lane.runs.iter().enumerate() {
         if let Some(of_run) = programs.get_mut(lane.run_records(index)) {
             of_run.fill(run.program.0);
         }
     }
-    let value =
-        |index: usize| move |record: host_reader::lane::Record<'_>| record.data.get(index).copied();
-    let mut columns = lane_columns(lane, names, count);
-    columns.extend([
-        column("run_host_id", UInt32Array::from(programs)),
-        column("kind", kinds().of(lane)),
-        column("zone", names.zone(lane.heads.iter().map(|head| head.zone()))),
-        column("cycle", UInt64Array::new(ScalarBuffer::new(times, 0, count), None)),
-        optional("value", lane.records().map(value(0)).collect::<UInt64Array>()),
-        optional("second_value", lane.records().map(value(1)).collect::<UInt64Array>()),
-    ]);
-    columns
+    programs
 }
 
-/// Names of the kinds of records.
-struct Kinds(ArrayRef);
-
-fn kinds() -> Kinds {
-    let labels: StringArray = wire::PacketKind::ALL.iter().map(|kind| Some(kind.label())).collect();
-    Kinds(Arc::new(labels))
-}
-
-impl Kinds {
-    fn of(&self, lane: &Lane) -> DictionaryArray<Int8Type> {
-        let number = |head: &host_reader::lane::RecordHead| head.kind() as i8;
-        let keys: Int8Array = lane.heads.iter().map(|head| Some(number(head))).collect();
-        DictionaryArray::new(keys, Arc::clone(&self.0))
-    }
+/// Names of the kinds of records, as device logs have them: data of both sizes have one name, and
+/// a category occurs once.
+fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> DictionaryArray<Int8Type> {
+    let mut labels: Vec<&str> = Vec::new();
+    let places = PacketKind::ALL.map(|kind| {
+        let place = labels.iter().position(|&label| label == kind.label());
+        let place = place.unwrap_or_else(|| {
+            labels.push(kind.label());
+            labels.len() - 1
+        });
+        i8::try_from(place).ok()
+    });
+    let keys = heads.map(|head| places.get(head.kind() as usize).copied().flatten());
+    DictionaryArray::new(keys.collect(), Arc::new(StringArray::from(labels)))
 }
 
 /// Zones with their starts and ends.
@@ -178,42 +238,36 @@ pub(crate) fn zones(recording: &Recording) -> PyResult<PyTable> {
     let used = timeline.lanes().flat_map(|lane| lane.zones.zones.iter().copied());
     let names = Names::new(&readout.zones, used);
     let lanes: BTreeMap<_, _> = readout.lanes().map(|lane| (lane.id, lane)).collect();
-    let parts = timeline.lanes().filter_map(|paired| {
-        let lane = lanes.get(&paired.id)?;
-        Some(zone_columns(lane, paired, &names))
-    });
-    let id = host_reader::lane::LaneId {
-        chip_id: 0,
-        core: host_reader::mesh::Noc0Coord { x: 0, y: 0 },
-        risc: Risc::Brisc,
-    };
-    let none = LaneTimeline {
-        id,
-        zones: host_reader::timeline::Zones::default(),
-        open_zone_count: 0,
-        orphan_end_count: 0,
-    };
-    let empty = zone_columns(&Lane::new(id), &none, &names);
-    table(parts.collect(), empty)
+    let paired = timeline.lanes();
+    let paired = paired.filter_map(|paired| Some((*lanes.get(&paired.id)?, paired)));
+    let groups = batches(paired.collect(), |(_, paired)| paired.zones.len());
+    let parts = groups.iter().map(|lanes| zone_columns(lanes, &names));
+    table(parts.collect(), zone_columns(&[], &names))
 }
 
-fn zone_columns(lane: &Lane, paired: &LaneTimeline, names: &Names) -> Vec<Column> {
-    let zones = &paired.zones;
-    let program = |&run: &u32| Some(lane.runs.get(run as usize)?.program.0);
-    let durations = zones.starts.iter().zip(&zones.ends);
-    let durations: Vec<u64> = durations.map(|(start, end)| end.saturating_sub(*start)).collect();
-    let mut columns = lane_columns(lane, names, zones.len());
+fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> {
+    let rows: Vec<_> = lanes.iter().map(|(lane, paired)| (lane.id, paired.zones.len())).collect();
+    let programs = lanes.iter().flat_map(|(lane, paired)| {
+        let program = |&run: &u32| Some(lane.runs.get(run as usize)?.program.0);
+        paired.zones.runs.iter().map(program)
+    });
+    let zones = || lanes.iter().map(|(_, paired)| &paired.zones);
+    let starts: Vec<u64> = zones().flat_map(|zones| zones.starts.iter().copied()).collect();
+    let ends: Vec<u64> = zones().flat_map(|zones| zones.ends.iter().copied()).collect();
+    let durations = starts.iter().zip(&ends).map(|(start, end)| end.saturating_sub(*start));
+    let durations: Vec<u64> = durations.collect();
+    let depths: Vec<u16> = zones().flat_map(|zones| zones.depths.iter().copied()).collect();
+    let open: Vec<bool> =
+        zones().flat_map(|zones| zones.flags.iter().map(|flags| flags.is_open())).collect();
+    let mut columns = lane_columns(&rows, names);
     columns.extend([
-        optional("run_host_id", zones.runs.iter().map(program).collect::<UInt32Array>()),
-        column("zone", names.zone(zones.zones.iter().copied())),
-        column("start_cycle", UInt64Array::from(zones.starts.clone())),
-        column("end_cycle", UInt64Array::from(zones.ends.clone())),
+        optional("run_host_id", programs.collect::<UInt32Array>()),
+        column("zone", names.zone(zones().flat_map(|zones| zones.zones.iter().copied()))),
+        column("start_cycle", UInt64Array::from(starts)),
+        column("end_cycle", UInt64Array::from(ends)),
         column("duration_cycles", UInt64Array::from(durations)),
-        column("depth", UInt16Array::from(zones.depths.clone())),
-        column(
-            "is_open",
-            BooleanArray::from_iter(zones.flags.iter().map(|&flags| Some(flags.is_open()))),
-        ),
+        column("depth", UInt16Array::from(depths)),
+        column("is_open", BooleanArray::from(open)),
     ]);
     columns
 }

@@ -61,6 +61,14 @@ def test_zones_and_ops_have_durations(log: Path) -> None:
     assert op["name"] is None and op["trace_id"] is None and op["duration_doubt"] is None
 
 
+def plain(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """The values of a column, texts as pyarrow's small strings."""
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    is_text = not pyarrow.types.is_primitive(column.type) and not pyarrow.types.is_null(column.type)
+    return column.cast(pyarrow.string()) if is_text else column
+
+
 def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
     for name in ("records", "zones", "ops", "zone_statistics", "losses"):
         table = getattr(matmul, name)
@@ -69,8 +77,28 @@ def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
         of_pandas = pandas.DataFrame.from_arrow(table)
         assert of_arrow.num_rows == of_polars.height == len(of_pandas)
         assert of_arrow.column_names == of_polars.columns == list(of_pandas.columns)
-        assert of_arrow.to_pylist() == of_polars.to_dicts(), name
+        of_arrow.validate(full=True)
+        for column in of_arrow.column_names:
+            expected = plain(of_arrow.column(column))
+            other = plain(of_polars.select(column).to_arrow().column(0))
+            assert other.equals(expected), (name, column)
+            series = of_pandas[column]
+            assert series.isna().sum() == expected.null_count, (name, column)
+            values = expected.drop_null().to_numpy()
+            assert (series.dropna().to_numpy() == values).all(), (name, column)
     assert pyarrow.table(matmul.records).num_rows == matmul.record_count > 10_000
+
+
+def test_lanes_share_batches(matmul: kprof.Recording) -> None:
+    for table in (matmul.records, matmul.zones):
+        found = pyarrow.table(table)
+        lanes = found.select(["chip", "core_x", "core_y", "risc"]).unify_dictionaries()
+        assert lanes.group_by(lanes.column_names).aggregate([]).num_rows > 300
+        batches = found.to_batches()
+        assert max(batch.num_rows for batch in batches) <= 1 << 16
+        # Two that follow each other would not fit into one.
+        sizes = [batch.num_rows for batch in batches]
+        assert all(a + b > 1 << 15 for a, b in zip(sizes, sizes[1:]))
 
 
 def test_a_table_outlives_its_recording() -> None:
@@ -83,11 +111,25 @@ def test_a_table_outlives_its_recording() -> None:
     assert pyarrow.table(again.records).column("cycle")[0].as_py() == first
 
 
-def test_the_time_column_is_not_copied(matmul: kprof.Recording) -> None:
-    addresses = []
-    for _ in range(2):
-        chunk = pyarrow.table(matmul.records).column("cycle").chunk(0)
-        addresses.append(chunk.buffers()[1].address)
+def test_the_times_of_a_long_lane_are_not_copied(tmp_path: Path) -> None:
+    """A lane of 20,000 records between two short ones, of one core."""
+    head = "\n".join(LOG.splitlines()[:2])
+    rows = [
+        f"0,1,2,{risc},9,{1000 + 10 * index},{index},1024,,,VALUE,TS_DATA,30,k.cc,"
+        for risc, count in (("BRISC", 3), ("NCRISC", 20_000), ("TRISC_0", 4))
+        for index in range(count)
+    ]
+    path = tmp_path / "profile_log_device.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    recording = kprof.open(path)
+    tables = [pyarrow.table(recording.records) for _ in range(2)]
+    for table in tables:
+        assert sorted(batch.num_rows for batch in table.to_batches()) == [3, 4, 20_000]
+        counts = [*range(3), *range(20_000), *range(4)]
+        assert table.column("value").equals(pyarrow.chunked_array([pyarrow.array(counts, "u8")]))
+        cycles = pyarrow.array([1000 + 10 * count for count in counts], "u8")
+        assert table.column("cycle").equals(pyarrow.chunked_array([cycles]))
+    addresses = [table.column("cycle").chunk(1).buffers()[1].address for table in tables]
     assert addresses[0] == addresses[1]
 
 
@@ -164,6 +206,16 @@ def test_an_ops_csv_is_a_table(matmul: kprof.Recording, tmp_path: Path) -> None:
     path.write_text(path.read_text() + "one,two\n")
     with pytest.raises(ValueError, match="cells in row 8, found 2"):
         kprof.open(path)
+
+
+def test_an_ops_csv_of_chips_alone_is_a_table(log: Path, tmp_path: Path) -> None:
+    """Without a host that names ops there are no codes."""
+    path = tmp_path / "ops_perf_results.csv"
+    kprof.open(log).export(path)
+    table = pyarrow.table(kprof.open(path))
+    assert "OP CODE" not in table.column_names
+    assert table.column("GLOBAL CALL COUNT").to_pylist() == [1024]
+    assert table.column("DEVICE FW DURATION [ns]").to_pylist() == [120]
 
 
 def test_runs_of_a_capture_are_chosen_by_number(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a Python program records of itself; each sample of TT-Metal's pages, with its import changed."""
+"""Events that a Python program records of itself; each sample of TT-Metal's pages, with its import changed."""
 
 import json
 import threading

@@ -3,13 +3,14 @@
 use crate::structure::{repository, sources};
 
 /// Folders with sources of ours.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "benches",
     "c-reader",
     "cli",
     "examples",
     "host-reader",
     "kernel-profiler",
+    "python",
     "sim",
     "tests",
     "ttsim",
