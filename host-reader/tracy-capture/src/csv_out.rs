@@ -4,7 +4,7 @@
 //! `tracy_ops_times.csv` and `tracy_ops_data.csv` as csvexport of Tenstorrent's fork writes them.
 //! It repeats texts of earlier zones where a zone has none; here such a field is empty.
 
-use crate::recording::{TracyRecording, TracyThread, TracyZone};
+use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
 /// Titles of `tracy_ops_times.csv`.
@@ -62,9 +62,10 @@ fn write_thread(
     // Zones around the one at hand, outermost first.
     let mut around: Vec<&TracyZone> = Vec::new();
     let number = number.to_string();
+    let nowhere = TracyLocation::default();
     for zone in &thread.zones {
         around.truncate(zone.depth.into());
-        let location = recording.location(zone.location).cloned().unwrap_or_default();
+        let location = recording.location(zone.location).unwrap_or(&nowhere);
         let name = location.zone_name();
         let lasted = zone.duration_ns().filter(|duration| *duration > 0);
         if let Some(duration_ns) = lasted {

@@ -71,7 +71,6 @@ pub(crate) struct Session {
     thread_time: Reference,
     first_text: Option<Box<str>>,
     second_text: Option<Box<str>>,
-    serial_callstack: Option<u32>,
     left_out: BTreeMap<ItemKind, u64>,
     damage: Damage,
     frame_count: u64,
@@ -115,7 +114,6 @@ impl Session {
             thread_time: Reference::default(),
             first_text: None,
             second_text: None,
-            serial_callstack: None,
             left_out: BTreeMap::new(),
             damage: Damage::default(),
             frame_count: 0,
@@ -378,9 +376,8 @@ impl Session {
                 let stack = self.callstacks.take_payload(&mut self.queries);
                 self.threads.set_callstack(stack, &mut self.queries);
             }
-            Kind::CallstackSerial => {
-                self.serial_callstack = self.callstacks.take_payload(&mut self.queries);
-            }
+            // Items of the serial queue that have a stack keep none here.
+            Kind::CallstackSerial => self.callstacks.drop_payload(),
             Kind::CallstackFrameSize => {
                 self.queries.answered();
                 self.first_text = None; // the library that the address lies in
@@ -517,7 +514,6 @@ impl Session {
                 | Kind::GpuZoneBeginAllocSrcLocSerial
                 | Kind::GpuZoneBeginAllocSrcLocCallstackSerial
         );
-        self.serial_callstack = None;
         let next = self.locations.take_next();
         let has_room = self.has_room();
         let Self { devices, locations, queries, .. } = self;

@@ -49,16 +49,16 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
 /// Writes the files of each recording: of the one with most messages into the folder itself, as
 /// tt-metal's scripts expect it, of others into folders named after their processes.
 pub(super) fn write(
-    recordings: &[TracyRecording],
+    recordings: &[&TracyRecording],
     logs: &Path,
     child_functions: &[String],
 ) -> Result<Vec<PathBuf>, Failure> {
-    let main = recordings.iter().max_by_key(|recording| {
+    let main = recordings.iter().copied().max_by_key(|recording| {
         let is_op = |text: &str| text.starts_with("`TT_");
         recording.messages.iter().filter(|message| is_op(&message.text)).count()
     });
     let mut written = Vec::new();
-    for recording in recordings {
+    for &recording in recordings {
         let folder = match main {
             Some(main) if std::ptr::eq(main, recording) => logs.to_owned(),
             _ => logs.join(format!("process-{}", recording.program.process_id)),

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         Failure::Sentence(format!("expected a program `{program}` that can be started: {error}"))
     })?;
     taken.sort_by_key(|taken| taken.as_ref().map_or(0, |recording| recording.program.process_id));
-    let recordings: Vec<_> = taken.iter().flatten().cloned().collect();
+    let recordings: Vec<_> = taken.iter().flatten().collect();
     let files = artifacts::write(&recordings, &logs, &args.child_functions)?;
     let exit_code = exit_code(status);
     let summary = Summary::new(&taken, files, exit_code);
