@@ -71,6 +71,18 @@ fn a_sound_capture_is_not_changed_by_sealing_it_again() {
 }
 
 #[test]
+fn a_section_may_claim_any_length() {
+    let sound = sample("kprof/v1.1.kprof");
+    let first = sound.windows(8).position(|window| window == b"\xABSECTION").unwrap();
+    for (pad, less) in (0..8).flat_map(|pad| (0..300_u64).map(move |less| (pad, less))) {
+        let mut bytes = sound.clone();
+        bytes[first + 16..first + 24].copy_from_slice(&(u64::MAX - less).to_le_bytes());
+        bytes.splice(first..first, std::iter::repeat_n(0, pad));
+        fuzz::capture(&bytes);
+    }
+}
+
+#[test]
 fn any_bytes_are_a_device_log_or_refused() {
     let logs = LOGS.map(|log| sample(&format!("mesham-tt-sim/{log}/profile_log_device.csv")));
     run(fuzz::device_log, &logs, b",\n\r\"0-.9{;\xFF\0Z ", 60);

@@ -1,5 +1,10 @@
 //! Values: how many each RISC recorded under each id, those of one purpose together.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use reader::{
     lane::{Lane, ZoneIndex},
     names::ZoneTable,

@@ -1,5 +1,10 @@
 //! Exact statistics of a set of durations.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use super::{
     ranks::{Cycles, extremes, values_at},
     span::cycles_to_ns,

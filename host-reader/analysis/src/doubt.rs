@@ -3,6 +3,8 @@
 //! A figure over a hole looks like any other and is wrong, so it is left out and the reason is
 //! kept beside it.
 
+#![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
+
 use super::{join::CoreLaunch, op::Launch};
 use reader::{
     lane::LaneId,

@@ -1,5 +1,7 @@
 //! Durations of one zone, in as few bytes as they need.
 
+#![expect(clippy::arithmetic_side_effects, reason = "a capacity is far below half of the numbers")]
+
 use super::{CycleStatistics, ranks::Cycles};
 
 /// Durations in the order in which they came, those of each size apart.

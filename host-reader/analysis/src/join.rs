@@ -5,6 +5,12 @@
 //! fellows (a RISC without a kernel in some launches, a core whose records were lost),
 //! its runs go where their times say.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use super::{
     figures::{Extents, LaneRun},
     op::LaunchRun,

@@ -1,5 +1,7 @@
 //! The time between one op's end and the next one's start.
 
+#![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
+
 use super::{
     doubt::{Doubt, Holes},
     op::{Launch, Op},

@@ -16,6 +16,14 @@
 //! by its [`TileOrigins`](reader::origins::TileOrigins). Printing is not done here.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod data;
 mod distribution;

@@ -1,5 +1,10 @@
 //! Ops: what each launch of a program took, over all cores of its chip.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "ends lie behind their starts: zones are paired so"
+)]
+
 use super::{
     distribution::CycleStatistics,
     doubt::{Doubt, Holes, RunBounds, open_kernels},

@@ -1,5 +1,11 @@
 //! The values at given ranks of many numbers, without sorting them.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 /// Numbers of 16, 32 or 64 bits.
 pub(super) trait Cycles: Copy + Ord + Into<u64> {
     /// The sum, as far as 64 bits hold it.

@@ -1,5 +1,7 @@
 //! Spans of cycles and their length in nanoseconds.
 
+#![expect(clippy::arithmetic_side_effects, reason = "products of 64 bits fit in 128")]
+
 /// A stretch of time with both ends known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Span {

@@ -1,5 +1,10 @@
 //! The honesty of a report: what was kept, lost, odd and repaired.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use super::ZoneStatistics;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},

@@ -1,5 +1,11 @@
 //! Durations of zones, gathered by chip, RISC and zone until statistics are made of them.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use super::{ZoneGrouping, ZoneStatistics, durations::Durations};
 use rayon::prelude::*;
 use reader::{

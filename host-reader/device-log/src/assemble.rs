@@ -1,11 +1,5 @@
 //! Joining chunks: their lanes, places and launches as those of one log.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "records come from outside"
-)]
-
 use super::{
     blocks::LINE_BYTES_MAX,
     chunk::{ChunkTables, Faults, Launches, UnknownRiscs},

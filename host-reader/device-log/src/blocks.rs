@@ -1,11 +1,5 @@
 //! A stream as blocks of whole lines, so that a log of any size needs the memory of a few.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 use std::io::{self, Read};
 
 /// Bytes of a block: small enough that its text is still in a cache when it is parsed.

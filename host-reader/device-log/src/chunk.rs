@@ -3,12 +3,6 @@
 //! Chunks are read in parallel and know nothing of each other; numbers of places and
 //! launches are local until the chunks are joined.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 use super::{
     fields::Fields,
     header::{Layout, is_header},

@@ -1,11 +1,5 @@
 //! Cutting a line at its commas.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 use super::header::MAX_COLUMNS;
 
 /// The fields of one line, without copies.

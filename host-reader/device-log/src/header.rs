@@ -127,12 +127,14 @@ impl Layout {
         let mut positions = [None; Column::COUNT];
         let mut column_count = 0;
         for (position, title) in line.split(|&byte| byte == b',').enumerate() {
-            column_count = position + 1;
+            column_count = position.saturating_add(1);
             let title = trimmed(title);
             let title = title.strip_prefix(b"\"").unwrap_or(title);
             let title = title.strip_suffix(b"\"").unwrap_or(title);
-            if let Some(column) = Column::of_title(title) {
-                positions[column as usize].get_or_insert(position);
+            let known =
+                Column::of_title(title).and_then(|column| positions.get_mut(column as usize));
+            if let Some(known) = known {
+                known.get_or_insert(position);
             }
         }
         let layout = Self { positions, column_count };
@@ -147,7 +149,7 @@ impl Layout {
     /// The field that holds the column, if the log has it.
     #[inline]
     pub(super) fn position(&self, column: Column) -> Option<usize> {
-        self.positions[column as usize]
+        self.positions.get(column as usize).copied().flatten()
     }
 
     /// How many fields every line must have.

@@ -11,6 +11,14 @@
 //! Pairing and statistics are not made here.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod assemble;
 mod blocks;

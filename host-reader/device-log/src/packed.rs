@@ -5,12 +5,6 @@
 //! head holds a place and a kind, and one bit that says that line and launch follow because
 //! they are not the next line of the same launch.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from outside"
-)]
-
 use reader::lane::{LaneId, RecordHead, ZoneIndex};
 use std::collections::HashMap;
 use wire::PacketKind;

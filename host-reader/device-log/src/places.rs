@@ -1,11 +1,5 @@
 //! Interning of zone places: one number for each marker id with its name, line and file.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "texts come from outside"
-)]
-
 use super::row::Place;
 use reader::lane::ZoneIndex;
 use std::collections::HashMap;

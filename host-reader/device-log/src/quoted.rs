@@ -9,8 +9,7 @@ use csv_core::{ReadRecordResult, Reader};
 /// Returns true if any field of the line begins with a quote.
 #[inline]
 pub(super) fn has_quoted_field(line: &[u8]) -> bool {
-    line.first() == Some(&b'"')
-        || memchr::memchr_iter(b'"', line).any(|at| at > 0 && line[at - 1] == b',')
+    line.first() == Some(&b'"') || memchr::memmem::find(line, b",\"").is_some()
 }
 
 /// Room for the text of one line without its quotes.
@@ -26,15 +25,15 @@ impl Unquoted {
 
     /// Cuts a quoted line; `None` if a quote stays open or there are too many fields.
     pub(super) fn split(&mut self, line: &[u8]) -> Option<Fields<'_>> {
-        self.text.resize(line.len() + 1, 0);
+        self.text.resize(line.len().saturating_add(1), 0);
         let mut reader = Reader::new();
         let (_, consumed, written, in_line) =
             reader.read_record(line, &mut self.text, &mut self.ends);
         // A line end outside of quotes ends the record; inside of them it does not.
         let (result, _, _, at_end) =
-            reader.read_record(b"\n", &mut self.text[written..], &mut self.ends[in_line..]);
+            reader.read_record(b"\n", self.text.get_mut(written..)?, self.ends.get_mut(in_line..)?);
         let is_whole = consumed == line.len() && matches!(result, ReadRecordResult::Record);
-        let ends = self.ends.get(..in_line + at_end)?;
+        let ends = self.ends.get(..in_line.checked_add(at_end)?)?;
         is_whole.then(|| fields_of(&self.text, ends))
     }
 }

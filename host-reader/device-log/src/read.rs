@@ -1,11 +1,5 @@
 //! Reading a device log: header first, then blocks of lines, many at a time.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 use super::{
     assemble::Assembly,
     blocks::{BLOCK_BYTES, Block, Blocks, LINE_BYTES_MAX},

@@ -5,12 +5,6 @@
 //! take the place of cutting and parsing the line. A line that is not recognised is read in
 //! full; the result is the same.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 use super::{
     fields::Fields,
     header::{Column, Layout},

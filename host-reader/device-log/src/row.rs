@@ -1,11 +1,5 @@
 //! One line of a device log as a record.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "numbers come from outside"
-)]
-
 use super::{
     fields::Fields,
     header::{Column, Layout},

@@ -64,7 +64,9 @@ pub fn walk_device_log(
     let mut rest = text;
     let header = Header::take(&mut rest, file)?;
     let mut fields = Fields::new();
-    for (line_number, line) in (header.line_count + 1..).zip(rest.split(|&byte| byte == b'\n')) {
+    for (line_number, line) in
+        (header.line_count.saturating_add(1)..).zip(rest.split(|&byte| byte == b'\n'))
+    {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() || header.shape.repeats(line) {
             continue;

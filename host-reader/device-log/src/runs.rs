@@ -11,12 +11,6 @@
 //!    relabels zones of dispatch cores with the program that they serve; the firmware end
 //!    shows that they all belong to one launch.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "records come from outside"
-)]
-
 use super::{packed::LaneColumns, row::LaunchKey};
 use reader::lane::Run;
 use std::ops::Range;

@@ -1,11 +1,5 @@
 //! Small text and its numbers: what a field says, and how to show it in a message.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "text comes from outside"
-)]
-
 /// Bytes of offending text that a message shows.
 const SHOWN_BYTES: usize = 60;
 

@@ -1,11 +1,5 @@
 //! A log that was read, and its lanes one after the other.
 
-#![warn(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "records come from outside"
-)]
-
 use super::{
     error::LogError,
     packed::{ChunkNumbers, PackedLane},

@@ -7,6 +7,12 @@
 //! scripts refuse a log with any other. Records with equal time and id are all written;
 //! upstream keeps the first.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "counts and positions are of records that are in memory"
+)]
+
 use super::error::LogError;
 use reader::{
     lane::{Lane, RecordHead, Run, ZoneIndex},

@@ -67,20 +67,20 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
     while let Some(first) = events.get(index) {
         let Some(part_count) = part_count(first) else {
             joined.push(Joined::Plain(first.clone()));
-            index += 1;
+            index = index.saturating_add(1);
             continue;
         };
-        match packet(&events[index..], part_count) {
+        match packet(events.get(index..).unwrap_or_default(), part_count) {
             Err(what) => {
                 notes.add(what, first.lane, first.time);
-                index += 1;
+                index = index.saturating_add(1);
             }
             Ok(packet) => {
                 match with_mux(packet, &events, tiles, &mut muxes) {
                     Err(what) => notes.add(what, first.lane, first.time),
                     Ok(packet) => joined.push(Joined::Packet(packet)),
                 }
-                index += part_count + 2;
+                index = index.saturating_add(part_count).saturating_add(2);
             }
         }
     }
@@ -106,7 +106,7 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     const INCOMPLETE: &str = "fabric packet without its route or its write";
     let (writes, rest) = events.split_at_checked(part_count).ok_or(INCOMPLETE)?;
     let [route, local, ..] = rest else { return Err(INCOMPLETE) };
-    let first = &events[0];
+    let first = writes.first().ok_or(INCOMPLETE)?;
     let is_part = |event: &Event| part_count == 1 || matches!(event.payload, Payload::Scatter(_));
     let is_of_lane = |event: &Event| event.lane == first.lane;
     let is_whole = writes.iter().all(|event| is_part(event) && is_of_lane(event))

@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for Objects<'_> {
                     self.read.problems.push(TraceProblem::Object { index: *self.count, reason });
                 }
             }
-            *self.count += 1;
+            *self.count = self.count.saturating_add(1);
         }
         Ok(())
     }

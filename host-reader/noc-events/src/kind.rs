@@ -267,8 +267,8 @@ impl Numbering {
         let (mut older, mut newer) = (0_usize, 0_usize);
         let mut before = None;
         for number in numbers {
-            older += usize::from(Self::Older.explains(before, number));
-            newer += usize::from(Self::Newer.explains(before, number));
+            older = older.saturating_add(Self::Older.explains(before, number).into());
+            newer = newer.saturating_add(Self::Newer.explains(before, number).into());
             before = Some(number);
         }
         if older > newer { Self::Older } else { Self::Newer }

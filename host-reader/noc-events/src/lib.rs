@@ -17,6 +17,14 @@
 //! payloads, the numbers, the objects of `noc_trace_*.json` and how fabric events are joined.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod fabric;
 mod json;

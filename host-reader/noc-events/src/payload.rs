@@ -81,7 +81,7 @@ impl LocalEvent {
     /// field is wide.
     #[must_use]
     pub const fn byte_count(&self) -> u32 {
-        self.chunk_count as u32 * Self::CHUNK_BYTES
+        (self.chunk_count as u32).saturating_mul(Self::CHUNK_BYTES)
     }
 
     /// Returns true if the payload may be larger than [`LocalEvent::byte_count`].

@@ -7,6 +7,11 @@
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`: Tensix and Ethernet tiles are
 //! translated, DRAM tiles raw. Blackhole: tt-umd, `blackhole_coordinate_manager.cpp`: all are.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "coordinates are compared with the grid first, and grids are small"
+)]
+
 use crate::payload::{Noc, RawCoord};
 use reader::{mesh::Noc0Coord, readout::DeviceReadout};
 use wire::Risc;

@@ -79,7 +79,8 @@ pub struct TraceNotes {
 
 impl TraceNotes {
     pub(crate) fn add(&mut self, what: impl Into<String>, lane: LaneId, time: u64) {
-        self.notes.entry(what.into()).or_insert((0, lane, time)).0 += 1;
+        let (count, ..) = self.notes.entry(what.into()).or_insert((0, lane, time));
+        *count = count.saturating_add(1);
     }
 
     /// Returns how often something could not be taken as it was.
@@ -436,7 +437,7 @@ impl Tiles {
                 }
             };
             let tile = self.noted_tile(target, noc, event, notes)?;
-            rest -= num_bytes;
+            rest = rest.saturating_sub(num_bytes);
             let noc = noc.name().to_owned();
             targets.push(Destination { dx: tile.x, dy: tile.y, noc, num_bytes });
         }
@@ -488,6 +489,7 @@ fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
 }
 
 /// Distance to the first chip that takes the packet, and how many take it, of two bits per hop.
+#[expect(clippy::arithmetic_side_effects, reason = "a word has sixteen fields of two bits")]
 fn low_latency_hops(value: u32) -> (u32, u32) {
     /// The packet is passed on and not taken.
     const FORWARD: u32 = 2;

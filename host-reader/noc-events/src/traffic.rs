@@ -1,5 +1,10 @@
 //! Traffic: who moved how much, to whom, and over which links.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts are of records that are in memory, and a route stays on the grid"
+)]
+
 use crate::{kind::EventKind, object::TraceObject, payload::Noc, trace::ProgramTrace};
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;

@@ -110,7 +110,7 @@ impl<'a> DeviceClock<'a> {
     }
 
     fn since_origin(&self, host_ns: i64) -> u64 {
-        u64::try_from(i128::from(host_ns) - i128::from(self.origin_ns)).unwrap_or(0)
+        u64::try_from(i128::from(host_ns).saturating_sub(self.origin_ns.into())).unwrap_or(0)
     }
 
     #[inline]

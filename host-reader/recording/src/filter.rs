@@ -202,15 +202,16 @@ fn window(
 ) -> (u64, u64) {
     const NOTHING: (u64, u64) = (u64::MAX, 0);
     let position = |from: usize, pattern: &WildMatch| {
-        let found = signposts[from..].iter().position(|(_, name)| pattern.matches(name));
-        found.map(|position| from + position)
+        let mut named = signposts.iter().enumerate().skip(from);
+        named.find(|(_, (_, name))| pattern.matches(name)).map(|(position, _)| position)
     };
     let begin = first.map(|pattern| position(0, pattern));
     let Some(begin) = begin.map_or(Some(None), |found| found.map(Some)) else { return NOTHING };
-    let end = last.map(|pattern| position(begin.map_or(0, |begin| begin + 1), pattern));
+    let end =
+        last.map(|pattern| position(begin.map_or(0, |begin| begin.saturating_add(1)), pattern));
     let Some(end) = end.map_or(Some(None), |found| found.map(Some)) else { return NOTHING };
-    let time = |position: usize| signposts[position].0;
-    (begin.map_or(0, time), end.map_or(u64::MAX, time))
+    let time = |position: usize| signposts.get(position).map(|&(time, _)| time);
+    (begin.and_then(time).unwrap_or(0), end.and_then(time).unwrap_or(u64::MAX))
 }
 
 impl Value {

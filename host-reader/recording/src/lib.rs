@@ -9,6 +9,14 @@
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod clock;
 mod filter;

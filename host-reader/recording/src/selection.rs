@@ -1,5 +1,7 @@
 //! Selection of a readout's launches by a filter, for tables.
 
+#![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
+
 use crate::{Recording, TraceFilter, clocks_of};
 use analysis::launches_of;
 use host_events::{HostEventKind, HostRecording, OpMetadata};

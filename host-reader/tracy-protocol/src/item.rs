@@ -63,7 +63,7 @@ impl Rule {
             Some((since, bytes)) if number >= since => bytes,
             _ => first,
         };
-        Form::Fixed(if self.has_context && is_fork { bytes + 1 } else { bytes })
+        Form::Fixed(if self.has_context && is_fork { bytes.saturating_add(1) } else { bytes })
     }
 }
 
@@ -359,6 +359,7 @@ kinds! {
 }
 
 impl ItemKind {
+    #[expect(clippy::indexing_slicing, reason = "the table has a rule for each kind")]
     pub(crate) const fn rule(self) -> &'static Rule {
         &RULES[self as usize]
     }

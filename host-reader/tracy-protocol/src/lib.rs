@@ -26,6 +26,14 @@
 //! kinds, as the fork describes them; no client of theirs has been met.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod item;
 mod version;

@@ -25,10 +25,10 @@ fn section_bytes<'data>(section: &object::Section<'data, '_>) -> Result<&'data [
 
 /// The texts of a section with their byte offsets, without the NULs that end and pad them.
 pub(super) fn texts(section: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut offset = 0;
+    let mut offset = 0_u64;
     let pieces = section.split(|&byte| byte == 0).map(move |piece| {
         let start = offset;
-        offset += piece.len() as u64 + 1;
+        offset = start.saturating_add(piece.len() as u64).saturating_add(1);
         (start, piece)
     });
     pieces.filter(|(_, piece)| !piece.is_empty())

@@ -19,6 +19,14 @@
 //! those of the latest build's log, then those of the log that outlives builds.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
 
 mod elf;
 mod log_lines;
@@ -123,7 +131,7 @@ impl ZoneNames {
                 Err(reason) => self.malformed_text(origin, 0, reason.as_bytes()),
             }
         }
-        Ok(self.found.len() - before)
+        Ok(self.found.len().saturating_sub(before))
     }
 
     /// Takes the texts of a kernel's ELF file.
@@ -157,7 +165,7 @@ impl ZoneNames {
             }
             self.add_line(origin, age, line_number, &line);
         }
-        Ok(self.found.len() - before)
+        Ok(self.found.len().saturating_sub(before))
     }
 
     /// Takes the lines of a zone log file.
@@ -187,7 +195,7 @@ impl ZoneNames {
         for (file, age) in logs {
             let path = folder.as_ref().join(file);
             if path.exists() {
-                added += self.add_log_file(path, age)?;
+                added = self.add_log_file(path, age)?.saturating_add(added);
             }
         }
         Ok(added)

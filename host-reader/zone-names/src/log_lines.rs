@@ -8,6 +8,12 @@
 //! been seen to print into each other's lines, so a line may hold any number of texts, and
 //! halves of them.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a position is where something was found"
+)]
+
 use super::ZoneText;
 use std::io::{self, BufRead, Read};
 use wire::zone::ZONE_TAG;

@@ -37,7 +37,7 @@ const LONGEST_TEXT_BYTES: usize = 1 << 16;
 
 /// The beginning of some bytes, printable, for an anomaly.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
-    let shown = &bytes[..bytes.len().min(EXCERPT_BYTES)];
+    let shown = bytes.get(..EXCERPT_BYTES).unwrap_or(bytes);
     let rest = if shown.len() < bytes.len() { "..." } else { "" };
     format!("{:?}{rest}", String::from_utf8_lossy(shown))
 }

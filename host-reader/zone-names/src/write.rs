@@ -1,5 +1,7 @@
 //! Writing a zone log in upstream's form, for upstream's reader and for builds to come.
 
+#![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
+
 use reader::names::{ZoneSource, ZoneTable};
 use std::{
     io::{self, Write},

@@ -83,9 +83,10 @@ fn seal_section(bytes: &mut [u8], start: usize) -> Option<usize> {
     let payload = start + SECTION_HEADER_BYTES;
     let padded = usize::try_from(payload_bytes).ok()?.checked_next_multiple_of(8)?;
     let trailer = payload.checked_add(padded)?;
-    bytes.get_mut(trailer + 4..trailer.checked_add(8)?)?.copy_from_slice(&number);
+    let end = trailer.checked_add(8)?;
+    bytes.get_mut(trailer..end)?.get_mut(4..)?.copy_from_slice(&number);
     seal(bytes, payload, trailer);
-    Some(trailer + 8)
+    Some(end)
 }
 
 /// Puts the checksum of `start..end` behind them, if they and it lie in `bytes`.

@@ -82,7 +82,13 @@ impl FaultKind {
                 }
             })),
             Self::CorruptWord => {
-                Arc::new(CorruptWord { selection: part(2_000), word: WordChoice::Any, mask: 0 })
+                // A quarter of them flip the run header or the guaranteed markers behind it.
+                let word = if random.chance(250_000) {
+                    WordChoice::At(usize::try_from(random.below(6)).unwrap())
+                } else {
+                    WordChoice::Any
+                };
+                Arc::new(CorruptWord { selection: part(2_000), word, mask: 0 })
             }
             Self::DelayWrite => {
                 let cycles = 1_000 + random.below(50_000);

@@ -12,6 +12,8 @@
 //! Figures are medians, by chip and RISC, in cycles. This module does not launch the kernel;
 //! it reads its records. For the use of a run's figures see [`subtract_probe_costs`].
 
+#![expect(clippy::indexing_slicing, reason = "the index is that of a kind")]
+
 mod subtract;
 
 pub use reader::probe_cost::{ProbeCost, ProbeCostRow, ProbeCosts};

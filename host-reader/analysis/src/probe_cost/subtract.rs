@@ -1,5 +1,11 @@
 //! Taking the cost of probes out of a timeline.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "indices and counts are those of lists in memory"
+)]
+
 use super::{ProbeCost, ProbeCostRow, ProbeCosts};
 use reader::{
     lane::Lane,
