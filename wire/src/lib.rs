@@ -18,6 +18,7 @@
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
+//! | How is a wait for a buffer, a semaphore or a NoC recorded? | [`wait`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |
 //! | What differs between upstream's versions? | [`generation`] |
@@ -58,6 +59,7 @@ pub mod packet;
 pub mod risc;
 pub mod run;
 pub mod vector;
+pub mod wait;
 pub mod zone;
 
 pub use cycles::Cycles;

@@ -1,0 +1,392 @@
+//! Records of waits: who waited for what, and for how long.
+//!
+//! Three kinds of records, all of them timestamped data under the hash of a name:
+//!
+//! | record | name | data |
+//! |---|---|---|
+//! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: the waits of one kernel for one object that blocked, summed |
+//! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; its time is the wait's end |
+//! | [`Signal`] | [`SignalKind::zone_name`] | 8 bytes: what a wait elsewhere may end by |
+//!
+//! ```text
+//! first u64   63 .. 40     39 .. 32     31 .. 0
+//!            +------------+------------+------------+
+//!            | 0          | kind       | key        |
+//!            +------------+------------+------------+
+//! second u64  63 .. 32                  31 .. 0
+//!            +-------------------------+------------+
+//!            | waits (of a total) or 0 | cycles     |
+//!            +-------------------------+------------+
+//! ```
+//!
+//! The key is the number of a circular buffer, the L1 address of a semaphore or the number of a
+//! NoC, as [`WaitKind::object`] says.
+//!
+//! # Compatibility
+//! Names and keys of signals are those of tt-metal's `synchronization_event_profiler.hpp` 0.81,
+//! whose waits are a zone of the same name with data called `<name>-KEY` ([`KEY_SUFFIX`]) in it.
+
+/// Name of the records of [`WaitTotal`].
+pub const WAIT_TOTAL_ZONE: &str = "SYNC-WAIT-TOTAL";
+/// Name of waits for tiles in a circular buffer.
+pub const CB_WAIT_ZONE: &str = "SYNC-CB-WAIT";
+/// Name of waits for room in a circular buffer.
+pub const CB_RESERVE_ZONE: &str = "SYNC-CB-RESERVE";
+/// Name of waits for a semaphore.
+pub const SEM_WAIT_ZONE: &str = "SYNC-SEM-WAIT";
+/// Name of waits at a barrier of a NoC; which barrier, the record's kind says.
+pub const NOC_BARRIER_ZONE: &str = "SYNC-NOC-BARRIER";
+/// Name of tiles put into a circular buffer.
+pub const CB_PUSH_ZONE: &str = "SYNC-CB-PUSH";
+/// Name of tiles taken from a circular buffer.
+pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
+/// Name of changes of a semaphore of the tile itself.
+pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
+/// Name of changes of a semaphore of other tiles.
+pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
+/// End of the name under which upstream records the key of a wait, within the wait's zone.
+pub const KEY_SUFFIX: &str = "-KEY";
+
+/// What is waited for, with its number in this format. Other numbers are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WaitKind(pub u8);
+
+/// Sort of object that a wait's key names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitObject {
+    /// Circular buffer, by its number.
+    CircularBuffer,
+    /// Semaphore, by its L1 address.
+    Semaphore,
+    /// NoC, by its number.
+    Noc,
+}
+
+impl WaitKind {
+    /// Wait for tiles in a circular buffer (`cb_wait_front`, `llk_wait_tiles`).
+    pub const CB_WAIT: Self = Self(1);
+    /// Wait for room in a circular buffer (`cb_reserve_back`, `llk_wait_for_free_tiles`).
+    pub const CB_RESERVE: Self = Self(2);
+    /// Wait for the value of a semaphore.
+    pub const SEM_WAIT: Self = Self(3);
+    /// Wait for the data of reads.
+    pub const NOC_READ_BARRIER: Self = Self(4);
+    /// Wait for the answers to writes.
+    pub const NOC_WRITE_BARRIER: Self = Self(5);
+    /// Wait for the answers to atomic operations.
+    pub const NOC_ATOMIC_BARRIER: Self = Self(6);
+    /// Wait for everything that a NoC has under way.
+    pub const NOC_FULL_BARRIER: Self = Self(7);
+    /// Wait until writes have left.
+    pub const NOC_WRITE_FLUSH: Self = Self(8);
+
+    /// Every known kind, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::CB_WAIT,
+        Self::CB_RESERVE,
+        Self::SEM_WAIT,
+        Self::NOC_READ_BARRIER,
+        Self::NOC_WRITE_BARRIER,
+        Self::NOC_ATOMIC_BARRIER,
+        Self::NOC_FULL_BARRIER,
+        Self::NOC_WRITE_FLUSH,
+    ];
+
+    /// The kind's name, `None` for a number without a meaning.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::CB_WAIT => "CB_WAIT",
+            Self::CB_RESERVE => "CB_RESERVE",
+            Self::SEM_WAIT => "SEM_WAIT",
+            Self::NOC_READ_BARRIER => "NOC_READ_BARRIER",
+            Self::NOC_WRITE_BARRIER => "NOC_WRITE_BARRIER",
+            Self::NOC_ATOMIC_BARRIER => "NOC_ATOMIC_BARRIER",
+            Self::NOC_FULL_BARRIER => "NOC_FULL_BARRIER",
+            Self::NOC_WRITE_FLUSH => "NOC_WRITE_FLUSH",
+            _ => return None,
+        })
+    }
+
+    /// The sort of object that the key names, `None` for a number without a meaning.
+    #[must_use]
+    pub const fn object(self) -> Option<WaitObject> {
+        match self {
+            Self::CB_WAIT | Self::CB_RESERVE => Some(WaitObject::CircularBuffer),
+            Self::SEM_WAIT => Some(WaitObject::Semaphore),
+            _ if self.name().is_some() => Some(WaitObject::Noc),
+            _ => None,
+        }
+    }
+
+    /// The name of the zone or record of a single wait, `None` for a number without a meaning.
+    #[must_use]
+    pub const fn zone_name(self) -> Option<&'static str> {
+        match self {
+            Self::CB_WAIT => Some(CB_WAIT_ZONE),
+            Self::CB_RESERVE => Some(CB_RESERVE_ZONE),
+            Self::SEM_WAIT => Some(SEM_WAIT_ZONE),
+            _ if self.name().is_some() => Some(NOC_BARRIER_ZONE),
+            _ => None,
+        }
+    }
+}
+
+/// The waits of one kernel for one object that really blocked, summed.
+///
+/// ```
+/// use wire::wait::{WaitKind, WaitTotal};
+/// let total = WaitTotal { kind: WaitKind::CB_WAIT, key: 3, cycles: 1000, waits: 2 };
+/// assert_eq!(total.to_data(), [0x1_0000_0003, 0x2_0000_03E8]);
+/// assert_eq!(WaitTotal::from_data(total.to_data()), Some(total));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WaitTotal {
+    /// What was waited for.
+    pub kind: WaitKind,
+    /// Number or address of the object.
+    pub key: u32,
+    /// Cycles blocked; `u32::MAX` says that there were at least as many.
+    pub cycles: u32,
+    /// Number of waits that blocked; `u32::MAX` says that there were at least as many.
+    pub waits: u32,
+}
+
+impl WaitTotal {
+    /// The record's data.
+    #[must_use]
+    pub const fn to_data(self) -> [u64; 2] {
+        [first_word(self.kind, self.key), self.cycles as u64 | (self.waits as u64) << 32]
+    }
+
+    /// Returns the total in a record's data, `None` if reserved bits are set.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "halves of the word")]
+    pub const fn from_data(data: [u64; 2]) -> Option<Self> {
+        match split_first_word(data[0]) {
+            Some((kind, key)) => {
+                let (cycles, waits) = (data[1] as u32, (data[1] >> 32) as u32);
+                Some(Self { kind, key, cycles, waits })
+            }
+            None => None,
+        }
+    }
+}
+
+/// One wait that really blocked. The record's time is that of the wait's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockedWait {
+    /// What was waited for.
+    pub kind: WaitKind,
+    /// Number or address of the object.
+    pub key: u32,
+    /// Cycles blocked; `u32::MAX` says that there were at least as many.
+    pub cycles: u32,
+}
+
+impl BlockedWait {
+    /// The record's data.
+    #[must_use]
+    pub const fn to_data(self) -> [u64; 2] {
+        [first_word(self.kind, self.key), self.cycles as u64]
+    }
+
+    /// Returns the wait in a record's data, `None` if reserved bits are set.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the other half is 0")]
+    pub const fn from_data(data: [u64; 2]) -> Option<Self> {
+        match split_first_word(data[0]) {
+            Some((kind, key)) if data[1] >> 32 == 0 => {
+                Some(Self { kind, key, cycles: data[1] as u32 })
+            }
+            _ => None,
+        }
+    }
+}
+
+const KIND_SHIFT: u32 = 32;
+
+const fn first_word(kind: WaitKind, key: u32) -> u64 {
+    key as u64 | (kind.0 as u64) << KIND_SHIFT
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the bits above are 0")]
+const fn split_first_word(word: u64) -> Option<(WaitKind, u32)> {
+    let kind = word >> KIND_SHIFT;
+    if kind > u8::MAX as u64 { None } else { Some((WaitKind(kind as u8), word as u32)) }
+}
+
+/// Kind of a signal: what somebody may be waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SignalKind {
+    /// Tiles were put into a circular buffer.
+    CbPush,
+    /// Tiles were taken from a circular buffer.
+    CbPop,
+    /// A semaphore of the tile itself was changed.
+    SemSet,
+    /// A semaphore of other tiles was changed over a NoC.
+    SemSetRemote,
+}
+
+impl SignalKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::CbPush, Self::CbPop, Self::SemSet, Self::SemSetRemote];
+
+    /// The name of the records.
+    #[must_use]
+    pub const fn zone_name(self) -> &'static str {
+        match self {
+            Self::CbPush => CB_PUSH_ZONE,
+            Self::CbPop => CB_POP_ZONE,
+            Self::SemSet => SEM_SET_ZONE,
+            Self::SemSetRemote => SEM_SET_REMOTE_ZONE,
+        }
+    }
+
+    /// The kind whose records have this name.
+    #[must_use]
+    pub fn of_zone_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.zone_name() == name)
+    }
+}
+
+/// The object of a signal, from the 64 bits of its record.
+///
+/// ```
+/// use wire::wait::Signal;
+/// assert_eq!(Signal::from_data(16), Signal::Local { key: 16 });
+/// let remote = Signal::Remote { noc: 1, address: 0x41_0000_A000 };
+/// assert_eq!(remote.to_data(), 0xC000_0041_0000_A000);
+/// assert_eq!(Signal::from_data(remote.to_data()), remote);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Signal {
+    /// An object of the tile itself: number of a circular buffer or L1 address of a semaphore.
+    Local {
+        /// Number or address; 63 bits at most.
+        key: u64,
+    },
+    /// A semaphore at a NoC address.
+    Remote {
+        /// Number of the NoC.
+        noc: u8,
+        /// NoC address, coordinates included; 62 bits at most.
+        address: u64,
+    },
+}
+
+impl Signal {
+    /// The record's data.
+    #[must_use]
+    pub const fn to_data(self) -> u64 {
+        match self {
+            Self::Local { key } => key & !IS_REMOTE,
+            Self::Remote { noc, address } => {
+                IS_REMOTE | ((noc & 1) as u64) << NOC_SHIFT | address & ADDRESS_MASK
+            }
+        }
+    }
+
+    /// Returns the object that a record's data names.
+    #[must_use]
+    pub const fn from_data(data: u64) -> Self {
+        if data & IS_REMOTE == 0 {
+            return Self::Local { key: data };
+        }
+        Self::Remote { noc: (data >> NOC_SHIFT & 1) as u8, address: data & ADDRESS_MASK }
+    }
+}
+
+const IS_REMOTE: u64 = 1 << 63;
+const NOC_SHIFT: u32 = 62;
+const ADDRESS_MASK: u64 = (1 << NOC_SHIFT) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    /// Words put together by hand from the table in docs/wire-extensions.md.
+    #[test]
+    fn waits_have_the_words_of_the_specification() {
+        let sem = WaitKind(3);
+        let total = WaitTotal { kind: sem, key: 0xA010, cycles: 0x1234_5678, waits: 0x9ABC };
+        assert_eq!(total.to_data(), [0x0000_0003_0000_A010, 0x0000_9ABC_1234_5678]);
+        let wait = BlockedWait { kind: WaitKind(8), key: 1, cycles: u32::MAX };
+        assert_eq!(wait.to_data(), [0x0000_0008_0000_0001, 0x0000_0000_FFFF_FFFF]);
+        assert_eq!(BlockedWait::from_data([0xFF_0000_0000, 7]), {
+            Some(BlockedWait { kind: WaitKind(0xFF), key: 0, cycles: 7 })
+        });
+    }
+
+    #[test]
+    fn reserved_bits_make_a_record_no_wait() {
+        for bit in 40..64 {
+            assert_eq!(WaitTotal::from_data([1 << 32 | 1 << bit, 0]), None, "bit {bit}");
+            assert_eq!(BlockedWait::from_data([1 << 32 | 1 << bit, 0]), None, "bit {bit}");
+        }
+        for bit in 32..64 {
+            assert_eq!(BlockedWait::from_data([1 << 32, 1 << bit]), None, "bit {bit}");
+            assert!(WaitTotal::from_data([1 << 32, 1 << bit]).is_some(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn kinds_have_their_numbers_names_and_objects() {
+        use WaitObject::{CircularBuffer, Noc, Semaphore};
+        let expected = [
+            (1, "CB_WAIT", CircularBuffer, "SYNC-CB-WAIT"),
+            (2, "CB_RESERVE", CircularBuffer, "SYNC-CB-RESERVE"),
+            (3, "SEM_WAIT", Semaphore, "SYNC-SEM-WAIT"),
+            (4, "NOC_READ_BARRIER", Noc, "SYNC-NOC-BARRIER"),
+            (5, "NOC_WRITE_BARRIER", Noc, "SYNC-NOC-BARRIER"),
+            (6, "NOC_ATOMIC_BARRIER", Noc, "SYNC-NOC-BARRIER"),
+            (7, "NOC_FULL_BARRIER", Noc, "SYNC-NOC-BARRIER"),
+            (8, "NOC_WRITE_FLUSH", Noc, "SYNC-NOC-BARRIER"),
+        ];
+        for ((number, name, object, zone), kind) in expected.into_iter().zip(WaitKind::ALL) {
+            assert_eq!(kind, WaitKind(number));
+            assert_eq!((kind.name(), kind.object()), (Some(name), Some(object)));
+            assert_eq!(kind.zone_name(), Some(zone));
+        }
+        for unknown in [0, 9, 255].map(WaitKind) {
+            assert_eq!((unknown.name(), unknown.object(), unknown.zone_name()), (None, None, None));
+        }
+    }
+
+    #[test]
+    fn signals_are_found_by_upstreams_names() {
+        let names = ["SYNC-CB-PUSH", "SYNC-CB-POP", "SYNC-SEM-SET", "SYNC-SEM-SET-REMOTE"];
+        for (name, kind) in names.into_iter().zip(SignalKind::ALL) {
+            assert_eq!((kind.zone_name(), SignalKind::of_zone_name(name)), (name, Some(kind)));
+        }
+        assert_eq!(SignalKind::of_zone_name("SYNC-CB-WAIT"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(kind: u8, key: u32, cycles: u32, waits: u32) {
+            let kind = WaitKind(kind);
+            let total = WaitTotal { kind, key, cycles, waits };
+            prop_assert_eq!(WaitTotal::from_data(total.to_data()), Some(total));
+            let wait = BlockedWait { kind, key, cycles };
+            prop_assert_eq!(BlockedWait::from_data(wait.to_data()), Some(wait));
+        }
+
+        #[test]
+        fn encoding_undoes_decoding(first in any::<u64>(), second: u64) {
+            for first in [first, first & 0xFF_FFFF_FFFF] {
+                for data in [[first, second], [first, second & 0xFFFF_FFFF]] {
+                    if let Some(total) = WaitTotal::from_data(data) {
+                        prop_assert_eq!(total.to_data(), data);
+                    }
+                    if let Some(wait) = BlockedWait::from_data(data) {
+                        prop_assert_eq!(wait.to_data(), data);
+                    }
+                }
+                prop_assert_eq!(Signal::from_data(first).to_data(), first);
+            }
+        }
+    }
+}
