@@ -3,6 +3,7 @@
 use crate::command::{diff::DiffArgs, perf::PerfArgs, record::RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
+use sim::workload::PipelineShape;
 use std::{
     num::NonZeroUsize,
     path::{Component, Path, PathBuf},
@@ -134,6 +135,14 @@ pub(crate) struct WorkloadArgs {
     /// Seed of the simulator's random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Sizes and speeds of --workload pipeline, as in `reader=1200,compute=1000`: tiles, cycles of
+    /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
+    /// percent of barrier, straggler and jitter, tiles that the reader may be ahead.
+    #[arg(long, value_name = "SHAPE", default_value = "", hide_default_value = true)]
+    pub(crate) pipeline: PipelineShape,
+    /// Records of waits for circular buffers, semaphores and NoC barriers.
+    #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
+    pub(crate) waits: Waits,
     /// Kind of kernels. Default: object code, if this program was built with it.
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kernels: Option<Kernels>,
@@ -225,6 +234,18 @@ pub(crate) enum Backend {
     /// Tenstorrent's ttsim: one whole chip, functional, without timing. Needs a kprof built
     /// with --features ttsim.
     Ttsim,
+}
+
+/// Records of waits that kernels make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Waits {
+    /// None.
+    Off,
+    /// Cycles and number of the waits that blocked, by object, at the kernel's end.
+    #[default]
+    Totals,
+    /// Each wait that blocked and each signal, too.
+    Events,
 }
 
 /// Kind of kernels.

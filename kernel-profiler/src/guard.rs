@@ -12,9 +12,13 @@ use crate::{
     launch::{self, Scope},
     port::{Clock, Port},
     processor::{self, with},
+    wait::{WaitIds, WaitRecords},
 };
 use core::marker::PhantomData;
-use wire::ZoneId;
+use wire::{
+    ZoneId,
+    wait::{BlockedWait, WaitKind},
+};
 
 /// An open zone.
 #[must_use = "a zone ends where its guard is dropped"]
@@ -74,6 +78,12 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
         with(|_, port| launch::close_scope(port, Self::SCOPE, ZoneId(ID)));
         if IS_MAIN {
             processor::finish();
+        } else {
+            with(|state, port| {
+                if Port::wait_records(port) != WaitRecords::Off {
+                    state.write_wait_totals(port);
+                }
+            });
         }
     }
 }
@@ -99,6 +109,38 @@ impl<const ID: u16, const ACCUMULATOR: usize> Drop for SumGuard<ID, ACCUMULATOR>
         let Some(started) = self.started else { return };
         with(|state, port| {
             state.add_to_sum(port, ACCUMULATOR, ZoneId(ID), started);
+        });
+    }
+}
+
+/// A wait whose first poll has found nothing.
+#[must_use = "a wait is recorded when it ends"]
+pub struct WaitGuard<const KIND: u8, const ID: u16, const TOTAL_ID: u16> {
+    key: u32,
+    started: u32,
+    on_this_risc: PhantomData<*const ()>,
+}
+
+impl<const KIND: u8, const ID: u16, const TOTAL_ID: u16> WaitGuard<KIND, ID, TOTAL_ID> {
+    #[inline(always)]
+    pub(crate) fn begin(key: u32) -> Self {
+        let started = with(|_, port| match Port::wait_records(port) {
+            WaitRecords::Off => 0,
+            WaitRecords::Totals | WaitRecords::Events => Clock::now_low(port),
+        });
+        Self { key, started, on_this_risc: PhantomData }
+    }
+
+    /// Ends the wait: a poll has found what it waited for.
+    #[inline(always)]
+    pub fn end(self) {
+        let Self { key, started, .. } = self;
+        with(|state, port| {
+            if Port::wait_records(port) != WaitRecords::Off {
+                let cycles = Clock::now_low(port).wrapping_sub(started);
+                let ids = WaitIds { blocked: ZoneId(ID), total: ZoneId(TOTAL_ID) };
+                state.add_wait(port, ids, BlockedWait { kind: WaitKind(KIND), key, cycles });
+            }
         });
     }
 }

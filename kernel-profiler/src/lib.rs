@@ -26,6 +26,7 @@
 //! | What can I put into a kernel? | the macros below |
 //! | What does a probe do? | [`buffer`] |
 //! | What does a RISC remember? | [`state`] |
+//! | What does a wait record? | [`wait`] |
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
 //! | How does the host learn the names? | [`names`] |
@@ -133,6 +134,8 @@
 //! | `noc-events-all` | those are recorded, too |
 //! | `out-of-line` | markers are calls, see above |
 //! | `sums` | riscv32: sum zones are recorded |
+//! | `waits` | riscv32: the waits of a kernel that blocked are added up by object, see [`wait`] |
+//! | `sync-events` | riscv32: each of them is recorded, too, and so are signals |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
 //!
 //! A native build without `hosted` has no core to speak to; its macros do nothing.
@@ -192,6 +195,8 @@ pub mod tensix;
 mod testing;
 #[cfg(feature = "enabled")]
 pub mod trace;
+#[cfg(feature = "enabled")]
+pub mod wait;
 
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 use tensix as processor;
@@ -207,4 +212,5 @@ pub mod __private {
     pub use wire::noc_event::{
         FABRIC_ROUTE_UNAVAILABLE, LocalNocEvent, pack_fabric, pack_fabric_line, pack_fabric_scatter,
     };
+    pub use wire::wait::WaitKind;
 }

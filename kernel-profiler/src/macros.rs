@@ -187,6 +187,111 @@ macro_rules! device_record_event {
     };
 }
 
+/// Polls until a condition holds, and adds the cycles to those of the object that is waited for
+/// if the first poll has found nothing.
+///
+/// The kind is a constant of [`wire::wait::WaitKind`]: `CB_WAIT`, `CB_RESERVE`, `SEM_WAIT`,
+/// `NOC_READ_BARRIER`, `NOC_WRITE_BARRIER`, `NOC_ATOMIC_BARRIER`, `NOC_FULL_BARRIER` or
+/// `NOC_WRITE_FLUSH`; the key is the number of the circular buffer or NoC, or the semaphore's
+/// address.
+///
+/// ```
+/// use kernel_profiler::{device_signal, device_wait};
+/// # let tiles_received = || 1;
+/// device_wait!(CB_WAIT, 3, tiles_received() >= 1);
+/// // ... use the tile ...
+/// device_signal!(CB_POP, 3);
+/// ```
+///
+/// # Cost
+/// None where the first poll finds what it looks for; else two readings of the clock and a search
+/// among the objects that the kernel has waited for. At the kernel's end 6 words of L1 for each.
+/// Nothing without the feature `waits`; with `sync-events` 6 words for each wait that blocks.
+///
+/// # Compatibility
+/// `SYNC_WAIT`, which upstream records around each wait, blocked or not.
+#[macro_export]
+macro_rules! device_wait {
+    ($kind:ident, $key:expr, $is_ready:expr $(,)?) => {
+        if !$is_ready {
+            let wait = $crate::device_blocked_wait!($kind, $key);
+            while !$is_ready {}
+            wait.end();
+        }
+    };
+}
+
+/// Begins a wait whose first poll has found nothing; its method `end` ends it.
+///
+/// For loops that [`device_wait!`] cannot express; kinds, keys and cost are the same.
+#[macro_export]
+macro_rules! device_blocked_wait {
+    (CB_WAIT, $key:expr $(,)?) => {
+        $crate::__wait!("SYNC-CB-WAIT", CB_WAIT, $key)
+    };
+    (CB_RESERVE, $key:expr $(,)?) => {
+        $crate::__wait!("SYNC-CB-RESERVE", CB_RESERVE, $key)
+    };
+    (SEM_WAIT, $key:expr $(,)?) => {
+        $crate::__wait!("SYNC-SEM-WAIT", SEM_WAIT, $key)
+    };
+    ($barrier:ident, $key:expr $(,)?) => {
+        $crate::__wait!("SYNC-NOC-BARRIER", $barrier, $key)
+    };
+}
+
+/// Records that what another RISC may be waiting for is there: `CB_PUSH`, `CB_POP`, `SEM_SET` or
+/// `SEM_SET_REMOTE`, and the number of the circular buffer or the semaphore's address.
+///
+/// # Cost
+/// 4 words of L1; nothing without the feature `sync-events`.
+///
+/// # Compatibility
+/// `SYNC_SIGNAL`; keys of `SEM_SET_REMOTE` are those of `SYNC_SIGNAL_NOC_ADDR`, see
+/// [`wire::wait::Signal`].
+#[macro_export]
+macro_rules! device_signal {
+    (CB_PUSH, $key:expr $(,)?) => {
+        $crate::__signal!("SYNC-CB-PUSH", $key)
+    };
+    (CB_POP, $key:expr $(,)?) => {
+        $crate::__signal!("SYNC-CB-POP", $key)
+    };
+    (SEM_SET, $key:expr $(,)?) => {
+        $crate::__signal!("SYNC-SEM-SET", $key)
+    };
+    (SEM_SET_REMOTE, $key:expr $(,)?) => {
+        $crate::__signal!("SYNC-SEM-SET-REMOTE", $key)
+    };
+}
+
+/// Begins a wait under a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wait {
+    ($name:literal, $kind:ident, $key:expr) => {{
+        const KIND: ::core::primitive::u8 = $crate::__private::WaitKind::$kind.0;
+        const TOTAL: ::core::primitive::u16 =
+            $crate::__private::zone_id($crate::__zone_text!("SYNC-WAIT-TOTAL"));
+        {
+            $crate::__site!("SYNC-WAIT-TOTAL" => ID);
+            let _ = ID;
+        }
+        $crate::__site!($name => ID);
+        $crate::__private::begin_wait::<KIND, ID, TOTAL>(|| $key)
+    }};
+}
+
+/// Records a signal under a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __signal {
+    ($name:literal, $key:expr) => {{
+        $crate::__site!($name => ID);
+        $crate::__private::record_signal::<ID>(|| ::core::primitive::u64::from($key));
+    }};
+}
+
 /// Records an event of the NoC that has no target: a wait.
 ///
 /// The kind is a variant of [`NocEventKind`](crate::NocEventKind), its name alone.

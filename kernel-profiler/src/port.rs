@@ -198,6 +198,12 @@ pub trait Port: Clock + Memory + Noc {
     /// Returns true if sum zones are recorded.
     fn sums_enabled(&self) -> bool;
 
+    /// Records of waits that are made.
+    #[inline(always)]
+    fn wait_records(&self) -> WaitRecords {
+        WaitRecords::Off
+    }
+
     /// DRAM banks that pushes can reach; a core dealt to a bank beyond has no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
@@ -242,6 +248,18 @@ pub trait Port: Clock + Memory + Noc {
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         None
     }
+}
+
+/// Records of waits that are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitRecords {
+    /// None.
+    Off,
+    /// A total for each object, at the kernel's end.
+    #[default]
+    Totals,
+    /// Totals, blocked waits and signals.
+    Events,
 }
 
 /// A tile's place on the NoC as the tile itself sees it.

@@ -4,9 +4,11 @@
 
 use crate::{
     call,
-    guard::{MainGuard, SumGuard, ZoneGuard},
+    guard::{MainGuard, SumGuard, WaitGuard, ZoneGuard},
+    port::Port,
     processor::{self, with},
     state::State,
+    wait::WaitRecords,
 };
 use wire::noc_event::NocEventKind;
 
@@ -74,6 +76,24 @@ pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
         let event = event();
         with(|state, port| state.record_noc_event(port, event));
     }
+}
+
+/// Begins a wait whose first poll has found nothing.
+#[inline(always)]
+pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
+    key: impl FnOnce() -> u32,
+) -> WaitGuard<KIND, ID, TOTAL_ID> {
+    WaitGuard::begin(key())
+}
+
+/// Records a signal, where such are recorded.
+#[inline(always)]
+pub fn record_signal<const ID: u16>(data: impl FnOnce() -> u64) {
+    with(|state, port| {
+        if Port::wait_records(port) == WaitRecords::Events {
+            state.record_data(port, wire::ZoneId(ID), data());
+        }
+    });
 }
 
 /// Returns true if events of a kind are recorded.

@@ -9,6 +9,7 @@
 //! | room | bytes left for records; the ends of open zones and the totals of sums are taken off |
 //! | sums | cycles of each accumulator, modulo 2^32 |
 //! | sum headers | first word of each total, 0 while nobody has used the accumulator |
+//! | waits | what the kernel has waited for, see [`crate::wait`]; a kernel's own where it is object code |
 //! | trace count | trace replays so far; counted by the aggregating RISC alone |
 //!
 //! All zero is a valid state: nothing fits, and every record is counted as lost. At any time
@@ -16,6 +17,8 @@
 
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub use crate::tensix::State;
+#[cfg(not(target_arch = "riscv32"))]
+use crate::wait::WaitTotals;
 use wire::{dram::SUM_COUNT, marker::MARKER_WORDS, vector};
 
 /// The runtime's memory of one RISC.
@@ -27,6 +30,7 @@ pub struct State {
     sums: [u32; SUM_COUNT],
     sum_headers: [u32; SUM_COUNT],
     trace_count: u32,
+    waits: WaitTotals,
 }
 
 #[cfg(not(target_arch = "riscv32"))]
@@ -35,7 +39,7 @@ impl State {
     #[must_use]
     pub const fn new() -> Self {
         let (sums, sum_headers) = ([0; SUM_COUNT], [0; SUM_COUNT]);
-        Self { next: 0, room: 0, sums, sum_headers, trace_count: 0 }
+        Self { next: 0, room: 0, sums, sum_headers, trace_count: 0, waits: WaitTotals::new() }
     }
 
     pub(crate) const fn next(&self) -> u32 {
@@ -68,6 +72,10 @@ impl State {
 
     pub(crate) const fn set_sum_header(&mut self, accumulator: usize, header: u32) {
         self.sum_headers[accumulator] = header;
+    }
+
+    pub(crate) const fn waits(&mut self) -> &mut WaitTotals {
+        &mut self.waits
     }
 
     pub(crate) const fn trace_count(&self) -> u32 {

@@ -76,6 +76,7 @@ use crate::{
     lane::{CONTROL, index_word},
     port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
     state::offset,
+    wait::{WaitRecords, WaitTotals},
 };
 use core::{
     arch::{asm, naked_asm},
@@ -137,6 +138,10 @@ core::arch::global_asm!(
     options(raw)
 );
 
+/// Waits of the kernel that this crate is linked into; nothing refers to them without the feature
+/// `waits`.
+static mut WAITS: WaitTotals = WaitTotals::new();
+
 /// The runtime's memory of the RISC that executes this code: the firmware's variables.
 #[derive(Debug)]
 pub struct State(());
@@ -167,6 +172,13 @@ impl State {
         next set_next NEXT: u32;
         room set_room ROOM: i32;
         trace_count set_trace_count TRACE_COUNT: u32;
+    }
+
+    #[inline(always)]
+    pub(crate) fn waits(&mut self) -> &mut WaitTotals {
+        // SAFETY: this RISC alone reaches its local RAM, in its one thread; nothing but this
+        // function names the variable, and `State` is made anew for each probe and borrowed here.
+        unsafe { &mut *(&raw mut WAITS) }
     }
 
     #[inline(always)]
@@ -500,6 +512,15 @@ impl Port for Tensix {
     #[inline(always)]
     fn sums_enabled(&self) -> bool {
         cfg!(feature = "sums")
+    }
+
+    #[inline(always)]
+    fn wait_records(&self) -> WaitRecords {
+        match (cfg!(feature = "waits"), cfg!(feature = "sync-events")) {
+            (_, true) => WaitRecords::Events,
+            (true, false) => WaitRecords::Totals,
+            (false, false) => WaitRecords::Off,
+        }
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ use crate::{
     random::Stream,
     tt_metal::firmware::FirmwareSet,
 };
+pub use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 
@@ -203,6 +204,8 @@ pub struct MeshConfig {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth holds every request of kernels to the NoCs.
     pub has_noc_truth: bool,
+    /// Records of waits that native kernels make.
+    pub wait_records: WaitRecords,
     /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
     pub cycle_budget: u64,
     /// How long the host's accesses take.
@@ -221,6 +224,7 @@ impl MeshConfig {
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
+            wait_records: WaitRecords::Totals,
             cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
         }
@@ -278,6 +282,13 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
         self.has_noc_truth = true;
+        self
+    }
+
+    /// The same mesh with native kernels that make other records of their waits.
+    #[must_use]
+    pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
+        self.wait_records = wait_records;
         self
     }
 

@@ -200,6 +200,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         kernels: config.kernels,
         firmware: config.firmware.clone(),
         has_noc_truth: config.has_noc_truth,
+        wait_records: config.wait_records,
         cycle_budget: config.cycle_budget,
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),

@@ -5,7 +5,7 @@
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
-use wire::{Cycles, Risc};
+use wire::{Cycles, Risc, wait::WaitKind};
 
 /// Names one RISC of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +88,40 @@ pub struct NocRequest {
     pub transaction_id: u8,
 }
 
+/// A wait of a kernel for something that was not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTruth {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id that the launch carried.
+    pub program_id: u32,
+    /// Sort of wait.
+    pub kind: WaitKind,
+    /// Number of the circular buffer or NoC, or address of the semaphore.
+    pub key: u32,
+    /// When the kernel began to wait, on the clock of its tile.
+    pub begin: Cycles,
+    /// Cycles until it was there.
+    pub cycles: u64,
+}
+
+/// Time of the math engine in one launch on one core, whatever its RISC has seen of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StarvationTruth {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id that the launch carried.
+    pub program_id: u32,
+    /// Cycles in which it computed.
+    pub busy_cycles: u64,
+    /// Cycles until the first tile had been unpacked.
+    pub fill_cycles: u64,
+    /// Cycles in which it waited for the unpacker alone, the first tile aside.
+    pub starved_cycles: u64,
+    /// Cycles in which it waited for the packer alone.
+    pub stalled_cycles: u64,
+}
+
 /// Everything that happened on a mesh so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
@@ -98,6 +132,10 @@ pub struct Truth {
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
+    /// Waits of native kernels that blocked, in order.
+    pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
+    /// Time of the math engine in launches of kernels that hand tiles to it, by chip and core.
+    pub starvation: BTreeMap<(u32, TileCoord), Vec<StarvationTruth>>,
     /// GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
     /// Faults that rules applied, in order of chip, launch, core and time.

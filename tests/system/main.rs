@@ -19,4 +19,5 @@ mod structure;
 mod support;
 mod truth;
 mod unknown;
+mod waits;
 mod wording;

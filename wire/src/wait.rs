@@ -1,4 +1,4 @@
-//! Records of waits: who waited for what, and for how long.
+//! Records of waits: objects, cycles, signals.
 //!
 //! Three kinds of records, all of them timestamped data under the hash of a name:
 //!
@@ -47,7 +47,7 @@ pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
 /// End of the name under which upstream records the key of a wait, within the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";
 
-/// What is waited for, with its number in this format. Other numbers are kept.
+/// Sort of wait, with its number in this format. Other numbers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WaitKind(pub u8);
 
@@ -142,7 +142,7 @@ impl WaitKind {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WaitTotal {
-    /// What was waited for.
+    /// Sort of wait.
     pub kind: WaitKind,
     /// Number or address of the object.
     pub key: u32,
@@ -176,7 +176,7 @@ impl WaitTotal {
 /// One wait that really blocked. The record's time is that of the wait's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockedWait {
-    /// What was waited for.
+    /// Sort of wait.
     pub kind: WaitKind,
     /// Number or address of the object.
     pub key: u32,

@@ -6,7 +6,7 @@ use super::{
     own_kernels::{OwnKernels, read_firmware},
 };
 use crate::{
-    args::{Backend, RunArgs, ShowArgs, WorkloadArgs},
+    args::{Backend, RunArgs, ShowArgs, Waits, WorkloadArgs},
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, Source},
@@ -28,7 +28,7 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig},
+    config::{ChipConfig, MeshConfig, WaitRecords},
     mesh::SimulatedMesh,
     workload::{Plan, Workload, WorkloadOptions},
 };
@@ -64,7 +64,12 @@ pub(super) fn carry_out(
     let config = config(args, arch, &work)?;
     let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
     let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
-    let options = WorkloadOptions { ops: args.ops, seed: args.seed, ..WorkloadOptions::default() };
+    let options = WorkloadOptions {
+        ops: args.ops,
+        seed: args.seed,
+        pipeline: args.pipeline,
+        ..WorkloadOptions::default()
+    };
     let plan = work.plan(&mesh, &options);
     let is_foreign = config.firmware.is_some();
     let config = if is_foreign {
@@ -214,7 +219,12 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
     let count = args.op_support_count.unwrap_or(work.program_support_count());
     let mut config = MeshConfig::new(args.seed)
         .with_program_support_count(count)
-        .with_sums(args.enable_sum_profiling);
+        .with_sums(args.enable_sum_profiling)
+        .with_wait_records(match args.waits {
+            Waits::Off => WaitRecords::Off,
+            Waits::Totals => WaitRecords::Totals,
+            Waits::Events => WaitRecords::Events,
+        });
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }

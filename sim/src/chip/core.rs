@@ -20,7 +20,7 @@ use crate::{
     },
     program::{KernelContext, Launch},
     tile::Tile,
-    truth::{LaunchTruth, NocRequest, RiscKey, Truth},
+    truth::{LaunchTruth, NocRequest, RiscKey, StarvationTruth, Truth, WaitTruth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
@@ -39,6 +39,9 @@ pub(crate) struct Core {
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
     /// By index of the RISC.
     noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
+    /// By index of the RISC.
+    waits: [Vec<WaitTruth>; RISCS_PER_CORE],
+    starvation: Vec<StarvationTruth>,
     idle_launch_count: u64,
 }
 
@@ -134,6 +137,8 @@ impl Core {
             running: None,
             launches: riscs.map(|risc| (risc, Vec::new())).collect(),
             noc_requests: Default::default(),
+            waits: Default::default(),
+            starvation: Vec::new(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
             idle_launch_count: 0,
@@ -233,9 +238,15 @@ impl Core {
         report: LaunchReport,
         failures: Vec<ExecutionFailure>,
     ) -> Outcome {
-        let Stage { tile, landings, faults, noc_requests, .. } = *stage;
+        let Stage { tile, landings, faults, noc_requests, dataflow, .. } = *stage;
         for (risc_index, request) in noc_requests {
             self.noc_requests[risc_index].push(request);
+        }
+        for (all, waits) in self.waits.iter_mut().zip(dataflow.waits) {
+            all.extend(waits);
+        }
+        if dataflow.starvation.busy_cycles > 0 {
+            self.starvation.push(dataflow.starvation);
         }
         self.tile = Some(tile);
         self.free_at_cycle = report.free_cycle;
@@ -280,6 +291,14 @@ impl Core {
             if let (false, Some(risc)) = (requests.is_empty(), self.tile().place.kind.risc(index)) {
                 truth.noc_requests.insert(RiscKey { chip_id, core, risc }, requests.clone());
             }
+        }
+        for (index, waits) in self.waits.iter().enumerate() {
+            if let (false, Some(risc)) = (waits.is_empty(), self.tile().place.kind.risc(index)) {
+                truth.waits.insert(RiscKey { chip_id, core, risc }, waits.clone());
+            }
+        }
+        if !self.starvation.is_empty() {
+            truth.starvation.insert((chip_id, core), self.starvation.clone());
         }
         if self.idle_launch_count > 0 {
             truth.idle_launches.insert((chip_id, core), self.idle_launch_count);

@@ -9,6 +9,7 @@ use crate::{
     machine::KernelKind,
     tt_metal::firmware::FirmwareSet,
 };
+use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
 use wire::{CoreKind, control::ControlLayout};
 
@@ -31,6 +32,8 @@ pub struct ChipFacts {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth holds every request of kernels to the NoCs.
     pub has_noc_truth: bool,
+    /// Records of waits that native kernels make.
+    pub wait_records: WaitRecords,
     /// Most cycles that a launch of object code may take on a core.
     pub cycle_budget: u64,
     /// Seed of the simulation.

@@ -27,19 +27,20 @@ use super::{
 use crate::{
     arch::Arch,
     noc,
-    program::{Emission, Kernel, KernelContext, Launch},
+    program::{Emission, Kernel, KernelContext, Launch, Progress, SteppedKernel},
     random::Stream,
     truth::{KernelTimes, LaunchTruth},
 };
 use kernel_profiler::{
-    __private::open_main,
+    __private::{open_main, open_main_child},
     __site, device_increment_trace_count, device_profiler_init, device_validate_profiler,
-    device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
+    device_zone_scoped_main, device_zone_set_counter,
     hosted::{self, HostedRisc},
     state::State,
+    wait::WaitRecords,
 };
 use std::sync::Arc;
-use wire::{CoreKind, Risc};
+use wire::{CoreKind, Cycles, Risc};
 
 /// The RISCs of one core: what the profiler's runtime remembers on each between launches.
 pub(crate) struct Riscs {
@@ -142,6 +143,25 @@ impl Pace {
     }
 }
 
+impl Pace {
+    /// Cycles of the firmware until the kernel begins.
+    const fn before_kernel(self, risc: Risc) -> u64 {
+        match risc {
+            Risc::Brisc => self.brisc_before_kernel,
+            Risc::Ncrisc => self.ncrisc_before_kernel,
+            _ => self.trisc_before_kernel,
+        }
+    }
+
+    /// Cycles from the end of a subordinate's kernel to that of its firmware.
+    const fn after_kernel(self, risc: Risc) -> u64 {
+        match risc {
+            Risc::Ncrisc => self.ncrisc_after_kernel,
+            _ => self.trisc_after_kernel,
+        }
+    }
+}
+
 /// Report of the firmware on a launch.
 pub(crate) struct LaunchReport {
     /// When the dispatcher was told that the core is done.
@@ -220,10 +240,16 @@ impl Run<'_> {
             return;
         }
         self.go.work(self.pace.brisc_before_start);
-        let all_done = self.run_subordinates(riscs);
-        self.go.work(self.pace.brisc_before_kernel);
-        let leader = stage::with(|stage| stage.context().risc);
-        self.run_kernel(leader);
+        let all_done = match self.stepped_kernels(riscs.kind) {
+            kernels if kernels.is_empty() => {
+                let all_done = self.run_subordinates(riscs);
+                self.go.work(self.pace.brisc_before_kernel);
+                let leader = stage::with(|stage| stage.context().risc);
+                self.run_kernel(leader);
+                all_done
+            }
+            kernels => self.run_in_turns(riscs, kernels),
+        };
         stage::with(|stage| stage.wait_until(0, all_done));
         self.go.work(self.pace.brisc_after_kernel);
         self.done_cycle = stage::with(|stage| stage.cycle_of(0));
@@ -256,13 +282,9 @@ impl Run<'_> {
     fn follow(&mut self, risc: Risc) -> u64 {
         let zone = OpenMain::on(risc);
         let pace = self.pace;
-        let (before, after) = match risc {
-            Risc::Ncrisc => (pace.ncrisc_before_kernel, pace.ncrisc_after_kernel),
-            _ => (pace.trisc_before_kernel, pace.trisc_after_kernel),
-        };
-        self.go.work(before);
+        self.go.work(pace.before_kernel(risc));
         self.run_kernel(risc);
-        self.go.work(after);
+        self.go.work(pace.after_kernel(risc));
         let index = risc.index();
         match stage::with(|stage| stage.late_cycles(index)) {
             0 => {
@@ -278,6 +300,82 @@ impl Run<'_> {
                 done
             }
         }
+    }
+
+    /// The kernels of this launch that run in steps, by index of the RISC.
+    fn stepped_kernels(&self, kind: CoreKind) -> Vec<(Risc, Box<dyn SteppedKernel>)> {
+        let context = stage::with(|stage| stage.context().clone());
+        let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
+        let kernels = riscs.filter_map(|risc| {
+            let context = KernelContext { risc, ..context.clone() };
+            Some((risc, self.launch.program.kernel(risc)?.stepped(&context)?))
+        });
+        kernels.collect()
+    }
+
+    /// Runs kernels that wait for each other, that of BRISC among them; returns when the last
+    /// subordinate was done.
+    ///
+    /// # Panics
+    /// If all of them wait.
+    fn run_in_turns(
+        &mut self,
+        riscs: &mut Riscs,
+        kernels: Vec<(Risc, Box<dyn SteppedKernel>)>,
+    ) -> u64 {
+        let start_cycle = stage::with(|stage| stage.cycle_of(0));
+        let mut turns: Vec<Turn> = Vec::new();
+        for (risc, kernel) in kernels {
+            let index = risc.index();
+            stage::with(|stage| stage.wait_until(index, start_cycle));
+            turns.push(on_risc(riscs, index, || {
+                let main = (index != 0).then(|| OpenMain::on(risc));
+                self.go.work(self.pace.before_kernel(risc));
+                let start = stage::with(|stage| stage.wall_clock());
+                Turn { risc, main, start, zone: Some(open_kernel_zone(risc)), kernel, end: None }
+            }));
+        }
+        while turns.iter().any(|turn| turn.end.is_none()) {
+            let mut has_advanced = false;
+            for turn in turns.iter_mut().filter(|turn| turn.end.is_none()) {
+                has_advanced |= on_risc(riscs, turn.risc.index(), || turn.run());
+            }
+            assert!(has_advanced, "every kernel of {} waits", self.launch.program.name());
+        }
+        let mut all_done = start_cycle;
+        for turn in turns {
+            let index = turn.risc.index();
+            on_risc(riscs, index, || self.note_turn(&turn));
+            if index != 0 {
+                all_done = all_done.max(on_risc(riscs, index, || {
+                    self.go.work(self.pace.after_kernel(turn.risc));
+                    drop(turn.main);
+                    stage::with(|stage| stage.cycle_of(index))
+                }));
+            }
+        }
+        all_done
+    }
+
+    fn note_turn(&mut self, turn: &Turn) {
+        let KernelContext { launch_index, program_id, .. } =
+            stage::with(|stage| stage.context().clone());
+        let mut emitted = Emission::zones(2);
+        emitted.data = stage::with(|stage| {
+            stage.dataflow.starvation.launch_index = launch_index;
+            stage.dataflow.starvation.program_id = program_id;
+            let (flow, index) = (&stage.dataflow, turn.risc.index());
+            let totals = flow.object_count(index);
+            match stage.chip.wait_records {
+                WaitRecords::Off => 0,
+                WaitRecords::Totals => totals,
+                WaitRecords::Events => {
+                    totals + flow.waits[index].len() as u64 + flow.signal_counts[index]
+                }
+            }
+        });
+        let kernel = turn.end.map(|end| KernelTimes { start: turn.start, end });
+        self.launches.push((turn.risc, LaunchTruth { launch_index, program_id, emitted, kernel }));
     }
 
     /// Lets subordinates for which BRISC has not waited close their main zone.
@@ -303,6 +401,40 @@ impl Run<'_> {
     }
 }
 
+/// A kernel that runs in turns with others.
+struct Turn {
+    risc: Risc,
+    /// The zone of a subordinate's firmware.
+    main: Option<OpenMain>,
+    zone: Option<Box<dyn std::any::Any>>,
+    kernel: Box<dyn SteppedKernel>,
+    start: Cycles,
+    end: Option<Cycles>,
+}
+
+impl Turn {
+    /// Runs until the kernel waits or ends; returns false if it has not got on.
+    fn run(&mut self) -> bool {
+        let mut has_advanced = false;
+        loop {
+            match self.kernel.step() {
+                Progress::Advanced => has_advanced = true,
+                Progress::Waiting => return has_advanced,
+                Progress::Done => {
+                    self.zone = None;
+                    self.end = Some(stage::with(|stage| stage.wall_clock()));
+                    return true;
+                }
+            }
+        }
+    }
+}
+
+/// Runs on a RISC; RISC 0 is on the stage already.
+fn on_risc<R>(riscs: &mut Riscs, index: usize, action: impl FnOnce() -> R) -> R {
+    if index == 0 { action() } else { riscs.on(index, |_| action()) }
+}
+
 /// An open main zone of a subordinate, which may outlive the push.
 struct OpenMain {
     _guard: Box<dyn std::any::Any>,
@@ -323,27 +455,30 @@ impl OpenMain {
 
 fn timed(kernel: &Arc<dyn Kernel>, context: &KernelContext) -> KernelTimes {
     let start = stage::with(|stage| stage.wall_clock());
-    in_kernel_zone(context.risc, || kernel.run(context));
+    let zone = open_kernel_zone(context.risc);
+    kernel.run(context);
+    drop(zone);
     KernelTimes { start, end: stage::with(|stage| stage.wall_clock()) }
 }
 
-fn in_kernel_zone(risc: Risc, run: impl FnOnce()) {
+/// Opens the kernel's zone, which may be held while other RISCs run.
+fn open_kernel_zone(risc: Risc) -> Box<dyn std::any::Any> {
     match risc {
         Risc::Brisc | Risc::TensixAggregate => {
-            device_zone_scoped_main_child!("BRISC-KERNEL");
-            run();
+            __site!("BRISC-KERNEL" => ID);
+            Box::new(open_main_child::<ID>())
         }
         Risc::Ncrisc => {
-            device_zone_scoped_main_child!("NCRISC-KERNEL");
-            run();
+            __site!("NCRISC-KERNEL" => ID);
+            Box::new(open_main_child::<ID>())
         }
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
-            device_zone_scoped_main_child!("TRISC-KERNEL");
-            run();
+            __site!("TRISC-KERNEL" => ID);
+            Box::new(open_main_child::<ID>())
         }
         Risc::Erisc => {
-            device_zone_scoped_main_child!("ERISC-KERNEL");
-            run();
+            __site!("ERISC-KERNEL" => ID);
+            Box::new(open_main_child::<ID>())
         }
     }
 }

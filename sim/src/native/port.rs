@@ -2,8 +2,9 @@
 
 use super::stage::{self, cost};
 use crate::arch::Arch;
-use kernel_profiler::port::{
-    Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters, word_at,
+use kernel_profiler::{
+    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters, word_at},
+    wait::WaitRecords,
 };
 use wire::{CoreKind, control::ControlLayout};
 
@@ -113,6 +114,10 @@ impl Port for RiscPort {
 
     fn sums_enabled(&self) -> bool {
         stage::with(|stage| stage.chip.sums_enabled)
+    }
+
+    fn wait_records(&self) -> WaitRecords {
+        stage::with(|stage| stage.chip.wait_records)
     }
 
     fn empties_both_words(&self) -> bool {

@@ -3,6 +3,7 @@
 //! A port is only a handle to the stage of its thread, so the runtime's state can outlive
 //! a launch while the tile itself is handed from thread to thread.
 
+use super::dataflow::Dataflow;
 use crate::{
     arch::{Arch, TileCoord},
     chip::facts::ChipFacts,
@@ -50,6 +51,8 @@ pub(crate) struct Stage {
     pub(crate) faults: Vec<AppliedFault>,
     /// Requests of kernels to the NoCs, by index of the RISC, where the truth is to hold them.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
+    /// Objects by which the kernels of this launch wait for each other.
+    pub(crate) dataflow: Dataflow,
     /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
     pub(crate) outgoing: Vec<Message>,
     /// When a request last reached each tile: those of one tile never overtake each other.
@@ -110,6 +113,7 @@ impl Stage {
             landings: Vec::new(),
             faults: Vec::new(),
             noc_requests: Vec::new(),
+            dataflow: Dataflow::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
             context,
@@ -435,6 +439,7 @@ mod tests {
         fault::rules::{DelayWrite, Selection},
         machine::KernelKind,
     };
+    use kernel_profiler::wait::WaitRecords;
     use wire::{CoreKind, Risc};
 
     fn stage(rules: RuleSet) -> Stage {
@@ -450,6 +455,7 @@ mod tests {
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
+            wait_records: WaitRecords::Off,
             cycle_budget: 0,
             seed,
             translation: Translation::new(arch, &[]),

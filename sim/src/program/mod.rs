@@ -4,8 +4,10 @@
 //! id. Executing them is the job of [`crate::chip`].
 
 pub mod emission;
+pub mod stepped;
 
 pub use emission::Emission;
+pub use stepped::{Progress, SteppedKernel};
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
@@ -84,6 +86,13 @@ pub trait Kernel: Send + Sync {
     /// launch before it is carried out; for kernels that answer the host.
     fn awaited_host_stores(&self) -> usize {
         0
+    }
+
+    /// The kernel in steps, if it waits for other kernels of its core; [`Kernel::run`] is then not
+    /// called.
+    fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
+        let _ = context;
+        None
     }
 
     /// The function that does the same as object code, if there is one.

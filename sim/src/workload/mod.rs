@@ -6,10 +6,15 @@
 mod floods;
 mod long_runs;
 mod matmul;
+mod pipeline;
 mod random_scripts;
 mod special_kernels;
 #[cfg(test)]
 mod tests;
+
+pub use pipeline::{
+    INPUT_BUFFER, OUTPUT_BUFFER, PipelineShape, PipelineShapeError, WRITTEN_SEMAPHORE,
+};
 
 use crate::{
     fault::Rule,
@@ -29,6 +34,8 @@ pub struct WorkloadOptions {
     pub has_ethernet: bool,
     /// Seed of what the workload draws.
     pub seed: u64,
+    /// Sizes and speeds of the workload `pipeline`.
+    pub pipeline: PipelineShape,
 }
 
 /// Launches that are read together.
@@ -148,6 +155,12 @@ const ALL: &[Workload] = &[
         description: "matrix products of several shapes: reader, writer and compute kernels",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: matmul::plan,
+    },
+    Workload {
+        name: "pipeline",
+        description: "reader, compute and writer over circular buffers that block; native only",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: pipeline::plan,
     },
     Workload {
         name: "full-buffer",

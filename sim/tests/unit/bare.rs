@@ -12,6 +12,7 @@ use crate::{
     riscv::asm::{A0, A1, EBREAK, T0, T1, T2, addi, bne, li, lw, sw},
     tile::Tile,
 };
+use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
 use wire::Risc;
 
@@ -98,6 +99,7 @@ impl BareChip {
             kernels: KernelKind::Riscv,
             firmware: None,
             has_noc_truth: false,
+            wait_records: WaitRecords::Off,
             cycle_budget: 0,
             seed: 1,
             translation: Translation::new(arch, &[]),

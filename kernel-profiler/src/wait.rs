@@ -1,0 +1,128 @@
+//! Waits that blocked: their cycles by object, and each of them where that is asked for.
+//!
+//! A wait polls; if its first poll finds nothing, the clock is read, and read again when a later
+//! poll has found something. So a wait that does not block costs nothing. The cycles are added up
+//! in the RISC's local RAM by kind and key ([`wire::wait`]); the end of the kernel's zone writes a
+//! record for each and empties the sums.
+//!
+//! Sums have room for [`OBJECTS_MAX`] objects. A wait for one more is counted as lost data, and so
+//! is a total that finds no room in L1.
+
+pub use crate::port::WaitRecords;
+use crate::{port::Port, state::State};
+use wire::{
+    ZoneId,
+    loss::LossKind,
+    wait::{BlockedWait, WaitKind, WaitTotal},
+};
+
+/// Objects whose waits one kernel can add up.
+pub const OBJECTS_MAX: usize = 16;
+
+/// Ids of the records of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitIds {
+    /// Id of the blocked wait.
+    pub blocked: ZoneId,
+    /// Id of the total.
+    pub total: ZoneId,
+}
+
+/// Waits of a kernel so far, by object.
+#[derive(Clone, Debug)]
+pub struct WaitTotals {
+    objects: [WaitTotal; OBJECTS_MAX],
+    count: usize,
+    id: ZoneId,
+}
+
+impl WaitTotals {
+    /// No waits.
+    #[must_use]
+    pub const fn new() -> Self {
+        const NONE: WaitTotal = WaitTotal { kind: WaitKind(0), key: 0, cycles: 0, waits: 0 };
+        Self { objects: [NONE; OBJECTS_MAX], count: 0, id: ZoneId(0) }
+    }
+
+    /// Adds a wait; false if it is one for an object too many.
+    #[must_use]
+    fn add(&mut self, id: ZoneId, wait: BlockedWait) -> bool {
+        self.id = id;
+        let known = self.objects.iter_mut().take(self.count);
+        for object in known {
+            if object.key == wait.key && object.kind == wait.kind {
+                object.cycles = object.cycles.saturating_add(wait.cycles);
+                object.waits = object.waits.saturating_add(1);
+                return true;
+            }
+        }
+        let Some(object) = self.objects.get_mut(self.count) else { return false };
+        let BlockedWait { kind, key, cycles } = wait;
+        *object = WaitTotal { kind, key, cycles, waits: 1 };
+        self.count += 1;
+        true
+    }
+}
+
+impl Default for WaitTotals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl State {
+    /// Adds a wait that blocked to its object's sum, and records it where each wait is recorded.
+    pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
+        if !self.waits().add(ids.total, wait) {
+            port.count_loss(LossKind::Data);
+        }
+        if port.wait_records() == WaitRecords::Events {
+            self.record_data_16b(port, ids.blocked, wait.to_data());
+        }
+    }
+
+    /// Writes the sums of a kernel's waits and empties them.
+    pub(crate) fn write_wait_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
+        let WaitTotals { count, id, .. } = *self.waits();
+        for index in 0..count {
+            let object = self.waits().objects.get(index).copied();
+            if let Some(total) = object {
+                self.record_data_16b(port, id, total.to_data());
+            }
+        }
+        self.waits().count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(kind: u8, key: u32, cycles: u32) -> BlockedWait {
+        BlockedWait { kind: WaitKind(kind), key, cycles }
+    }
+
+    #[test]
+    fn waits_add_up_by_kind_and_key() {
+        let mut totals = WaitTotals::new();
+        for (kind, key, cycles) in [(1, 0, 10), (2, 0, 100), (1, 1, 1_000), (1, 0, 7)] {
+            assert!(totals.add(ZoneId(9), wait(kind, key, cycles)));
+        }
+        let expected = [(1, 0, 17, 2), (2, 0, 100, 1), (1, 1, 1_000, 1)];
+        let found = totals.objects[..totals.count].iter();
+        let found: std::vec::Vec<_> =
+            found.map(|total| (total.kind.0, total.key, total.cycles, total.waits)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sums_saturate_and_one_object_too_many_is_refused() {
+        let mut totals = WaitTotals::new();
+        for key in 0..16 {
+            assert!(totals.add(ZoneId(9), wait(3, key, u32::MAX)));
+        }
+        assert!(!totals.add(ZoneId(9), wait(3, 16, 1)));
+        assert!(totals.add(ZoneId(9), wait(3, 15, 1)));
+        assert_eq!((totals.objects[15].cycles, totals.objects[15].waits), (u32::MAX, 2));
+    }
+}

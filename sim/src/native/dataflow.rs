@@ -1,0 +1,393 @@
+//! Circular buffers, semaphores and compute engines of one core, between native kernels that wait
+//! for each other.
+//!
+//! Such kernels are [`SteppedKernel`](crate::program::SteppedKernel)s: the firmware runs those of a core in turns. When tiles or
+//! room become available is known once the kernel that provides them has come that far, and a
+//! kernel that asks for more says [`Progress::Waiting`](crate::program::Progress::Waiting) and is asked again. So the order of the
+//! simulation decides nothing.
+//!
+//! # Run-ahead
+//!
+//! TRISC 0 and TRISC 2 hand their work to the unpacker and the packer, which do it when they can:
+//! a buffer's tiles are gone, or there, only then, while the RISC has gone on to poll for the
+//! next ones. TRISC 1 polls nothing. So the truth has two sides: [`WaitTruth`], for how long a
+//! RISC has polled, and [`StarvationTruth`], for how long the math engine had nothing to do.
+//!
+//! ```text
+//! reader -> buffer -> TRISC 0 : unpacker -> math engine -> packer : TRISC 2 -> buffer -> writer
+//!                     two contexts   two banks of sources   two halves of the destination
+//! ```
+//!
+//! # Compatibility
+//! `cb_wait_front` and its siblings in tt-metal's `dataflow_api.h`; `llk_io_unpack.h` and
+//! `llk_io_pack.h`, whose pops and pushes are queued behind the engine's work.
+
+use super::stage::{self, Stage, cost};
+use crate::{
+    program::KernelContext,
+    truth::{StarvationTruth, WaitTruth},
+};
+use kernel_profiler::{device_blocked_wait, device_signal};
+use std::collections::BTreeMap;
+use wire::{risc::RISCS_PER_CORE, wait::WaitKind};
+
+/// A queue of tiles between two RISCs.
+#[derive(Clone, Debug, Default)]
+struct CircularBuffer {
+    capacity: u64,
+    /// Cycle at which each tile became available, in their order.
+    pushed_at: Vec<u64>,
+    /// Cycle at which the room of each tile became available.
+    popped_at: Vec<u64>,
+    /// Tiles for which the consumer has waited and which it has used.
+    taken: u64,
+    /// Tiles for which the producer has reserved room and which it has filled.
+    filled: u64,
+}
+
+/// Objects by which the kernels of a core are coupled in one launch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dataflow {
+    buffers: BTreeMap<u32, CircularBuffer>,
+    /// Cycles of the increments of each semaphore.
+    semaphores: BTreeMap<u32, Vec<u64>>,
+    unpacked_at: Vec<u64>,
+    computed_at: Vec<u64>,
+    packed_at: Vec<u64>,
+    pub(crate) starvation: StarvationTruth,
+    pub(crate) waits: [Vec<WaitTruth>; RISCS_PER_CORE],
+    /// Signals of each RISC.
+    pub(crate) signal_counts: [u64; RISCS_PER_CORE],
+}
+
+/// Cycles from one poll to the next.
+///
+/// # Compatibility
+/// A load of a stream register, a comparison and a branch; Blackhole's `fence` beside it.
+const POLL_CYCLES: u64 = 12;
+
+/// Cycles in which a RISC hands a tile to its engine.
+const ISSUE_CYCLES: u64 = 30;
+
+/// Tiles that a RISC may be ahead of its engine.
+const AHEAD_MAX: usize = 2;
+
+/// Says how many tiles a buffer has room for; it does not block before.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn set_capacity(buffer: u32, tiles: u64) {
+    stage::with(|stage| stage.dataflow.buffer(buffer).capacity = tiles.max(1));
+}
+
+/// Waits for `tiles` tiles; false if the producer has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn wait_front(buffer: u32, tiles: u64) -> bool {
+    let available = stage::with(|stage| {
+        let buffer = stage.dataflow.buffer(buffer);
+        nth(&buffer.pushed_at, buffer.taken + tiles)
+    });
+    wait(WaitKind::CB_WAIT, buffer, available)
+}
+
+/// Waits for room for `tiles` tiles; false if the consumer has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn reserve_back(buffer: u32, tiles: u64) -> bool {
+    let available = stage::with(|stage| {
+        let buffer = stage.dataflow.buffer(buffer);
+        let needed = (buffer.filled + tiles).saturating_sub(buffer.capacity);
+        nth(&buffer.popped_at, needed)
+    });
+    wait(WaitKind::CB_RESERVE, buffer, available)
+}
+
+/// Makes `tiles` tiles available to the consumer, now.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn push_back(buffer: u32, tiles: u64) {
+    stage::with(|stage| {
+        let now = stage.now();
+        stage.dataflow.push(buffer, tiles, now);
+        stage.count_signal();
+    });
+    device_signal!(CB_PUSH, buffer);
+}
+
+/// Gives the room of `tiles` tiles back to the producer, now.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn pop_front(buffer: u32, tiles: u64) {
+    stage::with(|stage| {
+        let now = stage.now();
+        stage.dataflow.pop(buffer, tiles, now);
+        stage.count_signal();
+    });
+    device_signal!(CB_POP, buffer);
+}
+
+/// Increments a semaphore of the tile, now.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn increment(semaphore: u32) {
+    stage::with(|stage| {
+        let now = stage.now();
+        stage.dataflow.semaphores.entry(semaphore).or_default().push(now);
+        stage.count_signal();
+    });
+    device_signal!(SEM_SET, semaphore);
+}
+
+/// Waits until a semaphore has been incremented `count` times; false if the kernel that increments
+/// it has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn wait_min(semaphore: u32, count: u64) -> bool {
+    let available =
+        stage::with(|stage| nth(stage.dataflow.semaphores.entry(semaphore).or_default(), count));
+    wait(WaitKind::SEM_WAIT, semaphore, available)
+}
+
+/// Waits at a barrier of a NoC, `cycles` cycles after which everything has arrived.
+///
+/// # Panics
+/// Outside of a kernel.
+pub fn barrier(kind: WaitKind, noc: u32, cycles: u64) {
+    let arrival = stage::with(|stage| stage.now() + cycles);
+    let is_known = wait(kind, noc, Some(arrival));
+    debug_assert!(is_known, "its end is given");
+}
+
+/// Hands a tile to the unpacker, which takes it out of the buffer when it is done; false if the
+/// math engine has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn unpack(buffer: u32, cycles: u64) -> bool {
+    let is_known = stage::with(|stage| {
+        let tile = stage.dataflow.unpacked_at.len();
+        let Some(bank_free) = nth_before(&stage.dataflow.computed_at, tile, AHEAD_MAX) else {
+            return false;
+        };
+        let queue_free = before(&stage.dataflow.unpacked_at, tile, AHEAD_MAX);
+        let issued = stage.hand_over(queue_free);
+        let engine_free = before(&stage.dataflow.unpacked_at, tile, 1);
+        let done = issued.max(engine_free).max(bank_free) + cycles;
+        stage.dataflow.unpacked_at.push(done);
+        stage.dataflow.pop(buffer, 1, done);
+        stage.count_signal();
+        true
+    });
+    if is_known {
+        device_signal!(CB_POP, buffer);
+    }
+    is_known
+}
+
+/// Hands a tile to the math engine; false if the unpacker or the packer has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn compute(cycles: u64) -> bool {
+    stage::with(|stage| {
+        let flow = &stage.dataflow;
+        let tile = flow.computed_at.len();
+        let packed = nth_before(&flow.packed_at, tile, AHEAD_MAX);
+        let (Some(&source), Some(destination)) = (flow.unpacked_at.get(tile), packed) else {
+            return false;
+        };
+        let queue_free = before(&flow.computed_at, tile, AHEAD_MAX);
+        let engine_free = before(&flow.computed_at, tile, 1);
+        let issued = stage.hand_over(queue_free);
+        let ready = issued.max(engine_free);
+        let begin = ready.max(source).max(destination);
+        let truth = &mut stage.dataflow.starvation;
+        let starved = source.saturating_sub(ready.max(destination));
+        if tile == 0 {
+            truth.fill_cycles = starved;
+        } else {
+            truth.starved_cycles += starved;
+            truth.stalled_cycles += destination.saturating_sub(ready.max(source));
+        }
+        truth.busy_cycles += cycles;
+        stage.dataflow.computed_at.push(begin + cycles);
+        true
+    })
+}
+
+/// Hands a tile to the packer, which makes it available in the buffer when it is done; false if
+/// the math engine has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn pack(buffer: u32, cycles: u64) -> bool {
+    let is_known = stage::with(|stage| {
+        let flow = &stage.dataflow;
+        let tile = flow.packed_at.len();
+        let Some(&computed) = flow.computed_at.get(tile) else { return false };
+        let queue_free = before(&flow.packed_at, tile, AHEAD_MAX);
+        let engine_free = before(&flow.packed_at, tile, 1);
+        let issued = stage.hand_over(queue_free);
+        let done = issued.max(engine_free).max(computed) + cycles;
+        stage.dataflow.packed_at.push(done);
+        stage.dataflow.push(buffer, 1, done);
+        stage.count_signal();
+        true
+    });
+    if is_known {
+        device_signal!(CB_PUSH, buffer);
+    }
+    is_known
+}
+
+/// Waits until the engines have done all that was handed to them: the end of a compute kernel.
+/// False if an engine has to go on first.
+///
+/// # Panics
+/// Outside of a kernel.
+#[must_use]
+pub fn drain(context: &KernelContext, tiles: usize) -> bool {
+    stage::with(|stage| {
+        let flow = &stage.dataflow;
+        let engine = match context.risc {
+            wire::Risc::Trisc0 => &flow.unpacked_at,
+            wire::Risc::Trisc1 => &flow.computed_at,
+            _ => &flow.packed_at,
+        };
+        let Some(done) = nth(engine, tiles as u64) else { return false };
+        stage.wait_until(context.risc.index(), done);
+        true
+    })
+}
+
+/// Waits until something is available, which it is from a cycle on, if that is known.
+fn wait(kind: WaitKind, key: u32, available: Option<u64>) -> bool {
+    let Some(available) = available else { return false };
+    let asked = stage::with(|stage| {
+        let asked = stage.now();
+        stage.spin(cost::L1_LOAD);
+        asked
+    });
+    if available <= asked {
+        return true;
+    }
+    match kind {
+        WaitKind::CB_WAIT => poll(device_blocked_wait!(CB_WAIT, key), available).end(),
+        WaitKind::CB_RESERVE => poll(device_blocked_wait!(CB_RESERVE, key), available).end(),
+        WaitKind::SEM_WAIT => poll(device_blocked_wait!(SEM_WAIT, key), available).end(),
+        WaitKind::NOC_READ_BARRIER => {
+            poll(device_blocked_wait!(NOC_READ_BARRIER, key), available).end();
+        }
+        WaitKind::NOC_WRITE_BARRIER => {
+            poll(device_blocked_wait!(NOC_WRITE_BARRIER, key), available).end();
+        }
+        WaitKind::NOC_ATOMIC_BARRIER => {
+            poll(device_blocked_wait!(NOC_ATOMIC_BARRIER, key), available).end();
+        }
+        WaitKind::NOC_FULL_BARRIER => {
+            poll(device_blocked_wait!(NOC_FULL_BARRIER, key), available).end();
+        }
+        WaitKind::NOC_WRITE_FLUSH => {
+            poll(device_blocked_wait!(NOC_WRITE_FLUSH, key), available).end();
+        }
+        WaitKind(other) => panic!("a simulated kernel waited for kind {other}, which no chip has"),
+    }
+    stage::with(|stage| stage.note_wait(kind, key, asked, available));
+    true
+}
+
+/// Polls until a cycle, while a wait is open.
+fn poll<W>(open: W, available: u64) -> W {
+    stage::with(|stage| {
+        let missing = available.saturating_sub(stage.now());
+        stage.spin(missing.div_ceil(POLL_CYCLES).max(1) * POLL_CYCLES);
+    });
+    open
+}
+
+/// The cycle of the `count`-th entry, counted from 1; 0 for none. `None` if it is not known.
+fn nth(cycles: &[u64], count: u64) -> Option<u64> {
+    match count.checked_sub(1) {
+        None => Some(0),
+        Some(index) => cycles.get(usize::try_from(index).ok()?).copied(),
+    }
+}
+
+/// The cycle of the entry that is `distance` before `index`, 0 if there is none; `None` if it is
+/// not known.
+fn nth_before(cycles: &[u64], index: usize, distance: usize) -> Option<u64> {
+    index.checked_sub(distance).map_or(Some(0), |index| cycles.get(index).copied())
+}
+
+/// As [`nth_before`] among entries that are known.
+fn before(cycles: &[u64], index: usize, distance: usize) -> u64 {
+    nth_before(cycles, index, distance).unwrap_or(0)
+}
+
+impl Dataflow {
+    fn buffer(&mut self, number: u32) -> &mut CircularBuffer {
+        let new = || CircularBuffer { capacity: u64::MAX, ..CircularBuffer::default() };
+        self.buffers.entry(number).or_insert_with(new)
+    }
+
+    fn push(&mut self, buffer: u32, tiles: u64, cycle: u64) {
+        let buffer = self.buffer(buffer);
+        buffer.filled += tiles;
+        (0..tiles).for_each(|_| buffer.pushed_at.push(cycle));
+    }
+
+    fn pop(&mut self, buffer: u32, tiles: u64, cycle: u64) {
+        let buffer = self.buffer(buffer);
+        buffer.taken += tiles;
+        (0..tiles).for_each(|_| buffer.popped_at.push(cycle));
+    }
+
+    /// Objects of a RISC's waits: as many totals as it leaves.
+    pub(crate) fn object_count(&self, risc_index: usize) -> u64 {
+        let waits = self.waits[risc_index].iter();
+        let objects: std::collections::BTreeSet<_> =
+            waits.map(|wait| (wait.kind, wait.key)).collect();
+        objects.len() as u64
+    }
+}
+
+impl Stage {
+    /// The cycle at which the RISC that runs now is.
+    fn now(&self) -> u64 {
+        self.cycle_of(self.context().risc.index())
+    }
+
+    /// Lets the RISC that runs now wait for its engine's queue and hand a tile over.
+    fn hand_over(&mut self, queue_free: u64) -> u64 {
+        let risc_index = self.context().risc.index();
+        self.wait_until(risc_index, queue_free);
+        self.advance(risc_index, ISSUE_CYCLES);
+        self.cycle_of(risc_index)
+    }
+
+    fn count_signal(&mut self) {
+        let risc_index = self.context().risc.index();
+        self.dataflow.signal_counts[risc_index] += 1;
+    }
+
+    fn note_wait(&mut self, kind: WaitKind, key: u32, asked: u64, available: u64) {
+        let KernelContext { risc, launch_index, program_id, .. } = *self.context();
+        let begin = self.tile.clock.value(asked);
+        let truth =
+            WaitTruth { launch_index, program_id, kind, key, begin, cycles: available - asked };
+        self.dataflow.waits[risc.index()].push(truth);
+    }
+}

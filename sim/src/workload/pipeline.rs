@@ -1,0 +1,349 @@
+//! Reader, compute and writer over circular buffers that block.
+//!
+//! | RISC | does for each tile |
+//! |---|---|
+//! | NCRISC, the reader | waits for room in buffer 0, reads, waits for the data, pushes |
+//! | TRISC 0 | waits for the tile, has it unpacked, which pops it |
+//! | TRISC 1 | computes |
+//! | TRISC 2 | waits for room in buffer 16, has the tile packed, which pushes it |
+//! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
+
+use super::{Plan, WorkloadOptions};
+use crate::{
+    arch::TileCoord,
+    mesh::SimulatedMesh,
+    native::{self, dataflow},
+    program::{Emission, Kernel, KernelContext, Program, Progress, SteppedKernel},
+    random::Stream,
+};
+use std::{collections::BTreeMap, str::FromStr, sync::Arc};
+use wire::{CoreKind, Risc, wait::WaitKind};
+
+/// Buffer from the reader to the compute kernels, as tt-metal's `CBIndex::c_0`.
+pub const INPUT_BUFFER: u32 = 0;
+/// Buffer from the compute kernels to the writer, as tt-metal's `CBIndex::c_16`.
+pub const OUTPUT_BUFFER: u32 = 16;
+/// L1 address of the semaphore that the writer increments for each tile.
+pub const WRITTEN_SEMAPHORE: u32 = 0x9_0000;
+
+/// Sizes and speeds of the workload `pipeline`.
+///
+/// As text they are `name=number`, with commas between them:
+///
+/// ```
+/// use sim::workload::PipelineShape;
+/// let shape: PipelineShape = "reader=1200,compute=1000".parse().unwrap();
+/// assert_eq!((shape.reader, shape.compute), (1200, 1000));
+/// let error = "reader=1200,readr=1".parse::<PipelineShape>().unwrap_err();
+/// assert!(error.to_string().starts_with("a pipeline has no `readr`; choose from tiles, reader,"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipelineShape {
+    /// Tiles of a core.
+    pub tiles: u32,
+    /// Cycles of the reader for a tile.
+    pub reader: u32,
+    /// Cycles of the unpacker for a tile.
+    pub unpack: u32,
+    /// Cycles of the math engine for a tile.
+    pub compute: u32,
+    /// Cycles of the packer for a tile.
+    pub pack: u32,
+    /// Cycles of the writer for a tile.
+    pub writer: u32,
+    /// Tiles that the input buffer has room for.
+    pub input: u32,
+    /// Tiles that the output buffer has room for.
+    pub output: u32,
+    /// Percent of the reader's and the writer's cycles that they wait at barriers.
+    pub barrier: u32,
+    /// Percent by which the last worker core of each chip has more tiles than the others.
+    pub straggler: u32,
+    /// Percent up to which cycles of a tile vary.
+    pub jitter: u32,
+    /// Tiles that the reader may be ahead of the writer, by a semaphore; 0 for any number.
+    pub ahead: u32,
+}
+
+impl Default for PipelineShape {
+    fn default() -> Self {
+        Self {
+            tiles: 32,
+            reader: 1000,
+            unpack: 150,
+            compute: 1000,
+            pack: 150,
+            writer: 1000,
+            input: 2,
+            output: 2,
+            barrier: 60,
+            straggler: 0,
+            jitter: 2,
+            ahead: 0,
+        }
+    }
+}
+
+/// Text that is no shape of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PipelineShapeError {
+    /// Unknown name.
+    #[error("a pipeline has no `{name}`; choose from {known}")]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Names of a pipeline.
+        known: String,
+    },
+    /// Something else than a number in its range.
+    #[error("expected {name}=NUMBER with a number up to {most}, found `{found}`")]
+    NoNumber {
+        /// The name before it.
+        name: String,
+        /// Largest number.
+        most: u32,
+        /// The text.
+        found: String,
+    },
+}
+
+/// Largest number of any name: a launch stays below a second.
+const LARGEST: u32 = 100_000;
+
+impl PipelineShape {
+    fn fields(&mut self) -> [(&'static str, &mut u32); 12] {
+        let Self { tiles, reader, unpack, compute, pack, writer, input, output, .. } = self;
+        let Self { barrier, straggler, jitter, ahead, .. } = self;
+        [
+            ("tiles", tiles),
+            ("reader", reader),
+            ("unpack", unpack),
+            ("compute", compute),
+            ("pack", pack),
+            ("writer", writer),
+            ("input", input),
+            ("output", output),
+            ("barrier", barrier),
+            ("straggler", straggler),
+            ("jitter", jitter),
+            ("ahead", ahead),
+        ]
+    }
+}
+
+impl FromStr for PipelineShape {
+    type Err = PipelineShapeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut shape = Self::default();
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let name = name.trim();
+            let most = if matches!(name, "barrier" | "jitter") { 100 } else { LARGEST };
+            let known = shape.fields().map(|(name, _)| name).join(", ");
+            let Some((_, field)) = shape.fields().into_iter().find(|field| field.0 == name) else {
+                return Err(PipelineShapeError::UnknownName { name: name.to_owned(), known });
+            };
+            let number = value.trim().parse().ok().filter(|&number: &u32| number <= most);
+            *field = number.ok_or_else(|| PipelineShapeError::NoNumber {
+                name: name.to_owned(),
+                most,
+                found: value.to_owned(),
+            })?;
+        }
+        Ok(shape)
+    }
+}
+
+const DEFAULT_OPS: u32 = 4;
+
+pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let stragglers: Arc<BTreeMap<u32, TileCoord>> = Arc::new(
+        mesh.chips()
+            .filter_map(|chip| {
+                let mut workers =
+                    chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix);
+                Some((chip.facts().chip_id, workers.next_back()?.coord))
+            })
+            .collect(),
+    );
+    let kernel = |role| -> Arc<dyn Kernel> {
+        let stragglers = Arc::clone(&stragglers);
+        Arc::new(PipelineKernel { role, shape: options.pipeline, stragglers })
+    };
+    let program = Program::new("pipeline")
+        .with_kernel(Risc::Brisc, kernel(Role::Writer))
+        .with_kernel(Risc::Ncrisc, kernel(Role::Reader))
+        .with_kernel(Risc::Trisc0, kernel(Role::Unpack))
+        .with_kernel(Risc::Trisc1, kernel(Role::Math))
+        .with_kernel(Risc::Trisc2, kernel(Role::Pack));
+    Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Reader,
+    Unpack,
+    Math,
+    Pack,
+    Writer,
+}
+
+/// One of the kernels.
+struct PipelineKernel {
+    role: Role,
+    shape: PipelineShape,
+    /// The core with more tiles, by chip.
+    stragglers: Arc<BTreeMap<u32, TileCoord>>,
+}
+
+impl Kernel for PipelineKernel {
+    fn run(&self, _: &KernelContext) {
+        panic!("kernels of a pipeline run in steps");
+    }
+
+    /// None beside waits and signals, which the firmware counts.
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
+        let is_straggler = self.stragglers.get(&context.chip_id) == Some(&context.place.coord);
+        let percent = 100 + if is_straggler { u64::from(self.shape.straggler) } else { 0 };
+        Some(Box::new(Running {
+            role: self.role,
+            shape: self.shape,
+            tiles: u64::from(self.shape.tiles) * percent / 100,
+            tile: 0,
+            phase: 0,
+            random: context.random(),
+            context: context.clone(),
+        }))
+    }
+}
+
+/// A kernel on its way.
+struct Running {
+    role: Role,
+    shape: PipelineShape,
+    tiles: u64,
+    /// Tile that it is at.
+    tile: u64,
+    /// Part of the tile's work that is next.
+    phase: u8,
+    random: Stream,
+    context: KernelContext,
+}
+
+impl SteppedKernel for Running {
+    fn step(&mut self) -> Progress {
+        if self.tile == 0 && self.phase == 0 {
+            dataflow::set_capacity(INPUT_BUFFER, self.shape.input.into());
+            dataflow::set_capacity(OUTPUT_BUFFER, self.shape.output.into());
+        }
+        if self.tile == self.tiles {
+            return self.end();
+        }
+        let is_done = match self.role {
+            Role::Reader => self.read(),
+            Role::Unpack => self.engine(|shape, cycles| match shape {
+                0 => dataflow::wait_front(INPUT_BUFFER, 1),
+                _ => dataflow::unpack(INPUT_BUFFER, cycles),
+            }),
+            Role::Math => self.engine(|shape, cycles| shape == 0 || dataflow::compute(cycles)),
+            Role::Pack => self.engine(|shape, cycles| match shape {
+                0 => dataflow::reserve_back(OUTPUT_BUFFER, 1),
+                _ => dataflow::pack(OUTPUT_BUFFER, cycles),
+            }),
+            Role::Writer => self.write(),
+        };
+        if is_done { Progress::Advanced } else { Progress::Waiting }
+    }
+}
+
+impl Running {
+    /// Ends the kernel once the engines are done.
+    fn end(&self) -> Progress {
+        let tiles = usize::try_from(self.tiles).unwrap_or(usize::MAX);
+        let has_engine = !matches!(self.role, Role::Reader | Role::Writer);
+        if has_engine && !dataflow::drain(&self.context, tiles) {
+            return Progress::Waiting;
+        }
+        Progress::Done
+    }
+
+    /// Cycles of a tile, which vary a little.
+    fn vary(random: &mut Stream, cycles: u32, jitter: u32) -> u64 {
+        let cycles = u64::from(cycles);
+        let spread = cycles * u64::from(jitter) / 100;
+        cycles - spread / 2 + random.below(spread + 1)
+    }
+
+    fn next_tile(&mut self) {
+        self.tile += 1;
+        self.phase = 0;
+    }
+
+    /// The two parts of a tile on a TRISC: waits, then hands the tile to its engine.
+    fn engine(&mut self, part: impl Fn(u8, u64) -> bool) -> bool {
+        let cycles = match self.role {
+            Role::Unpack => self.shape.unpack,
+            Role::Math => self.shape.compute,
+            _ => self.shape.pack,
+        };
+        let mut random = self.random.clone();
+        let drawn = Self::vary(&mut random, cycles, self.shape.jitter);
+        if !part(self.phase, drawn) {
+            return false;
+        }
+        if self.phase == 0 {
+            self.phase = 1;
+        } else {
+            self.random = random;
+            self.next_tile();
+        }
+        true
+    }
+
+    fn read(&mut self) -> bool {
+        let ahead = u64::from(self.shape.ahead);
+        if self.phase == 0 {
+            if ahead > 0 && !dataflow::wait_min(WRITTEN_SEMAPHORE, self.tile.saturating_sub(ahead))
+            {
+                return false;
+            }
+            self.phase = 1;
+        }
+        if !dataflow::reserve_back(INPUT_BUFFER, 1) {
+            return false;
+        }
+        self.transfer(self.shape.reader, WaitKind::NOC_READ_BARRIER);
+        dataflow::push_back(INPUT_BUFFER, 1);
+        self.next_tile();
+        true
+    }
+
+    fn write(&mut self) -> bool {
+        if !dataflow::wait_front(OUTPUT_BUFFER, 1) {
+            return false;
+        }
+        self.transfer(self.shape.writer, WaitKind::NOC_WRITE_BARRIER);
+        dataflow::pop_front(OUTPUT_BUFFER, 1);
+        if self.shape.ahead > 0 {
+            dataflow::increment(WRITTEN_SEMAPHORE);
+        }
+        self.next_tile();
+        true
+    }
+
+    /// Spends cycles, a part of them at a barrier.
+    fn transfer(&mut self, cycles: u32, barrier: WaitKind) {
+        let cycles = Self::vary(&mut self.random, cycles, self.shape.jitter);
+        let waited = cycles * u64::from(self.shape.barrier) / 100;
+        native::spin(cycles - waited);
+        if waited > 0 {
+            let noc = self.context.noc().unwrap_or(0);
+            dataflow::barrier(barrier, noc.into(), waited);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Records of waits as the host reads them, against what the simulated kernels waited for.
+//!
+//! A seed that fails is repeated alone by
+//!
+//! ```text
+//! KPROF_WAITS_SEED=7 cargo test -p tests --test system waits
+//! ```
+//!
+//! `KPROF_WAITS_COUNT` sets how many seeds are tried, half of them fresh.
+
+use crate::support::{Outcome, Session};
+use host_reader::{lane::LaneId, readout::Readout};
+use sim::{
+    arch::Arch,
+    config::{ChipConfig, MeshConfig, WaitRecords},
+    random::Stream,
+    truth::{RiscKey, Truth},
+    workload::{PipelineShape, WorkloadOptions},
+};
+use std::collections::BTreeMap;
+use wire::{
+    Risc, RunHostId,
+    wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal},
+};
+
+/// A launch on a RISC.
+type Run = (RiscKey, RunHostId);
+/// Cycles and number of waits, by kind and key.
+type Totals = BTreeMap<(u8, u32), (u64, u64)>;
+
+/// Cycles by which a wait may seem longer or shorter than it was: one poll and two readings of
+/// the clock.
+const TOLERANCE_CYCLES: u64 = 20;
+
+/// Records of a launch on a RISC.
+#[derive(Default)]
+struct Found {
+    totals: Totals,
+    /// Blocked waits and their times.
+    waits: Vec<(BlockedWait, u64)>,
+    signal_count: usize,
+}
+
+fn run_key(lane: LaneId, program: RunHostId) -> Run {
+    let coord = |value: u32| u16::try_from(value).unwrap();
+    let (x, y) = (u32::from(lane.core.x), u32::from(lane.core.y));
+    let core = sim::arch::TileCoord { x: coord(x), y: coord(y) };
+    (RiscKey { chip_id: lane.chip_id, core, risc: lane.risc }, program)
+}
+
+fn found(readout: &Readout) -> BTreeMap<Run, Found> {
+    let mut all: BTreeMap<Run, Found> = BTreeMap::new();
+    for lane in readout.devices.iter().flat_map(|device| &device.lanes) {
+        let records: Vec<_> = lane.records().collect();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let found = all.entry(run_key(lane.id, run.program)).or_default();
+            for record in &records[lane.run_records(index)] {
+                let name = readout.zones.name(record.zone);
+                match *record.data {
+                    [first, second] if name == WAIT_TOTAL_ZONE => {
+                        let total = WaitTotal::from_data([first, second]).unwrap();
+                        let sums = (u64::from(total.cycles), u64::from(total.waits));
+                        let before = found.totals.insert((total.kind.0, total.key), sums);
+                        assert_eq!(before, None, "two totals of one object");
+                    }
+                    [first, second] => {
+                        let wait = BlockedWait::from_data([first, second]).unwrap();
+                        assert_eq!(wait.kind.zone_name(), Some(name));
+                        found.waits.push((wait, record.time));
+                    }
+                    [_] => {
+                        assert!(SignalKind::of_zone_name(name).is_some(), "{name}");
+                        found.signal_count += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    all
+}
+
+fn expected(truth: &Truth) -> BTreeMap<Run, Vec<&sim::truth::WaitTruth>> {
+    let mut all: BTreeMap<Run, Vec<_>> = BTreeMap::new();
+    for (&key, waits) in &truth.waits {
+        for wait in waits {
+            let program = RunHostId::encode(wait.program_id, key.chip_id);
+            all.entry((key, program)).or_default().push(wait);
+        }
+    }
+    all
+}
+
+fn random_shape(random: &mut Stream) -> PipelineShape {
+    let mut draw = |low, high| u32::try_from(random.between(low, high)).unwrap();
+    PipelineShape {
+        tiles: draw(1, 40),
+        reader: draw(50, 2500),
+        unpack: draw(20, 900),
+        compute: draw(50, 2500),
+        pack: draw(20, 900),
+        writer: draw(50, 2500),
+        input: draw(1, 8),
+        output: draw(1, 8),
+        barrier: draw(0, 100),
+        straggler: draw(0, 60),
+        jitter: draw(0, 60),
+        ahead: draw(0, 3),
+    }
+}
+
+fn play(seed: u64, records: WaitRecords, shape: PipelineShape) -> Outcome {
+    let arch = Arch::ALL[usize::from(seed % 2 == 1)];
+    let config = MeshConfig::new(seed)
+        .with_chip(ChipConfig::new(arch).with_epoch_max_cycles(0))
+        .with_wait_records(records);
+    let options =
+        WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
+    Session::new(&config, "pipeline", &options, Vec::new()).run()
+}
+
+/// Compares a run with the truth; returns how many waits blocked.
+fn compare(seed: u64) -> u64 {
+    let mut random = Stream::new(seed, &[0x7761_6974]);
+    let shape = random_shape(&mut random);
+    let records = if random.below(2) == 0 { WaitRecords::Totals } else { WaitRecords::Events };
+    let outcome = play(seed, records, shape);
+    let place = |run: &Run| format!("seed {seed}, {run:?}, {shape:?}");
+    let (found, expected) = (found(&outcome.readout), expected(&outcome.truth));
+    assert!(expected.keys().all(|run| found.contains_key(run)), "seed {seed}");
+    let mut blocked = 0;
+    for (run, found) in found {
+        let waits = expected.get(&run).map_or(&[][..], Vec::as_slice);
+        let mut totals = Totals::new();
+        for wait in waits {
+            let sums = totals.entry((wait.kind.0, wait.key)).or_default();
+            *sums = (sums.0 + wait.cycles, sums.1 + 1);
+        }
+        // What the ring did not take is in the ledger; the truth test counts it.
+        let lost = 250 < 4 + 3 * found.waits.len() + 2 * found.signal_count + 3 * totals.len();
+        if !lost {
+            assert!(found.totals.keys().eq(totals.keys()), "{}", place(&run));
+        }
+        for (object, &(cycles, count)) in &found.totals {
+            let (true_cycles, true_count) = totals[object];
+            assert_eq!(count, true_count, "{object:?}, {}", place(&run));
+            assert!(
+                cycles.abs_diff(true_cycles) <= TOLERANCE_CYCLES * count,
+                "{object:?}: {cycles} cycles for {true_cycles}, {}",
+                place(&run)
+            );
+            blocked += count;
+        }
+        if records == WaitRecords::Totals {
+            assert!(found.waits.is_empty() && found.signal_count == 0, "{}", place(&run));
+        } else if !lost {
+            compare_waits(&found, waits, &place(&run));
+        }
+    }
+    blocked
+}
+
+fn compare_waits(found: &Found, waits: &[&sim::truth::WaitTruth], place: &str) {
+    assert_eq!(found.waits.len(), waits.len(), "{place}");
+    for ((record, time), wait) in found.waits.iter().zip(waits) {
+        assert_eq!((record.kind, record.key), (wait.kind, wait.key), "{place}");
+        let cycles = u64::from(record.cycles);
+        assert!(cycles.abs_diff(wait.cycles) <= TOLERANCE_CYCLES, "{record:?} {wait:?} {place}");
+        let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
+        assert!(time.abs_diff(end) <= 2 * TOLERANCE_CYCLES, "{time} for {end}, {place}");
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
+#[test]
+fn waits_that_are_read_are_those_that_blocked() {
+    if let Some(seed) = number("KPROF_WAITS_SEED") {
+        println!("{} waits blocked", compare(seed));
+        return;
+    }
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x7761_6974]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    let blocked: u64 = (0..count / 2).chain(fresh..fresh + count / 2).map(compare).sum();
+    println!("{blocked} waits blocked");
+    assert!(blocked > 2_000 * count, "{blocked} waits blocked");
+}
+
+#[test]
+fn kernels_that_record_no_waits_leave_none() {
+    let outcome = play(4, WaitRecords::Off, PipelineShape::default());
+    assert!(!outcome.truth.waits.is_empty());
+    let records = outcome.readout.devices.iter().flat_map(|device| &device.lanes);
+    assert!(records.flat_map(|lane| &lane.data).next().is_none());
+}
+
+/// Percent of a launch that a RISC waits for tiles of a buffer, and that the math engine starves,
+/// over all cores.
+fn wait_and_starvation(shape: PipelineShape, risc: Risc) -> (f64, f64) {
+    let outcome = play(6, WaitRecords::Totals, shape);
+    let launches = || outcome.truth.launches.iter().filter(|(key, _)| key.risc == risc);
+    let times = launches().flat_map(|(_, launches)| launches).filter_map(|launch| launch.kernel);
+    let total: u64 = times.map(|times| times.end.0 - times.start.0).sum();
+    let cb_waits = |totals: &Totals| {
+        let kinds = [WaitKind::CB_WAIT, WaitKind::CB_RESERVE].map(|kind| kind.0);
+        let waits = totals.iter().filter(|((kind, _), _)| kinds.contains(kind));
+        waits.map(|(_, sums)| sums.0).sum::<u64>()
+    };
+    let found = found(&outcome.readout);
+    let of_risc = found.iter().filter(|((key, _), _)| key.risc == risc);
+    let waited: u64 = of_risc.map(|(_, found)| cb_waits(&found.totals)).sum();
+    let starvation = outcome.truth.starvation.values().flatten();
+    let starved: u64 = starvation.map(|truth| truth.starved_cycles).sum();
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let percent = |cycles: u64| 100.0 * cycles as f64 / total as f64;
+    (percent(waited), percent(starved))
+}
+
+/// A reader as fast as the math engine and one that is 9 % slower look alike to TRISC 0, and
+/// starve the engine by nothing and by 9 %.
+#[test]
+fn a_wait_of_the_unpackers_risc_is_no_starvation() {
+    let shape = PipelineShape {
+        tiles: 200,
+        unpack: 250,
+        compute: 1000,
+        writer: 400,
+        jitter: 0,
+        ..PipelineShape::default()
+    };
+    let equal = wait_and_starvation(PipelineShape { reader: 1000, ..shape }, Risc::Trisc0);
+    let slower = wait_and_starvation(PipelineShape { reader: 1100, ..shape }, Risc::Trisc0);
+    println!("as fast: {equal:?}, slower: {slower:?}");
+    assert!(equal.0 > 60.0 && (slower.0 - equal.0).abs() < 10.0, "{equal:?} {slower:?}");
+    assert!(equal.1 < 5.0 && slower.1 - equal.1 > 5.0, "{equal:?} {slower:?}");
+}
