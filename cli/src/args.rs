@@ -376,6 +376,10 @@ pub(crate) struct ExportArgs {
     /// Number of the run, from 1, if a capture holds several.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
+    /// For html: recording to compare with; the page also shows which ops and zones are slower or
+    /// faster there, as `kprof diff FILE OTHER` finds them.
+    #[arg(long, value_name = "OTHER", conflicts_with = "filters")]
+    pub(crate) compare: Option<PathBuf>,
     /// For parquet: name of the host that owns the chips.
     #[arg(long, value_name = "NAME", default_value = "local")]
     pub(crate) host: String,

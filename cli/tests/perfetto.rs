@@ -101,11 +101,22 @@ const ZONES: &str = "
 const POINTS: &str = "
     select category, count(*) as n from slice
     where category in ('event', 'data', 'sum') group by 1 order by 1";
+/// Arrows lead from the instant of an op's begin to the kernel that begins first on a core.
 const FLOWS: &str = "
-    select count(*) as n, sum(op.category = 'op' and zone.name like '%-KERNEL'
-        and extract_arg(op.arg_set_id, 'debug.run_host_id')
-            = extract_arg(zone.arg_set_id, 'debug.run_host_id')) as right
-    from flow join slice op on flow.slice_out = op.id join slice zone on flow.slice_in = zone.id";
+    with kernels as (
+        select slice.id as id, slice.ts as ts, lane.parent_id as core,
+            extract_arg(slice.arg_set_id, 'debug.run_host_id') as run
+        from slice join process_track lane on slice.track_id = lane.id
+        where slice.category = 'zone' and slice.name like '%-KERNEL'),
+    firsts as (select core, run, min(ts) as ts from kernels group by core, run)
+    select count(*) as n, count(distinct launch.id || '/' || kernels.core) as cores,
+        sum(launch.category = 'launch' and launch.dur = 0 and launch.ts = op.ts
+            and op.category = 'op' and kernels.ts = firsts.ts
+            and extract_arg(op.arg_set_id, 'debug.run_host_id') = kernels.run) as right
+    from flow join slice launch on flow.slice_out = launch.id
+        join slice op on launch.parent_id = op.id
+        join kernels on flow.slice_in = kernels.id
+        join firsts on firsts.core = kernels.core and firsts.run = kernels.run";
 const OPS: &str = "
     select slice.name as name, extract_arg(arg_set_id, 'debug.run_host_id') as id,
         extract_arg(arg_set_id, 'debug.kernel_cycles') as kernel,
@@ -240,6 +251,40 @@ fn bytes_over_each_noc_are_counters() {
 }
 
 #[test]
+fn noc_events_have_names_with_their_bytes_and_targets() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
+    kprof(folder.path(), &["export", logs.to_str().unwrap(), "-o", "a.pftrace"]);
+    let json = std::fs::read(logs.join("noc_trace_dev0_ID0.json")).unwrap();
+    let objects: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let label = |object: &Value| {
+        let mut label = object["type"].as_str()?.to_owned();
+        if let Some(bytes) = object["num_bytes"].as_u64().filter(|&bytes| bytes > 0) {
+            label.push_str(&format!(" {bytes} B"));
+        }
+        if let (Some(x), Some(y)) = (object["dx"].as_u64(), object["dy"].as_u64()) {
+            label.push_str(&format!(" {x}-{y}"));
+        }
+        Some((object["timestamp"].as_u64()?, label))
+    };
+    let mut expected: Vec<_> = objects.iter().filter_map(label).collect();
+    let names = "select name, extract_arg(arg_set_id, 'debug.cycle') as cycle,
+        extract_arg(arg_set_id, 'debug.bytes') as bytes from slice where category = 'data'";
+    let answers = rows(&engine, &folder.path().join("a.pftrace"), &[names]);
+    let name = |row: &Value| (row["cycle"].as_u64().unwrap(), row["name"].as_str().unwrap().into());
+    let mut found: Vec<(u64, String)> = answers[0].iter().map(name).collect();
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    assert!(found.iter().any(|(_, name)| name.starts_with("WRITE_ 4096 B ")), "{found:?}");
+    let bytes: u64 = answers[0].iter().filter_map(|row| row["bytes"].as_u64()).sum();
+    let all: u64 = objects.iter().filter_map(|object| object["num_bytes"].as_u64()).sum();
+    assert_eq!(bytes, all);
+}
+
+#[test]
 fn metrics_of_hardware_counters_are_counters_and_readings_have_names() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -277,8 +322,11 @@ fn check(name: &str, args: &[&str]) {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(found_zones(zones), expected_zones(&readout));
     check_points(points, &readout);
-    let run_count: usize = readout.lanes().map(|lane| lane.runs.len()).sum();
-    assert_eq!((&flows[0]["n"], &flows[0]["right"]), (&run_count.into(), &run_count.into()));
+    // One arrow for each op and core that ran a kernel of it, whatever the number of its RISCs.
+    let core_count: u64 = ops_of(&readout).iter().map(|op| op.core_count).sum();
+    for count in ["n", "cores", "right"] {
+        assert_eq!(flows[0][count], core_count, "{count}");
+    }
     check_ops(ops, &readout, name);
     let lost = readout.losses.total();
     if !readout.losses.is_empty() {

@@ -62,3 +62,32 @@ export function hostileLines(names) {
   }
   return lines;
 }
+
+/**
+ * Ops on BRISC of two cores; the second core begins `late` cycles after the first and runs `tail`
+ * cycles more. A kernel begins 30 cycles after its firmware, a zone 20 cycles after the one before.
+ */
+export function opLines(ops) {
+  const lines = [];
+  for (const [x, y] of [[1, 2], [2, 2]]) {
+    for (const { program, start, zones, late, tail = 0 } of ops) {
+      let time = start + 100 + (x === 2 ? late : 0);
+      const push = (id, name, type) => lines.push([x, y, 'BRISC', id, time, program, name, type, id, '/k/brisc.cpp']);
+      push(7, 'BRISC-FW', 'START');
+      time += 30;
+      push(8, 'BRISC-KERNEL', 'START');
+      for (const [name, cycles] of zones) {
+        const id = name === 'load' ? 20 : 21;
+        time += 20;
+        push(id, name, 'START');
+        time += cycles;
+        push(id, name, 'END');
+      }
+      time += 20 + (x === 2 ? tail : 0);
+      push(8, 'BRISC-KERNEL', 'END');
+      time += 30;
+      push(7, 'BRISC-FW', 'END');
+    }
+  }
+  return lines;
+}

@@ -10,7 +10,7 @@ use crate::{
 use clap::Args;
 use host_reader::{
     diff::{Certainty, Change, Diff, DiffOptions, MeasuredKind, Measurements, Side},
-    export::TraceFilter,
+    export::{Recording as Run, TraceFilter},
     perf::{PerfOptions, PerfReport, RepetitionRule, read_ops_csv},
     timeline::Timeline,
 };
@@ -193,19 +193,23 @@ impl Recording {
         };
         let mut all = Measurements::default();
         for run in &input.runs {
-            let timeline = Timeline::of_readout(&run.readout);
-            let mut measurements = Measurements::default();
-            measurements.add_ops(&run.readout, &run.ops);
-            measurements.add_zones(&run.readout, &timeline);
-            let lost = run.readout.losses.total().record_count();
-            measurements.skip("records that were lost", lost);
             for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
                 eprintln!("kprof: more records may be lost: {}", source.label());
             }
-            all.append(measurements);
+            all.append(measurements_of(run));
         }
         all
     }
+}
+
+/// Measures the ops and zones of a run.
+pub(super) fn measurements_of(run: &Run) -> Measurements {
+    let timeline = Timeline::of_readout(&run.readout);
+    let mut measurements = Measurements::default();
+    measurements.add_ops(&run.readout, &run.ops);
+    measurements.add_zones(&run.readout, &timeline);
+    measurements.skip("records that were lost", run.readout.losses.total().record_count());
+    measurements
 }
 
 /// Returns true if the first line of a file has the title of ops.

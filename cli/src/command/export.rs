@@ -1,6 +1,6 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
-use super::{dataset::Dataset, device_log};
+use super::{dataset::Dataset, device_log, diff::measurements_of};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
@@ -8,10 +8,14 @@ use crate::{
     numbers::grouped,
     progress::{Busy, Progress},
 };
-use host_reader::export::{
-    CancelFlag, Destination, ExportFormat, Trace, WriteError,
-    tracy::{TracyOptions, write_tracy_file},
-    write_atomically,
+use host_reader::{
+    diff::{Certainty, Change, Diff, DiffOptions, Side},
+    export::{
+        CancelFlag, ComparedItem, Destination, ExportFormat, Recording, Trace, TraceComparison,
+        WriteError,
+        tracy::{TracyOptions, write_tracy_file},
+        write_atomically,
+    },
 };
 use serde::Serialize;
 use std::{
@@ -34,6 +38,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let mut trace = input::trace(&run, &args.filters)?;
     drop(busy);
     trace.title = title(&args.file);
+    trace.comparison = comparison(args, &run, &target)?;
     let cancel = cancel_on_signals()?;
     match target {
         Target::File(format, destination) => {
@@ -57,6 +62,51 @@ fn title(file: &Path) -> String {
     let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];
     let mut names = file.iter().rev().map(|name| name.to_string_lossy());
     names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
+}
+
+/// Compares the run with the recording of `--compare`, if that is given.
+fn comparison(
+    args: &ExportArgs,
+    run: &Recording,
+    target: &Target,
+) -> Result<Option<TraceComparison>, Failure> {
+    let Some(other) = &args.compare else { return Ok(None) };
+    if !matches!(target, Target::File(ExportFormat::Html, _)) {
+        let sentence = "--compare is of --format html; `kprof diff` compares in a terminal";
+        return Err(Failure::Sentence(sentence.to_owned()));
+    }
+    let other_run = Input::open(other)?.into_run(other, None)?;
+    let [a, b] = [run, &other_run].map(measurements_of);
+    let diff = Diff::new(&a, &b, DiffOptions::default());
+    let names = |side: &Side| {
+        let words = side.only_here.iter();
+        words.map(|(kind, place, name, _)| format!("{} {name}, {place}", kind.label())).collect()
+    };
+    Ok(Some(TraceComparison {
+        title: title(other),
+        changes: diff.changes.iter().map(compared).collect(),
+        only_a: names(&diff.a),
+        only_b: names(&diff.b),
+    }))
+}
+
+fn compared(change: &Change) -> ComparedItem {
+    ComparedItem {
+        kind: change.kind.label(),
+        place: change.place.clone(),
+        name: change.name.clone(),
+        source: change.source.clone(),
+        a_ns: change.a_geometric_mean_ns,
+        b_ns: change.b_geometric_mean_ns,
+        ratio: change.ratio,
+        interval: change.interval,
+        certainty: match change.certainty {
+            Certainty::Significant => "significant",
+            Certainty::SingleRepetition => "single_repetition",
+            Certainty::NotSignificant => "not_significant",
+        },
+        repetitions: (change.a_ns.count, change.b_ns.count),
+    }
 }
 
 /// The output: its format and destination.

@@ -7,6 +7,7 @@
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | which values were recorded, and how many? | [`data_statistics`] |
+//! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedy`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //! | and lane by lane | [`LaneFigures`] |
@@ -33,6 +34,7 @@ mod figures;
 mod join;
 mod lanes;
 mod latency;
+mod loss_groups;
 mod op;
 pub mod probe_cost;
 mod ranks;
@@ -46,6 +48,7 @@ pub use data::{DataKind, DataStatistics, data_statistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
 pub use lanes::{LaneContext, LaneFigures};
+pub use loss_groups::{LossGroup, loss_groups, loss_remedy};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};

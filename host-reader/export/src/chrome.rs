@@ -6,7 +6,7 @@
 use super::{
     PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,
     TraceZone, ZoneEdge,
-    flow::flow_id,
+    flow::{Arrows, flow_id},
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
     words,
@@ -30,10 +30,11 @@ pub(super) fn write(
     serde_json::to_writer(&mut *out, &other_data(trace))?;
     out.write_all(b",\"traceEvents\":[\n")?;
     let names = EncodedNames::new(trace);
+    let arrows = Arrows::new(trace);
     for (device_index, device) in trace.devices.iter().enumerate() {
-        out.write_all(&device_events(device_index, device))?;
+        out.write_all(&device_events(device_index, device, &arrows))?;
     }
-    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names))?;
+    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows))?;
     out.write_all(&host_events(&trace.host))?;
     // Every event ends with a comma; this one closes the list.
     out.write_all(
@@ -89,7 +90,7 @@ impl EncodedNames {
     }
 }
 
-fn device_events(device_index: usize, device: &TraceDevice<'_>) -> Vec<u8> {
+fn device_events(device_index: usize, device: &TraceDevice<'_>, arrows: &Arrows) -> Vec<u8> {
     let mut text = Vec::new();
     let pid = device.chip.chip_id.into();
     JsonEvent::metadata(&mut text, "process_name", pid, 0).name(&words::device_label(device));
@@ -100,8 +101,7 @@ fn device_events(device_index: usize, device: &TraceDevice<'_>) -> Vec<u8> {
     }
     for op in &device.ops {
         op_event(&mut text, pid, op);
-        for run in &op.runs {
-            let id = flow_id(device_index, run.lane, run.run);
+        for id in arrows.ids(device_index, &op.runs) {
             JsonEvent::flow(&mut text, 's', id, pid, op.row.into(), op.start_ns);
         }
     }
@@ -139,7 +139,7 @@ fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     event.end();
 }
 
-fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames) -> Vec<u8> {
+fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames, arrows: &Arrows) -> Vec<u8> {
     let lane = placed.lane;
     let (pid, tid) =
         (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.lane_index as u64);
@@ -152,9 +152,9 @@ fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames) -> Vec<u8> {
     for zone in begins {
         zone_event(&mut text, (pid, tid), placed, &zone, &names.zones[zone.name.index()]);
     }
-    for (run, kernel) in lane.run_kernels.iter().enumerate() {
-        let kernel = kernel.and_then(|kernel| lane.zones.get(kernel as usize));
-        if let (Some(kernel), Some(Some(_))) = (kernel, lane.run_ops.get(run)) {
+    for &run in arrows.of_lane(placed.device_index, placed.lane_index) {
+        let kernel = lane.run_kernels.get(run).copied().flatten();
+        if let Some(kernel) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) {
             let id = flow_id(placed.device_index, placed.lane_index, run);
             JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
         }

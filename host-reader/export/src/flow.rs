@@ -1,6 +1,70 @@
-//! Numbers of the arrows from an op to the kernels that it consists of.
+//! Arrows from the begin of an op to the begin of its work on each core.
+//!
+//! An op has one arrow for each core, to the kernel that begins there first: one for each RISC
+//! would hide what lies below.
+
+use super::{Trace, TraceDevice, TraceRun};
+use std::collections::BTreeMap;
+
+/// Runs at which arrows end.
+pub(super) struct Arrows {
+    /// By device and lane: runs, ascending.
+    runs: Vec<Vec<Vec<usize>>>,
+}
+
+impl Arrows {
+    /// Finds the first kernel of each op on each core.
+    pub(super) fn new(trace: &Trace<'_>) -> Self {
+        Self { runs: trace.devices.iter().map(first_kernels).collect() }
+    }
+
+    /// Runs of a lane at which an arrow ends, ascending.
+    pub(super) fn of_lane(&self, device_index: usize, lane_index: usize) -> &[usize] {
+        let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
+        runs.map_or(&[], Vec::as_slice)
+    }
+
+    /// Numbers of the arrows to those of an op's runs at which one ends.
+    pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
+        let ends_here =
+            |run: &&TraceRun| self.of_lane(device_index, run.lane).binary_search(&run.run).is_ok();
+        let id = |run: &TraceRun| flow_id(device_index, run.lane, run.run);
+        runs.iter().filter(ends_here).map(id).collect()
+    }
+}
 
 /// A number that only this run of this lane has; never 0.
 pub(super) const fn flow_id(device_index: usize, lane_index: usize, run: usize) -> u64 {
     ((device_index as u64 + 1) << 48) | ((lane_index as u64) << 28) | run as u64
+}
+
+fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
+    let core_of_lane = device.core_of_lane();
+    let mut runs = vec![Vec::new(); device.lanes.len()];
+    for op in &device.ops {
+        let mut first_of_core: BTreeMap<usize, (u64, TraceRun)> = BTreeMap::new();
+        for &run in &op.runs {
+            let (Some(&core), Some(start)) =
+                (core_of_lane.get(run.lane), kernel_start(device, run))
+            else {
+                continue;
+            };
+            let first = first_of_core.entry(core).or_insert((start, run));
+            *first = (start, run).min(*first);
+        }
+        for (_, run) in first_of_core.into_values() {
+            if let Some(of_lane) = runs.get_mut(run.lane) {
+                of_lane.push(run.run);
+            }
+        }
+    }
+    runs.iter_mut().for_each(|of_lane| of_lane.sort_unstable());
+    runs
+}
+
+/// The cycle at which a run's kernel begins.
+fn kernel_start(device: &TraceDevice<'_>, run: TraceRun) -> Option<u64> {
+    let lane = device.lanes.get(run.lane)?;
+    let kernel = lane.run_kernels.get(run.run).copied().flatten()?;
+    lane.zones.start_cycles().get(kernel as usize).copied()
 }

@@ -30,6 +30,7 @@ mod lane_writer;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
+mod point_words;
 mod speedscope;
 mod stacks;
 #[cfg(test)]
@@ -47,7 +48,8 @@ pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
-    HiddenCounts, NameId, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark,
-    TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp,
-    TracePoint, TracePoints, TraceRun, TraceZone, TraceZones, ZoneEdge,
+    ComparedItem, HiddenCounts, NameId, PointCategory, Trace, TraceComparison, TraceDevice,
+    TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceLane, TraceLoss, TraceName,
+    TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints, TraceRun, TraceZone, TraceZones,
+    ZoneEdge,
 };

@@ -4,9 +4,9 @@
 //! For each op: the number of cores; for each core the step of its index, a bit for each RISC that
 //! ran a kernel, its first kernel's start in cycles from the op's start, and for each of those
 //! RISCs the start from there and the cycles. Then the number of metadata fields, and the key and
-//! value of each.
+//! value of each. Then the number of zones by name and RISC, and the figures of each.
 
-use super::{facts::risc_number, packed::PackedColumns};
+use super::{facts::risc_number, op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp};
 use std::collections::BTreeMap;
 
@@ -23,14 +23,15 @@ pub(super) struct Kernel {
 /// Kernels of a core, by RISC number.
 pub(super) type CoreKernels = BTreeMap<usize, Kernel>;
 
-/// The cells of some ops of a chip, given the index of each lane's core.
+/// The cells of some ops of a chip, given the zones of each and the index of each lane's core.
 pub(super) fn pack_ops(
     device: &TraceDevice<'_>,
     ops: &[TraceOp<'_>],
+    zones: &[OpZones],
     core_of_lane: &[usize],
 ) -> PackedColumns {
     let mut columns = PackedColumns::default();
-    for op in ops {
+    for (op, zones) in ops.iter().zip(zones) {
         let cores = cores_of(device, op, core_of_lane);
         columns.count(cores.len());
         let mut latest_core = 0;
@@ -40,6 +41,7 @@ pub(super) fn pack_ops(
             add_core(&mut columns, &kernels, op.start_cycle);
         }
         add_fields(&mut columns, op);
+        add_zones(&mut columns, zones);
     }
     columns
 }
@@ -61,6 +63,18 @@ fn add_fields(columns: &mut PackedColumns, op: &TraceOp<'_>) {
     for (key, value) in fields {
         columns.text(key);
         columns.text(value);
+    }
+}
+
+fn add_zones(columns: &mut PackedColumns, zones: &OpZones) {
+    columns.count(zones.len());
+    for (&(risc, name), sum) in zones {
+        columns.count(name);
+        columns.count(risc);
+        let figures = [sum.count, sum.total_cycles, sum.self_cycles, sum.longest_cycles];
+        figures.into_iter().for_each(|figure| columns.number(figure));
+        columns.count(sum.longest_place.0);
+        columns.count(sum.longest_place.1);
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     op_facts::OpFacts,
     zone_facts::{NameFacts, PointFacts, ZoneFacts},
 };
-use crate::{Trace, host_names::HostNames};
+use crate::{Trace, TraceComparison, host_names::HostNames};
 use serde::Serialize;
 use std::io::{self, Write};
 use wire::Risc;
@@ -40,6 +40,7 @@ struct Facts<'a> {
     noc: NocFacts,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
+    comparison: Option<&'a TraceComparison>,
 }
 
 /// Writes the facts as JSON that the page's parser takes for nothing but text.
@@ -71,6 +72,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         noc: NocFacts::new(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
+        comparison: trace.comparison.as_ref(),
     };
     let json = serde_json::to_string(&facts)?;
     // Within JSON, a `<` stands in strings only, and a string may spell it so.

@@ -1,11 +1,12 @@
 //! Losses and anomalies for the page: every loss with its lane and time, every anomaly counted.
 
 use super::facts::risc_number;
-use crate::Trace;
+use crate::{Trace, TraceLoss};
+use analysis::{LossGroup, loss_groups, loss_remedy};
 use reader::{
     anomaly::Anomaly,
     lane::LaneId,
-    ledger::{LossCause, LossTotals},
+    ledger::{LossCause, LossKey, LossTotals},
 };
 use serde::Serialize;
 use wire::RunHostId;
@@ -16,6 +17,10 @@ const SHOWN_ANOMALIES: usize = 500;
 /// Losses, column by column.
 #[derive(Default, Serialize)]
 pub(super) struct LossFacts {
+    /// The same in few rows, as tables of the terminal have them.
+    groups: Vec<LossGroupRow>,
+    /// Causes against which something helps, and what.
+    remedies: Vec<(&'static str, &'static str)>,
     chip_id: Vec<u32>,
     core: Vec<(u16, u16)>,
     risc: Vec<usize>,
@@ -39,7 +44,9 @@ pub(super) struct LossFacts {
 
 impl LossFacts {
     pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let mut facts = Self::default();
+        let groups = grouped(trace);
+        let mut facts = Self { remedies: remedies(&groups), ..Self::default() };
+        facts.groups = groups.iter().map(LossGroupRow::new).collect();
         for (device_index, device) in trace.devices.iter().enumerate() {
             for (lane_index, lane) in device.lanes.iter().enumerate() {
                 for loss in &lane.losses {
@@ -79,6 +86,53 @@ impl LossFacts {
         let span = totals.programs.map(|span| (span.first.base(), span.last.base()));
         self.programs.push(span);
     }
+}
+
+/// Losses of one cause, chip and RISC.
+#[derive(Serialize)]
+struct LossGroupRow {
+    cause: &'static str,
+    chip_id: u32,
+    risc: &'static str,
+    programs: String,
+    cores: usize,
+    /// Runs that lost records; 0 where they are not counted.
+    runs: u64,
+    /// Zones, data, events, sums, unknown markers.
+    counts: [u64; 5],
+    is_lower_bound: bool,
+}
+
+impl LossGroupRow {
+    fn new(group: &LossGroup) -> Self {
+        let totals = &group.totals;
+        Self {
+            cause: group.cause.label(),
+            chip_id: group.chip_id,
+            risc: group.risc.label(),
+            programs: group.programs.clone(),
+            cores: group.core_count,
+            runs: totals.runs,
+            counts: [totals.zones, totals.data, totals.events, totals.sums, totals.unknown_markers],
+            is_lower_bound: totals.is_lower_bound,
+        }
+    }
+}
+
+fn grouped(trace: &Trace<'_>) -> Vec<LossGroup> {
+    let of_lanes = trace.lanes().flat_map(|lane| {
+        let key =
+            |loss: &TraceLoss| LossKey { lane: lane.id, cause: loss.cause, program: loss.program };
+        lane.losses.iter().map(move |loss| (key(loss), loss.totals))
+    });
+    loss_groups(of_lanes.chain(trace.unplaced_losses.iter().copied()))
+}
+
+fn remedies(groups: &[LossGroup]) -> Vec<(&'static str, &'static str)> {
+    let mut causes: Vec<_> = groups.iter().map(|group| group.cause).collect();
+    causes.dedup();
+    let known = causes.into_iter().filter_map(|cause| Some((cause.label(), loss_remedy(cause)?)));
+    known.collect()
 }
 
 /// Anomalies and repairs: all counted, the first ones with their place.

@@ -23,6 +23,7 @@ mod lanes;
 mod loss_facts;
 mod noc_facts;
 mod op_facts;
+mod op_zones;
 mod packed;
 mod page;
 #[cfg(test)]

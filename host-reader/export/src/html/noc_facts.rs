@@ -11,6 +11,7 @@ use wire::RunHostId;
 #[derive(Default, Serialize)]
 pub(super) struct NocFacts {
     activities: Vec<ActivityRow>,
+    cores: Vec<CoreRow>,
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
     /// Number of the chip, columns and rows.
@@ -35,6 +36,22 @@ struct ActivityRow {
     bytes: u64,
     is_lower_bound: bool,
     /// None of an event that is no wait.
+    wait_cycles: Option<u64>,
+}
+
+/// Traffic that one RISC of a core asked for over one NoC, over all programs.
+#[derive(Serialize)]
+struct CoreRow {
+    chip_id: u32,
+    core: (u16, u16),
+    risc: String,
+    noc: &'static str,
+    /// Events that move bytes.
+    transfers: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    is_lower_bound: bool,
+    /// None of a RISC that recorded no wait.
     wait_cycles: Option<u64>,
 }
 
@@ -71,6 +88,7 @@ impl NocFacts {
         let grid = |chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y));
         Self {
             activities: activities(&traffic.activities),
+            cores: cores(&traffic.activities),
             pairs: traffic.pairs.iter().map(PairRow::new).collect(),
             links: traffic.links.iter().map(LinkRow::new).collect(),
             grids: chips.filter_map(grid).collect(),
@@ -95,6 +113,35 @@ fn activities(of_cores: &[Activity]) -> Vec<ActivityRow> {
         row.is_lower_bound |= one.is_lower_bound();
         if let Some(cycles) = &mut row.wait_cycles {
             *cycles = cycles.saturating_add(one.wait_cycles);
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// The events of each core and RISC together.
+fn cores(activities: &[Activity]) -> Vec<CoreRow> {
+    let mut rows: BTreeMap<(u32, Noc0Coord, &str, Noc), CoreRow> = BTreeMap::new();
+    for one in activities {
+        let key = (one.chip_id, one.core, one.risc.as_str(), one.noc);
+        let row = rows.entry(key).or_insert_with(|| CoreRow {
+            chip_id: one.chip_id,
+            core: place(one.core),
+            risc: one.risc.clone(),
+            noc: one.noc.name(),
+            transfers: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            is_lower_bound: false,
+            wait_cycles: None,
+        });
+        let bytes = if one.kind.is_read() { &mut row.read_bytes } else { &mut row.written_bytes };
+        *bytes = bytes.saturating_add(one.byte_count);
+        row.transfers =
+            row.transfers.saturating_add(if one.byte_count > 0 { one.event_count } else { 0 });
+        row.is_lower_bound |= one.is_lower_bound();
+        if one.kind.end_of_wait().is_some() {
+            let waited = row.wait_cycles.unwrap_or(0);
+            row.wait_cycles = Some(waited.saturating_add(one.wait_cycles));
         }
     }
     rows.into_values().collect()

@@ -42,6 +42,8 @@ pub(super) struct OpFacts<'a> {
     is_spread_implausible: Vec<bool>,
     /// Reasons why figures are empty, which the next two point to.
     doubt_labels: Vec<&'static str>,
+    /// Number of the reason that launches may be missing before an op.
+    lost_launches_doubt: Option<usize>,
     duration_doubt: Vec<Option<usize>>,
     gap_doubt: Vec<Option<usize>>,
     lost_records: Vec<u64>,
@@ -50,7 +52,8 @@ pub(super) struct OpFacts<'a> {
 impl<'a> OpFacts<'a> {
     pub(super) fn new(trace: &Trace<'a>) -> Self {
         let doubt_labels = Doubt::ALL.map(Doubt::label).to_vec();
-        let mut facts = Self { doubt_labels, ..Self::default() };
+        let lost_launches_doubt = doubt_index(Some(Doubt::LostLaunches));
+        let mut facts = Self { doubt_labels, lost_launches_doubt, ..Self::default() };
         for (device_index, device) in trace.devices.iter().enumerate() {
             let first_cycle = device.clock.first_cycle();
             let lost = lost_by_op(device);

@@ -1,6 +1,6 @@
 //! The page around the data: its parts in order, what it allows to run, and its blocks.
 
-use super::{cells, host_lanes, lanes, packed::PackedColumns};
+use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColumns};
 use crate::{Trace, host_names::HostNames};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
@@ -23,12 +23,19 @@ const SCRIPT: &str = concat!(
     include_str!("assets/elements.js"),
     include_str!("assets/table.js"),
     include_str!("assets/summary.js"),
+    include_str!("assets/op_page.js"),
     include_str!("assets/grid.js"),
     include_str!("assets/scene.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/timeline_keys.js"),
+    include_str!("assets/keys.js"),
+    include_str!("assets/address.js"),
     include_str!("assets/detail.js"),
+    include_str!("assets/selection.js"),
     include_str!("assets/sections.js"),
+    include_str!("assets/gaps.js"),
+    include_str!("assets/losses.js"),
+    include_str!("assets/comparison.js"),
     include_str!("assets/counters.js"),
     include_str!("assets/noc.js"),
     include_str!("assets/report.js"),
@@ -114,8 +121,10 @@ pub(super) fn write_blocks(
     let mut lane_count = 0;
     for (device_index, device) in trace.devices.iter().enumerate() {
         let core_of_lane = device.core_of_lane();
-        let blocks: Vec<_> = device.ops.chunks(cells::OPS_PER_BLOCK).collect();
-        let pack = |ops: &&[_]| cells::pack_ops(device, ops, &core_of_lane);
+        let zones = zones_of_ops(device);
+        let blocks = device.ops.chunks(cells::OPS_PER_BLOCK);
+        let blocks: Vec<_> = blocks.zip(zones.chunks(cells::OPS_PER_BLOCK)).collect();
+        let pack = |&(ops, zones): &_| cells::pack_ops(device, ops, zones, &core_of_lane);
         write_packed(out, &format!("ops-{device_index}"), 0, &blocks, pack)?;
         let cores: Vec<_> = device.cores().collect();
         let id = format!("core-{device_index}");

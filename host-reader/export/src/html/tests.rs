@@ -206,6 +206,15 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     assert_eq!(cells.numbers(2), [0, 100]);
     assert_eq!(cells.number(), 1);
     assert_eq!((cells.text(), cells.text()), (OpMetadata::NAME.to_owned(), "Mat\"mul".to_owned()));
+    let labels = facts(&page)["names"]["label"].as_array().unwrap().clone();
+    let name = |label: &str| labels.iter().position(|other| other == label).unwrap() as u64;
+    // RISC, count, cycles in all, in the zone itself, of the longest, and where that is.
+    let kernel = [name("BRISC-KERNEL"), 0, 1, 100, 100 - 30 - 51, 100, 0, 0];
+    let load = [name("Load;x"), 0, 2, 30 + 51, 30 + 51, 51, 0, 2];
+    assert_eq!(cells.number(), 2);
+    let mut rows = [cells.numbers(8), cells.numbers(8)];
+    rows.sort_by_key(|row| row[0] == name("Load;x"));
+    assert_eq!(rows, [kernel.to_vec(), load.to_vec()]);
     assert!(cells.is_at_end());
 }
 

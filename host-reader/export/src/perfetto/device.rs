@@ -1,7 +1,7 @@
 //! The packets of one chip beside its lanes: tracks, ops, counters and what to know.
 
 use super::{
-    Tracks,
+    Context, Tracks,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
@@ -9,9 +9,8 @@ use super::{
     sequence::{Sequence, named_number, named_text},
 };
 use crate::{
-    Trace, TraceDevice, TraceOp,
+    TraceDevice, TraceOp,
     counters::{self, CounterPoints},
-    flow::flow_id,
     hardware_counters::counters_of_ops,
     words,
 };
@@ -24,15 +23,15 @@ const FIRST_PID: i32 = 900_000;
 
 /// Encodes everything of a chip but its lanes.
 pub(super) fn packets(
-    trace: &Trace<'_>,
+    context: &Context<'_, '_>,
     device_index: usize,
     tracks: &Tracks,
     sequence_id: u32,
-    base_ns: u64,
 ) -> Vec<u8> {
     let sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
-    let device = &trace.devices[device_index];
-    let mut packets = DevicePackets { sequence, trace, device, device_index, tracks, base_ns };
+    let device = &context.trace.devices[device_index];
+    let base_ns = context.base_ns;
+    let mut packets = DevicePackets { sequence, context, device, device_index, tracks, base_ns };
     packets.describe_device();
     packets.describe_content();
     packets.describe_rows();
@@ -54,7 +53,7 @@ pub(super) fn packets(
 /// The packets of a chip that are being written.
 struct DevicePackets<'t, 'a> {
     sequence: Sequence,
-    trace: &'t Trace<'a>,
+    context: &'t Context<'t, 'a>,
     device: &'t TraceDevice<'a>,
     device_index: usize,
     tracks: &'t Tracks,
@@ -156,7 +155,7 @@ impl DevicePackets<'_, '_> {
 
     /// Says in band how far the trace can be trusted, at the chip's first record.
     fn describe_trace(&mut self) {
-        let Self { trace, device, tracks, .. } = *self;
+        let Self { context: Context { trace, .. }, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
         self.sequence.event(time_ns, INSTANT, |event| {
             event.track_uuid = Some(tracks.device);
@@ -178,19 +177,36 @@ impl DevicePackets<'_, '_> {
     }
 
     fn op_slice(&mut self, op: &TraceOp<'_>) {
-        let Self { device_index, base_ns, .. } = *self;
+        let base_ns = self.base_ns;
         let track_uuid = Some(self.tracks.row(op.row));
         self.sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
             event.track_uuid = track_uuid;
             fill_op(event, op);
-            event.flow_ids =
-                op.runs.iter().map(|run| flow_id(device_index, run.lane, run.run)).collect();
         });
+        self.launch_instant(op);
         self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
     }
 
+    /// Marks an op's begin, from which the arrows to its cores start. Viewers draw an arrow from
+    /// the end of a slice, so that those from the op itself would run backwards.
+    fn launch_instant(&mut self, op: &TraceOp<'_>) {
+        let flow_ids = self.context.arrows.ids(self.device_index, &op.runs);
+        if flow_ids.is_empty() {
+            return;
+        }
+        let track_uuid = Some(self.tracks.row(op.row));
+        self.sequence.event(self.base_ns + op.start_ns, INSTANT, |event| {
+            event.track_uuid = track_uuid;
+            event.name = Some("launch".to_owned());
+            event.categories.push("launch".to_owned());
+            let run_host_id = op.figures.run_host_id.into();
+            event.debug_annotations.push(named_number("run_host_id", run_host_id));
+            event.flow_ids = flow_ids;
+        });
+    }
+
     fn count_kernels(&mut self) {
-        let points = counters::kernels_running(self.device, &self.trace.names);
+        let points = counters::kernels_running(self.device, &self.context.trace.names);
         self.counter(self.tracks.kernel_counter, points);
     }
 
@@ -207,7 +223,7 @@ impl DevicePackets<'_, '_> {
     /// Counts the bytes over each NoC that has transfers.
     fn count_bytes(&mut self) {
         for (noc, track) in [Noc::Noc0, Noc::Noc1].into_iter().zip(self.tracks.noc_counters) {
-            let points = counters::bytes_moved(self.trace, self.device, noc);
+            let points = counters::bytes_moved(self.context.trace, self.device, noc);
             if points.is_empty() {
                 continue;
             }
@@ -226,7 +242,7 @@ impl DevicePackets<'_, '_> {
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
-        for launch in counters_of_ops(self.device, &self.trace.names) {
+        for launch in counters_of_ops(self.device, &self.context.trace.names) {
             let Some(op) = self.device.ops.get(launch.launch) else { continue };
             for summary in launch.counters.summaries(is_blackhole) {
                 let next = self.tracks.first_metric + tracks.len() as u64;

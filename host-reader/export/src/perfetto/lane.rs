@@ -1,7 +1,7 @@
 //! The packets of one lane: zones as slices, points and losses as instants.
 
 use super::{
-    lane_track,
+    Context, lane_track,
     message::{
         INSTANT, InternedData, InternedString, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
         TracePacketDefaults, TrackEvent, TrackEventDefaults, ZoneAnnotation, ZoneEvent,
@@ -10,9 +10,10 @@ use super::{
 };
 use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
-    hardware_counters::counter_names, lane_writer::PlacedLane, words,
+    lane_writer::PlacedLane, point_words::Meaning, words,
 };
 use counters::Sample;
+use noc_events::TraceObject;
 
 /// Bytes of a zone, begin and end, generously.
 const ZONE_BYTES: usize = 72;
@@ -48,14 +49,14 @@ const SUM: u64 = 4;
 /// Encodes a lane as the sequence with this id.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
-    trace: &Trace<'_>,
+    context: &Context<'_, '_>,
     sequence_id: u32,
-    base_ns: u64,
 ) -> Vec<u8> {
+    let Context { trace, base_ns, .. } = *context;
     let lane = placed.lane;
     let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
     let mut sequence = Sequence::begin(sequence_id, first_packet(placed, trace), capacity_bytes);
-    let flows = kernel_flows(placed);
+    let flows = kernel_flows(placed, context);
     let mut next_flow = flows.iter().copied().peekable();
     for edge in lane.zones.edges() {
         match edge {
@@ -73,14 +74,15 @@ pub(super) fn packets(
             }
         }
     }
-    let is_counter = counter_names(&trace.names);
     for point in lane.points.iter() {
-        let is_counter = is_counter.get(point.name.index()) == Some(&true);
-        sequence.event(base_ns + point.time_ns, INSTANT, |event| {
-            match Sample::decode(point.values, point.text).ok().filter(|_| is_counter) {
-                Some(sample) => fill_counter(event, &sample, &point, placed),
-                None => fill_point(event, &point, placed),
+        let meaning = context.words.meaning(lane.id, &point);
+        sequence.event(base_ns + point.time_ns, INSTANT, |event| match &meaning {
+            Some(Meaning::Counter(sample)) => fill_counter(event, sample, &point, placed),
+            Some(Meaning::NocEvent(object)) => {
+                fill_point(event, &point, placed);
+                fill_noc_event(event, meaning.as_ref(), object);
             }
+            None => fill_point(event, &point, placed),
         });
     }
     for loss in &lane.losses {
@@ -90,13 +92,13 @@ pub(super) fn packets(
 }
 
 /// Zones at which an arrow from an op ends, ascending, each with the arrow's number.
-fn kernel_flows(placed: &PlacedLane<'_, '_>) -> Vec<(usize, u64)> {
-    let lane = placed.lane;
-    let runs = lane.run_kernels.iter().zip(&lane.run_ops).enumerate();
+fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(usize, u64)> {
+    let PlacedLane { lane, device_index, lane_index, .. } = *placed;
+    let runs = context.arrows.of_lane(device_index, lane_index).iter();
     let mut flows: Vec<_> = runs
-        .filter_map(|(run, (kernel, op))| {
-            let (kernel, _) = ((*kernel)?, (*op)?);
-            Some((kernel as usize, flow_id(placed.device_index, placed.lane_index, run)))
+        .filter_map(|&run| {
+            let kernel = lane.run_kernels.get(run).copied().flatten()?;
+            Some((kernel as usize, flow_id(device_index, lane_index, run)))
         })
         .collect();
     flows.sort_unstable();
@@ -214,6 +216,19 @@ fn fill_counter(
     }
     arguments.extend(sample.cycles.map(|cycles| named_number("of_cycles", cycles)));
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
+}
+
+/// A NoC event, under its own name instead of the id that all of them share.
+fn fill_noc_event(event: &mut TrackEvent, meaning: Option<&Meaning<'_>>, object: &TraceObject) {
+    event.name_iid = None;
+    event.name = meaning.map(|meaning| meaning.label().into_owned());
+    let arguments = &mut event.debug_annotations;
+    arguments.extend(object.noc.as_ref().map(|noc| named_text("noc", noc)));
+    arguments.extend(object.num_bytes.map(|bytes| named_number("bytes", bytes)));
+    for (key, coordinate) in [("to_x", object.dx), ("to_y", object.dy)] {
+        let known = coordinate.and_then(|coordinate| u64::try_from(coordinate).ok());
+        arguments.extend(known.map(|coordinate| named_number(key, coordinate)));
+    }
 }
 
 fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {

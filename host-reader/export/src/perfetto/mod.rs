@@ -10,7 +10,7 @@ mod lane;
 mod message;
 mod sequence;
 
-use super::{Trace, TraceDevice, lane_writer::write_lanes};
+use super::{Trace, TraceDevice, flow::Arrows, lane_writer::write_lanes, point_words::PointWords};
 use std::io::{self, Write};
 
 /// Writes the chips, then every lane.
@@ -20,20 +20,31 @@ pub(super) fn write(
     on_lanes: &mut dyn FnMut(usize),
 ) -> io::Result<()> {
     let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
+    let context =
+        Context { trace, arrows: Arrows::new(trace), words: PointWords::new(trace), base_ns };
     let mut first_lane = 0;
     let mut sequence_id = 1;
     for (device_index, device) in trace.devices.iter().enumerate() {
         let tracks = Tracks::new(device_index, device, first_lane);
-        out.write_all(&device::packets(trace, device_index, &tracks, sequence_id, base_ns))?;
+        out.write_all(&device::packets(&context, device_index, &tracks, sequence_id))?;
         first_lane += device.lanes.len();
         sequence_id += 1;
     }
     write_lanes(trace, out, on_lanes, |placed| {
         let index = u32::try_from(placed.index).unwrap_or(u32::MAX);
-        lane::packets(&placed, trace, sequence_id.saturating_add(index), base_ns)
+        lane::packets(&placed, &context, sequence_id.saturating_add(index))
     })?;
     let lane_count = u32::try_from(trace.lane_count()).unwrap_or(u32::MAX);
     out.write_all(&host::packets(&trace.host, sequence_id.saturating_add(lane_count), base_ns))
+}
+
+/// Inputs shared by all sequences of a trace.
+struct Context<'t, 'a> {
+    trace: &'t Trace<'a>,
+    arrows: Arrows,
+    words: PointWords<'t>,
+    /// Host time of the trace's origin.
+    base_ns: u64,
 }
 
 /// Numbers of the tracks of a chip. Those of chips, rows, cores and lanes lie apart.

@@ -28,6 +28,7 @@ impl<'a> Trace<'a> {
         let names = TraceNames::of_readout(readout);
         let mut trace = Self {
             title: String::new(),
+            comparison: None,
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),
             names,

@@ -1,6 +1,7 @@
 //! The model that exporters walk: devices, cores, lanes, zones, points, ops and losses.
 
 mod build;
+mod comparison;
 mod host;
 mod identity;
 mod lane;
@@ -14,6 +15,7 @@ mod points;
 mod tests;
 mod zones;
 
+pub use comparison::{ComparedItem, TraceComparison};
 pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
 pub use lane::TraceLane;
 pub use loss::TraceLoss;
@@ -82,6 +84,8 @@ pub struct Trace<'a> {
     pub hidden: HiddenCounts,
     /// Losses of chips that are not in the readout.
     pub unplaced_losses: Vec<(LossKey, LossTotals)>,
+    /// Changes against another recording, which pages show; none unless the caller sets it.
+    pub comparison: Option<TraceComparison>,
     /// Sources of the records that do not say how much they lost.
     pub uncounted: Vec<UncountedSource>,
 }

@@ -70,6 +70,12 @@ impl TraceNoc {
         events.filter(|(_, object)| object.zone.is_none())
     }
 
+    /// Returns the lane that recorded an event; `None` if its RISC has none.
+    pub(crate) fn lane_of(chip_id: u32, object: &TraceObject) -> Option<LaneId> {
+        let core = Noc0Coord { x: object.sx, y: object.sy };
+        Some(LaneId { chip_id, core, risc: Risc::from_label(&object.proc)? })
+    }
+
     /// Takes out what a filter does not want.
     pub(super) fn retain<'a>(
         &mut self,
@@ -82,7 +88,7 @@ impl TraceNoc {
             let is_op_wanted = filter.selects_op(program.program.base(), name);
             let clock = clock(chip_id);
             program.objects.retain(|object| {
-                let lane = lane_of(chip_id, object);
+                let lane = Self::lane_of(chip_id, object);
                 let is_in_window = clock.is_none_or(|clock| {
                     let time_ns = clock.time_ns(object.timestamp);
                     filter.selects_time(time_ns, time_ns)
@@ -100,12 +106,6 @@ fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
     let grid =
         |device: &DeviceReadout| Some((device.chip.chip_id, TileMap::of_device(device)?.grid()));
     readout.devices.iter().filter_map(grid).collect()
-}
-
-/// The lane that recorded an event; `None` if its RISC has none.
-fn lane_of(chip_id: u32, object: &TraceObject) -> Option<LaneId> {
-    let core = Noc0Coord { x: object.sx, y: object.sy };
-    Some(LaneId { chip_id, core, risc: Risc::from_label(&object.proc)? })
 }
 
 /// The kind of an event; `None` if its name is of none.

@@ -5,7 +5,7 @@ function buildCounters() {
   const { metrics, counters, limits, problems } = facts.counters;
   if (!counters.name.length && !problems.length) { section.hidden = true; return; }
   if (metrics.op.length) {
-    const statistic = (index, label) => ({ label, width: '10%', value: (row) => metrics.values[row][index], show: (row) => metrics.values[row][index].toFixed(3) });
+    const statistic = (index, label) => ({ label, width: '10%', value: (row) => metrics.values[row][index], show: (row) => digitsText(metrics.values[row][index]) });
     const blind = (row) => metrics.limits[row].map((limit) => limits[limit]);
     const table = new Table({
       label: 'Metrics of hardware counters', noun: ['metric'], placeholder: 'Filter metrics', rows: upTo(metrics.op.length), minWidth: 900, height: 420,
@@ -26,6 +26,9 @@ function buildCounters() {
   section.append(counterList(counters));
   for (const [problem, count] of problems) section.append(h('p.bad', {}, `${counted(count, 'counter')} could not be read: ${problem}.`));
 }
+
+/** A figure with four digits that matter; 0 is counted, not unknown. */
+const digitsText = (value) => value === 0 ? '0' : Math.abs(value) >= 1000 ? grouped(value) : value.toFixed(Math.max(0, 3 - Math.max(0, Math.floor(Math.log10(Math.abs(value))))));
 
 const letterOf = (limit) => String.fromCharCode(97 + limit);
 

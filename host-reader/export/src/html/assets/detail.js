@@ -5,7 +5,7 @@ const pair = (term, value) => value === null || value === '' || value === undefi
 
 function showDetail() {
   const { selected } = scene;
-  const content = !selected ? emptyDetail() : selected.op !== undefined ? opDetail(selected.op)
+  const content = !selected ? emptyDetail() : selected.stretch ? stretchDetail(selected.stretch) : selected.op !== undefined ? opDetail(selected.op)
     : selected.zone !== undefined ? zoneDetail(selected.lane, selected.zone)
       : selected.point !== undefined ? pointDetail(selected.lane, selected.point) : lossDetail(selected.lane, selected.loss);
   timeline.detail.replaceChildren(...content);
@@ -18,7 +18,7 @@ const action = (text, title, onclick, disabled = false) => h('button.tool', { ty
 function whenText(device, cycle) {
   const absolute = BigInt(device.first_cycle) + BigInt(Math.round(cycle));
   const clock = device.isHost ? `${absolute.toLocaleString('en-US')} ns on the host’s clock` : `cycle ${absolute.toLocaleString('en-US')}`;
-  return `${timeText(device.nsAt(cycle))} from the start, ${clock}`;
+  return `${sinceText(device.nsAt(cycle))} from the start, ${clock}`;
 }
 
 function sourceText(name) {
@@ -88,6 +88,15 @@ function lossDetail(lane, loss) {
   ];
 }
 
+/** What to know before an op's figures are trusted. */
+const opOddities = (op) => [
+  ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
+  ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
+  ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
+  ops.duration_doubt[op] !== null && `no duration, since ${durationDoubt(op)}`,
+  ops.gap_doubt[op] !== null && `no gap before it, since ${gapDoubt(op)}`,
+].filter(Boolean);
+
 function opDetail(op) {
   const device = opDevice(op);
   const [least, middle, most] = ops.core_kernel_cycles[op];
@@ -95,13 +104,6 @@ function opDetail(op) {
   device.opCells(opNumber(op)).then((cells) => {
     fields.replaceChildren(...cells.fields.map(([key, value]) => pair(key, value || '–')));
   });
-  const oddities = [
-    ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
-    ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
-    ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
-    ops.duration_doubt[op] !== null && `no duration, since ${durationDoubt(op)}`,
-    ops.gap_doubt[op] !== null && `no gap before it, since ${gapDoubt(op)}`,
-  ].filter(Boolean);
   const riscs = ops.risc_kernel_cycles[op].map((cycles, risc) => cycles === null ? null : pair(`${facts.riscs[risc]} kernel`, bothText(cycles, device)));
   return [
     h('div.detail-head', {}, h('h3', {}, opLabel(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? durationOf(op), device)),
@@ -115,7 +117,7 @@ function opDetail(op) {
       pair('Cores', grouped(ops.core_count[op])),
       pair('One core', most ? `${cyclesText(least, device)} to ${cyclesText(most, device)}, middle ${cyclesText(middle, device)}` : ''),
       pair('First to last start', ops.skew_cycles[op] === null ? '' : bothText(ops.skew_cycles[op], device)),
-      riscs, pair('Note', oddities.join('; '))),
+      riscs, pair('Note', opOddities(op).join('; '))),
     fields,
   ];
 }

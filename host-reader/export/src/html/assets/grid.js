@@ -5,6 +5,7 @@ const GRID_METRICS = [
   ...facts.riscs.map((risc, index) => [`risc-${index}`, `${risc} kernel`]).filter((_, index) => index < 6
     && devices.some((device) => device.lanes.risc.includes(index))),
   ['lost', 'Records lost'],
+  ...facts.noc.cores.length ? [['read', 'NoC bytes read'], ['written', 'NoC bytes written']] : [],
 ];
 
 const grid = { metric: 'kernel', device: 0, op: -1, cells: null };
@@ -30,6 +31,7 @@ function gridValues(cores) {
   const first = grid.op >= 0 ? Math.min(...known.map((core) => core.late)) : 0;
   return cores.map((core, index) => {
     if (grid.metric === 'lost') return lostOfCore(index);
+    if (grid.metric === 'read' || grid.metric === 'written') return trafficOfCore(index);
     if (!core) return null;
     switch (grid.metric) {
       case 'kernel': return core.cycles;
@@ -49,7 +51,15 @@ function lostOfCore(core) {
     ? losses.zones[i] + losses.data[i] + losses.events[i] + losses.sums[i] + losses.unknown_markers[i] : 0), 0);
 }
 
+/** Bytes that a core read or wrote over the NoCs in all ops. */
+function trafficOfCore(core) {
+  const device = devices[grid.device], place = device.coreLabel(core);
+  const own = facts.noc.cores.filter((row) => row.chip_id === device.chip_id && row.core.join('-') === place);
+  return own.length ? own.reduce((sum, row) => sum + row[`${grid.metric}_bytes`], 0) : null;
+}
+
 function gridText(value) {
+  if (grid.metric === 'read' || grid.metric === 'written') return value === null ? 'no NoC events' : bytesShort(value);
   if (value === null) return 'no kernel';
   if (grid.metric === 'imbalance') return `${value < 0 ? '−' : '+'}${percentText(Math.abs(value))}`;
   if (grid.metric === 'lost') return counted(value, 'record');
@@ -59,8 +69,11 @@ function gridText(value) {
 /** A colour for a share of the range, from calm to strong; both sides of 0 for imbalance. */
 function gridColour(share) {
   if (grid.metric === 'lost') return share ? `oklch(${isDark.matches ? 0.62 : 0.64} ${0.05 + 0.13 * share} 28)` : colour('cell');
-  const strength = grid.metric === 'imbalance' ? Math.abs(share) : share;
-  const hue = grid.metric === 'imbalance' ? (share < 0 ? 245 : 55) : 245;
+  return grid.metric === 'imbalance' ? rampColour(Math.abs(share), share < 0 ? 245 : 55) : rampColour(share);
+}
+
+/** A colour for a share from calm to strong. */
+function rampColour(strength, hue = 245) {
   return isDark.matches
     ? `oklch(${0.30 + 0.44 * strength} ${0.02 + 0.10 * strength} ${hue})`
     : `oklch(${0.95 - 0.45 * strength} ${0.015 + 0.115 * strength} ${hue})`;
@@ -100,19 +113,19 @@ function drawGrid() {
   const reach = Math.max(Math.abs(low), Math.abs(high), 0.05);
   // A few percent must not look like the difference between night and day.
   const slack = Math.max(0, 0.15 * high - (high - low)) / 2;
-  if (/^(kernel|risc-.)$/.test(grid.metric) && !isEven) [low, high] = [low - slack, high + slack];
+  if (/^(kernel|risc-.|read|written)$/.test(grid.metric) && !isEven) [low, high] = [low - slack, high + slack];
   const share = (value) => grid.metric === 'imbalance' ? value / reach
     : grid.metric === 'lost' || grid.metric === 'late' ? (high ? value / high : 0) : high > low ? (value - low) / (high - low) : 0.5;
   const columns = [...new Set(device.cores.map(([x]) => x))].sort((a, b) => a - b);
   const lines = [...new Set(device.cores.map(([, y]) => y))].sort((a, b) => a - b);
-  grid.board.style.gridTemplateColumns = `auto repeat(${columns.length}, minmax(0, 46px))`;
+  grid.board.style.gridTemplateColumns = `max-content repeat(${columns.length}, minmax(0, 46px))`;
   const coreAt = new Map(device.cores.map(([x, y], core) => [`${x}-${y}`, core]));
   const head = h('div.grid-row', { role: 'row' }, h('span'), columns.map((x) => h('span.axis', { role: 'columnheader' }, x)));
   const rows = lines.map((y) => h('div.grid-row', { role: 'row' }, h('span.axis', { role: 'rowheader' }, y),
     columns.map((x) => gridCell(coreAt.get(`${x}-${y}`), values, share))));
   grid.board.replaceChildren(head, ...rows);
   grid.board.querySelector('button')?.setAttribute('tabindex', '0');
-  drawLegend(known, isEven, low, high, reach);
+  drawLegend(known, isEven, share);
 }
 
 function gridCell(core, values, share) {
@@ -130,24 +143,21 @@ function gridCell(core, values, share) {
   return cell;
 }
 
-function drawLegend(known, isEven, low, high, reach) {
+/** The ramp from the least to the most that the cores have: its ends are values of cores. */
+function drawLegend(known, isEven, share) {
   const op = grid.op;
   grid.scope.textContent = op >= 0 ? opLabel(op) : devices.length > 1 ? `all ops of ${devices[grid.device].label}` : 'all ops';
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  grid.note.textContent = !known.length ? 'No kernel ran here.'
-    : `${isEven ? '' : `From ${gridText(least)} to ${gridText(most)}. `}A core opens its lanes in the timeline.`;
+  grid.note.textContent = known.length ? 'A core opens its lanes in the timeline.' : 'No kernel ran here.';
   if (!known.length) { grid.legend.replaceChildren(); return; }
-  const isBoth = grid.metric === 'imbalance';
-  const isFlat = !isBoth && isEven;
-  const steps = isFlat ? [] : Array.from({ length: 24 }, (_, i) => {
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const steps = isEven ? [] : Array.from({ length: 24 }, (_, i) => {
     const step = h('i');
-    step.style.backgroundColor = gridColour(isBoth ? i / 11.5 - 1 : i / 23);
+    step.style.backgroundColor = gridColour(share(least + (most - least) * i / 23));
     return step;
   });
-  const from = isBoth ? -reach : grid.metric === 'lost' || grid.metric === 'late' ? 0 : low;
-  grid.legend.replaceChildren(...isFlat
-    ? [h('span', {}, known.length > 1 ? `every core: ${gridText(low)}` : gridText(low))]
-    : [h('span', {}, gridText(from)), h('span.ramp', { 'aria-hidden': 'true' }, steps), h('span', {}, gridText(isBoth ? reach : high))]);
+  grid.legend.replaceChildren(...isEven
+    ? [h('span', {}, known.length > 1 ? `every core: ${gridText(least)}` : gridText(least))]
+    : [h('span', {}, gridText(least)), h('span.ramp', { 'aria-hidden': 'true' }, steps), h('span', {}, gridText(most))]);
 }
 
 function moveInGrid(event) {

@@ -100,7 +100,11 @@ function readOpCells(columns) {
     cores.set(core, { start, cycles: end, riscs });
   }
   const fields = Array.from({ length: columns.number() }, () => [visible(columns.text()), visible(columns.text())]);
-  return { cores, fields };
+  const zones = Array.from({ length: columns.number() }, () => ({
+    name: columns.number(), risc: columns.number(), count: columns.number(), total: columns.number(), self: columns.number(),
+    most: columns.number(), lane: columns.number(), zone: columns.number(),
+  }));
+  return { cores, fields, zones };
 }
 
 /** The zones and points of one RISC, in cycles since the chip's first. */
@@ -189,6 +193,20 @@ const devices = facts.devices.map((device, index) => new Device(device, index));
 ops.device.forEach((device, op) => devices[device].opIndices.push(op));
 
 const spanNs = Math.max(facts.span_ns, 1);
+/** Where cycles and times count from: the first record of a chip, whatever the host did before. */
+const originNs = Math.min(...devices.filter((device) => device.lanes.core.length).map((device) => device.nsAt(0)), spanNs);
+/** A time of the trace, counted from that origin. */
+const sinceText = (ns) => timeText(ns - originNs);
+/** The stretch in which ops ran, with some room; everything if they fill most of it or there are none. */
+const home = (() => {
+  const start = ops.start_ns.reduce((a, b) => Math.min(a, b), Infinity), end = ops.end_ns.reduce((a, b) => Math.max(a, b), 0);
+  const room = Math.max((end - start) * 0.02, 5);
+  return !opCount || end - start > spanNs * 0.9 ? { start: 0, span: spanNs } : { start: start - room, span: end - start + 2 * room };
+})();
+const hasMoreThanHome = home.span < spanNs;
+/** The op whose kernels took longest; -1 without ops. */
+const slowestOp = ops.kernel_cycles.reduce((best, cycles, op) =>
+  best < 0 || (cycles ?? -1) / devices[ops.device[op]].ghz > (ops.kernel_cycles[best] ?? -1) / devices[ops.device[best]].ghz ? op : best, -1);
 const laneCount = devices.reduce((sum, device) => sum + device.lanes.core.length, 0);
 const coreCount = devices.reduce((sum, device) => sum + device.cores.length, 0);
 const hasHostNames = ops.name.some((name) => name);
@@ -203,6 +221,14 @@ const opDevice = (op) => devices[ops.device[op]];
 const durationOf = (op) => ops.duration_doubt[op] === null ? ops.duration_cycles[op] : null;
 const durationDoubt = (op) => ops.doubt_labels[ops.duration_doubt[op]];
 const gapDoubt = (op) => ops.doubt_labels[ops.gap_doubt[op]];
+/** True if launches may be missing in the gap before an op. */
+const hasLostLaunches = (op) => ops.gap_doubt[op] !== null && ops.gap_doubt[op] === ops.lost_launches_doubt;
+/** The op that ended last before this one began; -1 if there is none. */
+function opBefore(op) {
+  const { opIndices } = opDevice(op);
+  for (let at = op - 1; at >= opIndices[0]; at--) if (ops.end_ns[at] <= ops.start_ns[op] + 1) return at;
+  return -1;
+}
 /** An op's number among those of its chip. */
 const opNumber = (op) => op - opDevice(op).opIndices[0];
 

@@ -1,61 +1,83 @@
 // The NoC: who did what, who moved bytes to whom, and how full the links are.
 
 const tileText = ([x, y]) => `${x}-${y}`;
-const bytesText = (row) => `${row.is_lower_bound ? '≥ ' : ''}${grouped(row.bytes)}`;
+const bytesText = (bytes, isLowerBound) => `${isLowerBound ? '≥ ' : ''}${grouped(bytes)}`;
+
+/** Columns of rows that are objects. */
+const nocColumns = (rows) => ({
+  number: (key, label, width, show = (row) => grouped(row[key])) => ({ label, width, value: (row) => rows[row][key] ?? null, show: (row) => rows[row][key] === null ? '' : show(rows[row]) }),
+  text: (key, label, width) => ({ label, isText: true, width, value: (row) => rows[row][key], show: (row) => rows[row][key] }),
+  tile: (key, label, width) => ({ label, isText: true, width, value: (row) => tileText(rows[row][key]), show: (row) => tileText(rows[row][key]) }),
+  chip: () => devices.length > 1 && { label: 'Dev', width: '6%', value: (row) => rows[row].chip_id, show: (row) => String(rows[row].chip_id) },
+});
 
 function buildNoc() {
   const section = byId('noc');
   const { noc } = facts;
   if (!noc.activities.length && !noc.notes.length) { section.hidden = true; return; }
-  const number = (rows, key, label, width, show = (row) => grouped(row[key])) => ({ label, width, value: (row) => rows[row][key] ?? null, show: (row) => rows[row][key] === null ? '' : show(rows[row]) });
-  const text = (rows, key, label, width) => ({ label, isText: true, width, value: (row) => rows[row][key], show: (row) => rows[row][key] });
-  const chip = (rows) => devices.length > 1 && number(rows, 'chip_id', 'Dev', '6%');
-  const { activities, pairs } = noc;
-  const events = new Table({
-    label: 'NoC events', noun: ['row'], placeholder: 'Filter NoC events', rows: upTo(activities.length), minWidth: 820, height: 300, sort: { column: 0, isDown: false },
-    search: (row) => Object.values(activities[row]).join(' '),
-    columns: [chip(activities), number(activities, 'program', 'Program', '10%'), text(activities, 'op_name', 'Op', '14%'), text(activities, 'risc', 'RISC', '9%'), text(activities, 'noc', 'NoC', '8%'), text(activities, 'kind', 'Kind', '20%'),
-      number(activities, 'cores', 'Cores', '8%'), number(activities, 'events', 'Events', '9%'), number(activities, 'bytes', 'Bytes', '12%', bytesText), number(activities, 'wait_cycles', 'Waited', '10%', (row) => cyclesText(row.wait_cycles))].filter(Boolean),
-  });
+  const events = activityTable(noc.activities);
   headOf('noc').append(events.count, h('span.muted.hint', {}, 'Bytes are rounded up to 32 for each transfer.'), h('span.tools', {}, events.filter));
   section.append(events.scroller);
-  if (pairs.length) section.append(h('h3', {}, 'Who moves bytes to whom'), pairTable(pairs, number, text, chip));
-  if (noc.links.length) section.append(h('h3', {}, 'Bytes over the links that leave each tile'), ...noc.grids.map(linkBoard).flat());
+  if (noc.cores.length) section.append(h('h3.sub', {}, 'By core'), coreTable(noc.cores));
+  if (noc.pairs.length) section.append(h('h3.sub', {}, 'Who moves bytes to whom'), pairTable(noc.pairs));
+  if (noc.links.length) section.append(h('h3.sub', {}, 'Bytes over the links that leave each tile'), h('div.link-boards', {}, noc.grids.map(linkBoards).flat()));
   const rest = [[noc.multicast_count, 'transfer', 'to several tiles at once'], [noc.unplaced_count, 'transfer', 'to a tile that is not known'], [noc.open_wait_count, 'wait', 'without an end']]
     .filter(([count]) => count).map(([count, noun, what]) => `${counted(count, noun)} ${what}`);
-  if (rest.length) section.append(h('p', {}, `In no pair and on no link: ${rest.join(', ')}.`));
+  if (rest.length) section.append(h('p.sub', {}, `In no pair and on no link: ${rest.join(', ')}.`));
   for (const note of noc.notes) section.append(h('p.bad', {}, note));
 }
 
-function pairTable(pairs, number, text, chip) {
-  const tile = (key, label) => ({ label, isText: true, width: '14%', value: (row) => tileText(pairs[row][key]), show: (row) => tileText(pairs[row][key]) });
-  const most = maximum(pairs.map((pair) => pair.bytes));
-  const columns = [chip(pairs), text(pairs, 'noc', 'NoC', '12%'), tile('from', 'From'), tile('to', 'To'), number(pairs, 'transfers', 'Transfers', '16%'), number(pairs, 'bytes', 'Bytes', '30%', (row) => withBar(grouped(row.bytes), row.bytes / most))].filter(Boolean);
-  return new Table({ label: 'Pairs of tiles', noun: ['pair'], rows: upTo(pairs.length), columns, height: 260, sort: { column: columns.length - 1, isDown: true } }).scroller;
+function activityTable(rows) {
+  const { number, text, chip } = nocColumns(rows);
+  const hasNames = rows.some((row) => row.op_name);
+  return new Table({
+    label: 'NoC events', noun: ['row'], placeholder: 'Filter NoC events', rows: upTo(rows.length), minWidth: 820, height: 300, sort: { column: devices.length > 1 ? 1 : 0, isDown: false },
+    search: (row) => Object.values(rows[row]).join(' '),
+    columns: [chip(), { ...number('program', 'Program', '10%', (row) => String(row.program)), isText: true }, hasNames && text('op_name', 'Op', '14%'), text('risc', 'RISC', '10%'), text('noc', 'NoC', '8%'), text('kind', 'Kind', '22%'),
+      number('cores', 'Cores', '8%'), number('events', 'Events', '9%'), number('bytes', 'Bytes', '12%', (row) => row.bytes ? bytesText(row.bytes, row.is_lower_bound) : ''), number('wait_cycles', 'Waited', '10%', (row) => cyclesText(row.wait_cycles))].filter(Boolean),
+  });
 }
 
-/** The tiles of a chip, once for each NoC: the more bytes leave a tile, the stronger its colour. */
-function linkBoard([chipId, columnCount, rowCount]) {
-  return ['NOC_0', 'NOC_1'].map((name) => {
-    const links = facts.noc.links.filter((link) => link.chip_id === chipId && link.noc === name);
-    if (!links.length) return '';
+/** What each RISC of a core asked for over each NoC. */
+function coreTable(rows) {
+  const { number, text, tile, chip } = nocColumns(rows);
+  const bytes = (key, label) => number(key, label, '16%', (row) => row[key] ? bytesText(row[key], row.is_lower_bound) : '');
+  const columns = [chip(), tile('core', 'Core', '12%'), text('risc', 'RISC', '12%'), text('noc', 'NoC', '12%'), number('transfers', 'Transfers', '14%'),
+    bytes('read_bytes', 'Bytes read'), bytes('written_bytes', 'Bytes written'), number('wait_cycles', 'Waited', '14%', (row) => cyclesText(row.wait_cycles))].filter(Boolean);
+  const bytesRead = columns.findIndex((column) => column.label === 'Bytes read');
+  return new Table({ label: 'NoC by core', noun: ['row'], rows: upTo(rows.length), columns, height: 240, sort: { column: bytesRead, isDown: true } }).scroller;
+}
+
+function pairTable(rows) {
+  const { number, text, tile, chip } = nocColumns(rows);
+  const most = maximum(rows.map((row) => row.bytes));
+  const columns = [chip(), text('noc', 'NoC', '12%'), tile('from', 'From', '14%'), tile('to', 'To', '14%'), number('transfers', 'Transfers', '16%'), number('bytes', 'Bytes', '30%', (row) => withBar(grouped(row.bytes), row.bytes / most))].filter(Boolean);
+  return new Table({ label: 'Pairs of tiles', noun: ['pair'], rows: upTo(rows.length), columns, height: 240, sort: { column: columns.length - 1, isDown: true } }).scroller;
+}
+
+const ARROWS = { east: '→', south: '↓', west: '←', north: '↑' };
+
+/** The tiles of a chip, once for each NoC: the busier the busiest link that leaves a tile, the stronger its colour. */
+function linkBoards([chipId, columnCount, rowCount]) {
+  const own = facts.noc.links.filter((link) => link.chip_id === chipId);
+  const most = maximum(own.map((link) => link.bytes));
+  return [...new Set(own.map((link) => link.noc))].map((name) => {
     const tiles = new Map();
-    for (const link of links) {
+    for (const link of own.filter((link) => link.noc === name)) {
       const key = tileText(link.tile);
-      if (!tiles.has(key)) tiles.set(key, []);
-      tiles.get(key).push(link);
+      tiles.set(key, [...(tiles.get(key) ?? []), link]);
     }
-    const total = (list) => list.reduce((sum, link) => sum + link.bytes, 0);
-    const most = maximum([...tiles.values()].map(total));
-    const cell = (x, y) => {
-      const list = tiles.get(tileText([x, y])) ?? [];
-      const words = list.map((link) => `${link.direction} ${grouped(link.bytes)}`).join(', ');
-      const element = h('td.number', { title: `${x}-${y}: ${words || 'nothing'}` }, list.length ? grouped(total(list)) : '');
-      if (list.length) element.style.backgroundColor = gridColour(total(list) / most);
-      return element;
-    };
-    const rows = upTo(rowCount).map((y) => h('tr', {}, h('th', { scope: 'row' }, String(y)), upTo(columnCount).map((x) => cell(x, y))));
-    return h('div.scroller', {}, h('table.plain', {}, h('caption', {}, `${name}${devices.length > 1 ? ` of device ${chipId}` : ''}, by column and row`),
-      h('thead', {}, h('tr', {}, h('th', {}, ''), upTo(columnCount).map((x) => h('th.number', { scope: 'col' }, String(x))))), h('tbody', {}, rows)));
+    const rows = upTo(rowCount).map((y) => h('tr', {}, h('th', { scope: 'row' }, String(y)), upTo(columnCount).map((x) => linkCell(tiles.get(`${x}-${y}`), `${x}-${y}`, most))));
+    return h('figure', {}, h('figcaption', {}, `${name}${devices.length > 1 ? ` of device ${chipId}` : ''}: busiest link ${bytesShort(maximum([...tiles.values()].flat().map((link) => link.bytes)))}`),
+      h('table.links', {}, h('thead', {}, h('tr', {}, h('th', {}, ''), upTo(columnCount).map((x) => h('th', { scope: 'col' }, String(x))))), h('tbody', {}, rows)));
   });
+}
+
+function linkCell(links, tile, most) {
+  if (!links) return h('td.nothing', { title: `${tile}: nothing` }, '');
+  const share = maximum(links.map((link) => link.bytes)) / most;
+  const words = links.map((link) => `${link.direction} ${grouped(link.bytes)} bytes`).join(', ');
+  const cell = h(share > 0.6 ? 'td.strong' : 'td', { title: `${tile}: ${words}`, 'aria-label': `${tile}: ${words}` }, links.map((link) => ARROWS[link.direction]).join(''));
+  cell.style.backgroundColor = rampColour(share);
+  return cell;
 }

@@ -1,10 +1,13 @@
 // The page from top to bottom.
 
 buildHeader();
+buildHelp();
 buildSummary();
 buildOps();
+buildOpPage();
 buildGrid();
 buildTimeline();
+buildComparison();
 buildZones();
 buildCounters();
 buildNoc();
@@ -14,17 +17,6 @@ buildLosses();
 buildClocks();
 for (const link of document.querySelectorAll('#bar a')) {
   if (document.querySelector(link.getAttribute('href')).hidden) link.parentElement.remove();
-}
-
-/** An address may name an op or a stretch of time: `#op=3`, `#time=1000-2000`, in nanoseconds. */
-function followAddress() {
-  const [, op] = /^#op=(\d+)$/.exec(location.hash) ?? [];
-  const [, from, to] = /^#time=(\d+)-(\d+)$/.exec(location.hash) ?? [];
-  if (op !== undefined && Number(op) < opCount) openOp(Number(op));
-  else if (to !== undefined) {
-    showView(Number(from), Number(to) - Number(from));
-    byId('timeline').scrollIntoView({ block: 'start' });
-  }
 }
 window.addEventListener('hashchange', followAddress);
 followAddress();

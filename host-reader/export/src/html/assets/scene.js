@@ -5,7 +5,7 @@ const GUTTER = 124, RULER = 24, OP_HEIGHT = 24, HEAD_HEIGHT = 22, LEVEL_HEIGHT =
 const FONT = '11px system-ui, sans-serif';
 
 const scene = {
-  view: { start: 0, span: spanNs }, rows: [], height: 0, expanded: new Set(),
+  view: { ...home }, rows: [], height: 0, expanded: new Set(),
   selected: null, hovered: null, highlight: null, measure: null,
 };
 
@@ -117,12 +117,13 @@ function drawRuler(surface, width, palette) {
   surface.fillStyle = palette.line;
   surface.fillRect(0, RULER - 1, width, 1);
   surface.textAlign = 'left';
-  for (let at = Math.ceil(start * rate / step) * step; at <= (start + span) * rate; at += step) {
-    const x = Math.round(GUTTER + (at / rate - start) / span * (width - GUTTER));
+  for (let at = Math.ceil((start - originNs) * rate / step) * step; at <= (start - originNs + span) * rate; at += step) {
+    const x = Math.round(GUTTER + (at / rate + originNs - start) / span * (width - GUTTER));
     surface.fillStyle = palette.line;
     surface.fillRect(x, 14, 1, RULER - 14);
     surface.fillStyle = palette.muted;
-    const text = isCycles ? grouped(at) : rulerText(at, step);
+    const place = Math.abs(at) < step / 2 ? 0 : at;
+    const text = isCycles ? grouped(place) : rulerText(place, step);
     if (x + surface.measureText(text).width + 4 < width) surface.fillText(text, x + 4, 11);
   }
   surface.textAlign = 'right';
@@ -172,6 +173,7 @@ function drawOps({ surface, row, y, width, palette, scale }) {
   label(surface, 'ops', y + OP_HEIGHT / 2 + 1, palette, { isStrong: true });
   surface.clip();
   const { device } = row;
+  for (const op of device.opIndices) if (hasLostLaunches(op)) drawLostLaunches(surface, op, scale, y, row.height, palette);
   let lastPixel = [];
   for (const op of device.opIndices) {
     const x0 = Math.max(scale.x(ops.start_cycles[op]), GUTTER - 4);
@@ -193,6 +195,25 @@ function drawOps({ surface, row, y, width, palette, scale }) {
   }
   surface.fillStyle = palette.line;
   surface.fillRect(0, y + row.height - 1, width, 1);
+}
+
+/** Hatches the gap before an op in which launches may be missing. */
+function drawLostLaunches(surface, op, scale, y, height, palette) {
+  const before = opBefore(op);
+  const x1 = scale.x(ops.start_cycles[op]);
+  const x0 = before < 0 ? Math.max(GUTTER, x1 - 14) : Math.min(scale.x(ops.start_cycles[before] + ops.duration_cycles[before]), x1 - 3);
+  if (x1 < GUTTER) return;
+  surface.save();
+  surface.beginPath();
+  surface.rect(Math.max(x0, GUTTER), y, x1 - Math.max(x0, GUTTER), height);
+  surface.clip();
+  surface.strokeStyle = palette.bad;
+  surface.lineWidth = 1.5;
+  surface.beginPath();
+  for (let x = Math.max(x0, GUTTER) - height; x < Math.min(x1, 8192); x += 6) { surface.moveTo(x, y + height); surface.lineTo(x + height, y); }
+  surface.stroke();
+  surface.restore();
+  boxText(surface, 'launches may be missing', Math.max(x0, GUTTER), y + OP_HEIGHT / 2 - 1, x1 - Math.max(x0, GUTTER), palette.bad);
 }
 
 function outline(surface, x, y, width, height, palette) {
@@ -378,7 +399,9 @@ function hitAt(x, y, width, scrollTop) {
     const near = 2 / scale.perCycle;
     const op = device.opIndices.find((op) => ops.row[op] === level && cycle >= ops.start_cycles[op] - near
       && cycle <= ops.start_cycles[op] + ops.duration_cycles[op] + near);
-    return op === undefined ? null : { op };
+    if (op !== undefined) return { op };
+    const after = device.opIndices.find((op) => ops.start_cycles[op] >= cycle);
+    return after !== undefined && hasLostLaunches(after) ? { lostBefore: after } : null;
   }
   if (row.kind === 'core') return { device, core };
   return row.kind === 'lane' ? hitInLane(row, top - row.y - 3, cycle, scale) : null;

@@ -1,4 +1,4 @@
-// The tables: ops, zones, programs, gaps, losses, clocks.
+// The tables: ops, zones, programs, clocks.
 
 const openButton = (text, title) => h('button.open.link', { type: 'button', title, tabIndex: -1 }, text);
 const withBar = (text, share, className) => h('span.with-bar', {}, bar(share, className), h('span', {}, text));
@@ -22,6 +22,11 @@ function riscBars(op) {
   return h('span.riscs', { title: words.join(', '), role: 'img', 'aria-label': words.join(', ') }, bars);
 }
 
+/** The gap before an op; where it is not known, a mark that says why. */
+const gapCell = (longestGap) => (op) => ops.gap_cycles[op] !== null
+  ? withBar(cyclesText(ops.gap_cycles[op], opDevice(op)), ops.gap_cycles[op] / longestGap, 'quiet')
+  : ops.gap_doubt[op] === null ? '–' : h('span.bad', { title: `Unknown: ${gapDoubt(op)}` }, hasLostLaunches(op) ? 'lost?' : 'unknown');
+
 const imbalanceOf = (op) => ops.core_kernel_cycles[op][1] ? ops.core_kernel_cycles[op][2] / ops.core_kernel_cycles[op][1] : null;
 
 function buildOps() {
@@ -29,25 +34,26 @@ function buildOps() {
   const columns = [
     { label: 'Op', isText: true, width: '30%', title: 'A click on the name shows it in the timeline', value: (op) => opLabel(op), show: (op) => [openButton(opLabel(op), 'Show in the timeline'), ops.lost_records[op] ? h('span.bad', { title: `${counted(ops.lost_records[op], 'record')} lost` }, ' ◆') : ''] },
     devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
-    { label: 'Start', width: '14%', title: 'Since the start of the trace', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? timeText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
+    { label: 'Start', width: '14%', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
     { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
     { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op: BRISC, NCRISC, TRISC 0, 1, 2', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
-    { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: (op) => withBar(ops.gap_cycles[op] === null ? '–' : cyclesText(ops.gap_cycles[op], opDevice(op)), (ops.gap_cycles[op] ?? 0) / longestGap, 'quiet') },
+    { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: gapCell(longestGap) },
     { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
     { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
-    search: (op) => `${opLabel(op)} ${opDevice(op).label}`, height: 438,
+    search: (op) => `${opLabel(op)} ${opDevice(op).label}`, height: 446,
     onOpen: openOp, onPick: (op) => { pickOp(opTable.picked === op ? -1 : op); },
   });
   headOf('ops').append(opTable.count, h('span.tools', {}, opTable.filter));
   byId('ops').append(opTable.scroller);
 }
 
-/** Marks an op in the table and shows it on the grid; -1 shows all. */
+/** Marks an op in the table, shows its page, and shows it on the grid; -1 shows the slowest and all. */
 function pickOp(op) {
   opTable.pick(op);
+  showOpPage(op < 0 ? slowestOp : op, op < 0);
   showOnGrid(op);
 }
 
@@ -141,97 +147,6 @@ function buildKernels() {
   });
   headOf('kernels').append(table.count, h('span.tools', {}, table.filter));
   section.append(table.scroller);
-}
-
-function buildGaps() {
-  const section = byId('gaps');
-  const known = upTo(opCount).filter((op) => ops.gap_cycles[op] !== null);
-  if (!known.length) { section.hidden = true; return; }
-  const ns = (op) => ops.gap_cycles[op] / opDevice(op).ghz;
-  const sorted = [...known].sort((a, b) => ns(b) - ns(a));
-  const fill = () => {
-    const total = known.reduce((sum, op) => sum + ns(op), 0);
-    const half = upTo(sorted.length).find((i) => sorted.slice(0, i + 1).reduce((sum, op) => sum + ns(op), 0) >= total / 2) + 1;
-    const middle = ns(sorted[sorted.length >> 1]);
-    const unknown = ops.gap_doubt.filter((doubt) => doubt !== null).length;
-    const words = [unknown ? `${counted(unknown, 'gap')} not known. ` : '', `${counted(known.length, 'gap')}, ${timeText(total)} together, median ${timeText(middle)}. `,
-      known.length > 4 ? (half === 1 ? 'The longest alone makes up half of it.' : `The longest ${grouped(half)} make up half of it.`) : ''];
-    return [h('p', {}, words), h('div.gaps', {}, gapHistogram(known.map(ns)), longestGaps(sorted.slice(0, 8), ns))];
-  };
-  const body = h('div', {}, fill());
-  unit.listeners.push(() => body.replaceChildren(...fill()));
-  section.append(body);
-}
-
-/** Gaps by their length, in bins that end at 1, 2, 5, 10, 20, 50 and so on. */
-function gapHistogram(gaps) {
-  const edge = (i) => [1, 2, 5][((i % 3) + 3) % 3] * 10 ** Math.floor(i / 3);
-  const bin = (ns) => { let i = 0; while (edge(i + 1) <= ns) i++; return i; };
-  const bins = gaps.map(bin);
-  const first = bins.reduce((a, b) => Math.min(a, b)), last = bins.reduce((a, b) => Math.max(a, b));
-  const counts = Array(last - first + 1).fill(0);
-  for (const place of bins) counts[place - first]++;
-  const most = Math.max(...counts);
-  const edgeText = (i) => { const [scale, unit] = TIME_UNITS.find(([scale]) => edge(i) >= scale); return `${edge(i) / scale} ${unit}`; };
-  const rows = counts.map((count, i) => h('tr', {}, h('th.number', { scope: 'row' }, `${edgeText(first + i)} – ${edgeText(first + i + 1)}`),
-    h('td', {}, bar(count / most, 'quiet')), h('td.number', {}, grouped(count))));
-  return h('table.plain.histogram', {}, h('caption', {}, 'How long gaps are'), h('tbody', {}, rows));
-}
-
-function longestGaps(gaps, ns) {
-  const rows = gaps.map((op) => {
-    const before = opDevice(op).opIndices.filter((other) => ops.end_ns[other] <= ops.start_ns[op] + 1 && other !== op).at(-1);
-    return h('tr', {}, h('td', {}, before === undefined ? '–' : opLink(before), ' → ', opLink(op)), h('td.number', {}, unit.isTime ? timeText(ns(op)) : grouped(ops.gap_cycles[op])));
-  });
-  return h('table.plain', {}, h('caption', {}, 'The longest'), h('tbody', {}, rows));
-}
-
-function buildLosses() {
-  const section = byId('losses');
-  const { losses, anomalies } = facts;
-  const count = (i) => losses.zones[i] + losses.data[i] + losses.events[i] + losses.sums[i] + losses.unknown_markers[i];
-  section.append(verdict(false));
-  if (losses.cause.length) {
-    const lane = (i) => `${losses.core[i].join('-')} ${facts.riscs[losses.risc[i]]}`;
-    const lostProgram = (i) => losses.program[i] !== null ? String(losses.program[i]) : losses.programs[i] ? `among ${losses.programs[i].join(' to ')}` : 'unknown';
-    const number = (key, label, title) => ({ label, title, width: '9%', value: (i) => losses[key][i], show: (i) => losses[key][i] ? grouped(losses[key][i]) : '·' });
-    const table = new Table({
-      label: 'Losses', noun: ['loss', 'losses'], placeholder: 'Filter losses', rows: upTo(losses.cause.length), sort: { column: 4, isDown: true }, height: 300,
-      search: (i) => `device ${losses.chip_id[i]} ${lane(i)} program ${losses.program[i]} ${losses.cause[i]}`,
-      onOpen: (i) => showLoss(i),
-      columns: [
-        { label: 'Lane', isText: true, width: '17%', value: lane, show: (i) => losses.lane[i] ? openButton(lane(i), 'Show in the timeline') : lane(i) },
-        { label: 'Device', width: '8%', value: (i) => losses.chip_id[i], show: (i) => String(losses.chip_id[i]) },
-        { label: 'Program', width: '10%', value: (i) => losses.program[i], show: lostProgram },
-        { label: 'Why', isText: true, width: '16%', value: (i) => losses.cause[i], show: (i) => losses.cause[i] },
-        { label: 'Records', width: '11%', value: count, show: (i) => `${losses.is_lower_bound[i] ? '≥ ' : ''}${grouped(count(i))}` },
-        number('zones', 'Zones'), number('data', 'Values'), number('events', 'Events'), number('sums', 'Sums'), number('unknown_markers', 'Unknown', 'Markers whose kind cannot be known'),
-      ],
-    });
-    headOf('losses').append(table.count, h('span.tools', {}, table.filter));
-    section.append(table.scroller);
-  }
-  const rest = facts.doubts.filter(([key]) => !/^(lost_|losses_unknown_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
-  if (rest.length) section.append(h('p', {}, `Also: ${rest.join(', ')}.`));
-  if (anomalies.kinds.length) section.append(anomalyList(anomalies));
-}
-
-function anomalyList({ kinds, kept, unnamed_count: unnamed }) {
-  const rows = kinds.map(([kind, count, isRepair]) => h('tr', {}, h('td', {}, kind), h('td', {}, isRepair ? 'repaired' : 'in doubt'), h('td.number', {}, grouped(count))));
-  const places = kept.map(({ kind, lane, position, detail }) => h('li', {}, `${kind}${lane ? `, ${lane}` : ''}, at ${grouped(position)}${detail ? `: ${detail}` : ''}`));
-  return h('div.gaps', {}, h('table.plain', {}, h('caption', {}, 'What was odd'), h('tbody', {}, rows)),
-    places.length ? h('details', {}, h('summary', {}, `Where: the first ${grouped(places.length)}`), h('ul', {}, places), unnamed ? h('p.muted', {}, `${grouped(unnamed)} more are known with their place.`) : '') : '');
-}
-
-async function showLoss(index) {
-  const place = facts.losses.lane[index];
-  if (!place) return;
-  const device = devices[place[0]], core = device.lanes.core[place[1]];
-  const lanes = await device.coreLanesSoon(core);
-  showCore(place[0], core);
-  select({ lane: lanes.find((lane) => lane.index === place[1]), loss: index });
-  const at = facts.losses.time_ns[index], span = Math.min(scene.view.span, spanNs / 4);
-  showView(at - span / 2, span);
 }
 
 function buildClocks() {

@@ -31,15 +31,24 @@ function buildHeader() {
     counted(coreCount, 'core'), counted(laneCount, 'lane'), counted(opCount, 'op'),
     counted(facts.zone_count, 'zone'), host && `${counted(host.zone_count, 'zone')} of ${counted(host.cores.length, 'thread')} of the host`, `${timeText(facts.span_ns)} recorded`,
   ].filter(Boolean).join(' · ');
-  const choose = (isTime) => () => {
-    unit.isTime = isTime;
-    byId('unit-cycles').setAttribute('aria-pressed', String(!isTime));
-    byId('unit-time').setAttribute('aria-pressed', String(isTime));
-    unit.listeners.forEach((listener) => listener());
-  };
-  byId('unit-cycles').addEventListener('click', choose(false));
-  byId('unit-time').addEventListener('click', choose(true));
+  byId('unit-cycles').addEventListener('click', () => chooseUnit(false));
+  byId('unit-time').addEventListener('click', () => chooseUnit(true));
   byId('foot').textContent = `Written by ${facts.exporter}. This page is self-contained: it needs no network.`;
+}
+
+function chooseUnit(isTime) {
+  unit.isTime = isTime;
+  byId('unit-cycles').setAttribute('aria-pressed', String(!isTime));
+  byId('unit-time').setAttribute('aria-pressed', String(isTime));
+  unit.listeners.forEach((listener) => listener());
+  noteAddress();
+}
+
+/** Causes of losses with the records that each took, the largest first. */
+function lossCauses() {
+  const sums = new Map();
+  for (const { cause, counts } of facts.losses.groups) sums.set(cause, (sums.get(cause) ?? 0) + counts.reduce((sum, count) => sum + count, 0));
+  return [...sums].sort((one, other) => other[1] - one[1]).map(([cause, count]) => `${cause}${count ? ` ${grouped(count)}` : ''}`);
 }
 
 /** Whether the figures can be trusted, in sentences. */
@@ -50,12 +59,15 @@ function verdict(hasLink = true) {
     const affected = ops.lost_records.filter((lost) => lost > 0).length;
     const bound = facts.losses.is_lower_bound.some(Boolean) ? 'At least ' : '';
     const missing = lostCount ? `${bound}${counted(lostCount, 'record')} ${lostCount === 1 ? 'is' : 'are'} missing` : 'An unknown number of records is missing';
-    words.push(h('strong', {}, missing),
+    const cores = maximum(facts.losses.groups.map((group) => group.cores));
+    words.push(h('strong', {}, missing), ` (${listed(lossCauses())}; on ${counted(cores, 'core')})`,
       affected ? `, from ${counted(affected, 'op')}: their zones may be fewer and their sums smaller than what ran. ` : '. ');
   }
   const reasons = facts.uncounted.map(([reason]) => reason).join('; ');
   if (facts.uncounted.some(([, isFailure]) => isFailure)) words.push(h('strong', {}, 'More may be missing'), `: ${reasons}. `);
   else if (reasons && words.length) words.push(`More may be missing: ${reasons}. `);
+  const holes = upTo(opCount).filter(hasLostLaunches).length;
+  if (holes) words.push(h('strong', {}, 'Launches may be missing'), ` before ${counted(holes, 'op')}: the gaps there are not known. `);
   if (anomalyCount) words.push(h('strong', {}, counted(anomalyCount, 'anomaly', 'anomalies')), ' left something in doubt. ');
   const unfinished = ops.unfinished_cores.filter((cores) => cores > 0).length;
   if (unfinished) words.push(h('strong', {}, `${counted(unfinished, 'op')} did not finish`), ' on every core. ');
@@ -63,7 +75,7 @@ function verdict(hasLink = true) {
     words.push(h('strong', {}, 'The clocks of cores disagree'), ': there are no figures over several cores until their origins are measured. ');
   }
   const { noDuration, noGap } = sumTimes();
-  const missing = [noDuration && `${counted(noDuration, 'op')} without a duration`, noGap && `${counted(noGap, 'op')} without the gap before`].filter(Boolean);
+  const missing = [noDuration && `${counted(noDuration, 'op')} without a duration`, noGap > holes && `${counted(noGap, 'op')} without the gap before`].filter(Boolean);
   if (missing.length) words.push(h('strong', {}, `There ${noDuration + noGap === 1 ? 'is' : 'are'} ${listed(missing)}`), ', since what is missing may belong there. ');
   const hidden = doubtOf('hidden_by_filter_zones') + doubtOf('hidden_by_filter_points') + doubtOf('hidden_by_filter_ops');
   if (hidden) words.push(h('strong', {}, 'A filter hides part of it'), `: ${facts.doubts
@@ -94,11 +106,9 @@ function buildSummary() {
     const share = times.noDuration + times.noGap ? 0 : times.kernel + times.gap;
     const known = (count, one) => count ? `${counted(count, one)} not known` : '';
     const parts = [];
-    const longest = opCount ? ops.kernel_cycles.reduce((best, cycles, op) => (cycles ?? -1) > (ops.kernel_cycles[best] ?? -1) ? op : best, 0) : -1;
     if (opCount) {
-      parts.push(figure('Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
-      parts.push(figure('Between ops', timeText(times.gap), share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
-      if (ops.kernel_cycles[longest] !== null) parts.push(figure('Longest op', opLink(longest), cyclesWords(ops.kernel_cycles[longest], opDevice(longest))));
+      parts.push(figure(devices.length > 1 ? `Kernels ran, sum of ${devices.length} devices` : 'Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
+      parts.push(figure(devices.length > 1 ? `Between ops, sum of ${devices.length} devices` : 'Between ops', timeText(times.gap), share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
       if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.gap_cycles[times.longestGap], opDevice(times.longestGap))));
     }
     const row = facts.zones.self_cycles.reduce((best, cycles, i) =>

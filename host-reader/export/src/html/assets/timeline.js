@@ -6,12 +6,12 @@ function buildTimeline() {
   const section = byId('timeline');
   const button = (text, title, onclick) => h('button.tool', { type: 'button', title, onclick }, text);
   timeline.find = h('input', { type: 'search', placeholder: 'Highlight zones by name', 'aria-label': 'Highlight zones by name', spellcheck: false, oninput: highlightFound });
-  headOf('timeline').append(h('span.muted.hint', {}, 'Drag to move, Ctrl + wheel to zoom, Shift + drag to measure. Keys: W A S D, 0 for all, arrows from zone to zone.'),
+  headOf('timeline').append(h('span.muted.hint', {}, 'Drag to move, Ctrl + wheel to zoom, Shift + drag to sum up a stretch. Press ? for keys.'),
     h('span.tools', {}, timeline.find,
-      button('−', 'Zoom out (S)', () => zoom(2)), button('+', 'Zoom in (W)', () => zoom(0.5)), button('All', 'Show everything (0)', () => showView(0, spanNs)),
+      button('−', 'Zoom out (S)', () => zoom(2)), button('+', 'Zoom in (W)', () => zoom(0.5)), button(hasMoreThanHome ? 'Ops' : 'All', 'Show all ops (0)', showHome), hasMoreThanHome && button('All', 'Show everything, the host too (9)', () => showView(0, spanNs)),
       button('Open cores', 'Open the lanes of every core, or close them', toggleCores)));
   timeline.mini = h('canvas.mini', { 'aria-hidden': 'true' });
-  timeline.canvas = h('canvas.scene', { tabIndex: 0, role: 'application', 'aria-label': 'Timeline of all lanes. Arrow keys go from zone to zone; W and S zoom, A and D move, 0 shows everything.' });
+  timeline.canvas = h('canvas.scene', { tabIndex: 0, role: 'application', 'aria-label': 'Timeline of all lanes. Arrow keys go from zone to zone; W and S zoom, A and D move, 0 shows all ops.' });
   timeline.spacer = h('div');
   timeline.scroller = h('div.lanes', { onscroll: () => redraw() }, timeline.canvas, timeline.spacer);
   timeline.tip = h('div.tip', { hidden: true });
@@ -22,6 +22,7 @@ function buildTimeline() {
   if (host && host.cores.length <= 8) host.cores.forEach((thread) => scene.expanded.add(coreKey(host.index, thread)));
   listenToCanvas();
   listenToMini();
+  document.addEventListener('keydown', onGlobalKey);
   new ResizeObserver(() => redraw()).observe(timeline.scroller);
   isDark.addEventListener('change', () => redraw());
   unit.listeners.push(() => { redraw(); showDetail(); });
@@ -56,7 +57,8 @@ function redraw() {
 function drawMini() {
   const width = timeline.scroller.clientWidth, height = 26;
   const surface = surfaceOf(timeline.mini, width, height);
-  const x = (ns) => GUTTER + ns / spanNs * (width - GUTTER);
+  const mini = miniRange();
+  const x = (ns) => GUTTER + (ns - mini.start) / mini.span * (width - GUTTER);
   surface.fillStyle = colour('soft');
   surface.fillRect(GUTTER, 0, width - GUTTER, height);
   const each = height / devices.length;
@@ -66,6 +68,8 @@ function drawMini() {
       surface.fillRect(x(ops.start_ns[op]), device.index * each + 1, Math.max(0.6, x(ops.end_ns[op]) - x(ops.start_ns[op])), each - 2);
     }
   }
+  surface.fillStyle = colour('bad');
+  for (let op = 0; op < opCount; op++) if (ops.lost_records[op] || hasLostLaunches(op)) surface.fillRect(x(ops.start_ns[op]) - 1, 0, 2, 5);
   const { start, span } = scene.view;
   surface.fillStyle = colour('veil');
   surface.fillRect(GUTTER, 0, Math.max(0, x(start) - GUTTER), height);
@@ -75,7 +79,15 @@ function drawMini() {
   surface.strokeRect(Math.max(GUTTER, x(start)) + 0.75, 0.75, Math.max(3, Math.min(width, x(start + span)) - Math.max(GUTTER, x(start)) - 1.5), height - 1.5);
 }
 
+/** What the strip above the timeline spans: all ops, or everything once the view leaves them. */
+function miniRange() {
+  const { start, span } = scene.view, slack = home.span * 0.3;
+  return start >= home.start - slack && start + span <= home.start + home.span + slack ? home : { start: 0, span: spanNs };
+}
+
 // The view.
+
+const showHome = () => showView(home.start, home.span);
 
 function showView(start, span) {
   const least = 12;
@@ -84,6 +96,7 @@ function showView(start, span) {
   start = Math.min(Math.max(start, -margin), spanNs - span + margin);
   if (span >= spanNs) start = (spanNs - span) / 2;
   scene.view = { start, span };
+  noteAddress();
   redraw();
 }
 
@@ -142,6 +155,7 @@ function listenToCanvas() {
   canvas.addEventListener('pointerup', (event) => {
     const [x, y] = place(event);
     if (drag && !drag.isMoved) press(x, y);
+    else if (drag?.isMeasure) select({ stretch: [...scene.measure].sort((a, b) => a - b) });
     drag = null;
   });
   canvas.addEventListener('pointercancel', () => { drag = null; });
@@ -177,7 +191,8 @@ function hover(x, y, event) {
 
 function tipLines(hit) {
   const title = (text) => h('strong', {}, text);
-  if (hit.plot !== undefined) return [title(host.plots[hit.plot].name), h('div', {}, String(hit.value)), h('div.muted', {}, `${timeText(hit.time)} from the start`)];
+  if (hit.lostBefore !== undefined) return [title(`Before ${opLabel(hit.lostBefore)}`), h('div.bad', {}, gapDoubt(hit.lostBefore))];
+  if (hit.plot !== undefined) return [title(host.plots[hit.plot].name), h('div', {}, String(hit.value)), h('div.muted', {}, `${sinceText(hit.time)} from the start`)];
   if (hit.op !== undefined) return [title(opLabel(hit.op)), h('div', {}, durationOf(hit.op) === null ? `No duration: ${durationDoubt(hit.op)}` : bothText(durationOf(hit.op), opDevice(hit.op))), h('div.muted', {}, counted(ops.core_count[hit.op], 'core'))];
   if (hit.zone !== undefined) return [title(names.label[hit.lane.names[hit.zone]]), h('div', {}, bothText(hit.lane.cycles(hit.zone), hit.lane.device)), h('div.muted', {}, hit.lane.device.laneLabel(hit.lane.index))];
   if (hit.point !== undefined) return [title(names.label[hit.lane.pointNames[hit.point]]), h('div', {}, pointText(hit.lane, hit.point))];
@@ -196,20 +211,21 @@ function listenToMini() {
   let from = null;
   const at = (event) => {
     const box = mini.getBoundingClientRect();
-    return (event.clientX - box.left - GUTTER) / (box.width - GUTTER) * spanNs;
+    const { start, span } = from?.range ?? miniRange();
+    return start + (event.clientX - box.left - GUTTER) / (box.width - GUTTER) * span;
   };
   mini.addEventListener('pointerdown', (event) => {
     mini.setPointerCapture(event.pointerId);
-    const { start, span } = scene.view, ns = at(event);
-    from = { ns, start, isInside: ns > start && ns < start + span && span < spanNs * 0.98, isMoved: false };
+    const { start, span } = scene.view, ns = at(event), range = miniRange();
+    from = { ns, start, range, isInside: ns > start && ns < start + span && span < range.span * 0.98, isMoved: false };
   });
   mini.addEventListener('pointermove', (event) => {
     if (!from) return;
     const ns = at(event);
-    if (Math.abs(ns - from.ns) / spanNs * timeline.width > 3) from.isMoved = true;
+    if (Math.abs(ns - from.ns) / from.range.span * timeline.width > 3) from.isMoved = true;
     if (!from.isMoved) return;
     if (from.isInside) showView(from.start + ns - from.ns, scene.view.span);
-    else showView(Math.max(0, Math.min(ns, from.ns)), Math.abs(ns - from.ns));
+    else showView(Math.min(ns, from.ns), Math.abs(ns - from.ns));
   });
   mini.addEventListener('pointerup', () => {
     if (from && !from.isMoved) showView(from.ns - scene.view.span / 2, scene.view.span);
@@ -251,8 +267,11 @@ function showCore(device, core) {
 // What is chosen.
 
 function select(what) {
-  scene.selected = what && (what.op !== undefined || what.lane) ? what : null;
+  scene.selected = what && (what.op !== undefined || what.stretch || what.lane) ? what : null;
   if (scene.selected?.op !== undefined) pickOp(scene.selected.op);
+  else if (!scene.selected && opPage.op >= 0 && !opPage.isSlowest) pickOp(-1);
+  if (!scene.selected?.stretch) scene.measure = null;
+  noteAddress();
   showDetail();
   redraw();
 }
@@ -300,7 +319,6 @@ function openOp(op) {
   showStretch(ops.start_ns[op], ops.end_ns[op]);
   reveal((row) => row.kind === 'ops' && row.device === opDevice(op));
   byId('timeline').scrollIntoView({ block: 'start' });
-  history.replaceState(null, '', `#op=${op}`);
 }
 
 function highlightFound() {

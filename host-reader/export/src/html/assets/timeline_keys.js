@@ -6,9 +6,9 @@ function onTimelineKey(event) {
   const pan = (share) => () => showView(view.start + share * view.span, view.span);
   const actions = {
     w: () => zoom(0.6), s: () => zoom(1 / 0.6), a: pan(-0.2), d: pan(0.2), '+': () => zoom(0.6), '=': () => zoom(0.6), '-': () => zoom(1 / 0.6),
-    0: () => showView(0, spanNs), Home: () => showView(0, view.span), End: () => showView(spanNs - view.span, view.span),
+    0: showHome, 9: () => showView(0, spanNs), Home: () => showView(home.start, view.span), End: () => showView(home.start + home.span - view.span, view.span),
     ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => climb(-1), ArrowDown: () => climb(1),
-    Enter: showSelected, Escape: () => { scene.measure = null; select(null); },
+    Enter: showSelected, Escape: () => select(null),
     '[': () => nextOfName(-1), ']': () => nextOfName(1),
   };
   const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];

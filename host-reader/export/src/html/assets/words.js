@@ -14,6 +14,14 @@ function timeText(ns) {
   return `${scale === 1 ? value.toFixed(Math.min(digits, 1)).replace(/\.0$/, '') : value.toFixed(digits)} ${unit}`;
 }
 
+/** Bytes with three digits that matter, in powers of 1,024. */
+function bytesShort(bytes) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes, unit = 0;
+  while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit++; }
+  return `${unit && value < 100 && !Number.isInteger(value) ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
 /** A time whose last digit stands for `step_ns`, for rulers. */
 function rulerText(ns, stepNs) {
   const [scale, unit] = TIME_UNITS.find(([scale]) => Math.max(Math.abs(ns), stepNs) >= scale) ?? TIME_UNITS[3];

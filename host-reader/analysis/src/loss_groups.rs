@@ -1,0 +1,176 @@
+//! Losses in few rows: those of one cause, chip and RISC together, whatever the core and program.
+
+use reader::{
+    ledger::{LossCause, LossKey, LossTotals},
+    mesh::Noc0Coord,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{Risc, RunHostId};
+
+/// Losses that differ only in core and program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossGroup {
+    /// Cause of the losses.
+    pub cause: LossCause,
+    /// The chip.
+    pub chip_id: u32,
+    /// The RISC.
+    pub risc: Risc,
+    /// How many records of each kind.
+    pub totals: LossTotals,
+    /// Number of cores that lost any.
+    pub core_count: usize,
+    /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`, and spans of launches of which
+    /// only some lost anything, such as `among 7..9`; at most three of them.
+    pub programs: String,
+}
+
+/// Sums up losses by cause, chip and RISC, in that order.
+///
+/// ```
+/// use analysis::loss_groups;
+/// assert!(loss_groups([]).is_empty());
+/// ```
+#[must_use]
+pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> Vec<LossGroup> {
+    let mut groups: BTreeMap<(LossCause, u32, Risc), Accumulator> = BTreeMap::new();
+    for (key, totals) in losses {
+        let group = groups.entry((key.cause, key.lane.chip_id, key.lane.risc)).or_default();
+        group.add(&key, totals);
+    }
+    let finished = groups.into_iter().map(|((cause, chip_id, risc), group)| LossGroup {
+        cause,
+        chip_id,
+        risc,
+        totals: group.totals,
+        core_count: group.cores.len(),
+        programs: program_ranges(&group.programs, &group.spans),
+    });
+    finished.collect()
+}
+
+/// Hint at the option that helps against a loss, if there is one.
+#[must_use]
+pub const fn loss_remedy(cause: LossCause) -> Option<&'static str> {
+    match cause {
+        LossCause::L1Full => Some(
+            "a launch records more than its RISC's L1 vector holds; record less in it, or push \
+             within it. Reading more often does not help",
+        ),
+        LossCause::DramFull => {
+            Some("read more often, or make room for more programs (--op-support-count)")
+        }
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Accumulator {
+    totals: LossTotals,
+    cores: BTreeSet<Noc0Coord>,
+    programs: BTreeSet<Option<u32>>,
+    /// The first and the last of the launches among which those are that lost something.
+    spans: BTreeSet<(u32, u32)>,
+}
+
+impl Accumulator {
+    fn add(&mut self, key: &LossKey, totals: LossTotals) {
+        self.totals.add(totals);
+        self.cores.insert(key.lane.core);
+        match (key.program, totals.programs) {
+            (None, Some(span)) => {
+                self.spans.insert((span.first.base(), span.last.base()));
+            }
+            (program, _) => {
+                self.programs.insert(program.map(RunHostId::base));
+            }
+        }
+    }
+}
+
+fn program_ranges(programs: &BTreeSet<Option<u32>>, spans: &BTreeSet<(u32, u32)>) -> String {
+    const SHOWN: usize = 3;
+    let known: Vec<u32> = programs.iter().copied().flatten().collect();
+    let mut ranges = ranges_of(&known);
+    ranges.extend(spans.iter().map(|(first, last)| format!("among {first}..{last}")));
+    let hidden = ranges.len().saturating_sub(SHOWN);
+    ranges.truncate(SHOWN);
+    if hidden > 0 {
+        ranges.push(format!("{hidden} more"));
+    }
+    if programs.contains(&None) {
+        ranges.push("unknown".to_owned());
+    }
+    ranges.join(", ")
+}
+
+fn ranges_of(ids: &[u32]) -> Vec<String> {
+    let mut ranges = Vec::new();
+    let mut rest = ids;
+    while let [first, after @ ..] = rest {
+        let step = after.first().map_or(1, |second| second.saturating_sub(*first));
+        let is_step = |pair: &&[u32]| matches!(pair, [a, b] if b.saturating_sub(*a) == step);
+        let follows = rest.windows(2).take_while(is_step).count();
+        // Two ids in a row are a range only if they are neighbours.
+        let length = if follows > 1 || step == 1 { follows.saturating_add(1) } else { 1 };
+        let (range, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        let last = range.last().unwrap_or(first);
+        ranges.push(match (length, step) {
+            (1, _) => first.to_string(),
+            (_, 1) => format!("{first}..{last}"),
+            _ => format!("{first}..{last} by {step}"),
+        });
+        rest = behind;
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{lane::LaneId, ledger::ProgramSpan};
+
+    #[test]
+    fn program_ids_are_shown_as_ranges() {
+        let ids = |ids: &[u32]| ids.iter().copied().map(Some).collect();
+        assert_eq!(program_ranges(&ids(&[1, 2, 3, 7]), &BTreeSet::new()), "1..3, 7");
+        assert_eq!(program_ranges(&ids(&[5, 10, 15, 20]), &BTreeSet::new()), "5..20 by 5");
+        assert_eq!(program_ranges(&ids(&[3, 9]), &BTreeSet::new()), "3, 9");
+        assert_eq!(program_ranges(&ids(&[1, 4, 6, 9, 20]), &BTreeSet::new()), "1, 4, 6, 2 more");
+        assert_eq!(program_ranges(&[None, Some(4)].into(), &BTreeSet::new()), "4, unknown");
+    }
+
+    #[test]
+    fn losses_of_one_cause_and_risc_share_a_row() {
+        let key = |cause, x, risc, program: Option<u32>| LossKey {
+            lane: LaneId { chip_id: 3, core: Noc0Coord { x, y: 2 }, risc },
+            program: program.map(|base| RunHostId::encode(base, 3)),
+            cause,
+        };
+        let lost = |zones| LossTotals { zones, ..LossTotals::default() };
+        let span = ProgramSpan { first: RunHostId::encode(7, 3), last: RunHostId::encode(9, 3) };
+        let among = LossTotals { programs: Some(span), is_lower_bound: true, ..lost(1) };
+        let groups = loss_groups([
+            (key(LossCause::L1Full, 1, Risc::Brisc, Some(1)), lost(10)),
+            (key(LossCause::L1Full, 2, Risc::Brisc, Some(2)), lost(5)),
+            (key(LossCause::L1Full, 2, Risc::Ncrisc, Some(2)), lost(4)),
+            (key(LossCause::DramFull, 2, Risc::Brisc, None), among),
+        ]);
+        let rows: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                let totals = &group.totals;
+                let counts = (totals.zones, totals.is_lower_bound, group.core_count);
+                (group.cause, group.risc, counts, group.programs.as_str())
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (LossCause::L1Full, Risc::Brisc, (15, false, 2), "1..2"),
+                (LossCause::L1Full, Risc::Ncrisc, (4, false, 1), "2"),
+                (LossCause::DramFull, Risc::Brisc, (1, true, 1), "among 7..9"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Zones of each op by name and RISC, over all cores, for the page of an op.
+
+use super::facts::risc_number;
+use crate::{TraceDevice, TraceLane};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Zones of an op, by number of the RISC and of the name.
+pub(super) type OpZones = BTreeMap<(usize, usize), ZoneSum>;
+
+/// Zones of one name on one RISC of all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ZoneSum {
+    pub(super) count: u64,
+    pub(super) total_cycles: u64,
+    /// Cycles outside of nested zones.
+    pub(super) self_cycles: u64,
+    pub(super) longest_cycles: u64,
+    /// Indices of the lane and the zone of the longest.
+    pub(super) longest_place: (usize, usize),
+}
+
+/// Sums up the zones of each op of a chip.
+pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
+    let lanes = device.lanes.par_iter().enumerate();
+    let of_lanes: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
+    let mut ops = vec![OpZones::new(); device.ops.len()];
+    for (lane, sums) in device.lanes.iter().zip(of_lanes) {
+        let risc = risc_number(lane.id.risc);
+        for (op, name, sum) in sums {
+            if let Some(zones) = ops.get_mut(op) {
+                zones.entry((risc, name)).or_default().add(sum);
+            }
+        }
+    }
+    ops
+}
+
+/// Sums of a lane, run by run: op, name and figures.
+fn sums_of_lane(lane_index: usize, lane: &TraceLane<'_>) -> Vec<(usize, usize, ZoneSum)> {
+    let mut sums = Vec::new();
+    let mut current = (None, BTreeMap::new());
+    for (index, (zone, own)) in lane.zones.iter().zip(lane.zones.self_cycles()).enumerate() {
+        let op = zone.run.and_then(|run| lane.run_ops.get(run as usize).copied().flatten());
+        if op != current.0 {
+            flush(&mut sums, std::mem::replace(&mut current, (op, BTreeMap::new())));
+        }
+        let sum = ZoneSum {
+            count: 1,
+            total_cycles: zone.duration_cycles,
+            self_cycles: own,
+            longest_cycles: zone.duration_cycles,
+            longest_place: (lane_index, index),
+        };
+        current.1.entry(zone.name.index()).or_insert_with(ZoneSum::default).add(sum);
+    }
+    flush(&mut sums, current);
+    sums
+}
+
+fn flush(
+    sums: &mut Vec<(usize, usize, ZoneSum)>,
+    (op, names): (Option<u32>, BTreeMap<usize, ZoneSum>),
+) {
+    if let Some(op) = op {
+        sums.extend(names.into_iter().map(|(name, sum)| (op as usize, name, sum)));
+    }
+}
+
+impl ZoneSum {
+    fn add(&mut self, other: Self) {
+        if self.count == 0 || other.longest_cycles > self.longest_cycles {
+            self.longest_cycles = other.longest_cycles;
+            self.longest_place = other.longest_place;
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.total_cycles = self.total_cycles.saturating_add(other.total_cycles);
+        self.self_cycles = self.self_cycles.saturating_add(other.self_cycles);
+    }
+}

@@ -1,0 +1,85 @@
+//! Readable names of points whose markers all share one id: NoC events and hardware counters.
+
+use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
+use counters::Sample;
+use noc_events::TraceObject;
+use reader::lane::LaneId;
+use std::{borrow::Cow, collections::BTreeMap};
+use wire::ZoneId;
+
+/// Meanings of the points of a trace.
+pub(super) struct PointWords<'t> {
+    is_counter: Vec<bool>,
+    is_noc_event: Vec<bool>,
+    /// NoC events of each lane, by cycle.
+    noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
+}
+
+/// Meaning of a point that a name alone does not tell.
+pub(super) enum Meaning<'t> {
+    /// A reading of a hardware counter.
+    Counter(Sample),
+    /// An event of a NoC.
+    NocEvent(&'t TraceObject),
+}
+
+impl<'t> PointWords<'t> {
+    /// Prepares the meanings of a trace.
+    pub(super) fn new(trace: &'t Trace<'_>) -> Self {
+        let mut noc_events: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for device in &trace.devices {
+            let chip_id = device.chip.chip_id;
+            for (_, object) in trace.noc.events(chip_id) {
+                if let Some(lane) = TraceNoc::lane_of(chip_id, object) {
+                    noc_events.entry(lane).or_default().insert(object.timestamp, object);
+                }
+            }
+        }
+        Self {
+            is_counter: counter_names(&trace.names),
+            is_noc_event: noc_names(&trace.names),
+            noc_events,
+        }
+    }
+
+    /// Returns the meaning of a point of a lane; `None` if its name and values say everything, or
+    /// if it could not be decoded.
+    pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
+        let is = |flags: &[bool]| flags.get(point.name.index()) == Some(&true);
+        if is(&self.is_counter) {
+            return Sample::decode(point.values, point.text).ok().map(Meaning::Counter);
+        }
+        if is(&self.is_noc_event) {
+            let object = *self.noc_events.get(&lane)?.get(&point.cycle)?;
+            return Some(Meaning::NocEvent(object));
+        }
+        None
+    }
+}
+
+impl Meaning<'_> {
+    /// A name for people, such as `WRITE_ 4096 B to 1-2`.
+    pub(super) fn label(&self) -> Cow<'_, str> {
+        match self {
+            Self::Counter(sample) => Cow::Borrowed(&sample.name),
+            Self::NocEvent(object) => Cow::Owned(noc_label(object)),
+        }
+    }
+}
+
+fn noc_label(object: &TraceObject) -> String {
+    let mut label = object.event_type.clone().unwrap_or_else(|| "NoC event".to_owned());
+    if let Some(bytes @ 1..) = object.num_bytes {
+        label.push_str(&format!(" {bytes} B"));
+    }
+    if let (Some(x @ 0..), Some(y @ 0..)) = (object.dx, object.dy) {
+        label.push_str(&format!(" {x}-{y}"));
+    }
+    label
+}
+
+/// Returns for each name whether it is that of NoC events.
+fn noc_names(names: &TraceNames<'_>) -> Vec<bool> {
+    let id = u32::from(ZoneId::NOC_TRACING.0);
+    names.as_slice().iter().map(|name| name.marker_id == id).collect()
+}

@@ -1,0 +1,275 @@
+// A page that answers first: what it opens on, the page of an op, losses, links, keys, sums of a
+// stretch, comparisons, and the NoC. Expected figures come from the lines that these tests write
+// into logs, or from the zones that the page carries, added up here.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { KPROF, exported, factsOf, folder, number, open, picture, settled, texts, view } from './browser.js';
+import { opLines, writeLog } from './logs.js';
+
+const capture = (...args) => execFileSync(KPROF, ['capture', ...args], { cwd: folder, stdio: 'ignore' });
+const hashHas = (page, text) => page.waitForFunction((text) => location.hash.includes(text), text);
+const fact = (page, term) => page.textContent(`#op dt:text-is("${term}") + dd`);
+
+/** Two cores, three programs; what each zone takes is told here. */
+const OPS = [
+  { program: 1, start: 1000, zones: [['load', 100], ['load', 140]], late: 0 },
+  { program: 2, start: 5000, zones: [['load', 700], ['math', 900], ['load', 60]], late: 250, tail: 60 },
+  { program: 3, start: 9000, zones: [['math', 300]], late: 0 },
+];
+
+describe('three ops of a log', () => {
+  let report;
+  before(async () => {
+    writeLog(join(folder, 'three.csv'), opLines(OPS));
+    exported('three.csv', 'three.html');
+    report = await open('three.html', { width: 1600 });
+  });
+
+  test('the page of the slowest op is open, with its zones on all cores', async () => {
+    const { page } = report;
+    assert.equal(await page.textContent('#op-title'), 'Slowest op');
+    assert.equal(await page.textContent('#op h3'), 'program 2');
+    await page.waitForSelector('#op .op-zones tbody tr');
+    const rows = await page.$$eval('#op .op-zones tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    // Two cores run the same zones: name, RISC, count, own cycles, share of all that BRISC recorded, longest.
+    const firmware = 2 * (30 + 700 + 900 + 60 + 20 * 4 + 30) + 60, share = (cycles) => `${(cycles / firmware * 100).toFixed(1)} %`;
+    assert.deepEqual(rows, [
+      ['math', 'BR', '2', '1,800', share(1800), '900'],
+      ['load', 'BR', '4', '1,520', share(1520), '700'],
+    ]);
+    assert.match(await fact(page, 'Slowest core'), /^2-2 1,800 cycles, /);
+    assert.match(await fact(page, 'First to last start'), /^250 cycles/);
+  });
+
+  test('the slowest op, why, and what was lost are in sight without scrolling', async () => {
+    const { page } = report;
+    for (const selector of ['#summary .verdict', '#op h3', '#op .kernels tr', '#op .op-zones', '#cores .board', '#ops tbody tr[data-place]']) {
+      const box = await page.locator(selector).first().boundingBox();
+      assert.ok(box && box.y >= 0 && box.y + box.height <= 1000, `${selector} at ${JSON.stringify(box)}`);
+    }
+    assert.equal(await page.evaluate(() => scrollY), 0);
+    const { left, right } = await page.$eval('main', (main) => ({ left: main.getBoundingClientRect().left, right: innerWidth - main.getBoundingClientRect().right }));
+    assert.ok(left <= 24 && right <= 40, `margins of ${left} and ${right}`);
+  });
+
+  test('keys work wherever the focus is, but not where one types', async () => {
+    const { page } = report;
+    const op = () => page.textContent('#op h3');
+    await page.keyboard.press('p');
+    assert.equal(await op(), 'program 1');
+    assert.equal(await page.textContent('#op-title'), 'Op');
+    await page.keyboard.press('p');
+    assert.equal(await op(), 'program 1', 'there is none before the first');
+    for (const expected of ['program 2', 'program 3', 'program 3']) {
+      await page.keyboard.press('n');
+      assert.equal(await op(), expected);
+    }
+    await page.keyboard.press('u');
+    assert.equal(await page.getAttribute('#unit-time', 'aria-pressed'), 'true');
+    await page.keyboard.press('u');
+    const before = await view(page);
+    await page.keyboard.press('w');
+    await page.waitForFunction((span) => Number(document.querySelector('canvas.scene').dataset.span) < span, before.span);
+    await page.keyboard.press('0');
+    await page.keyboard.press('/');
+    await page.keyboard.type('n3?');
+    assert.equal(await page.inputValue('#ops input'), 'n3?');
+    assert.equal(await op(), 'program 3');
+    await page.fill('#ops input', '');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('?');
+    assert.ok((await texts(page, 'dialog[open] kbd')).length > 10);
+    await page.keyboard.press('Escape');
+    assert.equal(await page.locator('dialog[open]').count(), 0);
+    await page.keyboard.press('Escape');
+    assert.equal(await op(), 'program 2');
+    assert.equal(await page.textContent('#op-title'), 'Slowest op');
+  });
+
+  test('the address is a link to the view', async () => {
+    const { page } = report;
+    await page.click('#ops tbody tr[data-place="0"] button.open');
+    await page.keyboard.press('u');
+    await hashHas(page, 'unit=time');
+    await settled(page);
+    const { hash } = new URL(page.url());
+    assert.match(hash, /^#op=0&time=-?\d+--?\d+&unit=time$/);
+    const other = await open('three.html', { address: hash, width: 1600 });
+    await settled(other.page);
+    const [here, there] = [await view(page), await view(other.page)];
+    assert.ok(Math.abs(here.start - there.start) <= 1 && Math.abs(here.span - there.span) <= 2, JSON.stringify([here, there]));
+    assert.equal(await other.page.textContent('#op h3'), 'program 1');
+    assert.equal(await other.page.getAttribute('#unit-time', 'aria-pressed'), 'true');
+    assert.deepEqual(other.complaints, []);
+    await other.close();
+    await page.keyboard.press('u');
+    await page.keyboard.press('0');
+    for (const odd of ['#op=99', '#op=-1', '#time=x-y', '#stretch=5', '#zone=9.9.9', '#op=1&op', '#=&=', '#%E0%A4%A']) {
+      const tried = await open('three.html', { address: odd });
+      assert.deepEqual(tried.complaints, [], odd);
+      await tried.close();
+    }
+  });
+
+  test('a stretch sums up what ran in it', async () => {
+    const { page } = report;
+    const facts = await factsOf(page);
+    // From the middle of the second op's first zone of each core on to the end of the op.
+    const kernel = 5000 + 100 + 30, from = kernel + 20 + 350 - facts.devices[0].first_cycle, to = 8500 - facts.devices[0].first_cycle;
+    await page.evaluate(([from, to]) => { location.hash = `#stretch=${from}-${to}`; }, [from, to]);
+    await page.waitForSelector('#timeline .detail[data-stretch="whole"]');
+    const rows = await page.$$eval('#timeline .detail tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    const of = (name) => rows.find((row) => row[0] === name);
+    assert.deepEqual(of('math').slice(1, 4), ['BR', '2', '1,800']);
+    // The first core's first zone is cut in the middle, the other core's starts 250 cycles later.
+    assert.deepEqual(of('load').slice(1, 4), ['BR', '4', (350 + 600 + 2 * 60).toLocaleString('en-US')]);
+    assert.equal(await page.textContent('#timeline .detail .big'), `${(to - from).toLocaleString('en-US')} cycles · ${((to - from) / 1000).toFixed(3)} µs`);
+    const box = await page.locator('canvas.scene').boundingBox();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('0');
+    await page.mouse.move(box.x + 300, box.y + 60);
+    await page.keyboard.down('Shift');
+    await page.mouse.down();
+    await page.mouse.move(box.x + 700, box.y + 60, { steps: 3 });
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
+    assert.equal(await page.textContent('#timeline .detail h3'), 'Stretch');
+    await hashHas(page, 'stretch=');
+    await page.keyboard.press('Escape');
+    assert.deepEqual(report.complaints, []);
+  });
+});
+
+test('a page opens on the ops, with the host laid aside, and counts from the first record', async () => {
+  capture('--ops', '6', '-o', 'aside.kprof');
+  exported('aside.kprof', 'aside.html');
+  const { page, complaints, close } = await open('aside.html');
+  await settled(page);
+  const facts = await factsOf(page);
+  const first = Math.min(...facts.ops.start_ns), last = Math.max(...facts.ops.end_ns);
+  assert.ok(facts.span_ns > 5 * (last - first), 'the host takes most of the time');
+  const { start, span } = await view(page);
+  assert.ok(start <= first && last <= start + span && span < 1.1 * (last - first), JSON.stringify({ start, span, first, last }));
+  await page.keyboard.press('9');
+  await page.waitForFunction((span) => Number(document.querySelector('canvas.scene').dataset.span) >= span, facts.span_ns);
+  await page.keyboard.press('0');
+  await page.waitForFunction((span) => Number(document.querySelector('canvas.scene').dataset.span) === span, span);
+  // Cycles and time count from one origin: both are those since the chip's first record.
+  const column = () => texts(page, '#ops tbody tr[data-place] td:nth-child(2)');
+  const cycles = (await column()).map(number);
+  await page.click('#unit-time');
+  const times = await column();
+  const { frequency_ghz: ghz } = facts.devices[0].clock;
+  const ns = { ns: 1, µs: 1e3, ms: 1e6 };
+  times.forEach((text, op) => {
+    const [value, unit] = text.split(' ');
+    assert.ok(Math.abs(Number(value) * ns[unit] - cycles[op] / ghz) <= 0.006 * ns[unit] + 2, `${text} is not ${cycles[op]} cycles`);
+  });
+  assert.equal(cycles[0], facts.ops.start_cycles[0]);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('lost launches are marked in the gaps and the timeline, and losses are grouped as in the terminal', async () => {
+  capture('--workload', 'multi-op-overflow', '--op-support-count', '50', '-o', 'over.kprof');
+  exported('over.kprof', 'over.html');
+  const { page, complaints, close } = await open('over.html', { width: 1600 });
+  const facts = await factsOf(page);
+  const lost = facts.ops.gap_doubt.map((doubt) => facts.ops.doubt_labels[doubt] === 'launches before it may be missing');
+  const first = lost.indexOf(true);
+  assert.ok(first > 0);
+  assert.equal(await page.textContent(`#ops tbody tr[data-place="${first}"] td:nth-child(5)`), 'lost?');
+  assert.ok((await page.textContent('#summary .verdict')).includes(`before ${lost.filter(Boolean).length} ops`));
+  assert.equal((await texts(page, '#gaps td.bad'))[0], facts.ops.gap_doubt.filter((doubt) => doubt !== null).map((doubt) => facts.ops.doubt_labels[doubt])[0]);
+  // Red where the launches are missing, above lanes that have none there.
+  await page.evaluate((hash) => { location.hash = hash; }, `#time=${facts.ops.end_ns[first - 1]}-${facts.ops.start_ns[first]}`);
+  await settled(page);
+  const reds = await page.$eval('canvas.scene', (canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(200, 24 + 22 + 20, 600, 70);
+    let reds = 0;
+    for (let i = 0; i < data.length; i += 4) reds += data[i] > 150 && data[i + 1] < 90 && data[i + 2] < 90;
+    return reds;
+  });
+  assert.ok(reds > 500, `${reds} red pixels`);
+  const terminal = execFileSync(KPROF, ['report', 'over.kprof', '--rows', '0'], { cwd: folder, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+  const rows = await page.$$eval('.loss-groups tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.ok(rows.length > 1);
+  for (const row of rows) {
+    const [cause, chip, risc, programs, cores, runs] = row;
+    const line = terminal.split('\n').find((line) => line.includes(cause) && line.includes(` ${risc} `));
+    assert.ok(line, `${cause} ${risc} is not in the terminal`);
+    for (const cell of [chip, programs, cores, runs, row.at(-1)]) assert.ok(line.includes(cell), `${cell} is missing in ${line}`);
+  }
+  await picture(page, 'lost-launches.png');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('the legend of the grid ends at values that cores have', async () => {
+  const { page, complaints, close } = await open('over.html');
+  const facts = await factsOf(page);
+  for (const [metric, values] of [['kernel', facts.cores[0].kernel_cycles], ['risc-0', facts.cores[0].risc_cycles.map((riscs) => riscs[0])]]) {
+    await page.selectOption('#cores select', metric);
+    const ends = await texts(page, '#cores .legend > span:not(.ramp)');
+    assert.deepEqual(ends, [Math.min(...values), Math.max(...values)].map((value) => `${value.toLocaleString('en-US')} cycles`), metric);
+    // The ramp's ends have the colours of those cores.
+    const colours = await page.$$eval('#cores .ramp i', (steps) => [steps[0], steps.at(-1)].map((step) => step.style.backgroundColor));
+    const ofCells = await page.$$eval('#cores .cell', (cells) => cells.map((cell) => [cell.getAttribute('aria-label').split(': ')[1], cell.style.backgroundColor]));
+    assert.deepEqual(colours, ends.map((end) => ofCells.find(([text]) => text === end)[1]), metric);
+  }
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('two recordings in one page are compared as kprof diff does', async () => {
+  writeLog(join(folder, 'a.csv'), repeated(OPS, 12, 1));
+  writeLog(join(folder, 'b.csv'), repeated(OPS, 12, 2));
+  exported('a.csv', 'compared.html', '--compare', 'b.csv');
+  const { page, complaints, close } = await open('compared.html');
+  assert.equal(await page.textContent('#comparison-title'), 'Comparison with b.csv');
+  const diff = JSON.parse(execFileSync(KPROF, ['diff', 'a.csv', 'b.csv', '--json'], { cwd: folder, encoding: 'utf8' }));
+  const rows = await page.$$eval('#comparison tbody tr[data-place]', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const shown = rows.map((row) => `${row[0]} ${row[1]} ${row[5]}`).sort();
+  assert.deepEqual(shown, diff.changes.map((change) => `${change.kind} ${change.name} ${change.ratio.toFixed(3)} ×`).sort());
+  const math = rows.find((row) => row[1] === 'math');
+  assert.ok(math && Number(math[5].split(' ')[0]) > 1.5, JSON.stringify(rows));
+  assert.equal(math.at(-1), 'slower');
+  assert.equal(await page.locator('#bar a[href="#comparison"]').count(), 1);
+  assert.deepEqual(complaints, []);
+  await close();
+  assert.throws(() => execFileSync(KPROF, ['export', 'a.csv', '-o', 'a.pftrace', '--compare', 'b.csv'], { cwd: folder, stdio: 'pipe' }), /--format html/);
+});
+
+/** The ops over and over, each a little longer than the one before; `factor` stretches `math`. */
+function repeated(ops, times, factor) {
+  const all = Array.from({ length: times }, (_, repetition) => ops.map((op) => ({
+    ...op, program: op.program + 3 * repetition, start: op.start + 40_000 * repetition,
+    zones: op.zones.map(([name, cycles]) => [name, cycles * (name === 'math' ? factor : 1) + repetition % 4]),
+  })));
+  return opLines(all.flat());
+}
+
+test('the NoC shows who talks to whom, by core, and which links are full', async () => {
+  const logs = resolve(import.meta.dirname, '../captures/mesham-tt-sim/blackhole-noc-4096');
+  copyFileSync(join(logs, 'profile_log_device.csv'), join(folder, 'noc.csv'));
+  exported('noc.csv', 'noc.html');
+  const { page, complaints, close } = await open('noc.html');
+  const cells = (label) => page.$$eval(`[aria-label="${label}"] tbody tr[data-place]`, (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  // The log's kernel reads eight times 4 KiB over NoC 1 and writes them over NoC 0.
+  assert.deepEqual((await cells('Pairs of tiles')).map((row) => row.slice(0, 5)).sort(), [['NOC_0', '1-2', '0-11', '8', '32,768'], ['NOC_1', '0-1', '1-2', '8', '32,768']]);
+  const cores = await cells('NoC by core');
+  assert.deepEqual(cores.filter((row) => row[3] !== '0').map((row) => row.slice(0, 6)).sort(), [['1-2', 'BRISC', 'NOC_0', '8', '', '32,768'], ['1-2', 'NCRISC', 'NOC_1', '8', '32,768', '']]);
+  const boards = await page.$$eval('.links', (boards) => boards.map((board) => [...board.querySelectorAll('td[aria-label]')].map((cell) => [cell.getAttribute('aria-label'), cell.textContent])));
+  // NoC 0 runs east, then south: from 1-2 around the edge to column 0, then down to row 11.
+  assert.ok(boards[0].some(([label, text]) => label === '1-2: east 32,768 bytes' && text === '→'), JSON.stringify(boards[0]));
+  assert.ok(boards[0].some(([label, text]) => label === '0-10: south 32,768 bytes' && text === '↓'));
+  assert.ok(boards[1].every(([, text]) => text === '←' || text === '↑'));
+  await page.selectOption('#cores select', 'read');
+  assert.deepEqual(await page.$$eval('#cores .cell', (cells) => cells.map((cell) => cell.getAttribute('aria-label'))), ['1-2: 32 KiB']);
+  assert.deepEqual(complaints, []);
+  await close();
+});
