@@ -1,6 +1,6 @@
 //! Options and help text, one struct per command.
 
-use crate::command::{diff::DiffArgs, perf::PerfArgs, record::RecordArgs};
+use crate::command::{diff::DiffArgs, explain::ExplainArgs, perf::PerfArgs, record::RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use sim::workload::PipelineShape;
@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Capture(CaptureArgs),
     Record(RecordArgs),
     Report(ReportArgs),
+    Explain(ExplainArgs),
     Export(ExportArgs),
     Perf(PerfArgs),
     Diff(DiffArgs),

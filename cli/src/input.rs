@@ -3,6 +3,7 @@
 use crate::{failure::Failure, numbers::counted, progress::Busy, wrong_file::instead_of_recording};
 use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
+    readout::Readout,
     recording::{Loaded, Opened, Recording, open, open_log},
 };
 use std::path::Path;
@@ -95,4 +96,17 @@ impl Input {
             Failure::Sentence(format!("{} holds {runs}, found --run {chosen}", path.display()))
         })
     }
+}
+
+/// Title, architecture and worker cores of a readout.
+pub(crate) fn describe(readout: &Readout) -> (String, String, Option<u32>) {
+    let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
+        return ("empty log".to_owned(), String::new(), None);
+    };
+    let cores = chip.max_compute_cores.map_or_else(String::new, |count| {
+        format!(", {}", counted(count.into(), "worker core", "worker cores"))
+    });
+    let chips = counted(readout.devices.len() as u64, "chip", "chips");
+    let title = format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz);
+    (title, chip.arch.clone(), chip.max_compute_cores)
 }

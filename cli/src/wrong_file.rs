@@ -62,13 +62,20 @@ impl FileKind {
     }
 }
 
+/// Returns true if the file is an ops CSV with op names.
+pub(crate) fn is_ops_csv(path: &Path) -> bool {
+    FileKind::of(path) == FileKind::OpsCsv
+}
+
 /// Replaces a failure to read a recording by the command that reads this file, if one does.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
     let sentence = match FileKind::of(path) {
         FileKind::OpsCsv => {
-            format!("{expected}, found an ops CSV, {shown}; `kprof perf {shown}` reads it")
+            format!(
+                "{expected}, found an ops CSV, {shown}; `kprof perf {shown}` and `kprof explain {shown}` read it"
+            )
         }
         FileKind::DeviceOpsCsv => format!(
             "{expected}, found the ops CSV of a device log, {shown}; give the log that it was \

@@ -32,7 +32,10 @@ const WAYS: [(&[&str], &str); 16] = [
         &["report", "nothing.csv"],
         "expected a device log, a capture or a folder with .logs at nothing.csv, found nothing there",
     ),
-    (&["report", "ops.csv"], "found an ops CSV, ops.csv; `kprof perf ops.csv` reads it"),
+    (
+        &["report", "ops.csv"],
+        "found an ops CSV, ops.csv; `kprof perf ops.csv` and `kprof explain ops.csv` read it",
+    ),
     (
         &["report", "device_ops.csv"],
         "found the ops CSV of a device log, device_ops.csv; give the log",
@@ -45,7 +48,7 @@ const WAYS: [(&[&str], &str); 16] = [
         &["report", "empty"],
         "expected profile_log_device.csv in the folder empty or in its .logs, found none",
     ),
-    (&["export", "ops.csv"], "`kprof perf ops.csv` reads it"),
+    (&["export", "ops.csv"], "`kprof perf ops.csv` and `kprof explain ops.csv` read it"),
     (&["serve", "--tracy", "run.tracy"], "found a recording of Tracy, run.tracy"),
     (
         &["perf", "nothing.csv"],

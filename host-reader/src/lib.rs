@@ -19,6 +19,7 @@
 //! | How is it reported as tt-metal does? | `report` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
+//! | Why is it slow, and where did the time go? | `causes` |
 //! | Who moved how much over the NoCs, and to whom? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
 //! | What do TT-Metal's variables ask for? | `environment` |
@@ -41,6 +42,8 @@ pub mod output;
 pub use ::analysis::{self, probe_cost};
 #[cfg(feature = "capture")]
 pub use ::capture::{self, sync};
+#[cfg(feature = "causes")]
+pub use ::causes;
 #[cfg(feature = "counters")]
 pub use ::counters;
 #[cfg(feature = "device-log")]

@@ -9,7 +9,7 @@ use std::{
 
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
 /// below all that may depend on it, which excludes circles.
-const ALLOWED: [(&str, &[&str]); 26] = [
+const ALLOWED: [(&str, &[&str]); 27] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
     ("kprof-tracy-protocol", &[]),
@@ -42,22 +42,6 @@ const ALLOWED: [(&str, &[&str]); 26] = [
         ],
     ),
     (
-        "kprof-export",
-        &[
-            "kprof-wire",
-            "kprof-analysis",
-            "kprof-capture",
-            "kprof-clock-fit",
-            "kprof-counters",
-            "kprof-host-events",
-            "kprof-noc-events",
-            "kprof-reader",
-            "kprof-recording",
-            "kprof-tracy-protocol",
-            "kprof-whole-file",
-        ],
-    ),
-    (
         "kprof-reports",
         &[
             "kprof-wire",
@@ -72,10 +56,42 @@ const ALLOWED: [(&str, &[&str]); 26] = [
         ],
     ),
     (
+        "kprof-causes",
+        &[
+            "kprof-wire",
+            "kprof-analysis",
+            "kprof-counters",
+            "kprof-device-log",
+            "kprof-host-events",
+            "kprof-noc-events",
+            "kprof-reader",
+            "kprof-recording",
+            "kprof-reports",
+        ],
+    ),
+    (
+        "kprof-export",
+        &[
+            "kprof-wire",
+            "kprof-analysis",
+            "kprof-capture",
+            "kprof-causes",
+            "kprof-clock-fit",
+            "kprof-counters",
+            "kprof-host-events",
+            "kprof-noc-events",
+            "kprof-reader",
+            "kprof-recording",
+            "kprof-tracy-protocol",
+            "kprof-whole-file",
+        ],
+    ),
+    (
         "host-reader",
         &[
             "kprof-analysis",
             "kprof-capture",
+            "kprof-causes",
             "kprof-clock-fit",
             "kprof-counters",
             "kprof-device-log",

@@ -6,6 +6,7 @@ use crate::{
     layout::{lines_of, table},
     numbers::{counted, grouped},
     terminal::{LONGEST_NAME, printable},
+    wrong_file::is_ops_csv,
 };
 use clap::Args;
 use host_reader::{
@@ -17,13 +18,10 @@ use host_reader::{
 use serde::Serialize;
 use std::{
     fs::File,
-    io::{BufWriter, Read, Write},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
-
-/// Bytes in which an ops CSV shows its titles.
-const HEAD_BYTES: u64 = 4096;
 
 /// Compare two recordings: ops and zones that became slower or faster.
 ///
@@ -210,14 +208,6 @@ pub(super) fn measurements_of(run: &Run) -> Measurements {
     measurements.add_zones(&run.readout, &timeline);
     measurements.skip("records that were lost", run.readout.losses.total().record_count());
     measurements
-}
-
-/// Returns true if the first line of a file has the title of ops.
-fn is_ops_csv(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-    let line = head.split(|&byte| byte == b'\n').next().unwrap_or(&[]);
-    read.is_ok() && String::from_utf8_lossy(line).split(',').any(|title| title.trim() == "OP CODE")
 }
 
 fn show(

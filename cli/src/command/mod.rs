@@ -7,6 +7,7 @@ mod completions;
 mod dataset;
 mod device_log;
 pub(crate) mod diff;
+pub(crate) mod explain;
 mod export;
 mod info;
 mod kernels;
@@ -48,6 +49,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::Explain(args)) => explain::run(&args),
         #[cfg(feature = "ttsim")]
         Some(Command::TtsimChild(args)) => ttsim_child::run(&args),
     }

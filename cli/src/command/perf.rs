@@ -211,7 +211,7 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Reads an ops CSV, or the newest one of a folder.
-fn open(path: &Path) -> Result<OpsCsv, Failure> {
+pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
     let found = newest.as_deref().unwrap_or(path);
     if found != path {
@@ -221,7 +221,7 @@ fn open(path: &Path) -> Result<OpsCsv, Failure> {
 }
 
 /// The ops CSV that was written last in a folder or, as tt-metal does it, below its reports.
-fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn newest_ops_csv(folder: &Path) -> Option<PathBuf> {
     const DEPTH: usize = 3;
     let reports = folder.join("reports");
     let mut folders = vec![folder.to_owned(), reports];
@@ -278,7 +278,7 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
 }
 
 /// The filters as one, if rows hold everything that they ask for.
-fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
+pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {
         None => Ok(filter),

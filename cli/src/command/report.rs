@@ -3,9 +3,9 @@
 use crate::{
     args::ReportArgs,
     failure::Failure,
-    input::{joined, open_packed, retain},
+    input::{describe, joined, open_packed, retain},
     json::{HostCounts, Source},
-    numbers::{counted, grouped},
+    numbers::grouped,
     op_names::OpNames,
     output::Findings,
     progress::Busy,
@@ -14,7 +14,6 @@ use host_reader::{
     export::HiddenLaunches,
     host::HostRecording,
     log::PackedLog,
-    readout::Readout,
     recording::{Opened, Recording, report_of_log},
 };
 use std::process::ExitCode;
@@ -85,16 +84,4 @@ fn show(
     let title = format!("{which}{title}");
     findings.filter(&joined(&args.filters), hidden);
     findings.show(&title, &source, args.show)
-}
-
-fn describe(readout: &Readout) -> (String, String, Option<u32>) {
-    let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
-        return ("empty log".to_owned(), String::new(), None);
-    };
-    let cores = chip.max_compute_cores.map_or_else(String::new, |count| {
-        format!(", {}", counted(count.into(), "worker core", "worker cores"))
-    });
-    let chips = counted(readout.devices.len() as u64, "chip", "chips");
-    let title = format!("{} at {} MHz{cores}, {chips}", chip.arch, chip.aiclk_mhz);
-    (title, chip.arch.clone(), chip.max_compute_cores)
 }

@@ -4,7 +4,7 @@ use super::{
     Report, ZoneGrouping,
     data::DataGroups,
     figures::{PackedRun, lane_runs},
-    op::{Op, chip_launches},
+    op::{Launch, Op, chip_launches},
     summary::{LaneCounts, Summary},
     sums::SumTotals,
     tally::GroupKey,
@@ -45,8 +45,7 @@ impl<'readout> LaneContext<'readout> {
 pub struct LaneFigures {
     counts: LaneCounts,
     pairer: Pairer,
-    /// Runs by chip.
-    runs: BTreeMap<u32, Vec<PackedRun>>,
+    runs: LaneRuns,
     sums: SumTotals,
     data: DataGroups,
 }
@@ -58,8 +57,7 @@ impl LaneFigures {
         self.counts.add_lane(lane);
         let group = GroupKey::new(chip, lane.id, ZoneGrouping::ByRisc);
         self.pairer.add(group, lane, context.names);
-        let runs = self.runs.entry(lane.id.chip_id).or_default();
-        runs.extend(lane_runs(lane, &context.roles).map(|run| PackedRun::new(&run)));
+        self.runs.add(context, lane);
         self.sums.add_lane(lane);
         self.data.add_lane(lane);
     }
@@ -127,9 +125,7 @@ impl Report {
         for LaneFigures { counts, pairer, runs, sums, data } in figures {
             all.counts.merge(counts);
             pairers.push(pairer);
-            for (chip_id, runs) in runs {
-                all.runs.entry(chip_id).or_default().extend(runs);
-            }
+            all.runs.merge(runs);
             all.sums.merge(sums);
             all.data.merge(data);
         }
@@ -146,11 +142,58 @@ impl Report {
     }
 }
 
-fn ops_of_runs(readout: &Readout, mut runs: BTreeMap<u32, Vec<PackedRun>>) -> Vec<Op> {
-    let of_device = |device: &reader::readout::DeviceReadout| {
-        let runs = runs.remove(&device.chip.chip_id).unwrap_or_default();
-        let launches = chip_launches(runs, &device.chip, readout);
-        launches.into_iter().map(|launch| launch.op).collect::<Vec<_>>()
-    };
-    readout.devices.iter().flat_map(of_device).collect()
+fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
+    runs.launches(readout).into_iter().map(|launch| launch.op).collect()
+}
+
+/// Runs of lanes, of which launches are made once all lanes are added.
+///
+/// # Cost
+/// Memory: about 100 bytes for each launch of a lane.
+#[derive(Debug, Default)]
+pub struct LaneRuns(BTreeMap<u32, Vec<PackedRun>>);
+
+impl LaneRuns {
+    /// Adds the runs of a lane. Lanes of chips that the context does not know are left out.
+    pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
+        if !context.chips.contains_key(&lane.id.chip_id) {
+            return;
+        }
+        let runs = self.0.entry(lane.id.chip_id).or_default();
+        runs.extend(lane_runs(lane, &context.roles).map(|run| PackedRun::new(&run)));
+    }
+
+    /// Adds the runs of other lanes.
+    pub fn merge(&mut self, other: Self) {
+        for (chip_id, runs) in other.0 {
+            self.0.entry(chip_id).or_default().extend(runs);
+        }
+    }
+
+    /// Joins the runs into launches, as [`launches_of`](super::launches_of) does; the readout,
+    /// which may be without its lanes, says what is lost and what is hidden.
+    ///
+    /// ```
+    /// use analysis::{LaneContext, LaneRuns, launches_of};
+    /// use device_log::read_device_log;
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+    /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+    /// ";
+    /// let readout = read_device_log(log.as_bytes(), "my log")?;
+    /// let context = LaneContext::new(&readout);
+    /// let mut runs = LaneRuns::default();
+    /// readout.lanes().for_each(|lane| runs.add(&context, lane));
+    /// assert_eq!(runs.launches(&readout), launches_of(&readout));
+    /// # Ok::<(), device_log::LogError>(())
+    /// ```
+    #[must_use]
+    pub fn launches(mut self, readout: &Readout) -> Vec<Launch> {
+        let of_device = |device: &reader::readout::DeviceReadout| {
+            let runs = self.0.remove(&device.chip.chip_id).unwrap_or_default();
+            chip_launches(runs, &device.chip, readout)
+        };
+        readout.devices.iter().flat_map(of_device).collect()
+    }
 }

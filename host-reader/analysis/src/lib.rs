@@ -10,7 +10,7 @@
 //! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedy`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
-//! | and lane by lane | [`LaneFigures`] |
+//! | and lane by lane | [`LaneFigures`], [`LaneRuns`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of
 //! one core are compared as they are; times of different cores only once a readout is aligned
@@ -47,7 +47,7 @@ mod zones;
 pub use data::{DataKind, DataStatistics, data_statistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
-pub use lanes::{LaneContext, LaneFigures};
+pub use lanes::{LaneContext, LaneFigures, LaneRuns};
 pub use loss_groups::{LossGroup, loss_groups, loss_remedy};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use span::{Span, cycles_to_ns};

@@ -1,0 +1,319 @@
+//! `kprof explain`: why it is slow, in at most ten sentences, and where the time went.
+
+use super::perf;
+use crate::{
+    failure::Failure,
+    input::{describe, joined, open_packed, retain},
+    layout::{table, write_table},
+    numbers::{counted, grouped, optional},
+    progress::Busy,
+    terminal::{LONGEST_NAME, Style, printable, styled},
+    wrong_file::is_ops_csv,
+};
+use clap::Args;
+use host_reader::{
+    causes::{Explanation, Finding, GainOf, Phase, TimeClass, TimeSplit, WaitEvidence},
+    export::TraceFilter,
+    perf::{PerfOptions, PerfReport, WindowOptions},
+    readout::Readout,
+    recording::Opened,
+};
+use serde::Serialize;
+use std::{
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Say in at most ten sentences why it is slow, and show where the time went.
+///
+/// Each sentence has its figure, its place, what could be gained at most, and what to try; those
+/// with most to gain come first. Rules, thresholds and what fools them are in docs/explain.md.
+/// Questions that a recording cannot answer are listed, with the recording that could.
+///
+/// Waits of kernels need a capture with records of waits. Logs and ops CSVs tell less: gaps
+/// between ops, late cores, short ops, and limits of modelled ops.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof explain                                  generated/profiler
+  kprof explain matmul.kprof --filter op=3..9
+  kprof explain ops_perf_results_2026_01_30.csv
+  kprof explain run.kprof --json | jq '.findings[0].sentence'
+
+Exit code: 0; 1 if --fail-on-loss is given and records were lost; 2 if the input cannot be used.")]
+pub(crate) struct ExplainArgs {
+    /// Device log, capture, folder with tt-metal's logs, or ops CSV; - reads a device log from
+    /// standard input.
+    #[arg(
+        value_name = "INPUT",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    input: PathBuf,
+    /// Launches and lanes to explain, in the terms of `kprof export --help`; repeat to add terms.
+    /// Ops CSVs take device and op only.
+    #[arg(long = "filter", value_name = "TERMS")]
+    filters: Vec<TraceFilter>,
+    /// Maximum number of rows per table; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
+    /// Print JSON instead of sentences: one object, or one line per run of a capture.
+    #[arg(long)]
+    json: bool,
+    /// Exit with code 1 on any unintended loss.
+    #[arg(long)]
+    fail_on_loss: bool,
+}
+
+/// Explanation of one run, with its source.
+#[derive(Serialize)]
+struct Document<'a> {
+    input: String,
+    /// Number of the run, from 1.
+    run: usize,
+    title: &'a str,
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+}
+
+/// Reads, explains and shows.
+pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    if let Some(csv) = ops_csv(&args.input) {
+        let report = report_csv(&csv, &args.filters)?;
+        let name = csv.file_name().unwrap_or_default().to_string_lossy();
+        let title = format!("{name}, {}", counted(report.totals.device_op_count, "op", "ops"));
+        show(args, (1, &title), &Explanation::of_perf_report(&report))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut has_failures = false;
+    match open_packed(&args.input)? {
+        Opened::Log(log) if joined(&args.filters).is_empty() => {
+            let busy = Busy::new("looking for causes");
+            let (readout, explanation) = Explanation::of_log(*log);
+            drop(busy);
+            show_run(args, 1, &readout, &explanation)?;
+            has_failures = readout.losses.has_failures();
+        }
+        opened => {
+            for (number, mut run) in (1..).zip(opened.into_loaded().recordings) {
+                retain(&mut run, &args.filters)?;
+                let explanation = Explanation::of_recording(&run);
+                show_run(args, number, &run.readout, &explanation)?;
+                has_failures |= run.readout.losses.has_failures();
+            }
+        }
+    }
+    Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The ops CSV at the path: itself, or the newest of a folder that has no device log.
+fn ops_csv(path: &Path) -> Option<PathBuf> {
+    if is_ops_csv(path) {
+        return Some(path.to_owned());
+    }
+    const DEVICE_LOG: &str = "profile_log_device.csv";
+    let has_log = || {
+        [path.join(DEVICE_LOG), path.join(".logs").join(DEVICE_LOG)].iter().any(|log| log.exists())
+    };
+    if path.is_dir() && !has_log() { perf::newest_ops_csv(path) } else { None }
+}
+
+fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
+    let _busy = Busy::new(format!("reading {}", path.display()));
+    let options = PerfOptions {
+        // A gap is the time of its own device, whatever the others did.
+        merges_devices: false,
+        window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
+        filter: perf::filter(filters)?,
+        ..PerfOptions::default()
+    };
+    let report = PerfReport::new(vec![perf::open(path)?], &options);
+    report.map_err(|error| Failure::from_error(&error))
+}
+
+fn show_run(
+    args: &ExplainArgs,
+    number: usize,
+    readout: &Readout,
+    explanation: &Explanation,
+) -> Result<(), Failure> {
+    let (title, ..) = describe(readout);
+    let launches = counted(explanation.ops.len() as u64, "launch", "launches");
+    show(args, (number, &format!("{title}, {launches}")), explanation)
+}
+
+fn show(
+    args: &ExplainArgs,
+    (number, title): (usize, &str),
+    explanation: &Explanation,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if args.json {
+        let input = args.input.display().to_string();
+        let document = Document { input, run: number, title, explanation };
+        serde_json::to_writer(&mut out, &document).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        if number > 1 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
+        let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+        write_explanation(explanation, rows, &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Characters of a title.
+const LONGEST_TITLE: usize = 200;
+
+fn write_explanation(
+    explanation: &Explanation,
+    rows: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out)?;
+    if explanation.findings.is_empty() {
+        writeln!(out, "No cause stands out.")?;
+    }
+    for (number, finding) in (1..).zip(&explanation.findings) {
+        write_finding(number, finding, out)?;
+    }
+    if !explanation.untold.is_empty() {
+        writeln!(out, "\nNot to be told from this recording\n")?;
+    }
+    for untold in &explanation.untold {
+        writeln!(out, "   {}: {}", untold.question, untold.reason)?;
+        writeln!(out, "      record {}", untold.record_with)?;
+    }
+    write_devices(explanation, rows, out)?;
+    write_phases(&explanation.phases, rows, out)?;
+    write_sync(explanation, out)
+}
+
+fn write_finding(number: usize, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let sentence = printable(&finding.sentence, LONGEST_TITLE);
+    writeln!(out, "{number}. {}", styled(&sentence, Style::Bold))?;
+    let place = finding.place.to_string();
+    if !place.is_empty() {
+        writeln!(out, "   where: {}", printable(&place, LONGEST_TITLE))?;
+    }
+    let of = match finding.gain_of {
+        GainOf::Recording => "of the whole time",
+        GainOf::Ops => "of these ops",
+    };
+    match finding.gain_at_most_percent {
+        Some(percent) => writeln!(out, "   to gain: at most {percent:.1} % {of}")?,
+        None => writeln!(out, "   to gain: not known")?,
+    }
+    writeln!(out, "   try: {}", finding.advice)
+}
+
+fn write_devices(explanation: &Explanation, rows: usize, out: &mut impl Write) -> io::Result<()> {
+    if explanation.devices.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nWhere the time of each chip went, in %\n")?;
+    let titles = titles_with(&["chip", "total ns"]);
+    let mut shown = table(&titles);
+    for device in explanation.devices.iter().take(rows) {
+        let mut row = vec![device.chip_id.to_string(), optional(device.time.total_ns)];
+        row.extend(cells(&device.time));
+        shown.add_row(row);
+    }
+    write_table(&mut shown, explanation.devices.len(), rows, out)
+}
+
+fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
+    let classes = TimeClass::ALL.map(TimeClass::label);
+    first.iter().copied().chain(classes).chain(["side by side"]).collect()
+}
+
+/// Shares by class; of waits nothing is known where none were recorded.
+fn cells(time: &TimeSplit) -> Vec<String> {
+    let cell = |class: TimeClass| {
+        let percent = time.percent(class);
+        let is_unknown = class == TimeClass::Wait && time.waits == WaitEvidence::None;
+        if is_unknown && percent == 0.0 { "-".to_owned() } else { format!("{percent:.1}") }
+    };
+    let overlap = time.overlap.map_or_else(
+        || "-".to_owned(),
+        |overlap| match (overlap.at_least_percent, overlap.at_most_percent) {
+            (least, most) if most - least < 0.05 => format!("{most:.1}"),
+            (least, most) => format!("{least:.1} to {most:.1}"),
+        },
+    );
+    TimeClass::ALL.into_iter().map(cell).chain([overlap]).collect()
+}
+
+fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Result<()> {
+    if phases.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nPhases; kernels are summed over ops and chips\n")?;
+    let titles =
+        ["name", "count", "host ns", "ops", "kernels, summed ns", "chip", "busy %", "host late %"];
+    let mut shown = table(&titles);
+    for phase in phases.iter().take(rows) {
+        let depth = phase.path.len().saturating_sub(1);
+        let name = phase.path.last().map_or("", String::as_str);
+        let name = format!("{}{}", "  ".repeat(depth), printable(name, LONGEST_NAME));
+        let first = phase.devices.first();
+        let busy = |time: &TimeSplit| {
+            let classes = [
+                TimeClass::Compute,
+                TimeClass::DataMovement,
+                TimeClass::Collective,
+                TimeClass::Wait,
+            ];
+            format!("{:.1}", classes.map(|class| time.percent(class)).iter().sum::<f64>())
+        };
+        shown.add_row([
+            name,
+            grouped(phase.count),
+            grouped(phase.host_ns),
+            grouped(phase.op_count),
+            grouped(phase.kernel_sum_over_devices_ns),
+            first.map_or_else(|| "-".to_owned(), |of| of.chip_id.to_string()),
+            first.map_or_else(|| "-".to_owned(), |of| busy(&of.time)),
+            first.map_or_else(
+                || "-".to_owned(),
+                |of| format!("{:.1}", of.time.percent(TimeClass::HostLate)),
+            ),
+        ]);
+    }
+    write_table(&mut shown, phases.len(), rows, out)
+}
+
+/// Records of waits, and those that could not be used.
+fn write_sync(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
+    let sync = &explanation.sync;
+    let unknown: u64 = sync.unknown_kinds.values().sum();
+    let odd = [
+        (unknown, "of unknown kinds"),
+        (sync.malformed, "malformed"),
+        (sync.without_cycles, "without cycles"),
+        (sync.incomplete_zones, "incomplete zones"),
+    ];
+    let odd: Vec<_> = odd
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
+    if sync.has_waits() || !odd.is_empty() {
+        let left =
+            if odd.is_empty() { String::new() } else { format!("; not used: {}", odd.join(", ")) };
+        writeln!(
+            out,
+            "\nWaits: {}, {}, {}{left}",
+            counted(sync.totals, "sum", "sums"),
+            counted(sync.waits, "single wait", "single waits"),
+            counted(sync.signals, "signal", "signals")
+        )?;
+        for (kind, count) in &sync.unknown_kinds {
+            writeln!(out, "   unknown kind {kind}: {}", grouped(*count))?;
+        }
+    }
+    Ok(())
+}

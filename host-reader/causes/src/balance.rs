@@ -1,0 +1,77 @@
+//! Balance of an op's cores: who set its length, and how much work each had.
+
+use crate::op::OpView;
+
+/// One core of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct CoreTime {
+    /// Column and row on the NoC-0 grid.
+    pub core: (u16, u16),
+    /// From the first start of a kernel to the last end.
+    pub cycles: u64,
+    /// Last end of a kernel.
+    pub end_cycle: u64,
+    /// Zones of the kernel's own on the RISC that has most: its steps, as far as they are zones.
+    pub step_count: u32,
+}
+
+/// Steps of the core that set the length, against those of all.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Steps {
+    /// Zones on the core that ended last.
+    pub of_last: u32,
+    /// Mean over the cores.
+    pub mean: f64,
+}
+
+/// Cores of one op, compared.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Balance {
+    /// The core that ended last, which sets the op's length.
+    pub last: CoreTime,
+    /// Mean length over the cores.
+    pub mean_cycles: f64,
+    /// The length of the last one over the mean.
+    pub ratio: f64,
+    /// Amount of work; `None` if kernels have no zones.
+    pub steps: Option<Steps>,
+    /// All cores, by column and row: the picture on the grid.
+    #[serde(skip)]
+    pub cores: Vec<CoreTime>,
+}
+
+/// The balance of an op's cores.
+pub(crate) fn balance_of(view: &OpView<'_>) -> Option<Balance> {
+    view.launch.op.kernel?;
+    let cores: Vec<CoreTime> = view.cores().filter_map(core_time).collect();
+    if cores.len() < 2 {
+        return None;
+    }
+    let last = *cores.iter().max_by_key(|core| core.end_cycle)?;
+    let mean_cycles = mean(cores.iter().map(|core| core.cycles));
+    let mean_steps = mean(cores.iter().map(|core| u64::from(core.step_count)));
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown")]
+    let ratio = if mean_cycles > 0.0 { last.cycles as f64 / mean_cycles } else { 1.0 };
+    let steps = (mean_steps > 0.0).then_some(Steps { of_last: last.step_count, mean: mean_steps });
+    Some(Balance { last, mean_cycles, ratio, steps, cores })
+}
+
+fn core_time(core: &[crate::op::CoreRun<'_>]) -> Option<CoreTime> {
+    let kernels = core.iter().filter_map(|run| run.evidence.kernel);
+    let start = kernels.clone().map(|(start, _)| start).min()?;
+    let end_cycle = kernels.map(|(_, end)| end).max()?;
+    let at = core.first()?.lane.core;
+    Some(CoreTime {
+        core: (at.x, at.y),
+        cycles: end_cycle.saturating_sub(start),
+        end_cycle,
+        step_count: core.iter().map(|run| run.evidence.zone_count).max().unwrap_or(0),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a mean is shown")]
+fn mean(values: impl Iterator<Item = u64> + Clone) -> f64 {
+    let count = values.clone().count();
+    let sum: u128 = values.map(u128::from).sum();
+    if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+}

@@ -1,0 +1,263 @@
+//! Evidence: what is kept of each run of each lane, added lane by lane.
+
+use crate::sync::{RunDecoder, RunSync, SyncCounts, SyncNames};
+use analysis::{LaneContext, LaneRuns};
+use rayon::prelude::*;
+use reader::{
+    lane::{Lane, LaneId, ZoneIndex},
+    names::ZoneTable,
+    readout::Readout,
+    role::RoleTable,
+};
+use std::collections::{BTreeMap, HashMap};
+use wire::PacketKind;
+
+/// Parts of the names of zones that set something up, in lower case.
+const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
+
+/// Beginning of the names of the profiler's own zones.
+const PROFILER_PREFIX: &str = "PROFILER-";
+
+/// Names of the zones of a readout, by what they mean here.
+pub(crate) struct EvidenceContext<'readout> {
+    lanes: LaneContext<'readout>,
+    roles: RoleTable,
+    sync: SyncNames,
+    /// Zones that set something up, and those of the profiler itself.
+    special: HashMap<ZoneIndex, Special>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    Setup,
+    Profiler,
+}
+
+impl<'readout> EvidenceContext<'readout> {
+    pub(crate) fn new(readout: &'readout Readout) -> Self {
+        Self {
+            lanes: LaneContext::new(readout),
+            roles: RoleTable::of_names(&readout.zones),
+            sync: SyncNames::of_names(&readout.zones),
+            special: special_zones(&readout.zones),
+        }
+    }
+}
+
+fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
+    let special = |name: &str| {
+        if name.starts_with(PROFILER_PREFIX) {
+            return Some(Special::Profiler);
+        }
+        let name = name.to_ascii_lowercase();
+        let is_setup = SETUP_PARTS.iter().any(|part| name.contains(part));
+        is_setup.then_some(Special::Setup)
+    };
+    zones.named_indices().filter_map(|(zone, name)| Some((zone, special(name)?))).collect()
+}
+
+/// Zones of one sort in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ZoneSum {
+    pub(crate) count: u32,
+    pub(crate) cycles: u64,
+    /// One of them.
+    pub(crate) zone: Option<ZoneIndex>,
+}
+
+impl ZoneSum {
+    fn add(&mut self, zone: ZoneIndex, cycles: u64) {
+        self.count = self.count.saturating_add(1);
+        self.cycles = self.cycles.saturating_add(cycles);
+        self.zone = Some(zone);
+    }
+}
+
+/// Facts of one run of one lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunEvidence {
+    /// First start and last end of kernel zones; `None` if one is missing.
+    pub(crate) kernel: Option<(u64, u64)>,
+    /// Zones of the kernel's own that began.
+    pub(crate) zone_count: u32,
+    /// Facts that only a few runs have.
+    pub(crate) rare: Option<Box<RareEvidence>>,
+}
+
+/// Facts that only a few runs have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RareEvidence {
+    pub(crate) sync: Option<Box<RunSync>>,
+    pub(crate) setup: ZoneSum,
+    pub(crate) profiler: ZoneSum,
+}
+
+impl RunEvidence {
+    pub(crate) fn sync(&self) -> Option<&RunSync> {
+        self.rare.as_ref()?.sync.as_deref()
+    }
+
+    pub(crate) fn setup(&self) -> ZoneSum {
+        self.rare.as_ref().map_or_else(ZoneSum::default, |rare| rare.setup)
+    }
+
+    pub(crate) fn profiler_cycles(&self) -> u64 {
+        self.rare.as_ref().map_or(0, |rare| rare.profiler.cycles)
+    }
+}
+
+/// Evidence of lanes.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    pub(crate) launch_runs: LaneRuns,
+    runs: HashMap<LaneId, Vec<RunEvidence>>,
+    pub(crate) counts: SyncCounts,
+    /// Times of the first and last record, by chip.
+    pub(crate) bounds: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Evidence {
+    /// The evidence of all lanes of a readout, several at a time.
+    pub(crate) fn of_readout(readout: &Readout) -> Self {
+        let context = EvidenceContext::new(readout);
+        let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
+        let parts = lanes.fold(Self::default, |mut evidence, lane| {
+            evidence.add(&context, lane);
+            evidence
+        });
+        parts.reduce(Self::default, Self::merged)
+    }
+
+    pub(crate) fn add(&mut self, context: &EvidenceContext<'_>, lane: &Lane) {
+        self.launch_runs.add(&context.lanes, lane);
+        let times = lane.times.iter().copied();
+        if let Some((first, last)) = times.clone().min().zip(times.max()) {
+            self.add_bounds(lane.id.chip_id, (first, last));
+        }
+        let runs = LaneScan { context, lane, counts: &mut self.counts }.runs();
+        self.runs.insert(lane.id, runs);
+    }
+
+    fn add_bounds(&mut self, chip_id: u32, (first, last): (u64, u64)) {
+        let bounds = self.bounds.entry(chip_id).or_insert((first, last));
+        *bounds = (bounds.0.min(first), bounds.1.max(last));
+    }
+
+    /// The evidence of both.
+    pub(crate) fn merged(mut self, other: Self) -> Self {
+        self.launch_runs.merge(other.launch_runs);
+        self.runs.extend(other.runs);
+        self.counts.merge(other.counts);
+        other.bounds.into_iter().for_each(|(chip, bounds)| self.add_bounds(chip, bounds));
+        self
+    }
+
+    /// The evidence of a run.
+    pub(crate) fn run(&self, lane: LaneId, run: usize) -> Option<&RunEvidence> {
+        self.runs.get(&lane)?.get(run)
+    }
+}
+
+/// One pass over a lane.
+struct LaneScan<'a, 'readout> {
+    context: &'a EvidenceContext<'readout>,
+    lane: &'a Lane,
+    counts: &'a mut SyncCounts,
+}
+
+impl LaneScan<'_, '_> {
+    fn runs(&mut self) -> Vec<RunEvidence> {
+        let has_sync = !self.context.sync.is_empty();
+        let mut value = 0_usize;
+        let mut runs = Vec::with_capacity(self.lane.runs.len());
+        if let Some(first) = self.lane.runs.first() {
+            let before = self.lane.heads.get(..first.first_record).unwrap_or(&[]);
+            value = before.iter().map(|head| head.data_count()).sum();
+        }
+        for run in 0..self.lane.runs.len() {
+            let records = self.lane.run_records(run);
+            let mut evidence = self.zones(records.clone());
+            if has_sync {
+                let sync = self.sync(records, &mut value);
+                if sync.is_some() {
+                    evidence.rare.get_or_insert_default().sync = sync;
+                }
+            }
+            runs.push(evidence);
+        }
+        runs
+    }
+
+    fn zones(&self, records: std::ops::Range<usize>) -> RunEvidence {
+        let mut evidence = RunEvidence::default();
+        let (mut first_start, mut last_end) = (None::<u64>, None::<u64>);
+        let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
+        let times = self.lane.times.get(records).unwrap_or(&[]);
+        let mut open: Vec<(ZoneIndex, u64)> = Vec::new();
+        for (head, &time) in heads.iter().zip(times) {
+            let is_start = match head.kind() {
+                PacketKind::ZoneStart => true,
+                PacketKind::ZoneEnd => false,
+                _ => continue,
+            };
+            let zone = head.zone();
+            let role = self.context.roles.of(zone);
+            if role.is_kernel() {
+                if is_start {
+                    first_start = Some(first_start.map_or(time, |start| start.min(time)));
+                } else {
+                    last_end = last_end.max(Some(time));
+                }
+            } else if role.is_none() {
+                evidence.zone_count = evidence
+                    .zone_count
+                    .saturating_add(u32::from(is_start && !self.context.sync.contains(zone)));
+                self.add_special(&mut evidence, &mut open, (zone, is_start, time));
+            }
+        }
+        evidence.kernel = first_start.zip(last_end).filter(|(start, end)| start <= end);
+        evidence
+    }
+
+    /// Adds a zone that sets something up, or that is the profiler's own.
+    fn add_special(
+        &self,
+        evidence: &mut RunEvidence,
+        open: &mut Vec<(ZoneIndex, u64)>,
+        (zone, is_start, time): (ZoneIndex, bool, u64),
+    ) {
+        if self.context.special.is_empty() {
+            return;
+        }
+        let Some(&special) = self.context.special.get(&zone) else { return };
+        if is_start {
+            open.push((zone, time));
+            return;
+        }
+        // The innermost; one within another of the same sort is part of its time already.
+        let Some(at) = open.iter().rposition(|&(of, _)| of == zone) else { return };
+        let (_, start) = open.swap_remove(at);
+        if open.is_empty() {
+            let rare = evidence.rare.get_or_insert_default();
+            let sum = match special {
+                Special::Setup => &mut rare.setup,
+                Special::Profiler => &mut rare.profiler,
+            };
+            sum.add(zone, time.saturating_sub(start));
+        }
+    }
+
+    fn sync(&mut self, records: std::ops::Range<usize>, value: &mut usize) -> Option<Box<RunSync>> {
+        let mut decoder = RunDecoder::new(&self.context.sync);
+        let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
+        let times = self.lane.times.get(records).unwrap_or(&[]);
+        for (head, &time) in heads.iter().zip(times) {
+            let end = value.saturating_add(head.data_count());
+            let data = self.lane.data.get(*value..end).unwrap_or(&[]);
+            *value = end;
+            let record = reader::lane::Record { kind: head.kind(), zone: head.zone(), time, data };
+            decoder.add(&record, self.counts);
+        }
+        decoder.finish(self.counts)
+    }
+}

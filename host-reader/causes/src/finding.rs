@@ -1,0 +1,158 @@
+//! Findings: sentences with their figure, place, gain and advice.
+
+use std::fmt::Write;
+
+/// Cause of slowness that a rule found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// The host does not send ops fast enough.
+    Host,
+    /// Ops are short against the gap that every launch leaves.
+    Dispatch,
+    /// Ops ran on the host.
+    HostOps,
+    /// One core ends later than the others.
+    Straggler,
+    /// One core has more work than the others.
+    UnevenWork,
+    /// Many ops are very short.
+    SmallOps,
+    /// The RISC that reads sets the pace.
+    Reader,
+    /// The RISC that reads waits for the latency of each read.
+    Latency,
+    /// The DRAM gives no more bytes.
+    Dram,
+    /// The matrix engine sets the pace.
+    Compute,
+    /// The RISC that writes sets the pace.
+    Writer,
+    /// Reconfiguration and initialisation take time in each launch.
+    Setup,
+    /// No stage is slower than the next one by a margin.
+    Balanced,
+}
+
+impl Cause {
+    /// The name in tables and documents.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Dispatch => "dispatch",
+            Self::HostOps => "host ops",
+            Self::Straggler => "straggler",
+            Self::UnevenWork => "uneven work",
+            Self::SmallOps => "small ops",
+            Self::Reader => "reader",
+            Self::Latency => "latency",
+            Self::Dram => "DRAM",
+            Self::Compute => "compute",
+            Self::Writer => "writer",
+            Self::Setup => "setup",
+            Self::Balanced => "balanced",
+        }
+    }
+}
+
+/// Time that a gain is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GainOf {
+    /// From the first record of a chip to its last.
+    Recording,
+    /// Kernels of the ops that the finding is about.
+    Ops,
+}
+
+/// Where a finding stands; empty fields say that it is about all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Place {
+    /// Number of the chip.
+    pub chip_id: Option<u32>,
+    /// Name of the op, as the host gave it.
+    pub op: Option<String>,
+    /// The program, encoded with its chip.
+    pub run_host_id: Option<u32>,
+    /// Launch of that program, from 1.
+    pub launch: Option<u64>,
+    /// Core on the NoC-0 grid, as column and row.
+    pub core: Option<(u16, u16)>,
+    /// The RISC.
+    pub risc: Option<&'static str>,
+    /// The zone.
+    pub zone: Option<String>,
+    /// Row of an ops CSV, as a spreadsheet counts.
+    pub row: Option<u64>,
+}
+
+/// One sentence with its evidence.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Finding {
+    /// The cause.
+    pub cause: Cause,
+    /// The sentence, with its figure.
+    pub sentence: String,
+    /// The figure that made the rule fire, in the unit of its threshold.
+    pub figure: f64,
+    /// Name of the threshold.
+    pub threshold: &'static str,
+    /// Where it stands.
+    pub place: Place,
+    /// Time that could be gained at most, in nanoseconds; `None` if it cannot be told.
+    pub gain_at_most_ns: Option<f64>,
+    /// The same as a share.
+    pub gain_at_most_percent: Option<f64>,
+    /// Time that it is a share of.
+    pub gain_of: GainOf,
+    /// Advice.
+    pub advice: String,
+}
+
+/// Question that a recording cannot answer.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Untold {
+    /// The question.
+    pub question: &'static str,
+    /// Reason why it has no answer.
+    pub reason: String,
+    /// How a recording is made that has it.
+    pub record_with: &'static str,
+}
+
+impl Place {
+    /// The place in words; empty if it is everywhere.
+    ///
+    /// ```
+    /// use causes::Place;
+    /// let place = Place { chip_id: Some(0), core: Some((3, 4)), ..Place::default() };
+    /// assert_eq!(place.to_string(), "chip 0, core (3,4)");
+    /// ```
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let mut add = |part: String| {
+            let comma = if text.is_empty() { "" } else { ", " };
+            let _ = write!(text, "{comma}{part}");
+        };
+        self.chip_id.into_iter().for_each(|chip| add(format!("chip {chip}")));
+        match (&self.op, self.run_host_id) {
+            (Some(op), _) => add(format!("op {op}")),
+            (None, Some(id)) => add(format!("program {}", wire::RunHostId(id).base())),
+            (None, None) => {}
+        }
+        self.launch.into_iter().for_each(|launch| add(format!("launch {launch}")));
+        self.core.into_iter().for_each(|(x, y)| add(format!("core ({x},{y})")));
+        self.risc.into_iter().for_each(|risc| add(risc.to_owned()));
+        self.zone.iter().for_each(|zone| add(format!("zone {zone}")));
+        self.row.into_iter().for_each(|row| add(format!("row {row}")));
+        text
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text())
+    }
+}

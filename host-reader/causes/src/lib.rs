@@ -1,0 +1,53 @@
+//! Causes of slowness: where the time of chips went, who waited for whom, and what to try.
+//!
+//! | question | item |
+//! |---|---|
+//! | why is it slow, in at most ten sentences? | [`Explanation`], [`Finding`] |
+//! | where did each nanosecond of a chip or an op go? | [`TimeSplit`], [`TimeClass`] |
+//! | which core set the length of an op? | [`Balance`] |
+//! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
+//! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
+//! | from which figure on does a rule fire, and who says so? | [`Threshold`] |
+//!
+//! Everything can be serialised, with units in the names of fields. Nothing is printed here.
+//! `docs/explain.md` tells the rules and what fools each of them.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        reason = "numbers come from outside"
+    )
+)]
+
+mod balance;
+mod evidence;
+mod explanation;
+mod finding;
+mod op;
+mod op_split;
+mod ops_csv;
+mod pace;
+mod path;
+mod phase;
+mod risc_wait;
+mod rules;
+mod sync;
+mod threshold;
+mod time_class;
+mod timeline;
+
+pub use balance::{Balance, CoreTime, Steps};
+pub use explanation::{Explanation, SCHEMA_VERSION};
+pub use finding::{Cause, Finding, GainOf, Place, Untold};
+pub use op::{OpCauses, SetupShare};
+pub use pace::{Pace, Stage, StageUse};
+pub use path::{CriticalPath, PathShare, PathStep, StepKind};
+pub use phase::{Phase, PhaseOrigin};
+pub use risc_wait::{RiscWait, WaitSum};
+pub use sync::SyncCounts;
+pub use threshold::{THRESHOLDS, Threshold};
+pub use time_class::{ClassShare, Overlap, TimeClass, TimeSplit, WaitEvidence};
+pub use timeline::DeviceTime;

@@ -1,0 +1,145 @@
+//! An op's window by class of time.
+
+use crate::{
+    op::{CoreRun, OpView},
+    risc_wait::{blocked_cycles, kernel_cycles},
+    time_class::{ClassTimes, Overlap, TimeClass, WaitEvidence},
+};
+use analysis::Span;
+use wire::Risc;
+
+/// The cycles of an op's window, each in one class. Of an op with waits the time of each core
+/// is split, and the op's is their mean; of another one, kernels over all cores tell.
+pub(crate) fn op_times(view: &OpView<'_>, window: (u64, u64)) -> ClassTimes {
+    let mut times = ClassTimes::default();
+    let op = &view.launch.op;
+    let Some(kernel) = op.kernel.or(op.trace_kernel) else {
+        times.add(TimeClass::Unknown, length(window));
+        return times;
+    };
+    let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
+    times.add(TimeClass::Dispatch, outside);
+    let mut inside = if view.is_collective() {
+        let mut inside = ClassTimes::default();
+        inside.add(TimeClass::Collective, length((kernel.start_cycle, kernel.end_cycle)));
+        inside
+    } else if view.has_waits() {
+        core_mean(view, kernel)
+    } else {
+        kernels_alone(view, kernel)
+    };
+    inside.set_apart(TimeClass::Profiler, profiler_cycles(view));
+    (times.waits, times.overlap) = (inside.waits, inside.overlap);
+    times.add_all(&inside, 1.0);
+    times
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times of ops are far below 2^53 cycles")]
+fn length((start, end): (u64, u64)) -> f64 {
+    end.saturating_sub(start) as f64
+}
+
+/// Compute while kernels of a TRISC are open on any core, movement while others are.
+fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
+    let riscs = view.launch.op.risc_kernels;
+    let compute = union(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
+    let movement = union(&[riscs.brisc, riscs.ncrisc, riscs.erisc]);
+    let both = intersection_length(&compute, &movement);
+    let (compute, movement) = (total(&compute), total(&movement));
+    let mut times = ClassTimes::default();
+    times.add(TimeClass::Compute, compute);
+    times.add(TimeClass::DataMovement, movement - both);
+    times.add(TimeClass::Unknown, length((kernel.start_cycle, kernel.end_cycle)) - times.total());
+    let whole = length((kernel.start_cycle, kernel.end_cycle));
+    let is_both = compute > 0.0 && movement > 0.0 && whole > 0.0;
+    times.overlap = is_both.then(|| {
+        // Kernels of both kinds were open: that both worked is not known.
+        Overlap { at_least_percent: 0.0, at_most_percent: both / whole * 100.0 }
+    });
+    times
+}
+
+/// Spans as disjoint intervals in order.
+fn union(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
+    let spans = spans.iter().flatten().map(|span| (span.start_cycle, span.end_cycle));
+    crate::timeline::merged(spans.collect())
+}
+
+fn total(intervals: &[(u64, u64)]) -> f64 {
+    intervals.iter().copied().map(length).sum()
+}
+
+fn intersection_length(one: &[(u64, u64)], other: &[(u64, u64)]) -> f64 {
+    let pairs = one.iter().flat_map(|a| other.iter().map(move |b| (a, b)));
+    pairs.map(|(a, b)| length((a.0.max(b.0), a.1.min(b.1)))).sum()
+}
+
+fn core_mean(view: &OpView<'_>, kernel: Span) -> ClassTimes {
+    let cores: Vec<ClassTimes> = view.cores().filter_map(|core| core_times(core, kernel)).collect();
+    let mut mean = ClassTimes::default();
+    mean.waits = WaitEvidence::All;
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred cores")]
+    let count = cores.len() as f64;
+    cores.iter().for_each(|times| mean.add_all(times, 1.0 / count));
+    let overlaps: Vec<Overlap> = cores.iter().filter_map(|times| times.overlap).collect();
+    if !overlaps.is_empty() && overlaps.len() == cores.len() {
+        let sum = |of: fn(&Overlap) -> f64| overlaps.iter().map(of).sum::<f64>() / count;
+        mean.overlap = Some(Overlap {
+            at_least_percent: sum(|overlap| overlap.at_least_percent),
+            at_most_percent: sum(|overlap| overlap.at_most_percent),
+        });
+    }
+    mean
+}
+
+/// One core's part of the op's kernel time.
+///
+/// A TRISC that unpacks works while it is not blocked, so compute is a lower bound; movement goes
+/// on while a data-movement RISC is not blocked by others. Their sums alone do not tell how far
+/// both go on at once: what may be either is unknown.
+fn core_times(core: &[CoreRun<'_>], kernel: Span) -> Option<ClassTimes> {
+    let bounds = core.iter().filter_map(|run| run.evidence.kernel);
+    let start = bounds.clone().map(|(start, _)| start).min()?;
+    let end = bounds.map(|(_, end)| end).max()?;
+    let whole = length((start, end));
+    let mut times = ClassTimes::default();
+    times.add(TimeClass::Dispatch, length((kernel.start_cycle, start)));
+    // It is done and waits for the slowest core.
+    times.add(TimeClass::Wait, length((end, kernel.end_cycle)));
+    let busy = |risc: Risc| {
+        let run = core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel.is_some())?;
+        let (peers, _) = blocked_cycles(run.evidence);
+        Some(length((peers, kernel_cycles(run.evidence))))
+    };
+    let compute = busy(Risc::Trisc0).or_else(|| busy(Risc::Trisc2)).unwrap_or(0.0).min(whole);
+    let movers = [Risc::Brisc, Risc::Ncrisc, Risc::Erisc].map(|risc| busy(risc).unwrap_or(0.0));
+    let longest = movers.into_iter().fold(0.0, f64::max).min(whole);
+    let together = movers.iter().sum::<f64>().min(whole);
+    let rest = whole - compute;
+    let movement = (longest - compute).max(0.0);
+    let possible = together.min(rest);
+    times.add(TimeClass::Compute, compute);
+    times.add(TimeClass::DataMovement, movement);
+    times.add(TimeClass::Unknown, possible - movement);
+    times.add(TimeClass::Wait, rest - possible.max(movement));
+    let has_both = compute > 0.0 && longest > 0.0 && whole > 0.0;
+    times.overlap = has_both.then(|| Overlap {
+        at_least_percent: (longest + compute - whole).max(0.0) / whole * 100.0,
+        at_most_percent: together.min(compute) / whole * 100.0,
+    });
+    Some(times)
+}
+
+/// Cycles of probes in the op: those of its busiest lane, as measured, and the profiler's zones.
+fn profiler_cycles(view: &OpView<'_>) -> f64 {
+    let of_run = |run: &CoreRun<'_>| {
+        let cost = view
+            .costs
+            .of(run.lane.chip_id, run.lane.risc)
+            .map_or(0, |cost| cost.nested_zone_cycles);
+        let probes = cost.saturating_mul(run.evidence.zone_count.into());
+        probes.saturating_add(run.evidence.profiler_cycles())
+    };
+    let most = view.runs.iter().map(of_run).max().unwrap_or(0);
+    length((0, most))
+}

@@ -1,0 +1,333 @@
+//! Pace of an op: how much of its time reader, math and writer are in use, and who sets it.
+//!
+//! A RISC that moves data is idle while it waits for others. The TRISC that unpacks runs ahead
+//! of the math, so that its wait is only an upper bound of the time in which the math starves: a
+//! reader exactly as fast as the math makes it wait 69 % and starves nothing. How long the math
+//! takes for one block is told by the last one: from its arrival to the end of the math kernel.
+
+use crate::{
+    op::{CoreRun, OpView},
+    risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
+    threshold::{KNOWN_MARGIN, MARGIN},
+};
+use wire::{
+    Risc,
+    wait::{SignalKind, WaitKind},
+};
+
+/// Stage of an op's pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The RISC that fills buffers for the math.
+    Reader,
+    /// Unpacker, matrix engine and packer.
+    Math,
+    /// The RISC that empties buffers behind the math.
+    Writer,
+}
+
+impl Stage {
+    /// The name in sentences.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Math => "math",
+            Self::Writer => "writer",
+        }
+    }
+}
+
+/// Use of one stage: the share of time in which it does not wait for another one.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct StageUse {
+    /// The stage.
+    pub stage: Stage,
+    /// Its RISC; of the math the one that does the arithmetic.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// At least this share.
+    pub at_least_percent: f64,
+    /// At most this share.
+    pub at_most_percent: f64,
+    /// Share of its time at barriers of the NoC.
+    pub barrier_percent: f64,
+}
+
+/// Stages of an op, and the one that sets its pace.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Pace {
+    /// The stages with a kernel.
+    pub stages: Vec<StageUse>,
+    /// The stage in use most.
+    pub pacer: Stage,
+    /// Use of it before that of the next one, at least, in points: below 0 if another may be
+    /// in use more.
+    pub margin_at_least: f64,
+    /// The same, at most: so much of the op's time could be gained at it.
+    pub margin_at_most: f64,
+    /// Share of its time in which the unpacker waits for tiles; `None` without one.
+    pub unpack_wait_percent: Option<f64>,
+    /// Share of its time in which the packer waits for room; `None` without one.
+    pub pack_wait_percent: Option<f64>,
+    /// True if the use of the math comes from a measurement of one block's way or from a counter,
+    /// not from waits alone.
+    pub is_math_known: bool,
+}
+
+impl Pace {
+    /// Use of a stage.
+    #[must_use]
+    pub fn stage(&self, stage: Stage) -> Option<&StageUse> {
+        self.stages.iter().find(|of| of.stage == stage)
+    }
+
+    /// Returns true if the pacer is certain: no other stage may be in use as much, or by waits
+    /// alone it is ahead by the margin that never failed.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.margin_at_least >= KNOWN_MARGIN.value
+            || (!self.is_math_known
+                && self.margin_at_most >= MARGIN.value
+                && self.is_fed_or_starved())
+    }
+
+    /// Returns true if no stage is ahead of the next one.
+    #[must_use]
+    pub fn is_balanced(&self) -> bool {
+        self.margin_at_most < KNOWN_MARGIN.value
+    }
+
+    fn is_fed_or_starved(&self) -> bool {
+        self.pacer != Stage::Math
+    }
+}
+
+/// The pace of an op with waits.
+pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
+    if !view.has_waits() {
+        return None;
+    }
+    let roles = Roles::of(view);
+    let math = math_use(view, &roles);
+    let mover = |stage, risc: Option<Risc>| {
+        let risc = risc?;
+        let (kernel, peers, barriers) = sums_over_cores(view, risc);
+        let used = 100.0 - percent(peers, kernel);
+        (kernel > 0).then(|| StageUse {
+            stage,
+            risc,
+            at_least_percent: used,
+            at_most_percent: used,
+            barrier_percent: percent(barriers, kernel),
+        })
+    };
+    let reader = mover(Stage::Reader, roles.reader);
+    let writer = mover(Stage::Writer, roles.writer);
+    let is_math_known = math.is_some_and(|math| math.is_known);
+    let stages: Vec<_> =
+        [reader, math.map(|math| math.used), writer].into_iter().flatten().collect();
+    let (pacer, margin_at_least, margin_at_most) = ahead(&stages)?;
+    Some(Pace {
+        stages,
+        pacer,
+        margin_at_least,
+        margin_at_most,
+        unpack_wait_percent: kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT),
+        pack_wait_percent: kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE),
+        is_math_known,
+    })
+}
+
+/// The stage in use most, and by how much at least and at most before the next one.
+fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
+    if stages.len() < 2 {
+        return None;
+    }
+    let middle = |of: &StageUse| (of.at_least_percent + of.at_most_percent) / 2.0;
+    let first = stages.iter().max_by(|one, other| middle(one).total_cmp(&middle(other)))?;
+    let others = || stages.iter().filter(|of| of.stage != first.stage);
+    let most = others().map(|of| of.at_most_percent).fold(0.0, f64::max);
+    let least = others().map(|of| of.at_least_percent).fold(0.0, f64::max);
+    Some((first.stage, first.at_least_percent - most, first.at_most_percent - least))
+}
+
+/// Which RISCs read and write, as far as their waits and signals tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) reader: Option<Risc>,
+    pub(crate) writer: Option<Risc>,
+}
+
+impl Roles {
+    pub(crate) fn of(view: &OpView<'_>) -> Self {
+        let movers: Vec<Risc> = [Risc::Brisc, Risc::Ncrisc]
+            .into_iter()
+            .filter(|risc| {
+                view.runs.iter().any(|run| run.lane.risc == *risc && run.evidence.kernel.is_some())
+            })
+            .collect();
+        let sides: Vec<(Risc, Side)> =
+            movers.iter().map(|&risc| (risc, Side::of(view, risc))).collect();
+        let only = |is: fn(&Side) -> bool| {
+            let mut found = sides.iter().filter(|(_, side)| is(side)).map(|(risc, _)| *risc);
+            found.next().filter(|_| found.next().is_none())
+        };
+        let (reader, writer) = (only(Side::is_reader), only(Side::is_writer));
+        // A RISC that never waits leaves no record: the other one's role gives its own.
+        let silent = only(Side::is_silent).filter(|_| movers.len() == 2);
+        Self {
+            reader: reader.or_else(|| silent.filter(|_| writer.is_some())),
+            writer: writer.or_else(|| silent.filter(|_| reader.is_some())),
+        }
+    }
+}
+
+/// Side of the math on which a RISC works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Side {
+    fills: bool,
+    empties: bool,
+}
+
+impl Side {
+    fn of(view: &OpView<'_>, risc: Risc) -> Self {
+        let mut side = Self::default();
+        let runs = view.runs.iter().filter(|run| run.lane.risc == risc);
+        for sync in runs.filter_map(|run| run.evidence.sync()) {
+            let kinds = sync.totals.iter().map(|total| total.kind);
+            for kind in kinds.chain(sync.waits.iter().map(|wait| wait.kind)) {
+                side.fills |= kind == WaitKind::CB_RESERVE || kind == WaitKind::NOC_READ_BARRIER;
+                side.empties |=
+                    [WaitKind::CB_WAIT, WaitKind::NOC_WRITE_BARRIER, WaitKind::NOC_WRITE_FLUSH]
+                        .contains(&kind);
+            }
+            for signal in &sync.signals {
+                side.fills |= signal.kind == SignalKind::CbPush;
+                side.empties |= signal.kind == SignalKind::CbPop;
+            }
+        }
+        side
+    }
+
+    const fn is_reader(&self) -> bool {
+        self.fills && !self.empties
+    }
+
+    const fn is_writer(&self) -> bool {
+        self.empties && !self.fills
+    }
+
+    const fn is_silent(&self) -> bool {
+        !self.fills && !self.empties
+    }
+}
+
+/// Cycles of a RISC over all cores: its kernels, blocked by others, at barriers.
+fn sums_over_cores(view: &OpView<'_>, risc: Risc) -> (u64, u64, u64) {
+    let runs = view.runs.iter().filter(|run| run.lane.risc == risc);
+    runs.fold((0_u64, 0_u64, 0_u64), |(kernel, peers, barriers), run| {
+        let (by_peers, by_noc) = blocked_cycles(run.evidence);
+        (
+            kernel.saturating_add(kernel_cycles(run.evidence)),
+            peers.saturating_add(by_peers),
+            barriers.saturating_add(by_noc),
+        )
+    })
+}
+
+/// Share of a RISC's kernels in waits of one kind.
+fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
+    let (mut kernel, mut blocked) = (0_u64, 0_u64);
+    for run in view.runs.iter().filter(|run| run.lane.risc == risc) {
+        kernel = kernel.saturating_add(kernel_cycles(run.evidence));
+        let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+        let of_kind = sums.into_iter().filter(|((of, _), _)| *of == kind);
+        blocked = of_kind.fold(blocked, |sum, (_, more)| sum.saturating_add(more.cycles));
+    }
+    (kernel > 0).then(|| percent(blocked, kernel))
+}
+
+#[derive(Clone, Copy)]
+struct MathUse {
+    used: StageUse,
+    is_known: bool,
+}
+
+/// Use of the math: at least the time in which neither unpacker nor packer waits; closer where
+/// a block's way through it can be measured, or where the engine was counted.
+fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
+    let unpack = kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT);
+    let pack = kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE);
+    if unpack.is_none() && pack.is_none() {
+        return None;
+    }
+    let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
+    let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
+    let measured: Vec<f64> = view.cores().filter_map(|core| block_percent(core, roles)).collect();
+    let is_measured = !measured.is_empty();
+    let middle = median(measured).map(|percent| percent.clamp(floor, 100.0));
+    let used = StageUse {
+        stage: Stage::Math,
+        risc: Risc::Trisc1,
+        at_least_percent: middle.unwrap_or(floor),
+        at_most_percent: middle.unwrap_or(100.0),
+        barrier_percent: 0.0,
+    };
+    // Math that waits for nothing is in use, measured or not.
+    Some(MathUse { used, is_known: is_measured || floor >= 100.0 - KNOWN_MARGIN.value })
+}
+
+/// Fewest blocks of which one's share can be taken for all.
+const FEWEST_BLOCKS: u64 = 8;
+
+/// Share of the time between two blocks that the math needs for one, in percent, of one core whose
+/// unpacker waits for blocks.
+fn block_percent(core: &[CoreRun<'_>], roles: &Roles) -> Option<f64> {
+    let run = |risc| core.iter().find(|run| run.lane.risc == risc).map(|run| run.evidence);
+    let (unpack, math) = (run(Risc::Trisc0)?, run(Risc::Trisc1)?);
+    let sync = unpack.sync()?;
+    let sums = sums_of(sync);
+    let of_tiles = sums.iter().filter(|((kind, _), _)| *kind == WaitKind::CB_WAIT);
+    // Of several inputs, the one that is waited for most often sets the blocks.
+    let (&(_, key), blocked) = of_tiles.clone().max_by_key(|(_, blocked)| blocked.waits)?;
+    let blocked_cycles = of_tiles.map(|(_, of)| of.cycles).fold(0, u64::saturating_add);
+    if blocked.waits < FEWEST_BLOCKS {
+        return None;
+    }
+    let ends: Vec<u64> = sync
+        .waits
+        .iter()
+        .filter(|wait| wait.key == key && !is_barrier(wait.kind))
+        .map(|wait| wait.end)
+        .collect();
+    let (arrival, period) = match (ends.first(), ends.last()) {
+        (Some(&first), Some(&last)) if ends.len() as u64 >= FEWEST_BLOCKS => {
+            let steps = (ends.len() as u64).saturating_sub(1);
+            (last, ratio(last.saturating_sub(first), steps))
+        }
+        _ => {
+            let (start, end) = run(roles.reader?)?.kernel?;
+            (end, ratio(end.saturating_sub(start), blocked.waits))
+        }
+    };
+    let (_, end) = math.kernel?;
+    let way = ratio(end.checked_sub(arrival)?, 1);
+    let unpacking = (period - ratio(blocked_cycles, blocked.waits)).max(0.0);
+    (period > 0.0).then(|| ((way - unpacking) / period * 100.0).clamp(0.0, 100.0))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The value in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let count = values.len();
+    let upper = *values.get(count / 2)?;
+    let lower = *values.get(count.saturating_sub(1) / 2)?;
+    Some((lower + upper) / 2.0)
+}

@@ -1,0 +1,347 @@
+//! Critical path of an op: back from its last end, from each wait to whoever ended it.
+//!
+//! # Cost
+//! O(E log E) for E waits and signals.
+
+use crate::{
+    op::OpView,
+    pace::Roles,
+    risc_wait::{is_barrier, percent},
+    sync::{SignalAt, Wait},
+};
+use reader::{lane::LaneId, mesh::Noc0Coord};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use wire::{
+    Risc,
+    wait::{Signal, SignalKind, WaitKind},
+};
+
+/// Kind of a step of a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// The op was being launched.
+    Launch,
+    /// A RISC worked.
+    Busy,
+    /// A RISC waited for the NoC.
+    Barrier,
+    /// From a signal to the end of the wait for it.
+    Handoff,
+    /// A RISC was blocked, and who ended it cannot be decided.
+    Unknown,
+}
+
+/// One step of a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct PathStep {
+    /// Column and row of the core on the NoC-0 grid.
+    pub core: (u16, u16),
+    /// The RISC.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// Kind of work or wait.
+    pub kind: StepKind,
+    /// Start, in cycles of the chip's reference clock.
+    pub start_cycle: u64,
+    /// End.
+    pub end_cycle: u64,
+    /// Kind and key of the wait, where the step is one or ends one.
+    pub wait: Option<(&'static str, u32)>,
+}
+
+/// Steps of one RISC and kind together.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct PathShare {
+    /// Column and row of the core on the NoC-0 grid.
+    pub core: (u16, u16),
+    /// The RISC.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// Kind of work or wait.
+    pub kind: StepKind,
+    /// Cycles on the path.
+    pub cycles: u64,
+    /// Share of the path in percent: at most so much can be saved there.
+    pub percent: f64,
+}
+
+/// Critical path of one op.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct CriticalPath {
+    /// Cycles of the path: from the first start of a kernel to the last end.
+    pub cycles: u64,
+    /// Shares by core, RISC and kind, largest first.
+    pub shares: Vec<PathShare>,
+    /// Waits on the path whose end is joined to a RISC.
+    pub joined_count: u64,
+    /// Waits on the path that cannot be decided.
+    pub unknown_count: u64,
+    /// The steps, by time; consecutive steps touch.
+    #[serde(skip)]
+    pub steps: Vec<PathStep>,
+}
+
+impl CriticalPath {
+    /// Share of the path on one RISC, over all cores, in percent: work and barriers.
+    #[must_use]
+    pub fn risc_percent(&self, risc: Risc) -> f64 {
+        let works = |share: &&PathShare| {
+            share.risc == risc && matches!(share.kind, StepKind::Busy | StepKind::Barrier)
+        };
+        self.shares.iter().filter(works).map(|share| share.percent).sum()
+    }
+
+    /// Share of the path that cannot be decided, in percent.
+    #[must_use]
+    pub fn unknown_percent(&self) -> f64 {
+        let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
+        unknown.map(|share| share.percent).sum()
+    }
+}
+
+/// The critical path of an op; `None` if no single waits were recorded or its end is unknown.
+pub(crate) fn critical_path(view: &OpView<'_>) -> Option<CriticalPath> {
+    let kernel = view.launch.op.kernel.filter(|_| view.has_timed_waits())?;
+    let signals = Signals::of(view);
+    let tracks: BTreeMap<LaneId, Track<'_>> = view
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let (start, end) = run.evidence.kernel?;
+            let waits = run.evidence.sync().map_or(&[][..], |sync| &sync.waits);
+            Some((run.lane, Track { start, end, waits, used: waits.len() }))
+        })
+        .collect();
+    let (&last, _) = tracks.iter().max_by_key(|(_, track)| track.end)?;
+    let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0 };
+    walk.back_from(last, kernel.end_cycle, kernel.start_cycle);
+    let mut steps = walk.steps;
+    steps.reverse();
+    Some(CriticalPath {
+        cycles: kernel.duration_cycles,
+        shares: shares_of(&steps, kernel.duration_cycles),
+        joined_count: walk.joined,
+        unknown_count: walk.unknown,
+        steps,
+    })
+}
+
+fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
+    let mut sums: BTreeMap<_, u64> = BTreeMap::new();
+    for step in steps {
+        let sum = sums.entry((step.core, step.risc, step.kind)).or_default();
+        *sum = sum.saturating_add(step.end_cycle.saturating_sub(step.start_cycle));
+    }
+    let share = |((core, risc, kind), cycles): (((u16, u16), Risc, StepKind), u64)| PathShare {
+        core,
+        risc,
+        kind,
+        cycles,
+        percent: percent(cycles, whole),
+    };
+    let mut shares: Vec<_> = sums.into_iter().map(share).collect();
+    shares.sort_by_key(|share| std::cmp::Reverse(share.cycles));
+    shares
+}
+
+/// One RISC's kernel and its waits by their ends; waits from `used` on have been walked over.
+struct Track<'a> {
+    start: u64,
+    end: u64,
+    waits: &'a [Wait],
+    used: usize,
+}
+
+impl Track<'_> {
+    /// Takes the latest wait that ended by then. Each is taken once, so that a walk ends.
+    fn take_wait(&mut self, by: u64) -> Option<Wait> {
+        let left = self.waits.get(..self.used)?;
+        let at = left.partition_point(|wait| wait.end <= by).checked_sub(1)?;
+        self.used = at;
+        left.get(at).copied()
+    }
+}
+
+struct Walk<'a> {
+    tracks: BTreeMap<LaneId, Track<'a>>,
+    signals: Signals<'a>,
+    steps: Vec<PathStep>,
+    joined: u64,
+    unknown: u64,
+}
+
+impl Walk<'_> {
+    fn back_from(&mut self, last: LaneId, end: u64, begin: u64) {
+        let (mut lane, mut time) = (last, end);
+        while let Some(track) = self.tracks.get_mut(&lane) {
+            let start = track.start;
+            let Some(wait) = track.take_wait(time) else {
+                self.step(lane, StepKind::Busy, (start.min(time), time), None);
+                self.step(lane, StepKind::Launch, (begin, start.min(time)), None);
+                break;
+            };
+            self.step(lane, StepKind::Busy, (wait.end, time), None);
+            let object = wait.kind.name().map(|kind| (kind, wait.key));
+            if is_barrier(wait.kind) {
+                self.step(lane, StepKind::Barrier, (wait.start, wait.end), object);
+                time = wait.start;
+                continue;
+            }
+            match self.signals.releaser(lane, &wait).filter(|(by, at)| self.works_at(*by, *at)) {
+                Some((by, at)) => {
+                    self.joined = self.joined.saturating_add(1);
+                    self.step(lane, StepKind::Handoff, (at, wait.end), object);
+                    (lane, time) = (by, at);
+                }
+                None => {
+                    self.unknown = self.unknown.saturating_add(1);
+                    self.step(lane, StepKind::Unknown, (wait.start, wait.end), object);
+                    time = wait.start;
+                }
+            }
+        }
+    }
+
+    fn works_at(&self, lane: LaneId, time: u64) -> bool {
+        self.tracks.get(&lane).is_some_and(|track| (track.start..=track.end).contains(&time))
+    }
+
+    fn step(
+        &mut self,
+        lane: LaneId,
+        kind: StepKind,
+        (start_cycle, end_cycle): (u64, u64),
+        wait: Option<(&'static str, u32)>,
+    ) {
+        if start_cycle < end_cycle {
+            let core = (lane.core.x, lane.core.y);
+            self.steps.push(PathStep { core, risc: lane.risc, kind, start_cycle, end_cycle, wait });
+        }
+    }
+}
+
+/// Object that a signal is about: of a core, a buffer's tiles or room, or a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Object {
+    Tiles(u64),
+    Room(u64),
+    Semaphore(u64),
+}
+
+/// Signals by object: whose they are, and when.
+struct Signals<'a> {
+    /// Lanes that signal an object, with the times, in order.
+    of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<u64>>>,
+    /// Lanes that are known to work on an object from their own waits.
+    by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
+    /// Semaphores that a signal may be about, which no join may touch.
+    doubtful: bool,
+    roles: Roles,
+    view: &'a OpView<'a>,
+}
+
+impl<'a> Signals<'a> {
+    fn of(view: &'a OpView<'a>) -> Self {
+        let mut signals = Self {
+            of_objects: HashMap::new(),
+            by_waits: HashMap::new(),
+            doubtful: false,
+            roles: Roles::of(view),
+            view,
+        };
+        for run in &view.runs {
+            let Some(sync) = run.evidence.sync() else { continue };
+            sync.signals.iter().for_each(|signal| signals.add(run.lane, signal));
+            let totals = sync.totals.iter().map(|total| (total.kind, total.key));
+            let waits = sync.waits.iter().map(|wait| (wait.kind, wait.key));
+            for (kind, key) in totals.chain(waits) {
+                // Who waits for tiles makes room, and who waits for room fills it.
+                let object = match kind {
+                    WaitKind::CB_WAIT => Object::Room(key.into()),
+                    WaitKind::CB_RESERVE => Object::Tiles(key.into()),
+                    _ => continue,
+                };
+                signals.by_waits.entry((run.lane.core, object)).or_default().insert(run.lane);
+            }
+        }
+        signals
+    }
+
+    fn add(&mut self, lane: LaneId, at: &SignalAt) {
+        let target = match (at.kind, at.signal) {
+            (SignalKind::CbPush, Signal::Local { key }) => Some((lane.core, Object::Tiles(key))),
+            (SignalKind::CbPop, Signal::Local { key }) => Some((lane.core, Object::Room(key))),
+            (SignalKind::SemSet, Signal::Local { key }) => {
+                Some((lane.core, Object::Semaphore(key)))
+            }
+            (_, Signal::Remote { noc, address }) => self
+                .view
+                .remote(noc, address)
+                .map(|(core, address)| (core, Object::Semaphore(address))),
+            _ => None,
+        };
+        match target {
+            Some(target) => {
+                let of_lanes = self.of_objects.entry(target).or_default();
+                of_lanes.entry(lane).or_default().push(at.time);
+            }
+            // It may have ended any wait for a semaphore.
+            None => self.doubtful = true,
+        }
+    }
+
+    /// The lane that ended a wait, and when; `None` if it cannot be decided.
+    fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
+        let key = u64::from(wait.key);
+        match wait.kind {
+            WaitKind::CB_WAIT => self.buffer(lane, wait, Object::Tiles(key)),
+            WaitKind::CB_RESERVE => self.buffer(lane, wait, Object::Room(key)),
+            WaitKind::SEM_WAIT if !self.doubtful => {
+                let lanes = self.of_objects.get(&(lane.core, Object::Semaphore(key)))?;
+                only(lanes.iter()).and_then(|(by, times)| Some((*by, latest(times, wait)?)))
+            }
+            _ => None,
+        }
+    }
+
+    fn buffer(&self, lane: LaneId, wait: &Wait, object: Object) -> Option<(LaneId, u64)> {
+        if let Some(lanes) = self.of_objects.get(&(lane.core, object)) {
+            let (by, times) = only(lanes.iter())?;
+            let agrees = self
+                .by_waits
+                .get(&(lane.core, object))
+                .is_none_or(|waits| waits.iter().all(|other| other == by));
+            return agrees.then(|| latest(times, wait)).flatten().map(|at| (*by, at));
+        }
+        // Without signals the map from buffers to RISCs is enough: it ended when the wait did.
+        let by = match self.by_waits.get(&(lane.core, object)) {
+            Some(lanes) => *only(lanes.iter())?,
+            None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },
+        };
+        (by != lane).then_some((by, wait.end))
+    }
+
+    /// The RISC on the other side of a buffer that left no record of it.
+    fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
+        match (risc, kind) {
+            (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
+            (Risc::Trisc2, WaitKind::CB_RESERVE) => self.roles.writer,
+            (mover, WaitKind::CB_WAIT) if Some(mover) == self.roles.writer => Some(Risc::Trisc2),
+            (mover, WaitKind::CB_RESERVE) if Some(mover) == self.roles.reader => Some(Risc::Trisc0),
+            _ => None,
+        }
+    }
+}
+
+/// The latest time within a wait. A wait that blocked was ended within its time.
+fn latest(times: &[u64], wait: &Wait) -> Option<u64> {
+    let at = times.partition_point(|&time| time <= wait.end).checked_sub(1)?;
+    times.get(at).copied().filter(|&time| time >= wait.start)
+}
+
+/// The only item.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}

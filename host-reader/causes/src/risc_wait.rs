@@ -1,0 +1,141 @@
+//! Blocked time of each RISC, by what it waited for.
+
+use crate::{
+    evidence::RunEvidence,
+    op::{CoreRun, OpView},
+    sync::RunSync,
+};
+use std::collections::BTreeMap;
+use wire::{
+    Risc,
+    wait::{WaitKind, WaitObject},
+};
+
+/// Sum of the waits for one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WaitSum {
+    /// Kind of the wait, such as `CB_WAIT`.
+    pub kind: &'static str,
+    /// Number of the circular buffer or NoC, or L1 address of the semaphore.
+    pub key: u32,
+    /// Cycles blocked.
+    pub cycles: u64,
+    /// Waits that blocked.
+    pub waits: u64,
+}
+
+/// Blocked time of one RISC in one op, over all of its cores.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct RiscWait {
+    /// The RISC.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// Cores with a kernel on it.
+    pub core_count: u64,
+    /// Cycles of its kernels, summed over the cores.
+    pub kernel_cycles_sum: u64,
+    /// Share of them in which it was blocked by other RISCs: by buffers and semaphores.
+    pub blocked_percent: f64,
+    /// Share in which it waited for the NoC.
+    pub barrier_percent: f64,
+    /// The sums, longest first.
+    pub sums: Vec<WaitSum>,
+}
+
+/// Cycles and number of waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Blocked {
+    pub(crate) cycles: u64,
+    pub(crate) waits: u64,
+}
+
+/// Waits of one run by kind and key.
+///
+/// Sums are complete and single waits may cover a window of time alone, so a sum counts where
+/// there is one.
+pub(crate) fn sums_of(sync: &RunSync) -> BTreeMap<(WaitKind, u32), Blocked> {
+    let mut sums: BTreeMap<_, Blocked> = BTreeMap::new();
+    for wait in &sync.waits {
+        let sum = sums.entry((wait.kind, wait.key)).or_default();
+        sum.cycles = sum.cycles.saturating_add(wait.end.saturating_sub(wait.start));
+        sum.waits = sum.waits.saturating_add(1);
+    }
+    let mut totals: BTreeMap<_, Blocked> = BTreeMap::new();
+    for total in &sync.totals {
+        let sum = totals.entry((total.kind, total.key)).or_default();
+        sum.cycles = sum.cycles.saturating_add(total.cycles.into());
+        sum.waits = sum.waits.saturating_add(total.waits.into());
+    }
+    sums.extend(totals);
+    sums
+}
+
+/// Returns true if the wait is for the NoC and not for another RISC.
+pub(crate) fn is_barrier(kind: WaitKind) -> bool {
+    kind.object() == Some(WaitObject::Noc)
+}
+
+/// Cycles of one run that are blocked by other RISCs, and by the NoC.
+pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
+    let Some(sync) = run.sync() else { return (0, 0) };
+    sums_of(sync).into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {
+        if is_barrier(kind) {
+            (peers, noc.saturating_add(blocked.cycles))
+        } else {
+            (peers.saturating_add(blocked.cycles), noc)
+        }
+    })
+}
+
+/// Length of a run's kernel.
+pub(crate) fn kernel_cycles(run: &RunEvidence) -> u64 {
+    run.kernel.map_or(0, |(start, end)| end.saturating_sub(start))
+}
+
+/// Blocked time of each RISC of an op; none if no wait was recorded in it.
+pub(crate) fn risc_waits(op: &OpView<'_>) -> Vec<RiscWait> {
+    if !op.has_waits() {
+        return Vec::new();
+    }
+    let riscs = Risc::ALL.into_iter();
+    riscs
+        .filter_map(|risc| risc_wait(risc, op.runs.iter().filter(|run| run.lane.risc == risc)))
+        .collect()
+}
+
+fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Option<RiscWait> {
+    let mut sums: BTreeMap<(WaitKind, u32), Blocked> = BTreeMap::new();
+    let (mut kernel, mut core_count) = (0_u64, 0_u64);
+    let (mut peers, mut barriers) = (0_u64, 0_u64);
+    for run in runs.filter(|run| run.evidence.kernel.is_some()) {
+        core_count = core_count.saturating_add(1);
+        kernel = kernel.saturating_add(kernel_cycles(run.evidence));
+        let (by_peers, by_noc) = blocked_cycles(run.evidence);
+        peers = peers.saturating_add(by_peers);
+        barriers = barriers.saturating_add(by_noc);
+        for (object, blocked) in run.evidence.sync().map(sums_of).unwrap_or_default() {
+            let sum = sums.entry(object).or_default();
+            sum.cycles = sum.cycles.saturating_add(blocked.cycles);
+            sum.waits = sum.waits.saturating_add(blocked.waits);
+        }
+    }
+    let sum = |((kind, key), blocked): ((WaitKind, u32), Blocked)| {
+        Some(WaitSum { kind: kind.name()?, key, cycles: blocked.cycles, waits: blocked.waits })
+    };
+    let mut sums: Vec<_> = sums.into_iter().filter_map(sum).collect();
+    sums.sort_by_key(|sum| std::cmp::Reverse(sum.cycles));
+    (core_count > 0).then(|| RiscWait {
+        risc,
+        core_count,
+        kernel_cycles_sum: kernel,
+        blocked_percent: percent(peers, kernel),
+        barrier_percent: percent(barriers, kernel),
+        sums,
+    })
+}
+
+/// A part in percent of a whole, 100 at most; 0 of nothing.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 100.0).min(100.0) }
+}

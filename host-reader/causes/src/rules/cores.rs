@@ -1,0 +1,117 @@
+//! Rules about cores that set the length of an op.
+
+use super::{OpGroup, share};
+use crate::{
+    balance::Balance,
+    finding::{Cause, Finding, GainOf, Place},
+    op::OpCauses,
+    threshold::{STRAGGLER, STRAGGLER_LAUNCHES, Threshold, WORK, WORK_FIT, WORK_STEPS},
+};
+use std::collections::BTreeMap;
+
+/// One core ends later than the others, again and again.
+pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
+    let late = |op: &&&OpCauses| op.balance.as_ref().is_some_and(|of| of.ratio >= STRAGGLER.value);
+    let mut by_core: BTreeMap<_, Vec<(&OpCauses, &Balance)>> = BTreeMap::new();
+    for op in group.ops.iter().filter(late) {
+        if let Some(balance) = &op.balance {
+            by_core.entry((op.chip_id, balance.last.core)).or_default().push((op, balance));
+        }
+    }
+    let ((chip_id, core), launches) = by_core.into_iter().max_by_key(|(_, of)| of.len())?;
+    let on_chip = group.ops.iter().filter(|op| op.chip_id == chip_id).count();
+    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
+    let is_often = launches.len() as f64 >= STRAGGLER_LAUNCHES.value
+        && launches.len().saturating_mul(2) >= on_chip;
+    if !is_often {
+        return None;
+    }
+    let late = mean(launches.iter().map(|(_, balance)| (balance.ratio - 1.0) * 100.0));
+    let sentence = format!(
+        "Core ({},{}) ends {late:.0} % late in {} of {on_chip} launches of {}",
+        core.0,
+        core.1,
+        launches.len(),
+        group.label
+    );
+    let place = Place { chip_id: Some(chip_id), core: Some(core), ..group.place() };
+    let gain = launches.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
+    let advice = "compare its work with the others' on the grid; look for a harvested row, a far \
+                  DRAM bank or a link that it shares";
+    Some(finding(
+        (Cause::Straggler, STRAGGLER, late / 100.0 + 1.0),
+        sentence,
+        (place, gain, group),
+        advice,
+    ))
+}
+
+/// One core has more steps than the others, and its time follows them.
+pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
+    let (op, balance) = group.longest(|op| op.balance.as_ref().filter(|of| is_uneven(of)))?;
+    let steps = balance.steps?;
+    let uneven: Vec<_> = group
+        .ops
+        .iter()
+        .filter_map(|op| Some((*op, op.balance.as_ref().filter(|of| is_uneven(of))?)))
+        .collect();
+    if uneven.len().saturating_mul(2) < group.ops.len() {
+        return None;
+    }
+    let (x, y) = balance.last.core;
+    let more = (f64::from(steps.of_last) / steps.mean - 1.0) * 100.0;
+    let sentence = format!(
+        "Work is uneven in {}: core ({x},{y}) has {} steps, the mean is {:.1}, and it ends last",
+        group.label, steps.of_last, steps.mean
+    );
+    let place = Place {
+        chip_id: Some(op.chip_id),
+        core: Some((x, y)),
+        launch: Some(op.launch),
+        ..group.place()
+    };
+    let gain = uneven.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
+    let advice = "split the work so that every core has the same number of steps";
+    Some(finding((Cause::UnevenWork, WORK, more), sentence, (place, gain, group), advice))
+}
+
+/// Returns true if the last core has more steps than the mean and takes longer by as much.
+fn is_uneven(balance: &Balance) -> bool {
+    let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
+    else {
+        return false;
+    };
+    let more = f64::from(steps.of_last) / steps.mean;
+    (more - 1.0) * 100.0 >= WORK.value
+        && (balance.ratio / more - 1.0).abs() * 100.0 <= WORK_FIT.value
+}
+
+/// Time by which the last core is later than the mean.
+fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
+    super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
+}
+
+fn finding(
+    (cause, threshold, figure): (Cause, Threshold, f64),
+    sentence: String,
+    (place, gain, group): (Place, f64, &OpGroup<'_>),
+    advice: &str,
+) -> Finding {
+    Finding {
+        cause,
+        sentence,
+        figure,
+        threshold: threshold.name,
+        place,
+        gain_at_most_ns: Some(gain),
+        gain_at_most_percent: Some(share(gain, group.kernel_ns())),
+        gain_of: GainOf::Ops,
+        advice: advice.to_owned(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of launches")]
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}

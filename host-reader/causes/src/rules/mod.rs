@@ -1,0 +1,187 @@
+//! Rules: small functions from facts to findings, and the facts of a recording.
+
+mod cores;
+mod gaps;
+mod model;
+mod pipeline;
+mod setup;
+
+use crate::{
+    finding::{Finding, Place, Untold},
+    op::OpCauses,
+    sync::SyncCounts,
+    time_class::{TimeClass, WaitEvidence},
+    timeline::DeviceTime,
+};
+use reader::names::ZoneTable;
+use std::collections::BTreeMap;
+use wire::RunHostId;
+
+pub(crate) use gaps::{GapFacts, dispatch, host, host_ops, small_ops};
+pub(crate) use model::{ModelFacts, modelled};
+
+/// Launches of one op: of one name, or of one program if it has none.
+pub(crate) struct OpGroup<'a> {
+    pub(crate) label: String,
+    pub(crate) ops: Vec<&'a OpCauses>,
+}
+
+impl<'a> OpGroup<'a> {
+    /// Place of the whole group.
+    pub(crate) fn place(&self) -> Place {
+        let first = self.ops.first();
+        let chips: std::collections::BTreeSet<_> = self.ops.iter().map(|op| op.chip_id).collect();
+        Place {
+            chip_id: first.map(|op| op.chip_id).filter(|_| chips.len() == 1),
+            op: first.and_then(|op| op.name.clone()),
+            run_host_id: first.map(|op| op.run_host_id),
+            ..Place::default()
+        }
+    }
+
+    /// Length of its kernels in nanoseconds.
+    pub(crate) fn kernel_ns(&self) -> f64 {
+        self.ops.iter().map(|op| kernel_ns(op)).sum()
+    }
+
+    /// The launch with the longest kernel among those that have something.
+    pub(crate) fn longest<T>(
+        &self,
+        of: impl Fn(&'a OpCauses) -> Option<T>,
+    ) -> Option<(&'a OpCauses, T)> {
+        let with = self.ops.iter().filter_map(|op| Some((*op, of(op)?)));
+        with.max_by(|(one, _), (other, _)| kernel_ns(one).total_cmp(&kernel_ns(other)))
+    }
+}
+
+/// Length of an op's kernel in nanoseconds; 0 if it is not known.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
+    op.kernel.and_then(|kernel| kernel.duration_ns).unwrap_or(0) as f64
+}
+
+/// Launches by name, or by program.
+fn groups(ops: &[OpCauses]) -> Vec<OpGroup<'_>> {
+    let mut groups: BTreeMap<String, Vec<&OpCauses>> = BTreeMap::new();
+    for op in ops {
+        let program = || format!("program {}", RunHostId(op.run_host_id).base());
+        groups.entry(op.name.clone().unwrap_or_else(program)).or_default().push(op);
+    }
+    groups.into_iter().map(|(label, ops)| OpGroup { label, ops }).collect()
+}
+
+/// Facts of the launches of a recording.
+#[derive(Clone, Copy)]
+pub(crate) struct OpFacts<'a> {
+    pub(crate) devices: &'a [DeviceTime],
+    pub(crate) ops: &'a [OpCauses],
+    pub(crate) sync: &'a SyncCounts,
+}
+
+/// The findings of launches, and what cannot be told.
+pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
+    let mut findings: Vec<Finding> = Vec::new();
+    let wall_ns = wall_ns(of.devices);
+    let facts = gap_facts(of.ops, wall_ns);
+    findings.extend(host(&facts));
+    findings.extend(dispatch(&facts));
+    findings.extend(small_ops(&facts));
+    let groups = groups(of.ops);
+    for group in &groups {
+        findings.extend(cores::uneven_work(group).or_else(|| cores::straggler(group)));
+        findings.extend(setup::setup(group, zones));
+        findings.extend(pipeline::pipeline(group));
+    }
+    let untold = untold(of, &groups);
+    (findings, untold)
+}
+
+/// From the first record to the last, of the chip that took longest.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn wall_ns(devices: &[DeviceTime]) -> f64 {
+    let lengths = devices.iter().filter_map(|device| device.time.total_ns);
+    lengths.max().unwrap_or(0) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn gap_facts(ops: &[OpCauses], wall_ns: f64) -> GapFacts {
+    let mut facts = GapFacts { wall_ns, chip_count: 1, ..GapFacts::default() };
+    let mut chips = std::collections::BTreeSet::new();
+    for op in ops {
+        chips.insert(op.chip_id);
+        let Some(duration) = op.kernel.and_then(|kernel| kernel.duration_ns) else { continue };
+        facts.durations_ns.push(duration as f64);
+        if let Some(gap) = op.gap_ns.filter(|&gap| gap > 0) {
+            facts.gaps_ns.push((gap as f64, duration as f64));
+        }
+    }
+    facts.chip_count = chips.len().max(1);
+    facts
+}
+
+fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
+    let mut untold = Vec::new();
+    let mut add = |question, reason: String, record_with| {
+        untold.push(Untold { question, reason, record_with });
+    };
+    let unknown = of.devices.iter().map(|device| device.time.percent(TimeClass::Unknown));
+    let without = of.ops.iter().filter(|op| op.kernel.is_none()).count();
+    if without > 0 {
+        add(
+            "how long every op took",
+            format!("{without} of {} launches have no length", of.ops.len()),
+            "more room for markers, or a read after fewer programs (`kprof report` shows what is \
+             lost)",
+        );
+    }
+    let sync = of.sync;
+    if of.ops.iter().any(|op| op.time.waits == WaitEvidence::None) && !sync.has_waits() {
+        let reason = match sync.without_cycles {
+            0 => "no waits were recorded".to_owned(),
+            count => format!("{count} waits have no cycles: a device log has no room for them"),
+        };
+        add(
+            "who waits for whom: reader, math or writer",
+            reason,
+            "kernels built with waits on (docs/explain.md), into a capture",
+        );
+    }
+    if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
+        add(
+            "whether the reader or the math sets the pace",
+            format!("in {} the unpacker runs ahead, so its waits are an upper bound", group.label),
+            "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
+        );
+    }
+    if of.ops.len() < 2 {
+        add(
+            "whether the host keeps up",
+            "there are no gaps between ops in one launch".to_owned(),
+            "several launches",
+        );
+    }
+    if unknown.clone().any(|percent| percent > 50.0) && without == 0 {
+        add(
+            "what the chip did most of the time",
+            "records of kernels cover less than half of it".to_owned(),
+            "firmware and kernels built with the profiler",
+        );
+    }
+    untold
+}
+
+/// Nanoseconds in the unit that people read.
+pub(crate) fn duration(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e4 => format!("{:.0} us", ns / 1e3),
+        ns if ns >= 1e3 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{ns:.0} ns"),
+    }
+}
+
+/// A part in percent of a whole; 0 of nothing.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
+}

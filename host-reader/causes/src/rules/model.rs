@@ -1,0 +1,128 @@
+//! Rules about ops whose bytes and operations are modelled, as those of ops CSVs are.
+
+use super::{duration, share};
+use crate::{
+    finding::{Cause, Finding, GainOf, Place},
+    threshold::{DRAM, FLOPS, MODEL_TIME, Threshold},
+};
+
+/// One op against the limits of its chip.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ModelFacts {
+    pub(crate) name: String,
+    pub(crate) row: u64,
+    pub(crate) duration_ns: f64,
+    pub(crate) dram_percent: Option<f64>,
+    pub(crate) flops_percent: Option<f64>,
+}
+
+/// Ops at a limit of the chip that take a good part of the device time.
+pub(crate) fn modelled(ops: &[ModelFacts], device_ns: f64) -> Vec<Finding> {
+    let dram = at_limit(ops, device_ns, DRAM, |op| op.dram_percent);
+    let flops = at_limit(ops, device_ns, FLOPS, |op| op.flops_percent);
+    let dram = dram.map(|at| {
+        let advice = "keep tensors in L1, use smaller element types, or shard over the banks";
+        at.finding(Cause::Dram, DRAM, "of the DRAM's bandwidth", advice, device_ns)
+    });
+    let flops = flops.map(|at| {
+        let advice = "use more cores or a lower math fidelity";
+        at.finding(Cause::Compute, FLOPS, "of what their cores can compute", advice, device_ns)
+    });
+    dram.into_iter().chain(flops).collect()
+}
+
+/// Ops at one limit.
+struct AtLimit<'a> {
+    count: usize,
+    ns: f64,
+    longest: &'a ModelFacts,
+    /// Use of the limit, over their time.
+    percent: f64,
+}
+
+fn at_limit(
+    ops: &[ModelFacts],
+    device_ns: f64,
+    limit: Threshold,
+    of: fn(&ModelFacts) -> Option<f64>,
+) -> Option<AtLimit<'_>> {
+    let bound: Vec<_> = ops
+        .iter()
+        .filter_map(|op| Some((op, of(op).filter(|percent| *percent >= limit.value)?)))
+        .collect();
+    let ns: f64 = bound.iter().map(|(op, _)| op.duration_ns).sum();
+    let weighed: f64 = bound.iter().map(|(op, percent)| op.duration_ns * percent).sum();
+    let (longest, _) = bound
+        .iter()
+        .max_by(|(one, _), (other, _)| one.duration_ns.total_cmp(&other.duration_ns))?;
+    let fires = share(ns, device_ns) >= MODEL_TIME.value;
+    fires.then(|| AtLimit { count: bound.len(), ns, longest, percent: weighed / ns })
+}
+
+impl AtLimit<'_> {
+    fn finding(
+        &self,
+        cause: Cause,
+        threshold: Threshold,
+        what: &str,
+        advice: &str,
+        device_ns: f64,
+    ) -> Finding {
+        // Above the limit's own figure there is nothing left but the rest of the peak.
+        let gain_ns = self.ns * (1.0 - self.percent.min(100.0) / 100.0);
+        let sentence = format!(
+            "{} ops use {:.0} % {what} and take {:.0} % of the device time ({})",
+            self.count,
+            self.percent,
+            share(self.ns, device_ns),
+            duration(self.ns)
+        );
+        Finding {
+            cause,
+            sentence,
+            figure: self.percent,
+            threshold: threshold.name,
+            place: Place {
+                op: Some(self.longest.name.clone()),
+                row: Some(self.longest.row),
+                ..Place::default()
+            },
+            gain_at_most_ns: Some(gain_ns),
+            gain_at_most_percent: Some(share(gain_ns, device_ns)),
+            gain_of: GainOf::Ops,
+            advice: advice.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(duration_ns: f64, dram: Option<f64>, flops: Option<f64>) -> ModelFacts {
+        ModelFacts {
+            name: "Matmul".into(),
+            row: 7,
+            duration_ns,
+            dram_percent: dram,
+            flops_percent: flops,
+        }
+    }
+
+    #[test]
+    fn ops_at_the_peak_of_dram_are_told_if_they_take_time() {
+        let found = modelled(&[op(600.0, Some(90.0), Some(10.0)), op(400.0, None, None)], 1000.0);
+        let [finding] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((finding.cause, finding.place.row), (Cause::Dram, Some(7)));
+        assert!((finding.gain_at_most_ns.unwrap() - 60.0).abs() < 1e-9);
+        let little = [op(200.0, Some(90.0), None), op(800.0, Some(79.0), None)];
+        assert_eq!(modelled(&little, 1000.0), []);
+    }
+
+    #[test]
+    fn ops_at_the_peak_of_compute_are_told() {
+        let found = modelled(&[op(600.0, Some(10.0), Some(70.0))], 1000.0);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].cause, Cause::Compute);
+    }
+}

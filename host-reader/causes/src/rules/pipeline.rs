@@ -1,0 +1,116 @@
+//! Rules about reader, math and writer of an op.
+
+use super::{OpGroup, share};
+use crate::{
+    finding::{Cause, Finding, GainOf, Place},
+    op::OpCauses,
+    pace::{Pace, Stage},
+    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, Threshold},
+};
+
+/// The finding about an op's pace; `None` if no wait was recorded or it cannot be decided.
+pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
+    let (op, pace) = group.longest(|op| op.pace.as_ref())?;
+    if pace.is_balanced() {
+        return Some(balanced(group, op, pace));
+    }
+    if !pace.is_certain() {
+        return None;
+    }
+    match pace.pacer {
+        Stage::Reader => Some(latency(group, op, pace).unwrap_or_else(|| reader(group, op, pace))),
+        Stage::Math => Some(compute(group, op, pace)),
+        Stage::Writer => Some(writer(group, op, pace)),
+    }
+}
+
+/// Returns true if there are waits, and they do not decide who sets the pace.
+pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
+    let pace = group.longest(|op| op.pace.as_ref());
+    pace.is_some_and(|(_, pace)| !pace.is_balanced() && !pace.is_certain())
+}
+
+fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
+    let waits = pace.unpack_wait_percent.map_or_else(String::new, |percent| {
+        format!("; the unpacker waits {percent:.0} % of its time for tiles")
+    });
+    let sentence = format!("The reader sets the pace of {}{waits}", group.label);
+    let advice = "read larger blocks, use both NoCs, or let the buffers hold more blocks";
+    finding(Cause::Reader, group, (op, pace), sentence, advice)
+}
+
+/// The reader's time goes by at barriers.
+fn latency(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
+    let barriers = pace.stage(Stage::Reader)?.barrier_percent;
+    (barriers >= BARRIERS.value).then(|| {
+        let sentence = format!(
+            "The reader sets the pace of {} and is {barriers:.0} % of its time at barriers",
+            group.label
+        );
+        let advice = "send several reads before each barrier; if the banks are at their peak (NoC \
+                      events tell), move data to L1 instead";
+        let mut finding = finding(Cause::Latency, group, (op, pace), sentence, advice);
+        (finding.figure, finding.threshold) = (barriers, BARRIERS.name);
+        finding
+    })
+}
+
+fn compute(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
+    let used = pace.stage(Stage::Math).map_or(0.0, |math| math.at_least_percent);
+    let sentence =
+        format!("The math sets the pace of {}: it is in use {used:.0} % of the time", group.label);
+    let advice = "use more cores, a lower math fidelity, or larger subblocks";
+    finding(Cause::Compute, group, (op, pace), sentence, advice)
+}
+
+fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
+    let full = pace.pack_wait_percent.map_or_else(String::new, |percent| {
+        format!("; the output buffer is full {percent:.0} % of the packer's time")
+    });
+    let sentence = format!("The writer sets the pace of {}{full}", group.label);
+    let advice = "write larger blocks, flush in place of a barrier, or let the output buffer hold \
+                  more blocks";
+    finding(Cause::Writer, group, (op, pace), sentence, advice)
+}
+
+fn balanced(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
+    let sentence = format!(
+        "{} is balanced: no stage is ahead of the next one by {:.0} points",
+        group.label, KNOWN_MARGIN.value
+    );
+    let advice = "speed up all stages together, or give the op more cores";
+    let mut finding = finding(Cause::Balanced, group, (op, pace), sentence, advice);
+    // There is nothing to gain at one stage alone.
+    (finding.gain_at_most_ns, finding.gain_at_most_percent) = (Some(0.0), Some(0.0));
+    finding.place.risc = None;
+    finding
+}
+
+fn finding(
+    cause: Cause,
+    group: &OpGroup<'_>,
+    (op, pace): (&OpCauses, &Pace),
+    sentence: String,
+    advice: &str,
+) -> Finding {
+    let threshold: Threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
+    let gain_percent = pace.margin_at_most.clamp(0.0, 100.0);
+    let paced = group.ops.iter().filter(|op| op.pace.is_some());
+    let gain_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>() * gain_percent / 100.0;
+    Finding {
+        cause,
+        sentence,
+        figure: pace.margin_at_most,
+        threshold: threshold.name,
+        place: Place {
+            chip_id: Some(op.chip_id),
+            launch: Some(op.launch),
+            risc: pace.stage(pace.pacer).map(|stage| stage.risc.label()),
+            ..group.place()
+        },
+        gain_at_most_ns: Some(gain_ns),
+        gain_at_most_percent: Some(share(gain_ns, group.kernel_ns())),
+        gain_of: GainOf::Ops,
+        advice: advice.to_owned(),
+    }
+}

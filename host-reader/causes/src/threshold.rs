@@ -1,0 +1,83 @@
+//! Thresholds of the rules: figures with their unit and the source that they come from.
+
+/// A figure from which on a rule fires, or up to which it does.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Threshold {
+    /// Name, as in `docs/explain.md`.
+    pub name: &'static str,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Publication or measurement behind it; `proposal` where it has none yet.
+    pub source: &'static str,
+}
+
+macro_rules! thresholds {
+    ($($constant:ident: $name:literal, $value:literal, $unit:literal, $source:literal;)*) => {
+        $(pub(crate) const $constant: Threshold =
+            Threshold { name: $name, value: $value, unit: $unit, source: $source };)*
+
+        /// Every threshold, in the order of `docs/explain.md`.
+        pub const THRESHOLDS: &[Threshold] = &[$($constant),*];
+    };
+}
+
+thresholds! {
+    IDLE: "idle-median", 50.0, "%",
+        "six public ops CSVs: the sum of idle time is 99 to 100 % in all, medians of four are 8 to 100 %";
+    GAP_COUNT: "idle-gaps", 3.0, "gaps", "proposal: a median of fewer says little";
+    LAUNCH_GAP: "launch-gap", 6.5, "us", "tt-perf-report 1.4.1: gaps beyond it are worth a trace";
+    TRACED_GAP: "traced-gap", 6.0, "us", "tt-perf-report 1.4.1: assumed gap between ops of a trace";
+    STRAGGLER: "straggler-ratio", 1.3, "x", "real recordings: p95 of the longest core over the mean is 1.12 to 1.17";
+    STRAGGLER_LAUNCHES: "straggler-launches", 3.0, "launches", "proposal: chance hits another core each time";
+    WORK: "uneven-work", 5.0, "%", "tt-metal issue 55766: 165 steps on one core against 153.6 on average";
+    WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
+    WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
+    SMALL_OP: "small-op", 5.0, "us", "proposal; a launch costs about as much";
+    SMALL_OPS: "small-ops", 25.0, "%", "public ops CSVs: 12 to 50 % are normal, so time decides as well";
+    SMALL_TIME: "small-ops-time", 10.0, "%", "proposal";
+    SMALL_COUNT: "small-ops-count", 16.0, "ops", "proposal: fewer are not worth fusing";
+    MARGIN: "pace-margin", 15.0, "points",
+        "event model: with this margin the least blocked RISC was the bottleneck in 264 of 264, without in 292 of 300";
+    KNOWN_MARGIN: "pace-margin-known", 4.0, "points",
+        "proposal: where the use of each stage is known, within what could be told apart in the event model";
+    UNPACK_WAIT: "unpack-wait", 30.0, "%", "event model: below it the math hardly starves";
+    PACK_WAIT: "pack-wait", 30.0, "%", "proposal";
+    FED: "unpack-fed", 10.0, "%", "proposal: math that waits less is fed";
+    BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers are 46 to 52 % of the time of the RISC";
+    SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
+    DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
+    FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";
+    MODEL_TIME: "bound-ops-time", 30.0, "%", "proposal: share of the device time that bound ops take";
+    HOST_OPS: "host-ops", 1.0, "ops", "tt-perf-report 1.4.1 lists every op that fell back to the host";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::THRESHOLDS;
+
+    #[test]
+    fn the_page_has_every_threshold() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explain.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (text, _) =
+            page.split_once("| name | value | unit | source |\n|---|---|---|---|\n").unwrap();
+        let rows = THRESHOLDS.iter().map(|threshold| {
+            let super::Threshold { name, value, unit, source } = threshold;
+            format!("| `{name}` | {value} | {unit} | {source} |\n")
+        });
+        let expected = format!(
+            "{text}| name | value | unit | source |\n|---|---|---|---|\n{}",
+            rows.collect::<String>()
+        );
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, expected).unwrap();
+        } else {
+            assert_eq!(page, expected, "BLESS=1 writes the thresholds into the page");
+        }
+        for threshold in THRESHOLDS {
+            assert_eq!(THRESHOLDS.iter().filter(|other| other.name == threshold.name).count(), 1);
+        }
+    }
+}

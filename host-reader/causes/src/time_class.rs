@@ -1,0 +1,246 @@
+//! Classes of time: each nanosecond of a chip belongs to exactly one.
+
+/// Use of a stretch of a chip's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeClass {
+    /// Compute kernels ran; blocked time taken out where it was recorded.
+    Compute,
+    /// Kernels ran that move data, and none that compute.
+    DataMovement,
+    /// An op ran that talks to other chips.
+    Collective,
+    /// Kernels were blocked, or cores were done and waited for the slowest one.
+    Wait,
+    /// The chip launched an op.
+    Dispatch,
+    /// Nothing was there to launch.
+    HostLate,
+    /// Probes of the profiler itself ran, as far as their cost is known.
+    Profiler,
+    /// Nothing recorded tells.
+    Unknown,
+}
+
+impl TimeClass {
+    /// Every class, in the order of tables.
+    pub const ALL: [Self; 8] = [
+        Self::Compute,
+        Self::DataMovement,
+        Self::Collective,
+        Self::Wait,
+        Self::Dispatch,
+        Self::HostLate,
+        Self::Profiler,
+        Self::Unknown,
+    ];
+
+    /// The name in tables.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::DataMovement => "movement",
+            Self::Collective => "collective",
+            Self::Wait => "wait",
+            Self::Dispatch => "dispatch",
+            Self::HostLate => "host late",
+            Self::Profiler => "profiler",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How much was recorded of blocked time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitEvidence {
+    /// Nothing: blocked time is in the classes of the kernels that were blocked.
+    #[default]
+    None,
+    /// Waits of some ops.
+    Some,
+    /// Waits of all ops.
+    All,
+}
+
+/// Share of one class.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct ClassShare {
+    /// The class.
+    pub class: TimeClass,
+    /// Cycles; fractions come from averages over cores.
+    pub cycles: f64,
+    /// The same in nanoseconds; `None` if the clock's frequency is unknown.
+    pub ns: Option<f64>,
+    /// Share of the whole, in tenths of a percent; all shares together are 100.0.
+    pub percent: f64,
+}
+
+/// Time in which compute and movement went on side by side, as a share of the kernels' time.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Overlap {
+    /// At least this share.
+    pub at_least_percent: f64,
+    /// At most this share.
+    pub at_most_percent: f64,
+}
+
+/// Stretch of time by class.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct TimeSplit {
+    /// Cycles of the stretch.
+    pub total_cycles: u64,
+    /// The same in nanoseconds; `None` if the clock's frequency is unknown.
+    pub total_ns: Option<u64>,
+    /// How much was recorded of blocked time.
+    pub waits: WaitEvidence,
+    /// The classes, in the order of [`TimeClass::ALL`].
+    pub shares: Vec<ClassShare>,
+    /// Side by side of compute and movement; `None` where kernels of one kind ran alone or
+    /// nothing is known.
+    pub overlap: Option<Overlap>,
+}
+
+impl TimeSplit {
+    pub(crate) fn new(times: &ClassTimes, total_cycles: u64, aiclk_mhz: u32) -> Self {
+        let cycles = times.filled_to(total_cycles);
+        let tenths = tenths_of(&cycles);
+        let ns = |cycles: f64| (aiclk_mhz != 0).then(|| cycles * 1000.0 / f64::from(aiclk_mhz));
+        let shares = TimeClass::ALL.into_iter().zip(cycles).zip(tenths);
+        Self {
+            total_cycles,
+            total_ns: analysis::cycles_to_ns(total_cycles, aiclk_mhz),
+            waits: times.waits,
+            shares: shares
+                .map(|((class, cycles), tenths)| ClassShare {
+                    class,
+                    cycles,
+                    ns: ns(cycles),
+                    percent: f64::from(tenths) / 10.0,
+                })
+                .collect(),
+            overlap: times.overlap,
+        }
+    }
+
+    /// Share of a class in percent.
+    #[must_use]
+    pub fn percent(&self, class: TimeClass) -> f64 {
+        self.shares.iter().find(|share| share.class == class).map_or(0.0, |share| share.percent)
+    }
+}
+
+/// Cycles by class, in the order of [`TimeClass::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ClassTimes {
+    cycles: [f64; 8],
+    pub(crate) waits: WaitEvidence,
+    pub(crate) overlap: Option<Overlap>,
+}
+
+impl ClassTimes {
+    pub(crate) fn add(&mut self, class: TimeClass, cycles: f64) {
+        if let Some(sum) = self.cycles.get_mut(class as usize)
+            && cycles.is_finite()
+        {
+            *sum += cycles.max(0.0);
+        }
+    }
+
+    pub(crate) fn add_all(&mut self, other: &Self, factor: f64) {
+        for (class, cycles) in TimeClass::ALL.into_iter().zip(other.cycles) {
+            self.add(class, cycles * factor);
+        }
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.cycles.iter().sum()
+    }
+
+    /// Puts the cycles of probes, spread over the other classes, into a class of their own.
+    pub(crate) fn set_apart(&mut self, class: TimeClass, cycles: f64) {
+        let total = self.total();
+        let cycles = cycles.min(total);
+        if total > 0.0 && cycles > 0.0 {
+            self.cycles = self.cycles.map(|of_class| of_class * (1.0 - cycles / total));
+            self.add(class, cycles);
+        }
+    }
+
+    /// The cycles of a stretch of known length: what is missing is unknown, and what is too much
+    /// by rounding is taken out everywhere.
+    fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
+        #[expect(clippy::cast_precision_loss, reason = "a share of it is shown")]
+        let wanted = total_cycles as f64;
+        let mut filled = *self;
+        let found = self.total();
+        if found > wanted && found > 0.0 {
+            filled.cycles = filled.cycles.map(|cycles| cycles * wanted / found);
+        } else {
+            filled.add(TimeClass::Unknown, wanted - found);
+        }
+        filled.cycles
+    }
+}
+
+/// Shares in tenths of a percent that add up to exactly 1000: each is rounded down, and the
+/// largest remainders get the rest. Of nothing, all is unknown.
+fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
+    let total: f64 = cycles.iter().sum();
+    if total <= 0.0 {
+        return [0, 0, 0, 0, 0, 0, 0, 1000];
+    }
+    let exact = cycles.map(|cycles| cycles / total * 1000.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1000")]
+    let mut tenths = exact.map(|exact| exact.floor() as u32);
+    let mut order: Vec<usize> = (0..tenths.len()).collect();
+    let remainder = |at: &usize| exact.get(*at).map_or(0.0, |exact| exact.fract());
+    order.sort_by(|one, other| remainder(other).total_cmp(&remainder(one)));
+    let missing = 1000_u32.saturating_sub(tenths.iter().sum());
+    for at in order.into_iter().take(missing as usize) {
+        if let Some(tenths) = tenths.get_mut(at) {
+            *tenths = tenths.saturating_add(1);
+        }
+    }
+    tenths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn thirds_are_rounded_to_a_whole() {
+        let mut times = ClassTimes::default();
+        for class in [TimeClass::Compute, TimeClass::Wait, TimeClass::Dispatch] {
+            times.add(class, 100.0);
+        }
+        let split = TimeSplit::new(&times, 300, 1000);
+        let percents: Vec<_> = split.shares.iter().map(|share| share.percent).collect();
+        assert_eq!(percents, [33.4, 0.0, 0.0, 33.3, 33.3, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn nothing_is_unknown() {
+        let split = TimeSplit::new(&ClassTimes::default(), 0, 0);
+        assert_eq!((split.percent(TimeClass::Unknown), split.total_ns), (100.0, None));
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up_to_the_whole(
+            cycles in prop::array::uniform8(0.0..1e12_f64),
+            total in 0_u64..1 << 42,
+        ) {
+            let mut times = ClassTimes::default();
+            TimeClass::ALL.into_iter().zip(cycles).for_each(|(class, of)| times.add(class, of));
+            let split = TimeSplit::new(&times, total, 1350);
+            let tenths: f64 = split.shares.iter().map(|s| (s.percent * 10.0).round()).sum();
+            prop_assert_eq!(tenths, 1000.0);
+            let sum: f64 = split.shares.iter().map(|share| share.cycles).sum();
+            prop_assert!((sum - total as f64).abs() <= 1e-3 + total as f64 * 1e-9);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A chip's time, from its first record to its last: ops as a union, and the gaps between them.
+
+use crate::{
+    op::OpCauses,
+    threshold::{LAUNCH_GAP, TRACED_GAP},
+    time_class::{ClassTimes, Overlap, TimeClass, TimeSplit, WaitEvidence},
+};
+use analysis::Launch;
+
+/// Where the time of one chip went.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct DeviceTime {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// First and last cycle of its records.
+    pub window: (u64, u64),
+    /// Launches in it.
+    pub op_count: u64,
+    /// Its time by class. Ops that overlap, as on sub-devices, count once.
+    pub time: TimeSplit,
+    /// Time in which at least one kernel ran, in nanoseconds.
+    pub busy_ns: Option<u64>,
+    /// Lengths of all kernels together, in nanoseconds: more than `busy_ns` where ops overlap.
+    pub kernel_sum_ns: Option<u64>,
+}
+
+/// Intervals as disjoint ones, in order.
+pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    intervals.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in intervals {
+        match merged.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => merged.push((start, end)),
+        }
+    }
+    merged
+}
+
+/// One launch in a chip's time.
+struct Slot<'a> {
+    start: u64,
+    end: u64,
+    times: &'a ClassTimes,
+    /// True if the gap before it cannot be told from missing launches.
+    is_gap_doubted: bool,
+    /// The trace's replay that it belongs to.
+    replay: Option<(u64, u64)>,
+}
+
+/// The time of one chip within a window of it, from its launches in any order.
+pub(crate) fn device_time(
+    ops: &[(&OpCauses, &Launch)],
+    chip_id: u32,
+    window: (u64, u64),
+    aiclk_mhz: u32,
+) -> DeviceTime {
+    let times = window_times(ops, window, aiclk_mhz);
+    let kernels: Vec<_> = ops
+        .iter()
+        .filter_map(|(op, _)| op.kernel)
+        .map(|kernel| (kernel.start_cycle.max(window.0), kernel.end_cycle.min(window.1)))
+        .filter(|(start, end)| start < end)
+        .collect();
+    let length = |intervals: &[(u64, u64)]| {
+        let sum = intervals.iter().map(|(start, end)| end.saturating_sub(*start));
+        analysis::cycles_to_ns(sum.fold(0, u64::saturating_add), aiclk_mhz)
+    };
+    DeviceTime {
+        chip_id,
+        window,
+        op_count: ops.len() as u64,
+        time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
+        kernel_sum_ns: length(&kernels),
+        busy_ns: length(&merged(kernels)),
+    }
+}
+
+/// A window of a chip's time by class.
+pub(crate) fn window_times(
+    ops: &[(&OpCauses, &Launch)],
+    window: (u64, u64),
+    aiclk_mhz: u32,
+) -> ClassTimes {
+    let mut slots: Vec<Slot<'_>> = ops.iter().map(|&(op, launch)| slot(op, launch)).collect();
+    slots.retain(|slot| slot.start < window.1 && slot.end > window.0);
+    slots.sort_by_key(|slot| (slot.start, slot.end));
+    let mut times = ClassTimes::default();
+    let mut previous: Option<&Slot<'_>> = None;
+    let mut begin = 0_usize;
+    let mut covered = window.0;
+    while let Some(first) = slots.get(begin) {
+        let group = group_of(slots.get(begin..).unwrap_or(&[]));
+        add_gap(&mut times, (covered.min(first.start), first.start), previous, first, aiclk_mhz);
+        add_group(&mut times, group, window);
+        previous = group.iter().max_by_key(|slot| slot.end);
+        covered = previous.map_or(covered, |slot| slot.end.max(covered));
+        begin = begin.saturating_add(group.len());
+    }
+    add_evidence(&mut times, &slots);
+    times
+}
+
+fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
+    let of = &launch.op;
+    Slot {
+        start: op.window.0,
+        end: op.window.1,
+        times: &op.times,
+        is_gap_doubted: of.latency_doubt.is_some() || of.duration_doubt.is_some(),
+        replay: of.trace_id.zip(of.trace_replay),
+    }
+}
+
+/// The launches at the front that overlap each other.
+fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
+    let mut end = 0;
+    let mut count = 0_usize;
+    for slot in slots {
+        if count > 0 && slot.start >= end {
+            break;
+        }
+        end = end.max(slot.end);
+        count = count.saturating_add(1);
+    }
+    slots.get(..count).unwrap_or(slots)
+}
+
+/// The time between two launches: what a launch takes is dispatch, the rest is a host that had
+/// sent nothing. Within one replay of a trace nothing comes from the host.
+fn add_gap(
+    times: &mut ClassTimes,
+    gap: (u64, u64),
+    previous: Option<&Slot<'_>>,
+    next: &Slot<'_>,
+    aiclk_mhz: u32,
+) {
+    let cycles = cycles((gap.0, gap.1));
+    let Some(previous) = previous.filter(|_| !next.is_gap_doubted && aiclk_mhz != 0) else {
+        times.add(TimeClass::Unknown, cycles);
+        return;
+    };
+    let is_replay = next.replay.is_some() && next.replay == previous.replay;
+    let cycles_of_us = |us: f64| us * f64::from(aiclk_mhz);
+    if is_replay || cycles <= cycles_of_us(LAUNCH_GAP.value) {
+        times.add(TimeClass::Dispatch, cycles);
+    } else {
+        let dispatch = cycles_of_us(TRACED_GAP.value);
+        times.add(TimeClass::Dispatch, dispatch);
+        times.add(TimeClass::HostLate, cycles - dispatch);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
+fn cycles((start, end): (u64, u64)) -> f64 {
+    end.saturating_sub(start) as f64
+}
+
+/// Adds launches that overlap each other: where several run, each has an equal part of the time.
+fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
+    let clipped = |slot: &Slot<'_>| (slot.start.max(window.0), slot.end.min(window.1));
+    let mut cuts: Vec<u64> =
+        group.iter().map(clipped).flat_map(|(start, end)| [start, end]).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    // Slots are ordered by start: those from `first` on may be active.
+    let mut first = 0;
+    for cut in cuts.windows(2) {
+        let &[from, to] = cut else { continue };
+        while group.get(first).is_some_and(|slot| slot.end <= from) {
+            first = first.saturating_add(1);
+        }
+        let candidates = group.get(first..).unwrap_or(&[]);
+        let candidates = candidates.iter().take_while(|slot| slot.start < to);
+        let active: Vec<_> =
+            candidates.filter(|slot| slot.start <= from && slot.end >= to).collect();
+        #[expect(clippy::cast_precision_loss, reason = "a few launches at once")]
+        let part = cycles((from, to)) / active.len() as f64;
+        for slot in active {
+            let whole = slot.times.total();
+            if whole > 0.0 {
+                times.add_all(slot.times, part / whole);
+            } else {
+                times.add(TimeClass::Unknown, part);
+            }
+        }
+    }
+}
+
+/// Joins what is known of waits and overlap over launches, by their lengths.
+fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
+    let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
+    times.waits = match with {
+        0 => WaitEvidence::None,
+        _ if with == slots.len() => WaitEvidence::All,
+        _ => WaitEvidence::Some,
+    };
+    let mut whole = 0.0;
+    let (mut least, mut most) = (0.0, 0.0);
+    for slot in slots {
+        let Some(overlap) = slot.times.overlap else { continue };
+        let length = cycles((slot.start, slot.end));
+        whole += length;
+        least += overlap.at_least_percent * length;
+        most += overlap.at_most_percent * length;
+    }
+    if whole > 0.0 {
+        times.overlap =
+            Some(Overlap { at_least_percent: least / whole, at_most_percent: most / whole });
+    }
+}

@@ -1,0 +1,112 @@
+//! Real device logs and ops CSVs: their time adds up, and none has a cause that is not there.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use captures::{capture_path, log_of_json, log_path};
+use causes::{Cause, Explanation, TimeClass};
+use device_log::PackedLog;
+use reports::perf::{PerfOptions, PerfReport, WindowOptions, read_ops_csv};
+
+fn assert_whole(explanation: &Explanation, what: &str) {
+    let devices = explanation.devices.iter().map(|device| &device.time);
+    let phases = explanation.phases.iter().flat_map(|phase| &phase.devices).map(|of| &of.time);
+    let ops = explanation.ops.iter().map(|op| &op.time);
+    let mut count = 0;
+    for time in devices.chain(phases).chain(ops) {
+        let tenths: f64 = time.shares.iter().map(|share| (share.percent * 10.0).round()).sum();
+        assert_eq!((tenths, time.shares.len()), (1000.0, 8), "{what}");
+        let cycles: f64 = time.shares.iter().map(|share| share.cycles).sum();
+        let total = time.total_cycles as f64;
+        assert!((cycles - total).abs() <= 1.0 + total * 1e-9, "{what}: {cycles} of {total}");
+        assert!(time.shares.iter().all(|share| share.cycles >= 0.0), "{what}");
+        count += 1;
+    }
+    assert!(count > 0, "{what}");
+}
+
+fn explain_log(log: &[u8]) -> Explanation {
+    Explanation::of_log(PackedLog::read(log, "log").unwrap()).1
+}
+
+const LOGS: [&str; 5] = [
+    "blackhole-noc-256",
+    "blackhole-noc-4096",
+    "wormhole-noc-256",
+    "wormhole-noc-4096",
+    "wormhole-counters-elw",
+];
+
+#[test]
+fn the_time_of_real_logs_adds_up_and_they_show_no_false_cause() {
+    for log in LOGS {
+        let explanation = explain_log(&std::fs::read(log_path(log)).unwrap());
+        assert_whole(&explanation, log);
+        // One launch on one core, without waits: nothing tells why it takes so long.
+        assert_eq!(explanation.findings, [], "{log}");
+        assert!(explanation.untold.len() >= 2, "{log}");
+    }
+    let explanation = explain_log(log_of_json().as_bytes());
+    assert_whole(&explanation, "json");
+    assert_eq!(explanation.findings, []);
+}
+
+#[test]
+fn a_kernel_that_only_moves_data_is_movement() {
+    // From 10,927,296,811 to 10,927,308,028: firmware around a kernel of 6,206 cycles, in which
+    // the TRISCs' kernels begin after those that move data, all by hand from the log.
+    let explanation = explain_log(&std::fs::read(log_path("wormhole-counters-elw")).unwrap());
+    let time = &explanation.devices[0].time;
+    assert_eq!((time.total_cycles, time.total_ns), (11_217, Some(11_217)));
+    let cycles = |class| {
+        let share = time.shares.iter().find(|share| share.class == class).unwrap();
+        share.cycles.round()
+    };
+    assert_eq!(cycles(TimeClass::Dispatch), 5_011.0);
+    assert_eq!(cycles(TimeClass::Compute) + cycles(TimeClass::DataMovement), 6_206.0);
+    assert_eq!((cycles(TimeClass::Unknown), cycles(TimeClass::Wait)), (0.0, 0.0));
+    let noc = explain_log(&std::fs::read(log_path("wormhole-noc-4096")).unwrap());
+    let time = &noc.devices[0].time;
+    assert_eq!(time.total_cycles, 11_384);
+    // 10,422 of 11,384 cycles, from the durations that another program found in the log.
+    assert!((time.percent(TimeClass::DataMovement) - 91.5).abs() < 0.11, "{time:?}");
+    assert_eq!(time.percent(TimeClass::Compute), 0.0);
+}
+
+fn explain_csv(path: &str) -> Explanation {
+    let file = std::fs::File::open(capture_path(path)).unwrap();
+    let window = WindowOptions { ignores_signposts: true, ..WindowOptions::default() };
+    let options = PerfOptions { merges_devices: false, window, ..PerfOptions::default() };
+    let csv = read_ops_csv(file, path).unwrap();
+    Explanation::of_perf_report(&PerfReport::new(vec![csv], &options).unwrap())
+}
+
+/// Causes of each ops CSV. Medians of `OP TO OP LATENCY` over itself and the op's duration, taken by
+/// a script: 100, none, 99.6, 35, 98.7, 9.6, 100 %; ops under 5 us: 43 % of those of the fourth file,
+/// with 10.8 % of the time, elsewhere at most 3 % of the time, or five ops; 485 ops of the last file
+/// ran on the host.
+const CSVS: [(&str, &[Cause]); 7] = [
+    ("tt-forge-fe/ops_perf_results.csv", &[Cause::Host]),
+    ("tt-mlir/ops_perf_results_2024_08_15_17_59_30.csv", &[]),
+    ("tt-perf-report/bh20_oft_integral_image_trace.csv", &[Cause::Host]),
+    ("tt-perf-report/bh_64_clip_encoder_1.csv", &[Cause::SmallOps]),
+    ("tt-perf-report/bh_p100_dlv3.csv", &[Cause::Host]),
+    ("tt-perf-report/ops_perf_results_2025_09_18_11_39_20.csv", &[]),
+    (
+        "ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv",
+        &[Cause::Host, Cause::HostOps],
+    ),
+];
+
+#[test]
+fn ops_csvs_show_the_causes_that_are_in_them_and_no_other() {
+    for (path, expected) in CSVS {
+        let explanation = explain_csv(path);
+        if !explanation.devices.is_empty() {
+            assert_whole(&explanation, path);
+        }
+        let found: Vec<_> = explanation.findings.iter().map(|finding| finding.cause).collect();
+        let sentences: Vec<_> =
+            explanation.findings.iter().map(|finding| &finding.sentence).collect();
+        assert_eq!(found, expected, "{path}: {sentences:#?}");
+    }
+}
