@@ -71,6 +71,7 @@ impl KprofReadOptions {
         Ok(ReadOptions {
             program_support_count: self.program_support_count,
             sums_enabled: self.sums_enabled != 0,
+            read_only: false,
             generation: match self.generation {
                 0 => GenerationChoice::Auto,
                 1 => GenerationChoice::Current,

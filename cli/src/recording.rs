@@ -62,8 +62,18 @@ impl Recording {
         target: Option<&CaptureTarget>,
         ops: Vec<OpMetadata>,
     ) -> Result<Self, Failure> {
+        Self::begin_with(mesh, ReadOptions::default(), target, ops)
+    }
+
+    /// As [`Recording::begin`], with options of the reads.
+    pub(crate) fn begin_with(
+        mesh: &mut dyn Mesh,
+        options: ReadOptions,
+        target: Option<&CaptureTarget>,
+        ops: Vec<OpMetadata>,
+    ) -> Result<Self, Failure> {
         let writer = target.map(CaptureTarget::writer).transpose()?;
-        let mut recorder = MeshRecorder::new(ReadOptions::default(), writer);
+        let mut recorder = MeshRecorder::new(options, writer);
         recorder.add_ops(ops).map_err(|error| Failure::from_error(&error))?;
         recorder.open_clocks(mesh);
         Ok(Self(recorder))

@@ -16,7 +16,7 @@
 //! | What really happened? | [`truth`] |
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
-//! | Where do cores and banks lie? | [`arch`] |
+//! | Where do cores and banks lie? | [`arch`], a crate of its own |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
 //! | Which kernels exist natively and as object code? | [`kernel`] |
@@ -66,7 +66,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arch;
+pub use architecture as arch;
+
 pub mod chip;
 pub mod clock;
 pub mod config;

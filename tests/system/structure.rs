@@ -9,7 +9,7 @@ use std::{
 
 /// Crates of the workspace that each crate may depend on, beyond its tests: a crate is
 /// below all that may depend on it, which excludes circles.
-const ALLOWED: [(&str, &[&str]); 27] = [
+const ALLOWED: [(&str, &[&str]); 30] = [
     ("kprof-wire", &[]),
     ("kprof-whole-file", &[]),
     ("kprof-tracy-protocol", &[]),
@@ -17,6 +17,8 @@ const ALLOWED: [(&str, &[&str]); 27] = [
     ("kernel-profiler", &["kprof-wire"]),
     ("kprof-host-events", &["kprof-wire"]),
     ("kprof-tracy-capture", &["kprof-tracy-protocol", "kprof-host-events"]),
+    ("kprof-architecture", &["kprof-wire"]),
+    ("kprof-firmware-elf", &[]),
     ("kprof-reader", &["kprof-wire", "kprof-clock-fit"]),
     ("kprof-zone-names", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
     ("kprof-device-log", &["kprof-wire", "kprof-reader", "kprof-whole-file"]),
@@ -106,10 +108,30 @@ const ALLOWED: [(&str, &[&str]); 27] = [
             "kprof-zone-names",
         ],
     ),
-    ("kprof-sim", &["kprof-wire", "kernel-profiler", "kprof-reader"]),
+    (
+        "kprof-sim",
+        &[
+            "kprof-wire",
+            "kernel-profiler",
+            "kprof-architecture",
+            "kprof-firmware-elf",
+            "kprof-reader",
+        ],
+    ),
     ("kprof-c", &["kprof-wire", "host-reader"]),
     ("kprof-ttsim", &["kprof-wire", "kprof-reader", "kprof-sim"]),
-    ("kprof", &["kprof-wire", "host-reader", "kprof-sim", "kprof-ttsim"]),
+    ("kprof-chip", &["kprof-wire", "kprof-architecture", "kprof-firmware-elf", "kprof-reader"]),
+    (
+        "kprof",
+        &[
+            "kprof-wire",
+            "kprof-architecture",
+            "kprof-chip",
+            "host-reader",
+            "kprof-sim",
+            "kprof-ttsim",
+        ],
+    ),
     ("kprof-captures", &["kprof-device-log", "kprof-reader"]),
     ("tests", &["kprof-wire", "kernel-profiler", "host-reader", "kprof-sim", "kprof-ttsim"]),
     ("benches", &["kprof-wire", "kernel-profiler", "host-reader", "kprof-sim", "tests"]),

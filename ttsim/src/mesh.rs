@@ -152,10 +152,7 @@ pub(crate) fn tile(coord: Noc0Coord) -> Tile {
 fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
     let facts = arch.facts();
     let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;
-    // Banks of one group share their tiles' addresses.
-    let banks_per_group = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
-    let offset = u64::from(bank) % banks_per_group * facts.bank_bytes;
-    Some((tile(Noc0Coord { x, y }), offset))
+    Some((tile(Noc0Coord { x, y }), facts.bank_offset(bank)))
 }
 
 const WALL_CLOCK_LOW: u64 = 0xFFB1_21F0;

@@ -16,6 +16,7 @@ mod noc;
 mod ops;
 mod own_kernels;
 pub(crate) mod perf;
+pub(crate) mod read;
 pub(crate) mod record;
 mod report;
 mod run;
@@ -43,6 +44,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Record(args)) => record::run(&args),
+        Some(Command::Read(args)) => read::read(&args),
+        Some(Command::Attach(args)) => read::attach(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

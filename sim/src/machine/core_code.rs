@@ -353,16 +353,9 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset that is added to addresses in a bank: banks of one group share their tiles'
-/// addresses.
-///
-/// # Compatibility
-/// `bank_to_dram_offset`.
+/// Returns the offset that is added to addresses in a bank, as a table of words has it.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
-    let facts = arch.facts();
-    let banks_per_group = (facts.bank_count as usize / facts.dram_groups.len()).max(1);
-    let index_in_group = (bank as usize % banks_per_group) as u64;
-    u32::try_from(index_in_group * facts.bank_bytes).unwrap_or(0)
+    u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }
 
 /// The bytes as words; zeros fill the last one.

@@ -6,8 +6,7 @@
 
 use super::{
     HostWrite,
-    debug_info::Part,
-    firmware::{FirmwareSet, Mailboxes},
+    firmware::{FirmwareSet, Mailboxes, narrow},
 };
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -15,6 +14,7 @@ use crate::{
     machine::core_code::{bank_coordinates, bank_offset},
     riscv::LOCAL_RAM_BASE,
 };
+use firmware_elf::debug_info::Part;
 use wire::CoreKind;
 
 /// Facts that the firmware needs about its core and its chip.
@@ -99,18 +99,18 @@ impl FirmwareSet {
             let of_noc = |banks: &Vec<u16>| cut(banks, count);
             banks.iter().flat_map(of_noc).flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
         };
-        let offsets = cut(&core.dram_offsets, tables.dram_bank_count);
-        let mut bytes = coordinates(&core.dram_banks, tables.dram_bank_count);
-        bytes.extend(coordinates(&core.l1_banks, tables.l1_bank_count));
+        let offsets = cut(&core.dram_offsets, tables.sizes.dram_bank_count);
+        let mut bytes = coordinates(&core.dram_banks, tables.sizes.dram_bank_count);
+        bytes.extend(coordinates(&core.l1_banks, tables.sizes.l1_bank_count));
         bytes.extend(offsets.into_iter().flat_map(u32::to_le_bytes));
-        bytes.extend(vec![0; 4 * tables.l1_bank_count]);
+        bytes.extend(vec![0; 4 * tables.sizes.l1_bank_count]);
         HostWrite { address: tables.banks_address, bytes: whole_words(bytes) }
     }
 
     fn virtual_coordinates(&self, core: &CoreFacts) -> HostWrite {
         let tables = &self.tables;
-        let mut bytes = cut(&core.virtual_columns, tables.column_count);
-        bytes.extend(cut(&core.virtual_rows, tables.row_count));
+        let mut bytes = cut(&core.virtual_columns, tables.sizes.column_count);
+        bytes.extend(cut(&core.virtual_rows, tables.sizes.row_count));
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
@@ -129,14 +129,13 @@ impl FirmwareSet {
         ] {
             put(&mut bytes, part, value);
         }
-        let start = mailboxes.profiler.offset as usize;
-        let end = start + mailboxes.profiler.size_bytes as usize;
+        let profiler_end = narrow(mailboxes.profiler.end());
+        let start = narrow(mailboxes.profiler.control_address).saturating_sub(mailboxes.address);
+        let end = profiler_end.saturating_sub(mailboxes.address) as usize;
         let behind = bytes.split_off(end.min(bytes.len()));
-        bytes.truncate(start);
-        let behind_address =
-            mailboxes.address + mailboxes.profiler.offset + mailboxes.profiler.size_bytes;
+        bytes.truncate(start as usize);
         let before = HostWrite { address: mailboxes.address, bytes };
-        [before, HostWrite { address: behind_address, bytes: behind }]
+        [before, HostWrite { address: profiler_end, bytes: behind }]
             .into_iter()
             .filter(|write| !write.bytes.is_empty())
             .collect()

@@ -1,13 +1,16 @@
 //! A set of firmware: the files of a Tensix core's five processors, and what they say about
 //! themselves.
 
-use super::debug_info::{DebugInfo, DebugInfoError, Part};
 use crate::{
     arch::Arch,
     machine::images,
     riscv::{Image, ImageError},
 };
-use object::{Object, ObjectSymbol};
+use firmware_elf::{
+    debug_info::{DebugInfo, DebugInfoError, Part},
+    profiler::ProfilerMemory,
+    tables::{TableSizes, symbol_bytes},
+};
 use std::{fmt, fs, io, path::Path};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
 
@@ -35,9 +38,7 @@ pub(crate) struct Mailboxes {
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
     /// The profiler's control vector and what follows it.
-    pub(crate) profiler: Part,
-    pub(crate) control_bytes: u32,
-    pub(crate) vector_bytes: u32,
+    pub(crate) profiler: ProfilerMemory,
     /// Behind the last word through which firmware and host exchange their progress.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
@@ -80,11 +81,8 @@ pub(crate) struct LaunchParts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub(super) banks_address: u32,
-    pub(super) dram_bank_count: usize,
-    pub(super) l1_bank_count: usize,
+    pub(super) sizes: TableSizes,
     pub(super) virtual_address: u32,
-    pub(super) column_count: usize,
-    pub(super) row_count: usize,
 }
 
 /// Why files are no set of firmware.
@@ -168,7 +166,8 @@ impl FirmwareSet {
         let missing = || DebugInfoError::Missing { kind: "file of", name: "brisc".to_owned() };
         let (tables, mailboxes) = leader
             .ok_or_else(|| FirmwareError::Silent { processor: "brisc", source: missing() })?;
-        let arch = tables.arch().ok_or(FirmwareError::UnknownChip { columns: tables.column_count });
+        let arch =
+            tables.arch().ok_or(FirmwareError::UnknownChip { columns: tables.sizes.column_count });
         Ok(Self { arch: arch?, processors, mailboxes, tables })
     }
 
@@ -181,19 +180,19 @@ impl FirmwareSet {
     /// DRAM banks that it was built for.
     #[must_use]
     pub const fn dram_bank_count(&self) -> usize {
-        self.tables.dram_bank_count
+        self.tables.sizes.dram_bank_count
     }
 
     /// L1 address of the profiler's control vector; the processors' vectors follow it.
     #[must_use]
-    pub const fn control_address(&self) -> u32 {
-        self.mailboxes.address + self.mailboxes.profiler.offset
+    pub fn control_address(&self) -> u32 {
+        narrow(self.mailboxes.profiler.control_address)
     }
 
     /// L1 address of BRISC's vector.
     #[must_use]
-    pub const fn vector_address(&self) -> u32 {
-        self.control_address() + self.mailboxes.control_bytes
+    pub fn vector_address(&self) -> u32 {
+        narrow(self.mailboxes.profiler.vector_address())
     }
 
     /// The ELF file of a processor, by its index.
@@ -244,9 +243,7 @@ impl Mailboxes {
         Ok(Self {
             address: word("mailboxes")?,
             size_bytes: part("")?.size_bytes,
-            profiler: part("profiler")?,
-            control_bytes: part("profiler.control_vector")?.size_bytes,
-            vector_bytes: part("profiler.buffer[0]")?.size_bytes,
+            profiler: ProfilerMemory::of(info)?,
             signals_end: watcher_enable.offset,
             go_signal: part("go_messages[0].signal")?,
             go_index: part("go_message_index")?,
@@ -294,37 +291,26 @@ impl LaunchParts {
 
 impl Tables {
     fn of(file: &[u8], info: &DebugInfo) -> Result<Self, DebugInfoError> {
-        let size = |name: &'static str| {
-            let size = symbol_bytes(file, name);
-            size.ok_or_else(|| DebugInfoError::Missing { kind: "symbol", name: name.to_owned() })
-        };
         Ok(Self {
             banks_address: address(info, "noc_bank_table_init", "mem_bank_to_noc_addr")?,
-            dram_bank_count: size("dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
-            l1_bank_count: size("l1_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,
+            sizes: TableSizes::of(file)?,
             virtual_address: address(
                 info,
                 "noc_worker_logical_to_virtual_map_init",
                 "worker_logical_to_virtual_map_addr",
             )?,
-            column_count: size("worker_logical_col_to_virtual_col")?,
-            row_count: size("worker_logical_row_to_virtual_row")?,
         })
     }
 
     /// The chip whose NoC has the columns and rows that the tables have room for, in whole words.
     fn arch(&self) -> Option<Arch> {
-        let room = |count: u16| usize::from(count).next_multiple_of(4);
-        let fits = |arch: &Arch| {
-            let (columns, rows) = arch.facts().grid;
-            (self.column_count, self.row_count) == (room(columns), room(rows))
-        };
-        Arch::ALL.into_iter().find(fits)
+        Arch::ALL.into_iter().find(|arch| self.sizes.fit_grid(arch.facts().grid))
     }
 
     /// The first byte behind all that the host writes for the firmware's start.
     pub(super) fn end(&self) -> u32 {
-        let size_bytes = u32::try_from(self.column_count + self.row_count).unwrap_or(u32::MAX);
+        let size_bytes =
+            u32::try_from(self.sizes.column_count + self.sizes.row_count).unwrap_or(u32::MAX);
         self.virtual_address.saturating_add(size_bytes)
     }
 }
@@ -332,20 +318,11 @@ impl Tables {
 /// `kernel_profiler::wIndex`, which every device profiler of tt-metal has.
 const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
 
-/// A pair of coordinates of two bytes for each of two NoCs.
-const BYTES_OF_BOTH_NOCS: usize = 4;
-
 fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {
     info.argument(function, parameter).map(narrow)
 }
 
-fn symbol_bytes(file: &[u8], name: &str) -> Option<usize> {
-    let file = object::File::parse(file).ok()?;
-    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
-    usize::try_from(symbol.size()).ok()
-}
-
 /// Addresses and constants of these files have 32 bits.
-fn narrow(value: u64) -> u32 {
+pub(super) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

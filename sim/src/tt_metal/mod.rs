@@ -3,7 +3,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | where does a release put its mailboxes, and what is in them? | [`debug_info`] |
+//! | where does a release put its mailboxes, and what is in them? | [`firmware_elf`] |
 //! | which files belong together, for which chip? | [`firmware`] |
 //! | what does a host write to boot a core? | [`boot`] |
 //! | what does a host write to launch kernels? | [`launch`] |
@@ -14,7 +14,6 @@
 //! [`crate::config::MeshConfig::with_firmware`], or another simulator.
 
 pub mod boot;
-pub mod debug_info;
 pub mod firmware;
 pub mod launch;
 pub mod weaken;

@@ -1,11 +1,12 @@
 //! Tests of the files alone: weakened symbols, layouts, constants.
 
 use crate::package::sets;
+use firmware_elf::debug_info::DebugInfo;
 use object::{Object as _, ObjectSymbol as _};
 use sim::{
     arch::Arch,
     random::Stream,
-    tt_metal::{debug_info::DebugInfo, firmware::FirmwareSet, weaken::weaken},
+    tt_metal::{firmware::FirmwareSet, weaken::weaken},
 };
 use std::{fs, path::Path};
 use wire::risc::RISCS_PER_CORE;

@@ -61,7 +61,7 @@ impl<'file> Payload<'file> for ReadBegin {
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let options = &self.options;
-        let flags = [options.last_read, options.sums_enabled, self.is_fresh];
+        let flags = [options.last_read, options.sums_enabled, self.is_fresh, options.read_only];
         let flags = (0..).zip(flags).map(|(bit, is_set)| u32::from(is_set) << bit).sum();
         let time_high_bits = options.header_layout.map_or(0, |layout| layout.time_high_bits);
         let CoreSelection { chips, kinds, cores } = &options.cores;
@@ -119,6 +119,7 @@ impl<'file> Payload<'file> for ReadBegin {
 
 const LAST_READ: u32 = 1;
 const SUMS_ENABLED: u32 = 2;
+const READ_ONLY: u32 = 8;
 const FRESH: u32 = 4;
 const ALL_CHOSEN: u32 = u32::MAX;
 
@@ -174,6 +175,7 @@ impl RawHead {
             },
             header_layout: (time_high_bits != 0).then_some(HeaderLayout { time_high_bits }),
             last_read: self.flags.get() & LAST_READ != 0,
+            read_only: self.flags.get() & READ_ONLY != 0,
             host_ids: match self.host_ids {
                 0 => HostIdForm::Base,
                 1 => HostIdForm::Encoded,

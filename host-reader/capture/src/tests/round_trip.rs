@@ -97,7 +97,7 @@ proptest! {
 
     #[test]
     fn beginnings_of_reads(
-        numbers: (u32, u32), flags: [bool; 3], chips: Vec<u32>,
+        numbers: (u32, u32), flags: [bool; 4], chips: Vec<u32>,
         cores in (
             any::<Option<Vec<u32>>>(), any::<Option<Vec<u8>>>(), any::<Option<Vec<[u16; 2]>>>(),
         ),
@@ -126,6 +126,7 @@ proptest! {
                 generation: generations[choices.0],
                 header_layout: (choices.1 > 0).then_some(layout),
                 last_read: flags[2],
+                read_only: flags[3],
                 host_ids: if choices.3 { HostIdForm::Encoded } else { HostIdForm::Base },
                 mode: modes[choices.2],
                 zones: ZoneTable::new(),

@@ -23,7 +23,7 @@
 //! 4. The acknowledgement. Our runtime is told how many launches were read, and hands its lanes
 //!    back at the next launch unless one was finished meanwhile; so a push that races the read is
 //!    neither lost nor read twice. Upstream's gets its reset; whatever was pushed up to the last
-//!    look before it is read first.
+//!    look before it is read first. With [`ReadOptions::read_only`] there is none.
 //! 5. Decoding, on all processors if there is much of it.
 //!
 //! Control words are not trusted: each is compared with the available memory before
@@ -322,14 +322,17 @@ impl Reader {
     ) {
         counters::record(session, core);
         if core.control.is_ours() {
-            let acknowledged = acknowledge::acknowledge(session, core);
+            let tells = !session.options.read_only;
+            let acknowledged = tells.then(|| acknowledge::acknowledge(session, core)).flatten();
             let id = (session.device.description().chip_id, core.core.noc0);
             self.cores.insert(id, core.memory.after_read(core, acknowledged));
         } else {
             if session.options.last_read {
                 pending::read_runs(session, core, generation, pieces);
             }
-            acknowledge::reset(session, core, pieces);
+            if !session.options.read_only {
+                acknowledge::reset(session, core, pieces);
+            }
         }
         acknowledge::report_dropped(session, core);
         let is_dated = |lane: &LaneRead| has_words(lane, pieces) || lane.is_unreadable();

@@ -59,6 +59,9 @@ pub struct ReadOptions {
     /// True if there will be no further launch. Runs that wait in L1 for the next launch are
     /// then read from there and marked as taken.
     pub last_read: bool,
+    /// True if nothing is written to the chips. They are not told what was read: their lanes fill
+    /// up, and another reader finds the same words.
+    pub read_only: bool,
     /// Form of the program ids that launches carried: plain or encoded.
     pub host_ids: HostIdForm,
     /// Kinds of records that the device was built to capture.
@@ -76,6 +79,7 @@ impl Default for ReadOptions {
             generation: GenerationChoice::Auto,
             header_layout: None,
             last_read: false,
+            read_only: false,
             host_ids: HostIdForm::Base,
             mode: CaptureMode::Workers,
             zones: ZoneTable::new(),

@@ -6,6 +6,8 @@
 //! `soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml`, the architecture headers of
 //! tt-umd, and tt-isa-documentation.
 
+#![forbid(unsafe_code)]
+
 pub mod floorplan;
 pub mod translation;
 
@@ -105,7 +107,7 @@ impl Arch {
     /// The architecture that logs and options call `name`.
     ///
     /// ```
-    /// use sim::arch::Arch;
+    /// use architecture::Arch;
     /// assert_eq!(Arch::from_name("blackhole"), Some(Arch::Blackhole));
     /// assert_eq!(Arch::from_name("grayskull"), None);
     /// ```
@@ -152,10 +154,24 @@ impl ArchFacts {
     /// Wormhole has two banks behind each group of tiles, Blackhole one.
     #[must_use]
     pub fn bank_tile(&self, bank: u32) -> Option<TileCoord> {
-        let groups = self.dram_groups.len();
-        let banks_per_group = (self.bank_count as usize / groups).max(1);
+        let banks_per_group = self.banks_per_group();
         let group = self.dram_groups.get(bank as usize / banks_per_group)?;
         group.get(bank as usize % banks_per_group).copied()
+    }
+
+    /// The address behind its tile at which a DRAM bank begins: banks of one group share their
+    /// tiles' addresses.
+    ///
+    /// # Compatibility
+    /// `bank_to_dram_offset` of TT-Metal's firmware.
+    #[must_use]
+    pub const fn bank_offset(&self, bank: u32) -> u64 {
+        (bank as usize % self.banks_per_group()) as u64 * self.bank_bytes
+    }
+
+    const fn banks_per_group(&self) -> usize {
+        let count = self.bank_count as usize / self.dram_groups.len();
+        if count == 0 { 1 } else { count }
     }
 }
 

@@ -16,7 +16,7 @@ pub const NOC_COUNT: usize = 2;
 /// The translation of one chip, which depends on what was harvested.
 ///
 /// ```
-/// use sim::arch::{Arch, TileCoord, translation::Translation};
+/// use architecture::{Arch, TileCoord, translation::Translation};
 /// let chip = Translation::new(Arch::WormholeB0, &[7, 10]);
 /// let tile = TileCoord { x: 6, y: 8 };
 /// assert_eq!(chip.logical(tile), Some((22, 23)));

@@ -70,11 +70,11 @@ impl Floorplan {
     /// or there are too few Ethernet tiles.
     ///
     /// ```
-    /// use sim::arch::{Arch, floorplan::Floorplan};
+    /// use architecture::{Arch, floorplan::Floorplan};
     /// let plan = Floorplan::new(Arch::WormholeB0, &[11, 1], 0)?;
     /// assert_eq!(plan.worker_grid(), (8, 8));
     /// assert_eq!(plan.cores().len(), 64 + 16);
-    /// # Ok::<(), sim::arch::floorplan::FloorplanError>(())
+    /// # Ok::<(), architecture::floorplan::FloorplanError>(())
     /// ```
     pub fn new(
         arch: Arch,
@@ -121,6 +121,18 @@ impl Floorplan {
     #[must_use]
     pub fn harvested(&self) -> &[u16] {
         &self.harvested
+    }
+
+    /// The lines that a harvest mask names, in the architecture's harvest order.
+    ///
+    /// # Errors
+    /// The bits that name no line.
+    pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
+        let order = arch.facts().harvest_order;
+        let is_set = |bit: usize| mask >> bit & 1 != 0;
+        let unknown = mask >> order.len() << order.len();
+        let named = order.iter().enumerate().filter(|&(bit, _)| is_set(bit));
+        if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
     }
 
     /// Harvested lines as a mask in the architecture's harvest order.
@@ -260,6 +272,15 @@ mod tests {
         let active = plan.cores().iter().filter(|core| core.kind == CoreKind::ActiveEth);
         let coords: Vec<_> = active.map(|core| (core.coord.x, core.coord.y)).collect();
         assert_eq!(coords, [(1, 1), (16, 1)]);
+    }
+
+    #[test]
+    fn a_mask_names_lines_in_the_order_of_the_fuses() {
+        let lines = |arch, mask| Floorplan::harvested_lines(arch, mask);
+        assert_eq!(lines(Arch::WormholeB0, 0b10_0000_0011), Ok(vec![11, 1, 5]));
+        assert_eq!(lines(Arch::Blackhole, 0b10_0000_0000_0010), Ok(vec![16, 10]));
+        assert_eq!(lines(Arch::WormholeB0, 0b1100_0000_0001), Err(0b1100_0000_0000));
+        assert_eq!(lines(Arch::Blackhole, 0), Ok(Vec::new()));
     }
 
     #[test]

@@ -1,0 +1,30 @@
+//! Shows which addresses of a core a firmware's files allow to be touched:
+//! `named_ranges FOLDER`, with `brisc/brisc.elf` in it.
+
+use chip::layout::{FirmwareLayout, LayoutError};
+use std::{env, path::Path};
+use wire::CoreKind;
+
+/// A line for each kind of core.
+fn lines(folder: &Path) -> Result<Vec<String>, LayoutError> {
+    let layout = FirmwareLayout::open(folder)?;
+    let kinds = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];
+    let line = |kind| {
+        let memory = layout.memory(kind)?;
+        let (start, end) = (memory.control_address, memory.end());
+        Some(format!("{} {kind:?}: {start:#x}..{end:#x}", layout.arch))
+    };
+    Ok(kinds.into_iter().filter_map(line).collect())
+}
+
+fn main() -> Result<(), LayoutError> {
+    let folder = env::args_os().nth(1).unwrap_or_default();
+    lines(Path::new(&folder))?.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+#[test]
+fn a_folder_without_firmware_is_named() {
+    let error = lines(Path::new("no-such-folder")).unwrap_err();
+    assert!(error.to_string().starts_with("cannot read no-such-folder"), "{error}");
+}

@@ -1,0 +1,227 @@
+//! Chips behind the kernel's driver, through Tenstorrent's crate `luwen`.
+//!
+//! Finding out what a chip is sends messages to its controller, as `tt-smi` does beside a running
+//! program: one for the harvesting and one for the clock on a Wormhole, none on a Blackhole. Tiles
+//! are reached through [`crate::rails`] alone.
+
+use crate::{
+    access::{AccessFailure, ChipAccess, NocTile},
+    facts::ChipFacts,
+};
+use architecture::Arch;
+use luwen::{
+    api::{
+        ArcMsg, ArcMsgOk, ChipImpl, TypedArcMsg,
+        chip::{ArcMsgOptions, Chip, HlComms},
+    },
+    kmd::PciDevice,
+    pci,
+};
+
+/// A chip of luwen's.
+pub struct LuwenChip(Chip);
+
+impl std::fmt::Debug for LuwenChip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LuwenChip").field(&self.0.get_arch()).finish()
+    }
+}
+
+/// Why the driver does not give a chip.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// There is none.
+    #[error(
+        "found no Tenstorrent chip: the kernel's driver shows no device in /dev/tenstorrent; \
+         expected tt-kmd 2.0 or later and a Wormhole or Blackhole"
+    )]
+    NoChip,
+    /// The chip has another number.
+    #[error("found chips {}, none of them is number {asked}", list(.found))]
+    NoSuchChip {
+        /// The requested number.
+        asked: usize,
+        /// Numbers of those that are there.
+        found: Vec<usize>,
+    },
+    /// The driver is too old.
+    #[error("chip {chip_id}: expected tt-kmd 2.0 or later, found {version}")]
+    OldDriver {
+        /// The chip.
+        chip_id: usize,
+        /// The driver's major version.
+        version: u32,
+    },
+    /// The chip cannot be opened, or its controller does not answer.
+    #[error("chip {chip_id}: {reason}")]
+    Refused {
+        /// The chip.
+        chip_id: usize,
+        /// luwen's sentence.
+        reason: String,
+    },
+    /// The controller answers something else.
+    #[error(
+        "chip {chip_id}: the controller answered a question about its {question} with {answer}"
+    )]
+    Answer {
+        /// The chip.
+        chip_id: usize,
+        /// The question.
+        question: &'static str,
+        /// The answer.
+        answer: String,
+    },
+}
+
+/// Numbers of the chips that the driver shows. Those behind another chip's Ethernet are not among
+/// them.
+#[must_use]
+pub fn scan() -> Vec<usize> {
+    let mut chips = PciDevice::scan();
+    chips.sort_unstable();
+    chips
+}
+
+/// Opens the chip with this number, or all chips.
+///
+/// # Errors
+/// [`DriverError`] if there is none or one cannot be used.
+pub fn open(chip: Option<usize>) -> Result<Vec<(LuwenChip, ChipFacts)>, DriverError> {
+    let found = scan();
+    if found.is_empty() {
+        return Err(DriverError::NoChip);
+    }
+    let chosen: Vec<usize> =
+        found.iter().copied().filter(|id| chip.is_none_or(|chip| chip == *id)).collect();
+    if let (Some(asked), true) = (chip, chosen.is_empty()) {
+        return Err(DriverError::NoSuchChip { asked, found });
+    }
+    chosen.into_iter().map(open_one).collect()
+}
+
+fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
+    let refused = |error: &dyn std::fmt::Display| refused(chip_id, error);
+    // luwen panics with an old driver.
+    let version = PciDevice::open(chip_id).map_err(|error| refused(&error))?.driver_version;
+    if version < DRIVER_VERSION_MIN {
+        return Err(DriverError::OldDriver { chip_id, version });
+    }
+    let chip = LuwenChip::new(pci::open(chip_id).map_err(|error| refused(&error))?);
+    let facts = chip.facts(chip_id)?;
+    Ok((chip, facts))
+}
+
+impl LuwenChip {
+    /// A chip that luwen has opened, by whatever way.
+    #[must_use]
+    pub const fn new(chip: Chip) -> Self {
+        Self(chip)
+    }
+
+    /// Asks the chip's controller for what is particular to the chip.
+    ///
+    /// # Errors
+    /// [`DriverError`] if it gives no answer that can be used.
+    ///
+    /// # Compatibility
+    /// Wormhole: messages 0x57, bits 0 to 9 rows with defective memory and 10 to 19 with defective
+    /// logic, and 0x34, as in tt-umd and tt-smi. Blackhole: telemetry, a bit for each column that
+    /// is enabled.
+    pub fn facts(&self, chip_id: usize) -> Result<ChipFacts, DriverError> {
+        let number = u32::try_from(chip_id).unwrap_or(u32::MAX);
+        let all = |arch: Arch| ChipFacts {
+            chip_id: number,
+            arch,
+            harvest_mask: 0,
+            dram_bank_count: arch.facts().bank_count,
+            aiclk_mhz: 0,
+            is_translated: true,
+            active_ethernet: None,
+        };
+        let arch = self.0.get_arch();
+        if arch.is_wormhole() {
+            let fuses = self.ask(chip_id, TypedArcMsg::GetHarvesting, "harvesting")?;
+            let aiclk_mhz = self.ask(chip_id, TypedArcMsg::GetAiclk, "clock")? & 0xFFFF;
+            let harvest_mask = (fuses | fuses >> WORMHOLE_ROWS) & ((1 << WORMHOLE_ROWS) - 1);
+            return Ok(ChipFacts { harvest_mask, aiclk_mhz, ..all(Arch::WormholeB0) });
+        }
+        if arch.is_blackhole() {
+            let telemetry = self.0.get_telemetry().map_err(|error| refused(chip_id, &error))?;
+            let banks = telemetry.enabled_gddr.count_ones();
+            let columns = telemetry.tensix_enabled_col & BLACKHOLE_COLUMNS;
+            let blackhole = all(Arch::Blackhole);
+            return Ok(ChipFacts {
+                // Older firmware tells neither: nothing is harvested then, as tt-umd has it.
+                harvest_mask: if columns == 0 { 0 } else { !columns & BLACKHOLE_COLUMNS },
+                dram_bank_count: if banks == 0 { blackhole.dram_bank_count } else { banks },
+                aiclk_mhz: telemetry.ai_clk(),
+                is_translated: telemetry.noc_translation_enabled,
+                ..blackhole
+            });
+        }
+        let answer = format!("{arch:?}");
+        Err(DriverError::Answer { chip_id, question: "architecture", answer })
+    }
+
+    /// Sends a question to a Wormhole's controller.
+    fn ask(
+        &self,
+        chip_id: usize,
+        question: TypedArcMsg,
+        name: &'static str,
+    ) -> Result<u32, DriverError> {
+        let message = ArcMsgOptions { msg: ArcMsg::Typed(question), ..ArcMsgOptions::default() };
+        let answer = self.0.arc_msg(message).map_err(|error| refused(chip_id, &error))?;
+        match answer {
+            ArcMsgOk::Ok { rc: 0, arg } if arg != u32::MAX => Ok(arg),
+            answer => {
+                let answer = format!("{answer:?}");
+                Err(DriverError::Answer { chip_id, question: name, answer })
+            }
+        }
+    }
+}
+
+impl ChipAccess for LuwenChip {
+    fn noc_read(
+        &self,
+        noc: u8,
+        tile: NocTile,
+        address: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), AccessFailure> {
+        let read = self.0.noc_read(noc, tile.x, tile.y, address, bytes);
+        read.map_err(|error| AccessFailure(first_line(&error)))
+    }
+
+    fn noc_write(
+        &self,
+        noc: u8,
+        tile: NocTile,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), AccessFailure> {
+        let written = self.0.noc_write(noc, tile.x, tile.y, address, bytes);
+        written.map_err(|error| AccessFailure(first_line(&error)))
+    }
+}
+
+fn refused(chip_id: usize, error: &dyn std::fmt::Display) -> DriverError {
+    DriverError::Refused { chip_id, reason: first_line(error) }
+}
+
+/// luwen's errors go on with a backtrace.
+fn first_line(error: &dyn std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn list(chips: &[usize]) -> String {
+    chips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+const DRIVER_VERSION_MIN: u32 = 2;
+const WORMHOLE_ROWS: u32 = 10;
+/// A bit for each column of Tensix tiles.
+const BLACKHOLE_COLUMNS: u32 = 0x3FFF;

@@ -1,0 +1,198 @@
+//! Facts about one chip that no other chip need share.
+
+use crate::access::NocTile;
+use architecture::{
+    Arch, TileCoord,
+    floorplan::{Floorplan, FloorplanError},
+    translation::Translation,
+};
+
+/// Facts that the chip's own controller tells about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChipFacts {
+    /// Number of the chip among those of this host.
+    pub chip_id: u32,
+    /// The architecture.
+    pub arch: Arch,
+    /// Harvested rows or columns, a bit each, in the architecture's harvest order.
+    pub harvest_mask: u32,
+    /// DRAM banks that are left.
+    pub dram_bank_count: u32,
+    /// Clock of the tiles in MHz; 0 if unknown.
+    pub aiclk_mhz: u32,
+    /// True if the chip's firmware has switched the translation of coordinates on.
+    pub is_translated: bool,
+    /// Ethernet channels with a link, counted from the first; the others are idle. `None` if that
+    /// is not known: Ethernet cores are not read then.
+    pub active_ethernet: Option<usize>,
+}
+
+/// Why a chip cannot be laid out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FactsError {
+    /// The mask has bits that mean no row or column.
+    #[error("chip {chip_id}: bits {bits:#x} of the harvest mask mean no row or column of a {arch}")]
+    HarvestMask {
+        /// The chip.
+        chip_id: u32,
+        /// Its architecture.
+        arch: Arch,
+        /// The unknown bits.
+        bits: u32,
+    },
+    /// No product has such a floor plan.
+    #[error("chip {chip_id}: {source}")]
+    Floorplan {
+        /// The chip.
+        chip_id: u32,
+        /// The contradiction.
+        source: FloorplanError,
+    },
+    /// The places of the banks that are left are not known.
+    #[error(
+        "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
+         so far"
+    )]
+    Banks {
+        /// The chip.
+        chip_id: u32,
+        /// Banks that are left.
+        found: u32,
+        /// Banks of the architecture.
+        expected: u32,
+    },
+    /// Coordinates of this chip mean other tiles than those known here.
+    #[error(
+        "chip {chip_id} is a {arch} whose coordinates are not translated; expected the translation \
+         that its firmware switches on since 2025"
+    )]
+    Untranslated {
+        /// The chip.
+        chip_id: u32,
+        /// Its architecture.
+        arch: Arch,
+    },
+}
+
+/// The tiles of a chip and their coordinates on NoC 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChipPlan {
+    /// The cores.
+    pub floorplan: Floorplan,
+    translation: Translation,
+}
+
+impl ChipPlan {
+    /// Lays the chip out.
+    ///
+    /// # Errors
+    /// If the facts contradict what is known of the architecture.
+    pub fn new(facts: &ChipFacts) -> Result<Self, FactsError> {
+        let ChipFacts { chip_id, arch, .. } = *facts;
+        if arch == Arch::Blackhole && !facts.is_translated {
+            return Err(FactsError::Untranslated { chip_id, arch });
+        }
+        let (found, expected) = (facts.dram_bank_count, arch.facts().bank_count);
+        if found != expected {
+            return Err(FactsError::Banks { chip_id, found, expected });
+        }
+        let harvested = Floorplan::harvested_lines(arch, facts.harvest_mask)
+            .map_err(|bits| FactsError::HarvestMask { chip_id, arch, bits })?;
+        let active = facts.active_ethernet.unwrap_or(0);
+        let floorplan = Floorplan::new(arch, &harvested, active)
+            .map_err(|source| FactsError::Floorplan { chip_id, source })?;
+        Ok(Self { floorplan, translation: Translation::new(arch, &harvested) })
+    }
+
+    /// Coordinates of a Tensix or Ethernet tile on NoC 1.
+    ///
+    /// A Wormhole keeps its raw coordinates whether it translates or not, so that nothing is sent
+    /// to a tile that is not there. A Blackhole refuses raw coordinates of some tiles.
+    #[must_use]
+    pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
+        match self.floorplan.arch() {
+            Arch::WormholeB0 => noc_tile(self.translation.mirrored(NOC_1, tile.x, tile.y)),
+            Arch::Blackhole => {
+                // Of 14 Ethernet tiles, translated coordinates reach the twelve that a chip has.
+                let reaches = |&(x, y): &_| self.translation.tile(NOC_1, x, y) == Some(tile);
+                self.translation.logical(tile).filter(reaches).and_then(noc_tile)
+            }
+        }
+    }
+
+    /// Coordinates of a DRAM bank's tile on NoC 1, and the address there at which it begins.
+    #[must_use]
+    pub fn bank(&self, bank: u32) -> Option<(NocTile, u64)> {
+        let facts = self.floorplan.arch().facts();
+        let coordinates = self.translation.dram(NOC_1, facts.bank_tile(bank)?)?;
+        Some((noc_tile(coordinates)?, facts.bank_offset(bank)))
+    }
+}
+
+fn noc_tile((x, y): (u16, u16)) -> Option<NocTile> {
+    Some(NocTile { x: u8::try_from(x).ok()?, y: u8::try_from(y).ok()? })
+}
+
+const NOC_1: usize = crate::rails::NOC as usize;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORMHOLE: ChipFacts = ChipFacts {
+        chip_id: 2,
+        arch: Arch::WormholeB0,
+        harvest_mask: 0b11,
+        dram_bank_count: 12,
+        aiclk_mhz: 1000,
+        is_translated: true,
+        active_ethernet: None,
+    };
+
+    /// Sums of a tile's coordinates on both NoCs are those of the opposite corner, (9,11).
+    #[test]
+    fn a_wormhole_is_reached_by_raw_coordinates_from_the_opposite_corner() {
+        let plan = ChipPlan::new(&WORMHOLE).unwrap();
+        assert_eq!(plan.floorplan.harvested(), [11, 1]);
+        for core in plan.floorplan.cores() {
+            let tile = plan.core(core.coord).unwrap();
+            assert_eq!(u16::from(tile.x) + core.coord.x, 9);
+            assert_eq!(u16::from(tile.y) + core.coord.y, 11);
+        }
+        // Banks 6 and 7 share the group of tiles (5,2), (5,9), (5,10).
+        assert_eq!(plan.bank(6), Some((NocTile { x: 4, y: 9 }, 0)));
+        assert_eq!(plan.bank(7), Some((NocTile { x: 4, y: 2 }, 1 << 30)));
+        assert_eq!(plan.bank(12), None);
+    }
+
+    #[test]
+    fn a_blackhole_is_reached_by_translated_coordinates() {
+        let facts =
+            ChipFacts { arch: Arch::Blackhole, harvest_mask: 0b1, dram_bank_count: 8, ..WORMHOLE };
+        let plan = ChipPlan::new(&facts).unwrap();
+        // Column 1 is gone: column 2 is the first of those that are translated.
+        let tile = TileCoord { x: 2, y: 5 };
+        assert_eq!(plan.core(tile), Some(NocTile { x: 1, y: 5 }));
+        // The first Ethernet channel and the last but two, the last one, and a harvested tile.
+        let core = |x, y| plan.core(TileCoord { x, y });
+        assert_eq!([core(1, 1), core(11, 1)], [20, 31].map(|x| Some(NocTile { x, y: 25 })));
+        assert_eq!([core(10, 1), core(1, 5)], [None; 2]);
+        assert_eq!(plan.bank(0), Some((NocTile { x: 17, y: 12 }, 0)));
+        assert_eq!(plan.bank(7), Some((NocTile { x: 18, y: 21 }, 0)));
+        let untranslated = ChipFacts { is_translated: false, ..facts };
+        let error = ChipPlan::new(&untranslated).unwrap_err();
+        assert!(error.to_string().contains("are not translated"), "{error}");
+        let error = ChipPlan::new(&ChipFacts { dram_bank_count: 7, ..facts }).unwrap_err();
+        assert!(error.to_string().contains("7 DRAM banks are left"), "{error}");
+    }
+
+    #[test]
+    fn a_mask_that_no_product_has_is_refused() {
+        let refusal = |harvest_mask| {
+            ChipPlan::new(&ChipFacts { harvest_mask, ..WORMHOLE }).unwrap_err().to_string()
+        };
+        assert!(refusal(1 << 10).contains("bits 0x400"), "{}", refusal(1 << 10));
+        assert!(refusal(0b111).contains("64, 72 or 80 worker cores"), "{}", refusal(0b111));
+    }
+}

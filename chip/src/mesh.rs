@@ -1,0 +1,342 @@
+//! Chips behind rails as a reader's mesh.
+
+use crate::{
+    access::{ChipAccess, NocTile},
+    facts::{ChipFacts, ChipPlan, FactsError},
+    layout::FirmwareLayout,
+    rails::{NamedRange, Rails, RangeUse, Refusal, Writes},
+};
+use architecture::{Arch, TileCoord, floorplan::CorePlace};
+use reader::mesh::{
+    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
+    Mesh, Noc0Coord, WordRange,
+};
+use std::{collections::BTreeMap, time::Instant};
+use wire::{
+    CoreKind,
+    control::{ControlLayout, ext},
+    dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, bytes_per_program, effective_support_count},
+    risc::RISCS_PER_CORE,
+};
+
+/// How chips are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Permission to write.
+    pub writes: Writes,
+    /// Programs that a lane holds, where the device does not announce its lane size.
+    pub program_support_count: u32,
+    /// True if lanes have room for sums, where the device does not announce its lane size.
+    pub sums_enabled: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            writes: Writes::Refused,
+            program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+            sums_enabled: false,
+        }
+    }
+}
+
+/// Why a chip cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The chip cannot be laid out.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    /// The firmware was made for another chip.
+    #[error("chip {chip_id} is a {arch}, but the firmware was made for a {firmware}")]
+    ForeignFirmware {
+        /// The chip.
+        chip_id: u32,
+        /// Its architecture.
+        arch: Arch,
+        /// The firmware's.
+        firmware: Arch,
+    },
+    /// No core answered.
+    #[error("chip {chip_id}: no core can be read: {first}")]
+    Silent {
+        /// The chip.
+        chip_id: u32,
+        /// The first core's error.
+        first: Refusal,
+    },
+    /// No core has been told where its markers go.
+    #[error(
+        "chip {chip_id}: no core has a plausible place for its markers in DRAM; is the program \
+         running with TT_METAL_DEVICE_PROFILER=1, and is this its firmware?"
+    )]
+    NotProfiled {
+        /// The chip.
+        chip_id: u32,
+    },
+}
+
+/// Chips of one host.
+#[derive(Debug)]
+pub struct ChipMesh<A> {
+    /// The chips.
+    pub devices: Vec<ChipDevice<A>>,
+}
+
+/// A chip.
+#[derive(Debug)]
+pub struct ChipDevice<A> {
+    rails: Rails<A>,
+    plan: ChipPlan,
+    description: DeviceDescription,
+    opened: Instant,
+}
+
+impl<A: ChipAccess> ChipDevice<A> {
+    /// Reads the control vectors of all worker cores, and finds from them where markers lie in
+    /// DRAM.
+    ///
+    /// # Errors
+    /// [`OpenError`] if that cannot be found out without leaving the rails.
+    pub fn open(
+        access: A,
+        facts: &ChipFacts,
+        firmware: &FirmwareLayout,
+        options: &OpenOptions,
+    ) -> Result<Self, OpenError> {
+        let ChipFacts { chip_id, arch, .. } = *facts;
+        if firmware.arch != arch {
+            return Err(OpenError::ForeignFirmware { chip_id, arch, firmware: firmware.arch });
+        }
+        let plan = ChipPlan::new(facts)?;
+        let mut rails = Rails::new(access, options.writes);
+        let cores = named_cores(&mut rails, &plan, facts, firmware);
+        let dram = find_region(&mut rails, &plan, &cores, facts, options)?;
+        for bank in 0..dram.bank_count {
+            if let Some((tile, start)) = plan.bank(bank) {
+                let start = start.saturating_add(dram.region_address);
+                let size_bytes = dram.region_bytes;
+                rails.name(tile, NamedRange { start, size_bytes, range_use: RangeUse::Markers });
+            }
+        }
+        let (columns, rows) = plan.floorplan.worker_grid();
+        let description = DeviceDescription {
+            chip_id,
+            arch: arch.facts().name.to_owned(),
+            aiclk_mhz: facts.aiclk_mhz,
+            max_compute_cores: u32::from(columns).saturating_mul(rows.into()),
+            cores,
+            dram,
+        };
+        Ok(Self { rails, plan, description, opened: Instant::now() })
+    }
+
+    /// The rails that every access takes.
+    #[must_use]
+    pub const fn rails(&self) -> &Rails<A> {
+        &self.rails
+    }
+
+    fn tile(&self, memory: Memory) -> Option<(NocTile, u64)> {
+        match memory {
+            Memory::L1(core) | Memory::WallClock(core) => {
+                let tile = TileCoord { x: core.x, y: core.y };
+                Some((self.plan.core(tile)?, 0))
+            }
+            Memory::Dram(bank) => self.plan.bank(bank),
+        }
+    }
+
+    fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        let range = self.range(memory, address, words.len());
+        let (tile, start) = self.tile(memory).ok_or_else(|| range.nowhere())?;
+        let read = self.rails.read(tile, start.saturating_add(address), words);
+        read.map_err(|refusal| refused(&refusal, &range))
+    }
+
+    fn range(&self, memory: Memory, address: u64, word_count: usize) -> WordRange {
+        WordRange { chip_id: self.description.chip_id, memory, address, word_count }
+    }
+}
+
+impl<A: ChipAccess> Device for ChipDevice<A> {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.read(Memory::L1(core), address, words)
+    }
+
+    fn write_l1(
+        &mut self,
+        core: Noc0Coord,
+        address: u64,
+        words: &[u32],
+    ) -> Result<(), AccessError> {
+        let memory = Memory::L1(core);
+        let range = self.range(memory, address, words.len());
+        let (tile, start) = self.tile(memory).ok_or_else(|| range.nowhere())?;
+        let written = self.rails.write(tile, start.saturating_add(address), words);
+        written.map_err(|refusal| refused(&refusal, &range))
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+        self.read(Memory::Dram(bank), address, words)
+    }
+
+    /// Reads the low word first, which holds the high word until that is read.
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let mut words = [0; 2];
+        self.read(Memory::WallClock(core), WALL_CLOCK, &mut words)?;
+        let [low, high] = words.map(u64::from);
+        Ok(low | high << 32)
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl<A: ChipAccess> Mesh for ChipMesh<A> {
+    fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.devices.get_mut(index).map(|device| device as &mut dyn Device)
+    }
+}
+
+fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
+    let chip_id = range.chip_id;
+    match refusal {
+        Refusal::NotNamed { .. } => range.outside(),
+        refusal => AccessError::Unreachable { chip_id, reason: refusal.to_string() },
+    }
+}
+
+/// Describes the cores whose places are known, and names their ranges.
+fn named_cores<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    plan: &ChipPlan,
+    facts: &ChipFacts,
+    firmware: &FirmwareLayout,
+) -> Vec<CoreDescription> {
+    let mut cores = Vec::new();
+    for place in plan.floorplan.cores() {
+        let is_told = place.kind == CoreKind::Tensix || facts.active_ethernet.is_some();
+        let memory = firmware.memory(place.kind).filter(|_| is_told);
+        let Some((memory, tile)) = memory.zip(plan.core(place.coord)) else { continue };
+        let markers = memory.size_bytes.saturating_sub(memory.control_bytes);
+        for (start, size_bytes, range_use) in [
+            (memory.control_address, memory.control_bytes, RangeUse::Control),
+            (memory.vector_address(), markers, RangeUse::Markers),
+            (WALL_CLOCK, WALL_CLOCK_BYTES, RangeUse::Clock),
+        ] {
+            rails.name(tile, NamedRange { start, size_bytes, range_use });
+        }
+        cores.push(described(place, memory.control_address, memory.vector_address()));
+    }
+    cores
+}
+
+fn described(place: &CorePlace, control_address: u64, vector_address: u64) -> CoreDescription {
+    CoreDescription {
+        noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
+        logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
+        kind: place.kind,
+        flat_id: place.flat_id,
+        control_address,
+        vector_address,
+    }
+}
+
+/// Asks all worker cores for the place of their markers; most of them decide.
+fn find_region<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    plan: &ChipPlan,
+    cores: &[CoreDescription],
+    facts: &ChipFacts,
+    options: &OpenOptions,
+) -> Result<DramDescription, OpenError> {
+    let chip_id = facts.chip_id;
+    let mut votes: BTreeMap<DramRegion, usize> = BTreeMap::new();
+    let (mut first, mut has_answer) = (None, false);
+    for core in cores.iter().filter(|core| core.kind == CoreKind::Tensix) {
+        let Some(tile) = plan.core(TileCoord { x: core.noc0.x, y: core.noc0.y }) else { continue };
+        let mut words = [0; LAYOUT.word_count];
+        match rails.read(tile, core.control_address, &mut words) {
+            Ok(()) => {
+                has_answer = true;
+                if let Some(region) = DramRegion::announced(&words, facts.arch, options) {
+                    let count = votes.entry(region).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+            Err(refusal) => _ = first.get_or_insert(refusal),
+        }
+    }
+    if let Some(first) = first.filter(|_| !has_answer) {
+        return Err(OpenError::Silent { chip_id, first });
+    }
+    let most = votes.into_iter().max_by_key(|&(_, count)| count);
+    let (region, _) = most.ok_or(OpenError::NotProfiled { chip_id })?;
+    Ok(DramDescription {
+        bank_count: facts.arch.facts().bank_count,
+        region_address: region.address,
+        region_bytes: region.size_bytes,
+    })
+}
+
+/// The place of markers in each bank, as a control vector names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct DramRegion {
+    address: u64,
+    size_bytes: u64,
+}
+
+impl DramRegion {
+    /// The region that a host has announced to a core, if it can be one.
+    fn announced(
+        words: &[u32; LAYOUT.word_count],
+        arch: Arch,
+        options: &OpenOptions,
+    ) -> Option<Self> {
+        let word = |index: usize| words.get(index).copied().unwrap_or(0);
+        let arch = arch.facts();
+        let cores_per_bank = word(LAYOUT.cores_per_bank);
+        let is_plausible = (1..=arch.profiled_core_max).contains(&cores_per_bank);
+        let lane_bytes = match word(ext::DRAM_LANE_WORDS) {
+            words @ 1.. if word(ext::SIGNATURE) == ext::SIGNATURE_VALUE => {
+                u64::from(words).saturating_mul(4)
+            }
+            _ => {
+                let sums = options.sums_enabled;
+                let count = effective_support_count(options.program_support_count, sums);
+                u64::from(count).saturating_mul(bytes_per_program(sums).into())
+            }
+        };
+        let lanes = u64::from(cores_per_bank).saturating_mul(RISCS_PER_CORE as u64);
+        let address = u64::from(word(LAYOUT.dram_address));
+        let size_bytes = lane_bytes.saturating_mul(lanes);
+        let is_inside = address.saturating_add(size_bytes) <= arch.bank_bytes;
+        let is_aligned = address != 0 && address.is_multiple_of(arch.dram_align_bytes);
+        (is_plausible && is_inside && is_aligned).then_some(Self { address, size_bytes })
+    }
+}
+
+const LAYOUT: ControlLayout = ControlLayout::WORDS64;
+
+/// Low word of a tile's wall clock; the high one follows.
+///
+/// # Compatibility
+/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`, equal on both architectures and on Ethernet
+/// tiles. Reading it changes nothing; TT-Metal's own firmware does so all the time.
+pub const WALL_CLOCK: u64 = 0xFFB1_21F0;
+const WALL_CLOCK_BYTES: u64 = 8;

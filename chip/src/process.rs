@@ -1,0 +1,256 @@
+//! The firmware and the Inspector's folder of a running program, from what the system tells of it.
+
+use crate::layout::{FirmwareLayout, LayoutError};
+use architecture::Arch;
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fmt::Write as _,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// A running program.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its folder below `/proc`.
+    folder: PathBuf,
+}
+
+/// A layout for each architecture that the program has firmware for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Firmware {
+    /// Layouts, with the folder of one set that states it.
+    pub layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)>,
+    /// The place where it was found, in words.
+    pub found_in: String,
+}
+
+/// Why nothing was found, and everything that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// There is no such process, or it is somebody else's.
+    #[error("cannot look into {}: {reason}; name the firmware with --elf FILE", .folder.display())]
+    NoProcess {
+        /// Its folder.
+        folder: PathBuf,
+        /// The system's error.
+        reason: String,
+    },
+    /// No firmware was found.
+    #[error(
+        "found no firmware of the program:{looked}; name its brisc.elf, or the folder with \
+         brisc/brisc.elf in it, with --elf"
+    )]
+    NoFirmware {
+        /// The places, each with what was there.
+        looked: String,
+    },
+}
+
+impl Process {
+    /// The process with this number.
+    #[must_use]
+    pub fn new(pid: u32) -> Self {
+        Self { folder: PathBuf::from(format!("/proc/{pid}")) }
+    }
+
+    /// The process with this folder of `/proc`.
+    #[must_use]
+    pub const fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Finds the firmware that the program has loaded.
+    ///
+    /// Looked through, in this order: files that it has open or mapped; the build that its
+    /// Inspector names; its cache of builds; what its copy of TT-Metal came with. A place counts
+    /// if all firmware there, for one architecture, agrees about the layout.
+    ///
+    /// # Errors
+    /// [`ProcessError`], with everything that was looked for.
+    pub fn firmware(&self) -> Result<Firmware, ProcessError> {
+        if let Err(error) = fs::read_dir(self.folder.join("fd")) {
+            let (folder, reason) = (self.folder.clone(), error.to_string());
+            return Err(ProcessError::NoProcess { folder, reason });
+        }
+        let mut looked = String::new();
+        let places: [(&str, Search); 4] = [
+            ("files it has open", Self::open_sets),
+            ("the build that its Inspector names", Self::inspected_sets),
+            ("its cache of builds", Self::cached_sets),
+            ("what its copy of tt-metal came with", Self::shipped_sets),
+        ];
+        for (place, find) in places {
+            let outcome = agreed(&find(self));
+            match outcome {
+                Ok(layouts) => return Ok(Firmware { layouts, found_in: place.to_owned() }),
+                Err(reason) => _ = write!(looked, " {place} ({reason}),"),
+            }
+        }
+        let looked = looked.trim_end_matches(',').to_owned();
+        Err(ProcessError::NoFirmware { looked })
+    }
+
+    /// The folder that the program's Inspector writes to, if there is one.
+    #[must_use]
+    pub fn inspector(&self) -> Option<PathBuf> {
+        let open = self.files().into_iter();
+        let beside = open
+            .filter(|path| INSPECTOR_FILES.iter().any(|name| path.ends_with(name)))
+            .filter_map(|path| Some(path.parent()?.to_owned()));
+        let below = |root: PathBuf| root.join("generated/inspector");
+        let named = self.variable("TT_METAL_INSPECTOR_LOG_PATH");
+        let homes = self.variable("TT_METAL_HOME").into_iter().chain(self.working_folder());
+        let mut folders = beside.chain(named).chain(homes.map(below));
+        folders.find(|folder| INSPECTOR_FILES.iter().any(|name| folder.join(name).is_file()))
+    }
+
+    fn open_sets(&self) -> Vec<PathBuf> {
+        let is_brisc = |path: &PathBuf| path.ends_with("brisc/brisc.elf");
+        let files = self.files().into_iter().filter(is_brisc);
+        files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
+    }
+
+    /// Kernels lie beside the firmware that they were linked against, or carry the key of one that
+    /// was shipped.
+    fn inspected_sets(&self) -> Vec<PathBuf> {
+        let Some(folder) = self.inspector() else { return Vec::new() };
+        let Ok(kernels) = fs::read(folder.join("kernels.yaml")) else { return Vec::new() };
+        let lines = kernels.split(|&byte| byte == b'\n');
+        let mut paths = lines.filter_map(|line| line.strip_prefix(b"    path: "));
+        let Some(last) = paths.next_back() else { return Vec::new() };
+        let kernel = self.rooted(Path::new(OsStr::from_bytes(last.trim_ascii())));
+        let builds = kernel.ancestors().map(|build| build.join("firmware"));
+        let shipped = self.shipped_roots();
+        let keys = kernel.ancestors().filter_map(Path::file_name);
+        let shipped = keys.flat_map(|key| shipped.iter().map(move |root| root.join(key)));
+        builds.chain(shipped).filter(|set| is_set(set)).take(1).collect()
+    }
+
+    fn cached_sets(&self) -> Vec<PathBuf> {
+        let of_home = |home: PathBuf| home.join(".cache/tt-metal-cache");
+        let named = self.variable("TT_METAL_CACHE");
+        let Some(cache) = named.or_else(|| self.variable("HOME").map(of_home)) else {
+            return Vec::new();
+        };
+        let builds = folders(&cache).into_iter();
+        let builds = builds.flat_map(|build| [folders(&build), vec![build]].concat());
+        let builds = builds.flat_map(|build| [folders(&build), vec![build]].concat());
+        let sets = builds.map(|build| build.join("firmware")).filter(|set| is_set(set));
+        sets.take(SETS_MAX).collect()
+    }
+
+    fn shipped_sets(&self) -> Vec<PathBuf> {
+        let sets = self.shipped_roots().into_iter().flat_map(|root| folders(&root));
+        sets.filter(|set| is_set(set)).take(SETS_MAX).collect()
+    }
+
+    /// Folders of firmware that came with TT-Metal.
+    fn shipped_roots(&self) -> Vec<PathBuf> {
+        let is_runtime = |path: &PathBuf| path.file_name() == Some(OsStr::new("libtt_metal.so"));
+        let libraries = self.files().into_iter().filter(is_runtime);
+        let above = libraries
+            .flat_map(|library| library.ancestors().map(Path::to_owned).collect::<Vec<_>>());
+        let named = ["TT_METAL_HOME", "TT_METAL_RUNTIME_ROOT"].map(|name| self.variable(name));
+        let roots = above.chain(named.into_iter().flatten());
+        let mut found: Vec<PathBuf> = Vec::new();
+        for root in roots.map(|root| root.join("tt_metal/pre-compiled")) {
+            if root.is_dir() && !found.contains(&root) {
+                found.push(root);
+            }
+        }
+        found
+    }
+
+    /// Files that the program has open or mapped.
+    fn files(&self) -> Vec<PathBuf> {
+        let links = fs::read_dir(self.folder.join("fd")).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> =
+            links.filter_map(|link| fs::read_link(link.path()).ok()).collect();
+        let maps = fs::read(self.folder.join("maps")).unwrap_or_default();
+        for line in maps.split(|&byte| byte == b'\n') {
+            if let Some(start) = line.iter().position(|&byte| byte == b'/') {
+                let path = line.get(start..).unwrap_or_default();
+                files.push(PathBuf::from(OsStr::from_bytes(path)));
+            }
+        }
+        files.sort();
+        files.dedup();
+        files.into_iter().filter(|file| file.is_absolute()).map(|file| self.rooted(&file)).collect()
+    }
+
+    /// A path that a variable of the program's environment names.
+    fn variable(&self, name: &str) -> Option<PathBuf> {
+        let environment = fs::read(self.folder.join("environ")).ok()?;
+        let mut variables = environment.split(|&byte| byte == 0);
+        let value = variables.find_map(|variable| {
+            variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_owned)
+        })?;
+        let path = PathBuf::from(OsStr::from_bytes(&value));
+        if path.is_absolute() {
+            return Some(self.rooted(&path));
+        }
+        Some(self.working_folder()?.join(path))
+    }
+
+    fn working_folder(&self) -> Option<PathBuf> {
+        Some(self.rooted(&fs::read_link(self.folder.join("cwd")).ok()?))
+    }
+
+    /// A path of the program as this program finds it: the other may live in a container.
+    fn rooted(&self, path: &Path) -> PathBuf {
+        let root = self.folder.join("root");
+        let inside = root.join(path.strip_prefix("/").unwrap_or(path));
+        if inside.exists() { inside } else { path.to_owned() }
+    }
+}
+
+/// A way to find folders with firmware.
+type Search = fn(&Process) -> Vec<PathBuf>;
+
+/// Reads all sets, and gives the layouts on which those of one architecture agree.
+fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
+    let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
+    let mut failure: Option<LayoutError> = None;
+    for set in sets {
+        match FirmwareLayout::open(set) {
+            Ok(layout) => {
+                let (known_set, known) =
+                    layouts.entry(layout.arch).or_insert_with(|| (set.clone(), layout));
+                if *known != layout {
+                    let (one, other) = (known_set.display(), set.display());
+                    return Err(format!("{one} and {other} disagree"));
+                }
+            }
+            Err(error) => _ = failure.get_or_insert(error),
+        }
+    }
+    match failure {
+        Some(failure) if layouts.is_empty() => Err(failure.to_string()),
+        _ if layouts.is_empty() => Err("none".to_owned()),
+        _ => Ok(layouts),
+    }
+}
+
+fn is_set(folder: &Path) -> bool {
+    folder.join("brisc/brisc.elf").is_file()
+}
+
+/// Folders in a folder, in order.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(ENTRIES_MAX).collect();
+    folders.sort();
+    folders
+}
+
+/// Files that TT-Metal's Inspector keeps open.
+const INSPECTOR_FILES: [&str; 2] = [crate::inspector::LOG_NAME, "kernels.yaml"];
+/// Sets of firmware that are read in one place.
+const SETS_MAX: usize = 256;
+/// Folders that are looked into in one folder.
+const ENTRIES_MAX: usize = 4096;

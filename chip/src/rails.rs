@@ -1,0 +1,237 @@
+//! Rails around every access to a chip.
+//!
+//! # Rules
+//! 1. Only ranges that were named are touched: the profiler's words as the firmware's ELF places
+//!    them, the part of DRAM that they name, and the two words of a tile's wall clock.
+//! 2. NoC 1 alone is used; TT-Metal's own traffic of a host runs on NoC 0.
+//! 3. The first word of each access is read by itself. Nothing more is asked of a tile that does
+//!    not answer.
+//! 4. A word of all ones is what the bus gives when a chip is gone. It is believed only if a word
+//!    that is never all ones, the beginning of a control vector, still answers. If not, this chip
+//!    is not touched again.
+//! 5. Nothing is written unless it was asked for, and then into control vectors alone.
+//!
+//! # Compatibility
+//! Hosts went down after reads of registers that do not answer: tt-metal #32929, tt-umd #1673,
+//! tt-exalens #895.
+
+use crate::access::{AccessFailure, ChipAccess, NocTile};
+use std::collections::BTreeMap;
+
+/// The network that is used.
+pub const NOC: u8 = 1;
+
+/// Permission to write to a chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing is written.
+    #[default]
+    Refused,
+    /// Control vectors may be written, so that lanes are handed back.
+    ControlVectors,
+}
+
+/// A use of a range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RangeUse {
+    /// A control vector, whose first word is never all ones.
+    Control,
+    /// Markers in L1 or DRAM.
+    Markers,
+    /// The wall clock of a tile.
+    Clock,
+}
+
+/// Addresses behind a tile that may be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRange {
+    /// First address.
+    pub start: u64,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Content.
+    pub range_use: RangeUse,
+}
+
+impl NamedRange {
+    fn holds(&self, address: u64, size_bytes: u64) -> bool {
+        let end = address.checked_add(size_bytes);
+        let own_end = self.start.checked_add(self.size_bytes);
+        address >= self.start && end.zip(own_end).is_some_and(|(end, own)| end <= own)
+    }
+}
+
+/// Why an access was not carried out, or gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The access touches what was not named.
+    #[error("{size_bytes} bytes at {address:#x} behind tile {tile} are not the profiler's")]
+    NotNamed {
+        /// The tile.
+        tile: NocTile,
+        /// First address.
+        address: u64,
+        /// Size of the access.
+        size_bytes: u64,
+    },
+    /// Nothing may be written here.
+    #[error("writing was not allowed: {size_bytes} bytes at {address:#x} behind tile {tile}")]
+    ReadOnly {
+        /// The tile.
+        tile: NocTile,
+        /// First address.
+        address: u64,
+        /// Size of the access.
+        size_bytes: u64,
+    },
+    /// The chip is not touched any more.
+    #[error("the chip is no longer touched, since tile {tile} gave 0xffffffff at {address:#x}")]
+    Stopped {
+        /// Tile of the word.
+        tile: NocTile,
+        /// Its address.
+        address: u64,
+    },
+    /// The back end failed.
+    #[error("tile {tile}, address {address:#x}: {failure}")]
+    Failed {
+        /// The tile.
+        tile: NocTile,
+        /// First address.
+        address: u64,
+        /// The back end's sentence.
+        failure: AccessFailure,
+    },
+}
+
+/// The only way to a chip.
+#[derive(Debug)]
+pub struct Rails<A> {
+    access: A,
+    writes: Writes,
+    ranges: BTreeMap<NocTile, Vec<NamedRange>>,
+    /// A word that is not all ones as long as the chip answers.
+    anchor: Option<(NocTile, u64)>,
+    stopped: Option<Refusal>,
+}
+
+impl<A: ChipAccess> Rails<A> {
+    /// Rails along which nothing may be touched yet.
+    #[must_use]
+    pub const fn new(access: A, writes: Writes) -> Self {
+        Self { access, writes, ranges: BTreeMap::new(), anchor: None, stopped: None }
+    }
+
+    /// Allows a range behind a tile.
+    pub fn name(&mut self, tile: NocTile, range: NamedRange) {
+        self.ranges.entry(tile).or_default().push(range);
+    }
+
+    /// The ranges that were named, by tile.
+    pub fn named(&self) -> impl Iterator<Item = (NocTile, &NamedRange)> {
+        self.ranges.iter().flat_map(|(&tile, ranges)| ranges.iter().map(move |range| (tile, range)))
+    }
+
+    /// Why the chip is no longer touched, if that is so.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<&Refusal> {
+        self.stopped.as_ref()
+    }
+
+    /// Reads words in the order of their addresses.
+    ///
+    /// # Errors
+    /// [`Refusal`] if a rail forbids it or the chip does not answer.
+    pub fn read(&mut self, tile: NocTile, address: u64, words: &mut [u32]) -> Result<(), Refusal> {
+        let range = self.permitted(tile, address, words.len())?;
+        let Some((first, rest)) = words.split_first_mut() else { return Ok(()) };
+        *first = self.probe(tile, address, range)?;
+        if let Some(last) = rest.len().checked_sub(1) {
+            let start = address.saturating_add(4);
+            let mut bytes = vec![0; rest.len().saturating_mul(4)];
+            let read = self.access.noc_read(NOC, tile, start, &mut bytes);
+            read.map_err(|failure| Refusal::Failed { tile, address: start, failure })?;
+            for (word, bytes) in rest.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            if rest.last() == Some(&ALL_ONES) {
+                let end = start.saturating_add((last as u64).saturating_mul(4));
+                self.confirm(tile, end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes words of a control vector.
+    ///
+    /// # Errors
+    /// As [`Rails::read`], and if writing was not allowed.
+    pub fn write(&mut self, tile: NocTile, address: u64, words: &[u32]) -> Result<(), Refusal> {
+        let range = self.permitted(tile, address, words.len())?;
+        if self.writes == Writes::Refused || range.range_use != RangeUse::Control {
+            let size_bytes = (words.len() as u64).saturating_mul(4);
+            return Err(Refusal::ReadOnly { tile, address, size_bytes });
+        }
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.probe(tile, address, range)?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let written = self.access.noc_write(NOC, tile, address, &bytes);
+        written.map_err(|failure| Refusal::Failed { tile, address, failure })
+    }
+
+    /// The named range that holds all words of an access.
+    fn permitted(
+        &self,
+        tile: NocTile,
+        address: u64,
+        word_count: usize,
+    ) -> Result<NamedRange, Refusal> {
+        if let Some(stopped) = &self.stopped {
+            return Err(stopped.clone());
+        }
+        let size_bytes = (word_count as u64).saturating_mul(4);
+        let ranges = self.ranges.get(&tile).into_iter().flatten();
+        let mut holding = ranges.filter(|range| range.holds(address, size_bytes));
+        let range = holding.next().filter(|_| address.is_multiple_of(4));
+        range.copied().ok_or(Refusal::NotNamed { tile, address, size_bytes })
+    }
+
+    /// Reads one word, and believes it.
+    fn probe(&mut self, tile: NocTile, address: u64, range: NamedRange) -> Result<u32, Refusal> {
+        let word = self.word(tile, address)?;
+        if word == ALL_ONES {
+            self.confirm(tile, address)?;
+        } else if range.range_use == RangeUse::Control && address == range.start {
+            self.anchor = Some((tile, address));
+        }
+        Ok(word)
+    }
+
+    /// Stops unless a word that is never all ones still answers.
+    fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
+        if let Some((anchor, anchor_address)) = self.anchor
+            && (anchor, anchor_address) != (tile, address)
+            && self.word(anchor, anchor_address).is_ok_and(|word| word != ALL_ONES)
+        {
+            return Ok(());
+        }
+        let stopped = Refusal::Stopped { tile, address };
+        self.stopped = Some(stopped.clone());
+        Err(stopped)
+    }
+
+    fn word(&self, tile: NocTile, address: u64) -> Result<u32, Refusal> {
+        let mut bytes = [0; 4];
+        let read = self.access.noc_read(NOC, tile, address, &mut bytes);
+        read.map_err(|failure| Refusal::Failed { tile, address, failure })?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+const ALL_ONES: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! A chip behind rails gives what the simulator's own mesh gives.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod support;
+
+use chip::{
+    layout::FirmwareLayout,
+    mesh::{ChipDevice, ChipMesh, OpenError, OpenOptions},
+    rails::{RangeUse, Writes},
+};
+use reader::mesh::{Device as _, Mesh};
+use sim::{arch::Arch, mesh::SimulatedMesh, random::Stream};
+use std::{env, fs, path::Path};
+use support::{SimulatedChip, assert_same, facts, is_reached, layout, ran, read};
+use wire::CoreKind;
+
+/// Chips, workloads and seeds; those of the losses and of the faults among them.
+const RUNS: [(Arch, u32, &str, u64); 6] = [
+    (Arch::WormholeB0, 64, "full-buffer", 1),
+    (Arch::Blackhole, 140, "full-buffer", 2),
+    (Arch::WormholeB0, 72, "timestamped-events", 3),
+    (Arch::Blackhole, 120, "matmul", 4),
+    (Arch::Blackhole, 130, "random", 5),
+    (Arch::WormholeB0, 80, "random", 6),
+];
+
+fn open<'a>(
+    chip: &'a SimulatedChip,
+    mesh: &SimulatedMesh,
+    writes: Writes,
+) -> Result<ChipMesh<&'a SimulatedChip>, OpenError> {
+    let options = OpenOptions { writes, ..OpenOptions::default() };
+    let device = ChipDevice::open(chip, &facts(mesh), &layout(mesh), &options)?;
+    Ok(ChipMesh { devices: vec![device] })
+}
+
+#[test]
+fn readouts_are_those_of_the_simulators_own_mesh() {
+    for (arch, cores, workload, seed) in RUNS {
+        let run = || ran(arch, cores, workload, seed);
+        for writes in [Writes::Refused, Writes::ControlVectors] {
+            let read_only = writes == Writes::Refused;
+            let mut direct = run();
+            let chip = SimulatedChip::new(run());
+            let mut mesh = open(&chip, &direct, writes).unwrap();
+            assert_same_chip(&mut mesh, &mut direct);
+            let (expected, found) = (read(&mut direct, read_only), read(&mut mesh, read_only));
+            assert!(expected.record_count() > 1000, "{workload} leaves records");
+            assert_same(&found, &expected);
+        }
+    }
+}
+
+/// A host tells cores as much of its DRAM region as they need.
+fn assert_same_chip(mesh: &mut dyn Mesh, direct: &mut dyn Mesh) {
+    let mut expected = direct.device(0).unwrap().description().clone();
+    let found = mesh.device(0).unwrap().description();
+    assert!(found.dram.region_bytes <= expected.dram.region_bytes);
+    expected.dram.region_bytes = found.dram.region_bytes;
+    let whole = expected.clone();
+    expected.cores.retain(|core| is_reached(&whole, core));
+    assert!(*found == expected, "{} {:?}", found.arch, found.dram);
+}
+
+#[test]
+fn every_access_takes_noc_1_and_stays_within_what_was_named() {
+    for (arch, cores, workload, seed) in RUNS {
+        for writes in [Writes::Refused, Writes::ControlVectors] {
+            let direct = ran(arch, cores, workload, seed);
+            let chip = SimulatedChip::new(ran(arch, cores, workload, seed));
+            let mut mesh = open(&chip, &direct, writes).unwrap();
+            read(&mut mesh, writes == Writes::Refused);
+            let named: Vec<_> = mesh.devices[0].rails().named().collect();
+            let noted = chip.noted();
+            for &(is_write, noc, tile, address, bytes) in &noted {
+                assert_eq!(noc, 1);
+                let end = address + bytes as u64;
+                let holds = |&&(at, range): &&(_, &chip::rails::NamedRange)| {
+                    at == tile && address >= range.start && end <= range.start + range.size_bytes
+                };
+                let range = named.iter().find(holds).unwrap().1;
+                assert!(!is_write || range.range_use == RangeUse::Control);
+            }
+            let write_count = noted.iter().filter(|access| access.0).count();
+            assert_eq!(write_count > 0, writes == Writes::ControlVectors, "{workload}");
+        }
+    }
+}
+
+/// Whenever the bus goes, at most two more words are asked for: the one that was all ones and the
+/// one that tells whether to believe it. A read of many words at once may be under way.
+#[test]
+fn a_chip_that_vanishes_is_left_alone_and_what_was_read_is_kept() {
+    let seed = env::var("KPROF_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let mut random = Stream::new(seed, &[0]);
+    let whole = {
+        let mut direct = ran(Arch::WormholeB0, 64, "matmul", 1);
+        read(&mut direct, true)
+    };
+    for _ in 0..12 {
+        let direct = ran(Arch::WormholeB0, 64, "matmul", 1);
+        let chip = SimulatedChip::new(ran(Arch::WormholeB0, 64, "matmul", 1));
+        let mut mesh = open(&chip, &direct, Writes::Refused).unwrap();
+        let opened = chip.noted().len() as u64;
+        let life = opened + 128 + random.below(150);
+        chip.die_after(life);
+        let found = read(&mut mesh, true);
+        let after = chip.noted().len() as u64 - life;
+        assert!((1..=3).contains(&after), "{after} accesses after its end");
+        assert!(mesh.devices[0].rails().stopped().is_some());
+        let lanes = |readout: &reader::readout::Readout| readout.devices[0].lanes.clone();
+        let (kept, all) = (lanes(&found), lanes(&whole));
+        assert!(kept.iter().all(|lane| all.contains(lane)), "no lane is other than it was");
+        assert!(kept.len() < all.len());
+        assert!(found.anomalies.anomaly_count() > 0);
+    }
+}
+
+#[test]
+fn a_chip_that_is_gone_from_the_start_is_asked_for_one_word() {
+    let direct = ran(Arch::Blackhole, 140, "matmul", 1);
+    let chip = SimulatedChip::new(ran(Arch::Blackhole, 140, "matmul", 1));
+    chip.die_after(0);
+    let error = open(&chip, &direct, Writes::ControlVectors).unwrap_err();
+    assert!(error.to_string().contains("gave 0xffffffff"), "{error}");
+    assert_eq!(chip.noted().len(), 1);
+}
+
+#[test]
+fn a_chip_without_a_profiler_is_told_from_one_that_does_not_answer() {
+    let config = sim::config::MeshConfig::wormhole(1);
+    let chip = SimulatedChip::new(SimulatedMesh::new(&config).unwrap());
+    let error = open(&chip, &SimulatedMesh::new(&config).unwrap(), Writes::Refused).unwrap_err();
+    assert!(error.to_string().contains("TT_METAL_DEVICE_PROFILER=1"), "{error}");
+}
+
+#[test]
+fn ethernet_cores_are_left_alone_where_nothing_tells_their_links() {
+    let direct = ran(Arch::WormholeB0, 64, "full-buffer", 1);
+    let chip = SimulatedChip::new(ran(Arch::WormholeB0, 64, "full-buffer", 1));
+    let facts = chip::facts::ChipFacts { active_ethernet: None, ..facts(&direct) };
+    let device = ChipDevice::open(&chip, &facts, &layout(&direct), &OpenOptions::default());
+    let device = device.unwrap();
+    let kinds = |kind| device.description().cores.iter().filter(|core| core.kind == kind).count();
+    assert_eq!((kinds(CoreKind::Tensix), kinds(CoreKind::IdleEth)), (64, 0));
+    // Numbers on the chip count Ethernet tiles all the same.
+    assert_eq!(device.description().cores[0].flat_id, 1);
+}
+
+/// The files of the `ttnn` package place everything where the simulator, which boots them, has it.
+#[test]
+fn shipped_firmware_tells_the_places_of_a_chip_that_runs_it() {
+    let Some(package) = env::var_os("KPROF_TTNN") else {
+        assert!(env::var_os("CI").is_none(), "KPROF_TTNN must name the package in CI");
+        return;
+    };
+    let sets = fs::read_dir(Path::new(&package).join("tt_metal/pre-compiled")).unwrap();
+    let mut sets: Vec<_> = sets.map(|set| set.unwrap().path()).collect();
+    sets.sort();
+    let mut layouts: Vec<(Arch, FirmwareLayout)> = Vec::new();
+    for set in &sets {
+        let layout = FirmwareLayout::open(set).unwrap();
+        assert_eq!(layout, FirmwareLayout::open(&set.join("brisc/brisc.elf")).unwrap());
+        layouts.push((layout.arch, layout));
+    }
+    assert_eq!(layouts.len(), 64);
+    for arch in Arch::ALL {
+        let mut of_chip = layouts.iter().filter(|(of, _)| *of == arch).map(|(_, layout)| *layout);
+        let first = of_chip.next().unwrap();
+        assert!(of_chip.all(|layout| layout == first), "sets of one release agree");
+        let expected = match arch {
+            Arch::WormholeB0 => [0xB10, 0x3_E520, 0x27D0],
+            Arch::Blackhole => [0xBE0, 0xA10, 0xA10],
+        };
+        let kinds = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];
+        assert_eq!(kinds.map(|kind| first.memory(kind).unwrap().control_address), expected);
+    }
+}
