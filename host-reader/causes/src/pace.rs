@@ -8,7 +8,7 @@
 use crate::{
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
-    threshold::{KNOWN_MARGIN, MARGIN},
+    threshold::{FED, KNOWN_MARGIN, MARGIN},
 };
 use wire::{
     Risc,
@@ -113,8 +113,9 @@ pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
     let math = math_use(view, &roles);
     let mover = |stage, risc: Option<Risc>| {
         let risc = risc?;
-        let (kernel, peers, barriers) = sums_over_cores(view, risc);
-        let used = 100.0 - percent(peers, kernel);
+        let CoreSums { window, kernel, peers, barriers } = sums_over_cores(view, risc);
+        // Of the whole time: a reader that is done early was not in use until the end.
+        let used = percent(kernel.saturating_sub(peers), window);
         (kernel > 0).then(|| StageUse {
             stage,
             risc,
@@ -224,17 +225,39 @@ impl Side {
     }
 }
 
-/// Cycles of a RISC over all cores: its kernels, blocked by others, at barriers.
-fn sums_over_cores(view: &OpView<'_>, risc: Risc) -> (u64, u64, u64) {
-    let runs = view.runs.iter().filter(|run| run.lane.risc == risc);
-    runs.fold((0_u64, 0_u64, 0_u64), |(kernel, peers, barriers), run| {
-        let (by_peers, by_noc) = blocked_cycles(run.evidence);
-        (
-            kernel.saturating_add(kernel_cycles(run.evidence)),
-            peers.saturating_add(by_peers),
-            barriers.saturating_add(by_noc),
-        )
-    })
+/// Cycles of one RISC over all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CoreSums {
+    /// From the first start of any kernel of the core to the last end.
+    window: u64,
+    /// Kernels of the RISC.
+    kernel: u64,
+    /// Blocked by other RISCs.
+    peers: u64,
+    /// At barriers.
+    barriers: u64,
+}
+
+/// First start and last end of a core's kernels.
+fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
+    let kernels = core.iter().filter_map(|run| run.evidence.kernel);
+    let start = kernels.clone().map(|(start, _)| start).min();
+    start.zip(kernels.map(|(_, end)| end).max())
+}
+
+fn sums_over_cores(view: &OpView<'_>, risc: Risc) -> CoreSums {
+    let mut sums = CoreSums::default();
+    for core in view.cores() {
+        let window = window_of(core).map_or(0, |(start, end)| end.saturating_sub(start));
+        for run in core.iter().filter(|run| run.lane.risc == risc) {
+            let (by_peers, by_noc) = blocked_cycles(run.evidence);
+            sums.window = sums.window.saturating_add(window);
+            sums.kernel = sums.kernel.saturating_add(kernel_cycles(run.evidence));
+            sums.peers = sums.peers.saturating_add(by_peers);
+            sums.barriers = sums.barriers.saturating_add(by_noc);
+        }
+    }
+    sums
 }
 
 /// Share of a RISC's kernels in waits of one kind.
@@ -265,7 +288,10 @@ fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
     }
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
-    let measured: Vec<f64> = view.cores().filter_map(|core| block_percent(core, roles)).collect();
+    // An unpacker that hardly waits for tiles is fed: the last block then finds others before it.
+    let is_hungry = unpack.is_some_and(|percent| percent >= FED.value);
+    let cores = view.cores().filter(|_| is_hungry);
+    let measured: Vec<f64> = cores.filter_map(|core| block_percent(core, roles)).collect();
     let is_measured = !measured.is_empty();
     let middle = median(measured).map(|percent| percent.clamp(floor, 100.0));
     let used = StageUse {
@@ -282,8 +308,8 @@ fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
 /// Fewest blocks of which one's share can be taken for all.
 const FEWEST_BLOCKS: u64 = 8;
 
-/// Share of the time between two blocks that the math needs for one, in percent, of one core whose
-/// unpacker waits for blocks.
+/// Share of one core's time in which the math is in use, in percent: the part of the time between
+/// two blocks that it needs for one. Of a core whose unpacker waits for blocks.
 fn block_percent(core: &[CoreRun<'_>], roles: &Roles) -> Option<f64> {
     let run = |risc| core.iter().find(|run| run.lane.risc == risc).map(|run| run.evidence);
     let (unpack, math) = (run(Risc::Trisc0)?, run(Risc::Trisc1)?);
@@ -315,7 +341,11 @@ fn block_percent(core: &[CoreRun<'_>], roles: &Roles) -> Option<f64> {
     let (_, end) = math.kernel?;
     let way = ratio(end.checked_sub(arrival)?, 1);
     let unpacking = (period - ratio(blocked_cycles, blocked.waits)).max(0.0);
-    (period > 0.0).then(|| ((way - unpacking) / period * 100.0).clamp(0.0, 100.0))
+    // Blocks arrive during a part of the core's time only.
+    let (first, last) = window_of(core)?;
+    let arriving = ratio(arrival.saturating_sub(first), last.saturating_sub(first));
+    let of_block = (way - unpacking) / period;
+    (period > 0.0).then(|| (of_block * arriving * 100.0).clamp(0.0, 100.0))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]

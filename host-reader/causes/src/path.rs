@@ -154,12 +154,21 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// Takes the latest wait that ended by then. Each is taken once, so that a walk ends.
-    fn take_wait(&mut self, by: u64) -> Option<Wait> {
+    /// Index of the latest wait that ended by then and was not taken.
+    fn latest(&self, by: u64) -> Option<usize> {
         let left = self.waits.get(..self.used)?;
-        let at = left.partition_point(|wait| wait.end <= by).checked_sub(1)?;
+        left.partition_point(|wait| wait.end <= by).checked_sub(1)
+    }
+
+    fn latest_end(&self, by: u64) -> Option<u64> {
+        self.waits.get(self.latest(by)?).map(|wait| wait.end)
+    }
+
+    /// Takes that wait. Each is taken once, so that a walk ends.
+    fn take_wait(&mut self, by: u64) -> Option<Wait> {
+        let at = self.latest(by)?;
         self.used = at;
-        left.get(at).copied()
+        self.waits.get(at).copied()
     }
 }
 
@@ -174,15 +183,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn back_from(&mut self, last: LaneId, end: u64, begin: u64) {
         let (mut lane, mut time) = (last, end);
-        while let Some(track) = self.tracks.get_mut(&lane) {
+        while let Some(track) = self.tracks.get(&lane) {
             let start = track.start;
-            let Some(wait) = track.take_wait(time) else {
+            let Some((waiter, wait)) = self.take_wait(lane, time) else {
                 self.step(lane, StepKind::Busy, (start.min(time), time), None);
                 self.step(lane, StepKind::Launch, (begin, start.min(time)), None);
                 break;
             };
             self.step(lane, StepKind::Busy, (wait.end, time), None);
             let object = wait.kind.name().map(|kind| (kind, wait.key));
+            lane = waiter;
             if is_barrier(wait.kind) {
                 self.step(lane, StepKind::Barrier, (wait.start, wait.end), object);
                 time = wait.start;
@@ -201,6 +211,21 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// Takes the latest wait of a lane that ended by then, and whose it is.
+    ///
+    /// Unpacker, math and packer of a core hand blocks on in hardware, without a record: they
+    /// count as one, so that the packer's work leads back to the unpacker's wait.
+    fn take_wait(&mut self, lane: LaneId, by: u64) -> Option<(LaneId, Wait)> {
+        const TRISCS: [Risc; 3] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+        let own = [lane.risc];
+        let riscs = if TRISCS.contains(&lane.risc) { &TRISCS[..] } else { &own[..] };
+        let lanes = riscs.iter().map(|&risc| LaneId { risc, ..lane });
+        let ends = lanes.filter_map(|lane| Some((self.tracks.get(&lane)?.latest_end(by)?, lane)));
+        let (_, waiter) = ends.max()?;
+        let wait = self.tracks.get_mut(&waiter)?.take_wait(by)?;
+        Some((waiter, wait))
     }
 
     fn works_at(&self, lane: LaneId, time: u64) -> bool {

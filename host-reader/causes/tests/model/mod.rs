@@ -1,0 +1,327 @@
+//! An event model of a core: a reader, unpacker, math, packer and a writer with bounded buffers,
+//! and the recording that it leaves. Nothing here uses the code under test.
+
+use reader::{
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
+    mesh::Noc0Coord,
+    names::{ZoneSource, ZoneTable},
+    readout::{ChipSummary, DeviceReadout, Readout},
+};
+use recording::Recording;
+use std::collections::HashMap;
+use wire::{PacketKind, Risc, RunHostId, ZoneId};
+
+pub(crate) const CLOCK_MHZ: u32 = 1000;
+const INPUT: u64 = 0;
+const OUTPUT: u64 = 16;
+
+/// A generator of numbers (Numerical Recipes' constants), for seeds that stay what they are.
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Cycles that each stage needs for one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    pub(crate) reader: u64,
+    pub(crate) unpack: u64,
+    pub(crate) math: u64,
+    pub(crate) pack: u64,
+    pub(crate) writer: u64,
+    /// Part of the reader's work that it spends at a barrier, in percent.
+    pub(crate) barrier_percent: u64,
+    /// Largest deviation of a single block, in percent.
+    pub(crate) jitter_percent: u64,
+    pub(crate) blocks: usize,
+    pub(crate) input_blocks: usize,
+    pub(crate) output_blocks: usize,
+}
+
+impl Work {
+    pub(crate) const EVEN: Self = Self {
+        reader: 1000,
+        unpack: 290,
+        math: 1000,
+        pack: 200,
+        writer: 1000,
+        barrier_percent: 0,
+        jitter_percent: 0,
+        blocks: 200,
+        input_blocks: 2,
+        output_blocks: 2,
+    };
+}
+
+/// A wait that blocked, and what ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocked {
+    pub(crate) risc: Risc,
+    pub(crate) kind: u64,
+    pub(crate) key: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Who ended it, and when.
+    pub(crate) by: Option<(Risc, u64)>,
+}
+
+/// One run of a core.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CoreRun {
+    pub(crate) waits: Vec<Blocked>,
+    /// RISC, name, key, time.
+    pub(crate) signals: Vec<(Risc, &'static str, u64, u64)>,
+    pub(crate) starts: HashMap<Risc, u64>,
+    pub(crate) ends: HashMap<Risc, u64>,
+    /// Cycles in which the math waits for its operands.
+    pub(crate) starved: u64,
+    pub(crate) end: u64,
+}
+
+pub(crate) const READER: Risc = Risc::Ncrisc;
+pub(crate) const WRITER: Risc = Risc::Brisc;
+
+/// Runs the model. The same seed gives the same deviations whatever the work is.
+pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
+    let mut numbers = Numbers::new(seed);
+    let n = work.blocks;
+    let mut deviate = |cycles: u64| {
+        let range = 2 * work.jitter_percent + 1;
+        let percent = 100 + numbers.below(range) - work.jitter_percent;
+        (cycles * percent + 50) / 100
+    };
+    let costs: Vec<[u64; 6]> = (0..n)
+        .map(|_| {
+            let [r, u, m, p, w] =
+                [work.reader, work.unpack, work.math, work.pack, work.writer].map(&mut deviate);
+            [r, u, m, p, w, 0]
+        })
+        .collect();
+    let mut core = CoreRun::default();
+    for risc in [READER, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2, WRITER] {
+        core.starts.insert(risc, start + numbers.below(20));
+    }
+    let started = |core: &CoreRun, risc| core.starts[&risc];
+    let mut latency: Vec<u64> = (0..4 * n).map(|_| 5 + numbers.below(16)).collect();
+    let mut wait = |core: &mut CoreRun, risc, kind, key, from: u64, by: Option<(Risc, u64)>| {
+        let Some((_, at)) = by else { return from };
+        if at <= from {
+            return from;
+        }
+        let end = at + latency.pop().unwrap();
+        core.waits.push(Blocked { risc, kind, key, start: from, end, by });
+        end
+    };
+    let (mut pushed, mut popped) = (vec![0; n], vec![0; n]);
+    let (mut math_done, mut packed) = (vec![0; n], vec![0; n]);
+    let mut written = vec![0; n];
+    let mut at_reader = started(&core, READER);
+    let mut at_unpack = started(&core, Risc::Trisc0);
+    let mut at_math = started(&core, Risc::Trisc1);
+    let mut at_pack = started(&core, Risc::Trisc2);
+    let mut at_writer = started(&core, WRITER);
+    for i in 0..n {
+        let [r, u, m, p, w, _] = costs[i];
+        let room = i.checked_sub(work.input_blocks).map(|before| (Risc::Trisc0, popped[before]));
+        at_reader = wait(&mut core, READER, 2, INPUT, at_reader, room) + r;
+        let barrier = r * work.barrier_percent / 100;
+        if barrier > 0 {
+            let start = at_reader - barrier;
+            core.waits.push(Blocked {
+                risc: READER,
+                kind: 4,
+                key: 0,
+                start,
+                end: at_reader,
+                by: None,
+            });
+        }
+        pushed[i] = at_reader;
+        core.signals.push((READER, "SYNC-CB-PUSH", INPUT, at_reader));
+        // Two contexts: the unpacker is held up in hardware until the math of the block before the
+        // last is done. That is no wait that polls.
+        at_unpack = wait(&mut core, Risc::Trisc0, 1, INPUT, at_unpack, Some((READER, pushed[i])));
+        if let Some(before) = i.checked_sub(2) {
+            at_unpack = at_unpack.max(math_done[before]);
+        }
+        at_unpack += u;
+        popped[i] = at_unpack;
+        core.signals.push((Risc::Trisc0, "SYNC-CB-POP", INPUT, at_unpack));
+        let ready = at_unpack.max(i.checked_sub(2).map_or(0, |before| packed[before]));
+        core.starved += ready.saturating_sub(at_math);
+        at_math = at_math.max(ready) + m;
+        math_done[i] = at_math;
+        let room = i.checked_sub(work.output_blocks).map(|before| (WRITER, written[before]));
+        at_pack = wait(&mut core, Risc::Trisc2, 2, OUTPUT, at_pack, room).max(at_math) + p;
+        packed[i] = at_pack;
+        core.signals.push((Risc::Trisc2, "SYNC-CB-PUSH", OUTPUT, at_pack));
+        at_writer =
+            wait(&mut core, WRITER, 1, OUTPUT, at_writer, Some((Risc::Trisc2, packed[i]))) + w;
+        written[i] = at_writer;
+        core.signals.push((WRITER, "SYNC-CB-POP", OUTPUT, at_writer));
+    }
+    for (risc, end) in [
+        (READER, at_reader),
+        (Risc::Trisc0, at_unpack),
+        (Risc::Trisc1, at_math),
+        (Risc::Trisc2, at_pack),
+        (WRITER, at_writer),
+    ] {
+        core.ends.insert(risc, end);
+    }
+    core.end = at_writer;
+    core
+}
+
+/// Form in which waits are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Sums,
+    Single,
+    SingleAndSignals,
+    Upstream,
+}
+
+/// Builds the recording of cores, launch by launch.
+pub(crate) struct Recorder {
+    zones: ZoneTable,
+    lanes: Vec<Lane>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Self {
+        Self { zones: ZoneTable::new(), lanes: Vec::new() }
+    }
+
+    pub(crate) fn zone(&mut self, name: &str) -> ZoneIndex {
+        let source = ZoneSource { name: name.into(), file: "model.cpp".into(), line: 1 };
+        let id: ZoneId = source.id();
+        let index = ZoneIndex(u32::from(id.0));
+        if self.zones.sources(index).is_empty() {
+            self.zones.add(id, source);
+        }
+        index
+    }
+
+    /// Records, of any kind, of one run of a lane.
+    pub(crate) fn lane(
+        &mut self,
+        (x, y): (u16, u16),
+        risc: Risc,
+        program: u32,
+        mut records: Vec<(u64, PacketKind, &str, Vec<u64>)>,
+    ) {
+        records.sort_by_key(|record| record.0);
+        let id = LaneId { chip_id: 0, core: Noc0Coord { x, y }, risc };
+        let zones: Vec<_> = records.iter().map(|record| self.zone(record.2)).collect();
+        let at = self.lanes.iter().position(|lane| lane.id == id).unwrap_or_else(|| {
+            self.lanes.push(Lane::new(id));
+            self.lanes.len() - 1
+        });
+        let lane = &mut self.lanes[at];
+        lane.begin_run(RunHostId::encode(program, 0));
+        for ((time, kind, _, data), zone) in records.into_iter().zip(zones) {
+            lane.push(RecordHead::new(kind, zone), time, &data);
+        }
+    }
+
+    pub(crate) fn core(&mut self, at: (u16, u16), program: u32, core: &CoreRun, form: Form) {
+        for (&risc, &start) in &core.starts {
+            let kernel = match risc {
+                Risc::Brisc => "BRISC-KERNEL",
+                Risc::Ncrisc => "NCRISC-KERNEL",
+                _ => "TRISC-KERNEL",
+            };
+            let end = core.ends[&risc];
+            let mut records = vec![
+                (start, PacketKind::ZoneStart, kernel, vec![]),
+                (end, PacketKind::ZoneEnd, kernel, vec![]),
+            ];
+            let waits = core.waits.iter().filter(|wait| wait.risc == risc);
+            match form {
+                Form::Sums => records.extend(sums(waits, end)),
+                Form::Single | Form::SingleAndSignals => records.extend(waits.map(single)),
+                Form::Upstream => records.extend(waits.flat_map(upstream)),
+            }
+            if form == Form::SingleAndSignals {
+                let own = core.signals.iter().filter(|signal| signal.0 == risc);
+                records.extend(own.map(|&(_, name, key, time)| {
+                    (time, PacketKind::TimestampedData, name, vec![key])
+                }));
+            }
+            // The kernel's end stays behind whatever happens in its last cycle.
+            let (ends, rest): (Vec<_>, Vec<_>) = records
+                .into_iter()
+                .partition(|record| record.1 == PacketKind::ZoneEnd && record.2 == kernel);
+            self.lane(at, risc, program, rest.into_iter().chain(ends).collect());
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Recording {
+        self.lanes.sort_by_key(|lane| lane.id);
+        let chip = ChipSummary {
+            chip_id: 0,
+            arch: "wormhole_b0".into(),
+            aiclk_mhz: CLOCK_MHZ,
+            max_compute_cores: Some(64),
+        };
+        let device =
+            DeviceReadout { chip, lanes: self.lanes, pending_runs: 0, discarded_launches: 0 };
+        Recording::of_readout(Readout {
+            devices: vec![device],
+            zones: self.zones,
+            ..Readout::default()
+        })
+    }
+}
+
+type Entry<'a> = (u64, PacketKind, &'a str, Vec<u64>);
+
+const fn name_of(kind: u64) -> &'static str {
+    match kind {
+        1 => "SYNC-CB-WAIT",
+        2 => "SYNC-CB-RESERVE",
+        3 => "SYNC-SEM-WAIT",
+        _ => "SYNC-NOC-BARRIER",
+    }
+}
+
+fn single(wait: &Blocked) -> Entry<'static> {
+    let data = vec![wait.key | wait.kind << 32, wait.end - wait.start];
+    (wait.end, PacketKind::TimestampedData16B, name_of(wait.kind), data)
+}
+
+fn upstream(wait: &Blocked) -> Vec<Entry<'static>> {
+    let key = match wait.kind {
+        1 => "SYNC-CB-WAIT-KEY",
+        2 => "SYNC-CB-RESERVE-KEY",
+        _ => return Vec::new(),
+    };
+    vec![
+        (wait.start, PacketKind::ZoneStart, name_of(wait.kind), vec![]),
+        (wait.start, PacketKind::TimestampedData, key, vec![wait.key]),
+        (wait.end, PacketKind::ZoneEnd, name_of(wait.kind), vec![]),
+    ]
+}
+
+fn sums<'a>(waits: impl Iterator<Item = &'a Blocked>, end: u64) -> Vec<Entry<'static>> {
+    let mut sums: HashMap<(u64, u64), (u64, u64)> = HashMap::new();
+    for wait in waits {
+        let sum = sums.entry((wait.kind, wait.key)).or_default();
+        *sum = (sum.0 + wait.end - wait.start, sum.1 + 1);
+    }
+    let entry = |((kind, key), (cycles, count)): ((u64, u64), (u64, u64))| {
+        let data = vec![key | kind << 32, cycles | count << 32];
+        (end, PacketKind::TimestampedData16B, "SYNC-WAIT-TOTAL", data)
+    };
+    sums.into_iter().map(entry).collect()
+}

@@ -1,0 +1,328 @@
+//! Recordings of an event model whose causes are known, from pipelines to late cores.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod model;
+
+use causes::{Cause, Explanation, StepKind, TimeClass};
+use model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Work, run};
+use std::collections::HashMap;
+use wire::{PacketKind, Risc};
+
+const FORMS: [Form; 4] = [Form::Sums, Form::Single, Form::SingleAndSignals, Form::Upstream];
+
+fn recording_of(runs: &[CoreRun], form: Form) -> recording::Recording {
+    let mut recorder = Recorder::new();
+    for (x, run) in (1..).zip(runs) {
+        recorder.core((x, 1), 1, run, form);
+    }
+    recorder.finish()
+}
+
+fn explain(work: &Work, form: Form) -> (Explanation, Vec<CoreRun>) {
+    let runs: Vec<_> = (0..4).map(|core| run(work, 1000, core)).collect();
+    (Explanation::of_recording(&recording_of(&runs, form)), runs)
+}
+
+/// Time that a stage without any work would save, in percent.
+fn most_to_gain(work: &Work, less: impl Fn(&mut Work)) -> f64 {
+    let mut faster = *work;
+    less(&mut faster);
+    let length = |work: &Work| (run(work, 1000, 0).end - 1000) as f64;
+    (1.0 - length(&faster) / length(work)) * 100.0
+}
+
+fn assert_first(work: &Work, cause: Cause, gain: f64) {
+    for form in FORMS {
+        let (explanation, _) = explain(work, form);
+        let first = &explanation.findings[0];
+        let pace = explanation.ops[0].pace.as_ref();
+        assert_eq!(first.cause, cause, "{form:?} {work:?}: {} {pace:#?}", first.sentence);
+        let found = first.gain_at_most_percent.unwrap();
+        assert!((found - gain).abs() <= 2.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
+    }
+}
+
+#[test]
+fn a_slow_reader_is_told_with_what_it_could_gain() {
+    let work = Work { reader: 1620, writer: 700, ..Work::EVEN };
+    let gain = most_to_gain(&work, |work| work.reader = 1);
+    assert!((36.0..40.0).contains(&gain), "{gain}");
+    assert_first(&work, Cause::Reader, gain);
+}
+
+#[test]
+fn a_reader_as_fast_as_the_math_looks_the_same_and_is_balanced() {
+    let slower = Work { reader: 1100, writer: 700, ..Work::EVEN };
+    let as_fast = Work { reader: 1000, writer: 700, ..Work::EVEN };
+    let wait = |work: &Work| {
+        let core = run(work, 1000, 0);
+        let blocked = core.waits.iter().filter(|wait| wait.risc == Risc::Trisc0);
+        let kernel = core.ends[&Risc::Trisc0] - core.starts[&Risc::Trisc0];
+        let blocked: u64 = blocked.map(|wait| wait.end - wait.start).sum();
+        (blocked as f64 / kernel as f64 * 100.0, core.starved as f64 / kernel as f64 * 100.0)
+    };
+    let ((slower_wait, slower_starved), (wait, starved)) = (wait(&slower), wait(&as_fast));
+    assert!((slower_wait - wait).abs() < 4.0, "{slower_wait} {wait}: they look alike");
+    assert!((8.0..11.0).contains(&slower_starved) && starved < 2.0, "{slower_starved} {starved}");
+    let gain = most_to_gain(&slower, |work| work.reader = 1);
+    assert_first(&slower, Cause::Reader, gain);
+    assert_first(&as_fast, Cause::Balanced, 0.0);
+}
+
+#[test]
+fn slow_math_and_a_slow_writer_are_told() {
+    let math = Work { math: 1500, writer: 700, ..Work::EVEN };
+    let gain = most_to_gain(&math, |work| (work.math, work.unpack, work.pack) = (1, 1, 1));
+    assert_first(&math, Cause::Compute, gain);
+    let writer = Work { writer: 1500, reader: 1100, math: 800, ..Work::EVEN };
+    let gain = most_to_gain(&writer, |work| work.writer = 1);
+    assert_first(&writer, Cause::Writer, gain);
+    // How much the math needs of its time does not show here: the gain is a bound, and no more.
+    let bound = Work { reader: 700, ..writer };
+    let gain = most_to_gain(&bound, |work| work.writer = 1);
+    let (explanation, _) = explain(&bound, Form::Sums);
+    assert_eq!(explanation.findings[0].cause, Cause::Writer);
+    assert!(explanation.findings[0].gain_at_most_percent.unwrap() >= gain - 0.5);
+}
+
+#[test]
+fn a_reader_at_barriers_is_bound_by_latency() {
+    let work = Work { reader: 1620, writer: 700, barrier_percent: 61, ..Work::EVEN };
+    for form in [Form::Sums, Form::Single, Form::SingleAndSignals] {
+        let (explanation, _) = explain(&work, form);
+        let first = &explanation.findings[0];
+        assert_eq!(first.cause, Cause::Latency, "{form:?}");
+        assert!(first.sentence.contains("is 61 % of its time at barriers"), "{}", first.sentence);
+    }
+}
+
+#[test]
+fn time_of_a_core_with_waits_adds_up() {
+    for form in FORMS {
+        let (explanation, runs) = explain(&Work { reader: 1620, writer: 700, ..Work::EVEN }, form);
+        let time = &explanation.devices[0].time;
+        let sum: f64 = time.shares.iter().map(|share| (share.percent * 10.0).round()).sum();
+        assert_eq!(sum, 1000.0);
+        // The reader works all the time, the unpacker when it is not blocked: 290 of 1620.
+        let compute = time.percent(TimeClass::Compute);
+        assert!((compute - 17.9).abs() < 1.5, "{form:?}: {compute}");
+        let movement = time.percent(TimeClass::DataMovement);
+        assert!((movement - 80.0).abs() < 3.0, "{form:?}: {movement}");
+        assert!(runs[0].starved > 0);
+    }
+}
+
+/// Share of the path on reader, math and writer, in percent.
+fn shares(explanation: &Explanation) -> [f64; 3] {
+    let path = explanation.ops[0].critical_path.as_ref().unwrap();
+    let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].map(|risc| path.risc_percent(risc));
+    [path.risc_percent(READER), math.iter().sum(), path.risc_percent(WRITER)]
+}
+
+/// Checks that each joined wait of the path was ended by whom the model says.
+fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
+    let path = explanation.ops[0].critical_path.as_ref().unwrap();
+    let truth: HashMap<_, _> =
+        run.waits.iter().map(|wait| ((wait.risc, wait.end), wait.by)).collect();
+    let mut joined = 0;
+    for pair in path.steps.windows(2) {
+        assert_eq!(pair[0].end_cycle, pair[1].start_cycle, "steps touch");
+        if pair[1].kind != StepKind::Handoff {
+            continue;
+        }
+        let (risc, at) = truth[&(pair[1].risc, pair[1].end_cycle)].unwrap();
+        let is_core = (Risc::Trisc0 as u8..=Risc::Trisc2 as u8).contains(&(risc as u8));
+        let found = pair[0].risc;
+        let is_same = found == risc || is_core && pair[0].risc != READER && pair[0].risc != WRITER;
+        assert!(is_same, "{form:?}: {found} ended a wait that {risc} did");
+        assert_eq!(pair[1].start_cycle, at, "{form:?}");
+        joined += 1;
+    }
+    joined
+}
+
+#[test]
+fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
+    let (mut perturbations, mut held) = (0, 0);
+    let (mut clear, mut clear_right) = (0, 0);
+    let (mut cases, mut right) = (0, 0);
+    let mut joined = 0;
+    for seed in 0..300 {
+        let mut numbers = Numbers::new(seed);
+        let mut cycles = || 400 + numbers.below(1600);
+        let work = Work {
+            reader: cycles(),
+            math: cycles(),
+            writer: cycles(),
+            unpack: 100,
+            pack: 100,
+            jitter_percent: 20,
+            blocks: 150,
+            input_blocks: 2 + (seed as usize % 3),
+            output_blocks: 2 + (seed as usize / 3 % 3),
+            ..Work::EVEN
+        };
+        let form = if seed % 2 == 0 { Form::SingleAndSignals } else { Form::Single };
+        let core = run(&work, 1000, seed);
+        let explanation =
+            Explanation::of_recording(&recording_of(std::slice::from_ref(&core), form));
+        let shares = shares(&explanation);
+        if form == Form::SingleAndSignals {
+            joined += assert_joins(&explanation, &core, form);
+        }
+        let length = (core.end - 1000) as f64;
+        let stages: [fn(&mut Work); 3] = [
+            |work| work.reader = work.reader * 9 / 10,
+            |work| {
+                for part in [&mut work.unpack, &mut work.math, &mut work.pack] {
+                    *part = *part * 9 / 10;
+                }
+            },
+            |work| work.writer = work.writer * 9 / 10,
+        ];
+        for (stage, share) in stages.iter().zip(shares) {
+            let mut faster = work;
+            stage(&mut faster);
+            let saved = (1.0 - (run(&faster, 1000, seed).end - 1000) as f64 / length) * 100.0;
+            perturbations += 1;
+            held += u32::from(saved <= share / 10.0 + 0.4);
+        }
+        let needs = [work.reader, work.math.max(work.unpack).max(work.pack), work.writer];
+        let most = (0..3).max_by_key(|&stage| needs[stage]).unwrap();
+        let found = (0..3).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap();
+        let mut sorted = needs;
+        sorted.sort_unstable();
+        let margin = (1.0 - sorted[1] as f64 / sorted[2] as f64) * 100.0;
+        cases += 1;
+        right += u32::from(found == most);
+        if margin >= 15.0 {
+            clear += 1;
+            clear_right += u32::from(found == most);
+        }
+    }
+    println!(
+        "bound {held}/{perturbations}, right {right}/{cases}, clear {clear_right}/{clear}, joined {joined}"
+    );
+    assert_eq!((perturbations, cases), (900, 300));
+    assert!(held * 100 >= perturbations * 98, "{held} of {perturbations}");
+    assert!(clear > 150 && clear_right == clear, "{clear_right} of {clear}");
+    assert!(right * 100 >= cases * 95, "{right} of {cases}");
+    for seed in 0..100 {
+        let work = Work { jitter_percent: 60, ..Work::EVEN };
+        let core = run(&work, 1000, seed);
+        let form = Form::SingleAndSignals;
+        let explanation =
+            Explanation::of_recording(&recording_of(std::slice::from_ref(&core), form));
+        joined += assert_joins(&explanation, &core, form);
+    }
+    assert!(joined > 1_000, "{joined}");
+}
+
+/// A launch of kernels of BRISC alone, with steps, on several cores.
+fn steps(recorder: &mut Recorder, program: u32, start: u64, cores: &[(u32, u64)]) {
+    for (x, &(count, cycles)) in (1..).zip(cores) {
+        let mut records = vec![(start, PacketKind::ZoneStart, "BRISC-KERNEL", vec![])];
+        let mut time = start;
+        for _ in 0..count {
+            records.push((time, PacketKind::ZoneStart, "step", vec![]));
+            time += cycles;
+            records.push((time, PacketKind::ZoneEnd, "step", vec![]));
+        }
+        records.push((time, PacketKind::ZoneEnd, "BRISC-KERNEL", vec![]));
+        recorder.lane((x, 1), Risc::Brisc, program, records);
+    }
+}
+
+#[test]
+fn uneven_steps_are_told_with_their_numbers() {
+    // 165 steps on one core of ten, 153.6 on average: 1371 on the nine others.
+    let mut recorder = Recorder::new();
+    let mut cores = vec![(152, 1000); 9];
+    cores[0].0 = 155;
+    cores.insert(4, (165, 1000));
+    let mean = cores.iter().map(|(count, _)| f64::from(*count)).sum::<f64>() / 10.0;
+    assert!((mean - 153.6).abs() < 0.15, "{mean}");
+    steps(&mut recorder, 1, 5_000, &cores);
+    let explanation = Explanation::of_recording(&recorder.finish());
+    let first = &explanation.findings[0];
+    assert_eq!((first.cause, first.place.core), (Cause::UnevenWork, Some((5, 1))));
+    assert!(first.sentence.contains("165 steps"), "{}", first.sentence);
+    let gain = first.gain_at_most_percent.unwrap();
+    assert!((gain - (1.0 - mean / 165.0) * 100.0).abs() < 0.5, "{gain}");
+}
+
+#[test]
+fn a_core_that_is_late_again_and_again_is_told() {
+    let cores = |late: u64| (0..10).map(|x| (20, if x == 6 { late } else { 1000 })).collect();
+    let explain = |lates: &[u64]| {
+        let mut recorder = Recorder::new();
+        for (launch, &late) in (0_u64..).zip(lates) {
+            let cores: Vec<_> = cores(late);
+            steps(&mut recorder, 1, 5_000 + launch * 60_000, &cores);
+        }
+        Explanation::of_recording(&recorder.finish())
+    };
+    let often = explain(&[1450, 1400, 1500, 1450, 1450, 1000]);
+    let found: Vec<_> = often.findings.iter().map(|finding| finding.cause).collect();
+    assert_eq!(found, [Cause::Host, Cause::Straggler]);
+    assert_eq!(often.findings[1].place.core, Some((7, 1)));
+    assert!(often.findings[1].sentence.contains("5 of 6 launches"));
+    let once = explain(&[1450, 1000, 1000, 1000, 1000, 1000]);
+    assert!(once.findings.iter().all(|finding| finding.cause != Cause::Straggler));
+}
+
+#[test]
+fn an_idle_chip_is_told_in_the_first_sentence() {
+    let mut recorder = Recorder::new();
+    // 10 us of kernel in each 250 us: 96 % idle.
+    for launch in 0..12 {
+        steps(&mut recorder, 1, 5_000 + launch * 250_000, &[(10, 1000); 4]);
+    }
+    let explanation = Explanation::of_recording(&recorder.finish());
+    let first = &explanation.findings[0];
+    assert_eq!(first.cause, Cause::Host);
+    assert!(first.sentence.contains("median 96 %"), "{}", first.sentence);
+    let gain = first.gain_at_most_percent.unwrap();
+    assert!((gain - 95.6).abs() < 1.0, "{gain}: eleven gaps between twelve ops");
+    assert!(explanation.devices[0].time.percent(TimeClass::HostLate) > 90.0);
+}
+
+#[test]
+fn reconfigurations_are_told_with_their_share() {
+    let explain = |each: u64| {
+        let mut recorder = Recorder::new();
+        let mut records = vec![(1_000, PacketKind::ZoneStart, "TRISC-KERNEL", vec![])];
+        for n in 0..12 {
+            let at = 2_000 + n * 8_000;
+            records.push((at, PacketKind::ZoneStart, "RECONFIG", vec![]));
+            records.push((at + each, PacketKind::ZoneEnd, "RECONFIG", vec![]));
+        }
+        records.push((101_000, PacketKind::ZoneEnd, "TRISC-KERNEL", vec![]));
+        recorder.lane((1, 1), Risc::Trisc1, 1, records);
+        Explanation::of_recording(&recorder.finish())
+    };
+    let explanation = explain(450);
+    let first = &explanation.findings[0];
+    assert_eq!((first.cause, first.place.risc), (Cause::Setup, Some("TRISC_1")));
+    assert_eq!(first.sentence, "12 zones RECONFIG take 5.4 % of program 1 on TRISC_1");
+    assert!((first.gain_at_most_percent.unwrap() - 5.4).abs() < 0.01);
+    assert_eq!(explain(200).findings, []);
+}
+
+#[test]
+fn ops_on_sub_devices_count_once() {
+    // Two programs at the same time on different cores, for 10 us each, and nothing else.
+    let mut recorder = Recorder::new();
+    steps(&mut recorder, 1, 5_000, &[(10, 1000)]);
+    let records = vec![
+        (5_000, PacketKind::ZoneStart, "TRISC-KERNEL", vec![]),
+        (15_000, PacketKind::ZoneEnd, "TRISC-KERNEL", vec![]),
+    ];
+    recorder.lane((9, 9), Risc::Trisc1, 2, records);
+    let explanation = Explanation::of_recording(&recorder.finish());
+    let device = &explanation.devices[0];
+    assert_eq!((device.busy_ns, device.kernel_sum_ns), (Some(10_000), Some(20_000)));
+    assert_eq!(device.time.percent(TimeClass::Compute), 50.0);
+    assert_eq!(device.time.percent(TimeClass::DataMovement), 50.0);
+}
