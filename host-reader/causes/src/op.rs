@@ -4,7 +4,7 @@ use crate::{
     balance::{Balance, balance_of},
     evidence::{Evidence, RunEvidence},
     op_split::op_times,
-    pace::{Pace, pace_of},
+    pace::{Pace, Stage, pace_of},
     path::{CriticalPath, critical_path},
     risc_wait::{RiscWait, risc_waits},
     time_class::{ClassTimes, TimeSplit},
@@ -144,7 +144,10 @@ impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = window_of(view.launch);
-        let times = op_times(view, window);
+        let pace = pace_of(view);
+        let math = pace.as_ref().filter(|pace| pace.is_math_known);
+        let math = math.and_then(|pace| Some(pace.stage(Stage::Math)?.at_least_percent));
+        let times = op_times(view, window, math);
         let kernel = op.kernel.or(op.trace_kernel);
         Self {
             chip_id: op.chip_id,
@@ -157,7 +160,7 @@ impl OpCauses {
             time: TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz),
             balance: balance_of(view),
             waits: risc_waits(view),
-            pace: pace_of(view),
+            pace,
             critical_path: critical_path(view),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,

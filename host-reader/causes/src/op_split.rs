@@ -10,7 +10,11 @@ use wire::Risc;
 
 /// The cycles of an op's window, each in one class. Of an op with waits the time of each core
 /// is split, and the op's is their mean; of another one, kernels over all cores tell.
-pub(crate) fn op_times(view: &OpView<'_>, window: (u64, u64)) -> ClassTimes {
+pub(crate) fn op_times(
+    view: &OpView<'_>,
+    window: (u64, u64),
+    math_percent: Option<f64>,
+) -> ClassTimes {
     let mut times = ClassTimes::default();
     let op = &view.launch.op;
     let Some(kernel) = op.kernel.or(op.trace_kernel) else {
@@ -24,7 +28,7 @@ pub(crate) fn op_times(view: &OpView<'_>, window: (u64, u64)) -> ClassTimes {
         inside.add(TimeClass::Collective, length((kernel.start_cycle, kernel.end_cycle)));
         inside
     } else if view.has_waits() {
-        core_mean(view, kernel)
+        core_mean(view, kernel, math_percent)
     } else {
         kernels_alone(view, kernel)
     };
@@ -74,8 +78,9 @@ fn intersection_length(one: &[(u64, u64)], other: &[(u64, u64)]) -> f64 {
     pairs.map(|(a, b)| length((a.0.max(b.0), a.1.min(b.1)))).sum()
 }
 
-fn core_mean(view: &OpView<'_>, kernel: Span) -> ClassTimes {
-    let cores: Vec<ClassTimes> = view.cores().filter_map(|core| core_times(core, kernel)).collect();
+fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> ClassTimes {
+    let cores: Vec<ClassTimes> =
+        view.cores().filter_map(|core| core_times(core, kernel, math_percent)).collect();
     let mut mean = ClassTimes::default();
     mean.waits = WaitEvidence::All;
     #[expect(clippy::cast_precision_loss, reason = "a few hundred cores")]
@@ -94,10 +99,11 @@ fn core_mean(view: &OpView<'_>, kernel: Span) -> ClassTimes {
 
 /// One core's part of the op's kernel time.
 ///
-/// A TRISC that unpacks works while it is not blocked, so compute is a lower bound; movement goes
+/// A TRISC that unpacks works while it is not blocked, so compute is a lower bound, unless the use
+/// of the math is known; movement goes
 /// on while a data-movement RISC is not blocked by others. Their sums alone do not tell how far
 /// both go on at once: what may be either is unknown.
-fn core_times(core: &[CoreRun<'_>], kernel: Span) -> Option<ClassTimes> {
+fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
     let bounds = core.iter().filter_map(|run| run.evidence.kernel);
     let start = bounds.clone().map(|(start, _)| start).min()?;
     let end = bounds.map(|(_, end)| end).max()?;
@@ -111,7 +117,9 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span) -> Option<ClassTimes> {
         let (peers, _) = blocked_cycles(run.evidence);
         Some(length((peers, kernel_cycles(run.evidence))))
     };
-    let compute = busy(Risc::Trisc0).or_else(|| busy(Risc::Trisc2)).unwrap_or(0.0).min(whole);
+    let unpacking = busy(Risc::Trisc0).or_else(|| busy(Risc::Trisc2)).unwrap_or(0.0);
+    let math = math_percent.map_or(0.0, |percent| whole * percent / 100.0);
+    let compute = unpacking.max(math).min(whole);
     let movers = [Risc::Brisc, Risc::Ncrisc, Risc::Erisc].map(|risc| busy(risc).unwrap_or(0.0));
     let longest = movers.into_iter().fold(0.0, f64::max).min(whole);
     let together = movers.iter().sum::<f64>().min(whole);

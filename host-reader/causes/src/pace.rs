@@ -3,16 +3,17 @@
 //! A RISC that moves data is idle while it waits for others. The TRISC that unpacks runs ahead
 //! of the math, so that its wait is only an upper bound of the time in which the math starves: a
 //! reader exactly as fast as the math makes it wait 69 % and starves nothing. How long the math
-//! takes for one block is told by the last one: from its arrival to the end of the math kernel.
+//! takes for one block is told by the last one: from the end of the unpacker to that of the math.
 
 use crate::{
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
-    threshold::{FED, KNOWN_MARGIN, MARGIN},
+    sync::SignalAt,
+    threshold::{KNOWN_MARGIN, MARGIN, UNPACK_WAIT},
 };
 use wire::{
     Risc,
-    wait::{SignalKind, WaitKind},
+    wait::{Signal, SignalKind, WaitKind},
 };
 
 /// Stage of an op's pipeline.
@@ -110,7 +111,7 @@ pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
         return None;
     }
     let roles = Roles::of(view);
-    let math = math_use(view, &roles);
+    let math = math_use(view);
     let mover = |stage, risc: Option<Risc>| {
         let risc = risc?;
         let CoreSums { window, kernel, peers, barriers } = sums_over_cores(view, risc);
@@ -280,7 +281,7 @@ struct MathUse {
 
 /// Use of the math: at least the time in which neither unpacker nor packer waits; closer where
 /// a block's way through it can be measured, or where the engine was counted.
-fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
+fn math_use(view: &OpView<'_>) -> Option<MathUse> {
     let unpack = kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT);
     let pack = kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE);
     if unpack.is_none() && pack.is_none() {
@@ -289,9 +290,9 @@ fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
     // An unpacker that hardly waits for tiles is fed: the last block then finds others before it.
-    let is_hungry = unpack.is_some_and(|percent| percent >= FED.value);
+    let is_hungry = unpack.is_some_and(|percent| percent >= UNPACK_WAIT.value);
     let cores = view.cores().filter(|_| is_hungry);
-    let measured: Vec<f64> = cores.filter_map(|core| block_percent(core, roles)).collect();
+    let measured: Vec<f64> = cores.filter_map(block_percent).collect();
     let is_measured = !measured.is_empty();
     let middle = median(measured).map(|percent| percent.clamp(floor, 100.0));
     let used = StageUse {
@@ -308,44 +309,34 @@ fn math_use(view: &OpView<'_>, roles: &Roles) -> Option<MathUse> {
 /// Fewest blocks of which one's share can be taken for all.
 const FEWEST_BLOCKS: u64 = 8;
 
-/// Share of one core's time in which the math is in use, in percent: the part of the time between
-/// two blocks that it needs for one. Of a core whose unpacker waits for blocks.
-fn block_percent(core: &[CoreRun<'_>], roles: &Roles) -> Option<f64> {
-    let run = |risc| core.iter().find(|run| run.lane.risc == risc).map(|run| run.evidence);
-    let (unpack, math) = (run(Risc::Trisc0)?, run(Risc::Trisc1)?);
-    let sync = unpack.sync()?;
-    let sums = sums_of(sync);
-    let of_tiles = sums.iter().filter(|((kind, _), _)| *kind == WaitKind::CB_WAIT);
-    // Of several inputs, the one that is waited for most often sets the blocks.
-    let (&(_, key), blocked) = of_tiles.clone().max_by_key(|(_, blocked)| blocked.waits)?;
-    let blocked_cycles = of_tiles.map(|(_, of)| of.cycles).fold(0, u64::saturating_add);
-    if blocked.waits < FEWEST_BLOCKS {
-        return None;
-    }
-    let ends: Vec<u64> = sync
-        .waits
-        .iter()
-        .filter(|wait| wait.key == key && !is_barrier(wait.kind))
-        .map(|wait| wait.end)
-        .collect();
-    let (arrival, period) = match (ends.first(), ends.last()) {
-        (Some(&first), Some(&last)) if ends.len() as u64 >= FEWEST_BLOCKS => {
-            let steps = (ends.len() as u64).saturating_sub(1);
-            (last, ratio(last.saturating_sub(first), steps))
-        }
-        _ => {
-            let (start, end) = run(roles.reader?)?.kernel?;
-            (end, ratio(end.saturating_sub(start), blocked.waits))
-        }
-    };
-    let (_, end) = math.kernel?;
-    let way = ratio(end.checked_sub(arrival)?, 1);
-    let unpacking = (period - ratio(blocked_cycles, blocked.waits)).max(0.0);
-    // Blocks arrive during a part of the core's time only.
+/// Share of one core's time in which the math is in use, in percent: what it needs for the last
+/// block, as often as there are blocks. Unpacker and math end their kernels with their engines.
+fn block_percent(core: &[CoreRun<'_>]) -> Option<f64> {
+    let kernel =
+        |risc| core.iter().find(|run| run.lane.risc == risc).and_then(|run| run.evidence.kernel);
+    let ((_, unpacked), (_, computed)) = (kernel(Risc::Trisc0)?, kernel(Risc::Trisc1)?);
     let (first, last) = window_of(core)?;
-    let arriving = ratio(arrival.saturating_sub(first), last.saturating_sub(first));
-    let of_block = (way - unpacking) / period;
-    (period > 0.0).then(|| (of_block * arriving * 100.0).clamp(0.0, 100.0))
+    let of_block = computed.checked_sub(unpacked)?;
+    let blocks = block_count(core)?;
+    let used = ratio(of_block.saturating_mul(blocks), last.saturating_sub(first));
+    Some((used * 100.0).clamp(0.0, 100.0))
+}
+
+/// Blocks that the unpacker of a core took: pushes of its buffer where signals were recorded, else
+/// waits for the buffer that somebody waited for most often.
+fn block_count(core: &[CoreRun<'_>]) -> Option<u64> {
+    let unpack = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?.evidence.sync()?;
+    let sums = sums_of(unpack);
+    let of_tiles = sums.iter().filter(|((kind, _), _)| *kind == WaitKind::CB_WAIT);
+    let (&(_, key), _) = of_tiles.max_by_key(|(_, blocked)| blocked.waits)?;
+    let syncs = || core.iter().filter_map(|run| run.evidence.sync());
+    let is_push = |signal: &&SignalAt| {
+        signal.kind == SignalKind::CbPush && signal.signal == Signal::Local { key: key.into() }
+    };
+    let pushes = syncs().flat_map(|sync| &sync.signals).filter(is_push).count() as u64;
+    let waits = syncs().flat_map(sums_of).filter(|((kind, _), _)| !is_barrier(*kind));
+    let waits = waits.map(|(_, blocked)| blocked.waits).max().unwrap_or(0);
+    Some(if pushes > 0 { pushes } else { waits }).filter(|&blocks| blocks >= FEWEST_BLOCKS)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
