@@ -1,6 +1,6 @@
 //! Balance of an op's cores: who set its length, and how much work each had.
 
-use crate::op::OpView;
+use crate::{op::OpView, pace::step_count};
 
 /// One core of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -11,14 +11,15 @@ pub struct CoreTime {
     pub cycles: u64,
     /// Last end of a kernel.
     pub end_cycle: u64,
-    /// Zones of the kernel's own on the RISC that has most: its steps, as far as they are zones.
+    /// Zones of the kernel's own on the RISC that has most; of kernels without zones the waits for
+    /// one object. Either tells the steps.
     pub step_count: u32,
 }
 
 /// Steps of the core that set the length, against those of all.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Steps {
-    /// Zones on the core that ended last.
+    /// Steps of the core that ended last.
     pub of_last: u32,
     /// Mean over the cores.
     pub mean: f64,
@@ -33,7 +34,7 @@ pub struct Balance {
     pub mean_cycles: f64,
     /// The length of the last one over the mean.
     pub ratio: f64,
-    /// Amount of work; `None` if kernels have no zones.
+    /// Amount of work; `None` if kernels have neither zones nor waits.
     pub steps: Option<Steps>,
     /// All cores, by column and row: the picture on the grid.
     #[serde(skip)]
@@ -65,7 +66,10 @@ fn core_time(core: &[crate::op::CoreRun<'_>]) -> Option<CoreTime> {
         core: (at.x, at.y),
         cycles: end_cycle.saturating_sub(start),
         end_cycle,
-        step_count: core.iter().map(|run| run.evidence.zone_count).max().unwrap_or(0),
+        step_count: match core.iter().map(|run| run.evidence.zone_count).max() {
+            Some(zones @ 1..) => zones,
+            _ => u32::try_from(step_count(core)).unwrap_or(u32::MAX),
+        },
     })
 }
 

@@ -147,6 +147,8 @@ impl OpCauses {
         let pace = pace_of(view);
         let math = pace.as_ref().filter(|pace| pace.is_math_known);
         let math = math.and_then(|pace| Some(pace.stage(Stage::Math)?.at_least_percent));
+        let is_math_pacer =
+            pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
         let times = op_times(view, window, math);
         let kernel = op.kernel.or(op.trace_kernel);
         Self {
@@ -161,7 +163,7 @@ impl OpCauses {
             balance: balance_of(view),
             waits: risc_waits(view),
             pace,
-            critical_path: critical_path(view),
+            critical_path: critical_path(view, is_math_pacer),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
         }

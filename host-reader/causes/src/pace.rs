@@ -9,7 +9,7 @@ use crate::{
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
     sync::SignalAt,
-    threshold::{KNOWN_MARGIN, MARGIN, UNPACK_WAIT},
+    threshold::{KNOWN_MARGIN, MARGIN, PACING, UNPACK_WAIT},
 };
 use wire::{
     Risc,
@@ -111,7 +111,6 @@ pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
         return None;
     }
     let roles = Roles::of(view);
-    let math = math_use(view);
     let mover = |stage, risc: Option<Risc>| {
         let risc = risc?;
         let CoreSums { window, kernel, peers, barriers } = sums_over_cores(view, risc);
@@ -127,6 +126,8 @@ pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
     };
     let reader = mover(Stage::Reader, roles.reader);
     let writer = mover(Stage::Writer, roles.writer);
+    let used = |of: Option<StageUse>| of.map_or(0.0, |of| of.at_most_percent);
+    let math = math_use(view, used(reader), used(writer));
     let is_math_known = math.is_some_and(|math| math.is_known);
     let stages: Vec<_> =
         [reader, math.map(|math| math.used), writer].into_iter().flatten().collect();
@@ -279,9 +280,11 @@ struct MathUse {
     is_known: bool,
 }
 
-/// Use of the math: at least the time in which neither unpacker nor packer waits; closer where
-/// a block's way through it can be measured, or where the engine was counted.
-fn math_use(view: &OpView<'_>) -> Option<MathUse> {
+/// Use of the math: at least the time in which neither unpacker nor packer waits, or that the
+/// engine was counted; all of the time if nobody else sets the pace. Where the reader does, blocks
+/// come one by one, and what the last one takes is measured. Behind a writer that is slower than
+/// the reader blocks queue up, which tells nothing.
+fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
     let unpack = kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT);
     let pack = kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE);
     if unpack.is_none() && pack.is_none() {
@@ -289,12 +292,13 @@ fn math_use(view: &OpView<'_>) -> Option<MathUse> {
     }
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
-    // An unpacker that hardly waits for tiles is fed: the last block then finds others before it.
-    let is_hungry = unpack.is_some_and(|percent| percent >= UNPACK_WAIT.value);
+    let is_only_pacer = reader.max(writer) < PACING.value;
+    let is_queued = writer > reader + KNOWN_MARGIN.value;
+    let is_hungry = unpack.is_some_and(|percent| percent >= UNPACK_WAIT.value) && !is_queued;
     let cores = view.cores().filter(|_| is_hungry);
     let measured: Vec<f64> = cores.filter_map(block_percent).collect();
-    let is_measured = !measured.is_empty();
-    let middle = median(measured).map(|percent| percent.clamp(floor, 100.0));
+    let measured = median(measured).map(|percent| percent.clamp(floor, 100.0));
+    let middle = if is_only_pacer { Some(100.0) } else { measured };
     let used = StageUse {
         stage: Stage::Math,
         risc: Risc::Trisc1,
@@ -303,7 +307,8 @@ fn math_use(view: &OpView<'_>) -> Option<MathUse> {
         barrier_percent: 0.0,
     };
     // Math that waits for nothing is in use, measured or not.
-    Some(MathUse { used, is_known: is_measured || floor >= 100.0 - KNOWN_MARGIN.value })
+    let is_known = middle.is_some() || floor >= 100.0 - KNOWN_MARGIN.value;
+    Some(MathUse { used, is_known })
 }
 
 /// Fewest blocks of which one's share can be taken for all.
@@ -320,6 +325,12 @@ fn block_percent(core: &[CoreRun<'_>]) -> Option<f64> {
     let blocks = block_count(core)?;
     let used = ratio(of_block.saturating_mul(blocks), last.saturating_sub(first));
     Some((used * 100.0).clamp(0.0, 100.0))
+}
+
+/// Blocks that a core worked on, as far as its waits tell: those of the RISC with most of them.
+pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
+    let syncs = core.iter().filter_map(|run| run.evidence.sync());
+    syncs.flat_map(sums_of).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
 }
 
 /// Blocks that the unpacker of a core took: pushes of its buffer where signals were recorded, else

@@ -101,7 +101,10 @@ impl CriticalPath {
 }
 
 /// The critical path of an op; `None` if no single waits were recorded or its end is unknown.
-pub(crate) fn critical_path(view: &OpView<'_>) -> Option<CriticalPath> {
+///
+/// Where the math sets the pace it is fed: waits of its unpacker, which runs ahead, and of its packer
+/// hold nobody up but for the first.
+pub(crate) fn critical_path(view: &OpView<'_>, is_math_pacer: bool) -> Option<CriticalPath> {
     let kernel = view.launch.op.kernel.filter(|_| view.has_timed_waits())?;
     let signals = Signals::of(view);
     let tracks: BTreeMap<LaneId, Track<'_>> = view
@@ -110,11 +113,16 @@ pub(crate) fn critical_path(view: &OpView<'_>) -> Option<CriticalPath> {
         .filter_map(|run| {
             let (start, end) = run.evidence.kernel?;
             let waits = run.evidence.sync().map_or(&[][..], |sync| &sync.waits);
-            Some((run.lane, Track { start, end, waits, used: waits.len() }))
+            let used = match run.lane.risc {
+                Risc::Trisc0 if is_math_pacer => waits.len().min(1),
+                Risc::Trisc1 | Risc::Trisc2 if is_math_pacer => 0,
+                _ => waits.len(),
+            };
+            Some((run.lane, Track { start, end, waits, used }))
         })
         .collect();
     let (&last, _) = tracks.iter().max_by_key(|(_, track)| track.end)?;
-    let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0 };
+    let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0, block: None };
     walk.back_from(last, kernel.end_cycle, kernel.start_cycle);
     let mut steps = walk.steps;
     steps.reverse();
@@ -154,21 +162,12 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// Index of the latest wait that ended by then and was not taken.
-    fn latest(&self, by: u64) -> Option<usize> {
+    /// The latest wait that ended by then and was not taken, with its index.
+    fn latest(&self, by: u64, is_ahead: impl Fn(&Wait) -> bool) -> Option<(usize, Wait)> {
         let left = self.waits.get(..self.used)?;
-        left.partition_point(|wait| wait.end <= by).checked_sub(1)
-    }
-
-    fn latest_end(&self, by: u64) -> Option<u64> {
-        self.waits.get(self.latest(by)?).map(|wait| wait.end)
-    }
-
-    /// Takes that wait. Each is taken once, so that a walk ends.
-    fn take_wait(&mut self, by: u64) -> Option<Wait> {
-        let at = self.latest(by)?;
-        self.used = at;
-        self.waits.get(at).copied()
+        let ended = left.get(..left.partition_point(|wait| wait.end <= by))?;
+        let at = ended.iter().rposition(|wait| !is_ahead(wait))?;
+        Some((at, *ended.get(at)?))
     }
 }
 
@@ -178,6 +177,8 @@ struct Walk<'a> {
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
+    /// Buffer and number of the block that the path is about, if known.
+    block: Option<(u32, usize)>,
 }
 
 impl Walk<'_> {
@@ -202,6 +203,7 @@ impl Walk<'_> {
                 Some((by, at)) => {
                     self.joined = self.joined.saturating_add(1);
                     self.step(lane, StepKind::Handoff, (at, wait.end), object);
+                    self.block = self.block_of(lane, &wait);
                     (lane, time) = (by, at);
                 }
                 None => {
@@ -222,10 +224,35 @@ impl Walk<'_> {
         let own = [lane.risc];
         let riscs = if TRISCS.contains(&lane.risc) { &TRISCS[..] } else { &own[..] };
         let lanes = riscs.iter().map(|&risc| LaneId { risc, ..lane });
-        let ends = lanes.filter_map(|lane| Some((self.tracks.get(&lane)?.latest_end(by)?, lane)));
-        let (_, waiter) = ends.max()?;
-        let wait = self.tracks.get_mut(&waiter)?.take_wait(by)?;
+        let latest = lanes.filter_map(|lane| {
+            let is_ahead = |wait: &Wait| self.is_ahead(lane, wait);
+            let (at, wait) = self.tracks.get(&lane)?.latest(by, is_ahead)?;
+            Some((lane, at, wait))
+        });
+        let (waiter, at, wait) = latest.max_by_key(|(lane, _, wait)| (wait.end, *lane))?;
+        // Each is taken once, so that a walk ends.
+        self.tracks.get_mut(&waiter)?.used = at;
         Some((waiter, wait))
+    }
+
+    /// Returns true if a packer waited for the room of a later block than the path is about: it
+    /// polls as soon as its queue has a place, long before the math needs the room.
+    fn is_ahead(&self, lane: LaneId, wait: &Wait) -> bool {
+        let Some((key, block)) = self.block.filter(|_| wait.kind == WaitKind::CB_RESERVE) else {
+            return false;
+        };
+        let own = (lane.core, Object::Tiles(key.into()));
+        let pushes = self.signals.of_objects.get(&own).and_then(|lanes| lanes.get(&lane));
+        wait.key == key
+            && pushes.is_some_and(|times| times.partition_point(|&time| time < wait.end) > block)
+    }
+
+    /// The block that a wait for tiles was for: the tiles that the waiter took before.
+    fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
+        let own = (lane.core, Object::Room(wait.key.into()));
+        let pops = self.signals.of_objects.get(&own)?.get(&lane)?;
+        let block = pops.partition_point(|&time| time < wait.end);
+        (wait.kind == WaitKind::CB_WAIT).then_some((wait.key, block))
     }
 
     fn works_at(&self, lane: LaneId, time: u64) -> bool {
@@ -337,7 +364,7 @@ impl<'a> Signals<'a> {
                 .by_waits
                 .get(&(lane.core, object))
                 .is_none_or(|waits| waits.iter().all(|other| other == by));
-            return agrees.then(|| latest(times, wait)).flatten().map(|at| (*by, at));
+            return agrees.then(|| release(*by, times, wait)).flatten().map(|at| (*by, at));
         }
         // Without signals the map from buffers to RISCs is enough: it ended when the wait did.
         let by = match self.by_waits.get(&(lane.core, object)) {
@@ -356,6 +383,17 @@ impl<'a> Signals<'a> {
             (mover, WaitKind::CB_RESERVE) if Some(mover) == self.roles.reader => Some(Risc::Trisc0),
             _ => None,
         }
+    }
+}
+
+/// When a lane ended a wait. A TRISC's signal is recorded when it is handed to the engine, which
+/// gives it later: there the wait's end tells.
+fn release(by: LaneId, times: &[u64], wait: &Wait) -> Option<u64> {
+    match by.risc {
+        Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
+            times.first().filter(|&&time| time <= wait.end).map(|_| wait.end)
+        }
+        _ => latest(times, wait),
     }
 }
 

@@ -43,8 +43,8 @@ thresholds! {
     KNOWN_MARGIN: "pace-margin-known", 4.0, "points",
         "proposal: where the use of each stage is known, within what could be told apart in the event model";
     UNPACK_WAIT: "unpack-wait", 30.0, "%", "event model: below it the math hardly starves";
-    PACK_WAIT: "pack-wait", 30.0, "%", "proposal";
-    FED: "unpack-fed", 10.0, "%", "proposal: math that waits less is fed";
+    PACING: "pacing-use", 85.0, "%",
+        "proposal: somebody is in use all the time; if no mover is, the math is (the rest is start and end)";
     BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers are 46 to 52 % of the time of the RISC";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";

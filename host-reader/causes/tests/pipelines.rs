@@ -126,21 +126,44 @@ fn assert_joins(explanation: &Explanation, run: &CoreRun, form: Form) -> u64 {
     let truth: HashMap<_, _> =
         run.waits.iter().map(|wait| ((wait.risc, wait.end), wait.by)).collect();
     let mut joined = 0;
+    // Unpacker, math and packer hand on to each other without a record.
+    let stage = |risc| [READER, WRITER].into_iter().position(|mover| mover == risc);
     for pair in path.steps.windows(2) {
         assert_eq!(pair[0].end_cycle, pair[1].start_cycle, "steps touch");
-        if pair[1].kind != StepKind::Handoff {
+        let (found, waiter) = (pair[0].risc, pair[1].risc);
+        let is_handoff = pair[1].kind == StepKind::Handoff;
+        if !is_handoff && (stage(found) == stage(waiter) || pair[0].kind == StepKind::Handoff) {
             continue;
         }
-        let (risc, at) = truth[&(pair[1].risc, pair[1].end_cycle)].unwrap();
-        let is_core = (Risc::Trisc0 as u8..=Risc::Trisc2 as u8).contains(&(risc as u8));
-        let found = pair[0].risc;
-        let is_same = found == risc || is_core && pair[0].risc != READER && pair[0].risc != WRITER;
-        assert!(is_same, "{form:?}: {found} ended a wait that {risc} did");
-        assert_eq!(pair[1].start_cycle, at, "{form:?}");
+        // A release by an engine has no time of its own: the path goes on at the wait's end.
+        let end = if is_handoff { pair[1].end_cycle } else { pair[1].start_cycle };
+        let own = [waiter];
+        let riscs = if is_handoff || stage(waiter).is_some() {
+            &own[..]
+        } else {
+            &[Risc::Trisc0, Risc::Trisc2][..]
+        };
+        let by: Vec<_> =
+            riscs.iter().filter_map(|risc| truth.get(&(*risc, end)).copied().flatten()).collect();
+        let is_right = by.iter().any(|(risc, at)| {
+            stage(*risc) == stage(found) && (!is_handoff || *at == pair[1].start_cycle)
+        });
+        assert!(is_right, "{form:?}: {pair:?}, in truth {by:?}");
         joined += 1;
     }
     joined
 }
+
+/// Each stage faster by a tenth.
+const FASTER: [fn(&mut Work); 3] = [
+    |work| work.reader = work.reader * 9 / 10,
+    |work| {
+        for part in [&mut work.unpack, &mut work.math, &mut work.pack] {
+            *part = *part * 9 / 10;
+        }
+    },
+    |work| work.writer = work.writer * 9 / 10,
+];
 
 #[test]
 fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
@@ -148,7 +171,8 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
     let (mut clear, mut clear_right) = (0, 0);
     let (mut cases, mut right) = (0, 0);
     let mut joined = 0;
-    for seed in 0..300 {
+    for number in 0..300_usize {
+        let seed = number as u64;
         let mut numbers = Numbers::new(seed);
         let mut cycles = || 400 + numbers.below(1600);
         let work = Work {
@@ -159,11 +183,11 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
             pack: 100,
             jitter_percent: 20,
             blocks: 150,
-            input_blocks: 2 + (seed as usize % 3),
-            output_blocks: 2 + (seed as usize / 3 % 3),
+            input_blocks: 2 + (number % 3),
+            output_blocks: 2 + (number / 3 % 3),
             ..Work::EVEN
         };
-        let form = if seed % 2 == 0 { Form::SingleAndSignals } else { Form::Single };
+        let form = if number.is_multiple_of(2) { Form::SingleAndSignals } else { Form::Single };
         let core = run(&work, 1000, seed);
         let explanation =
             Explanation::of_recording(&recording_of(std::slice::from_ref(&core), form));
@@ -172,16 +196,7 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
             joined += assert_joins(&explanation, &core, form);
         }
         let length = (core.end - 1000) as f64;
-        let stages: [fn(&mut Work); 3] = [
-            |work| work.reader = work.reader * 9 / 10,
-            |work| {
-                for part in [&mut work.unpack, &mut work.math, &mut work.pack] {
-                    *part = *part * 9 / 10;
-                }
-            },
-            |work| work.writer = work.writer * 9 / 10,
-        ];
-        for (stage, share) in stages.iter().zip(shares) {
+        for (stage, share) in FASTER.iter().zip(shares) {
             let mut faster = work;
             stage(&mut faster);
             let saved = (1.0 - (run(&faster, 1000, seed).end - 1000) as f64 / length) * 100.0;

@@ -70,7 +70,7 @@ pub(crate) struct Blocked {
     pub(crate) key: u64,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Who ended it, and when.
+    /// The RISC that ended it, and the cycle.
     pub(crate) by: Option<(Risc, u64)>,
 }
 
@@ -90,33 +90,29 @@ pub(crate) struct CoreRun {
 pub(crate) const READER: Risc = Risc::Ncrisc;
 pub(crate) const WRITER: Risc = Risc::Brisc;
 
-/// Runs the model. The same seed gives the same deviations whatever the work is.
-pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
-    let mut numbers = Numbers::new(seed);
-    let n = work.blocks;
+/// Cycles of each block on reader, unpacker, math, packer and writer.
+fn costs(work: &Work, numbers: &mut Numbers) -> Vec<[u64; 5]> {
     let mut deviate = |cycles: u64| {
         let range = 2 * work.jitter_percent + 1;
         let percent = 100 + numbers.below(range) - work.jitter_percent;
         (cycles * percent + 50) / 100
     };
-    let costs: Vec<[u64; 6]> = (0..n)
-        .map(|_| {
-            let [r, u, m, p, w] =
-                [work.reader, work.unpack, work.math, work.pack, work.writer].map(&mut deviate);
-            [r, u, m, p, w, 0]
-        })
-        .collect();
+    let stages = [work.reader, work.unpack, work.math, work.pack, work.writer];
+    (0..work.blocks).map(|_| stages.map(&mut deviate)).collect()
+}
+
+/// Runs the model. The same seed gives the same deviations whatever the work is.
+pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
+    let mut numbers = Numbers::new(seed);
+    let n = work.blocks;
+    let costs = costs(work, &mut numbers);
     let mut core = CoreRun::default();
     for risc in [READER, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2, WRITER] {
         core.starts.insert(risc, start + numbers.below(20));
     }
-    let started = |core: &CoreRun, risc| core.starts[&risc];
     let mut latency: Vec<u64> = (0..4 * n).map(|_| 5 + numbers.below(16)).collect();
     let mut wait = |core: &mut CoreRun, risc, kind, key, from: u64, by: Option<(Risc, u64)>| {
-        let Some((_, at)) = by else { return from };
-        if at <= from {
-            return from;
-        }
+        let Some((_, at)) = by.filter(|(_, at)| *at > from) else { return from };
         let end = at + latency.pop().unwrap();
         core.waits.push(Blocked { risc, kind, key, start: from, end, by });
         end
@@ -124,13 +120,10 @@ pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
     let (mut pushed, mut popped) = (vec![0; n], vec![0; n]);
     let (mut math_done, mut packed) = (vec![0; n], vec![0; n]);
     let mut written = vec![0; n];
-    let mut at_reader = started(&core, READER);
-    let mut at_unpack = started(&core, Risc::Trisc0);
-    let mut at_math = started(&core, Risc::Trisc1);
-    let mut at_pack = started(&core, Risc::Trisc2);
-    let mut at_writer = started(&core, WRITER);
+    let [mut at_reader, mut at_unpack, mut at_math, mut at_pack, mut at_writer] =
+        [READER, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2, WRITER].map(|risc| core.starts[&risc]);
     for i in 0..n {
-        let [r, u, m, p, w, _] = costs[i];
+        let [r, u, m, p, w] = costs[i];
         let room = i.checked_sub(work.input_blocks).map(|before| (Risc::Trisc0, popped[before]));
         at_reader = wait(&mut core, READER, 2, INPUT, at_reader, room) + r;
         let barrier = r * work.barrier_percent / 100;
@@ -169,15 +162,8 @@ pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
         written[i] = at_writer;
         core.signals.push((WRITER, "SYNC-CB-POP", OUTPUT, at_writer));
     }
-    for (risc, end) in [
-        (READER, at_reader),
-        (Risc::Trisc0, at_unpack),
-        (Risc::Trisc1, at_math),
-        (Risc::Trisc2, at_pack),
-        (WRITER, at_writer),
-    ] {
-        core.ends.insert(risc, end);
-    }
+    core.ends.extend([(READER, at_reader), (Risc::Trisc0, at_unpack), (Risc::Trisc1, at_math)]);
+    core.ends.extend([(Risc::Trisc2, at_pack), (WRITER, at_writer)]);
     core.end = at_writer;
     core
 }
