@@ -24,7 +24,10 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use wire::PacketKind;
+use wire::{
+    PacketKind,
+    wait::{WAIT_TOTAL_ZONE, WaitTotal},
+};
 
 fn kprof(folder: &Path, args: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
@@ -282,6 +285,93 @@ fn noc_events_have_names_with_their_bytes_and_targets() {
     let bytes: u64 = answers[0].iter().filter_map(|row| row["bytes"].as_u64()).sum();
     let all: u64 = objects.iter().filter_map(|object| object["num_bytes"].as_u64()).sum();
     assert_eq!(bytes, all);
+}
+
+/// A reader that pushes a tile at 2000, and an unpacker that waits for it from 1500 to 2030.
+const ONE_WAIT: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,NCRISC,7,1000,0,1024,NCRISC-KERNEL,ZONE_START
+0,1,2,NCRISC,31,2000,0,1024,SYNC-CB-PUSH,TS_DATA
+0,1,2,NCRISC,7,3000,0,1024,NCRISC-KERNEL,ZONE_END
+0,1,2,TRISC_0,9,1100,0,1024,TRISC-KERNEL,ZONE_START
+0,1,2,TRISC_0,32,1500,0,1024,SYNC-CB-WAIT,ZONE_START
+0,1,2,TRISC_0,33,1510,0,1024,SYNC-CB-WAIT-KEY,TS_DATA
+0,1,2,TRISC_0,32,2030,0,1024,SYNC-CB-WAIT,ZONE_END
+0,1,2,TRISC_0,9,3500,0,1024,TRISC-KERNEL,ZONE_END
+";
+
+#[test]
+fn a_critical_path_is_a_row_of_slices_with_arrows_from_signals_to_waits() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), ONE_WAIT).unwrap();
+    kprof(folder.path(), &["export", "a.csv", "-o", "a.pftrace"]);
+    let steps = "select name, ts, dur from slice
+        where category = 'critical path' and dur > 0 order by ts";
+    let arrows = "select a.ts as signal, b.ts as end, la.name as from_lane, lb.name as to_lane
+        from flow join slice a on flow.slice_out = a.id join slice b on flow.slice_in = b.id
+        join track la on a.track_id = la.id join track lb on b.track_id = lb.id
+        where a.category = 'critical path'";
+    let classes = "select counter.ts as ts, sum(value) as percent from counter
+        join counter_track track on counter.track_id = track.id
+        where track.name glob '* %' group by counter.ts order by counter.ts";
+    let trace = folder.path().join("a.pftrace");
+    let answers = rows(&engine, &trace, &[NO_ERRORS, steps, arrows, classes]);
+    let [errors, steps, arrows, classes] = &answers[..] else { panic!("{answers:?}") };
+    assert!(errors.is_empty(), "{errors:?}");
+    let step = |row: &Value| {
+        let time = |key: &str| row[key].as_u64().unwrap();
+        (row["name"].as_str().unwrap().to_owned(), time("ts"), time("dur"))
+    };
+    let found: Vec<_> = steps.iter().map(step).collect();
+    let expected = [
+        ("1-2 NCRISC busy", 0, 1000),
+        ("1-2 TRISC_0 is woken", 1000, 30),
+        ("1-2 TRISC_0 busy", 1030, 1470),
+    ];
+    assert_eq!(found, expected.map(|(name, ts, dur)| (name.to_owned(), ts, dur)));
+    assert_eq!(arrows.len(), 1);
+    assert_eq!((&arrows[0]["signal"], &arrows[0]["end"]), (&1000.into(), &1030.into()));
+    let lanes = (arrows[0]["from_lane"].as_str(), arrows[0]["to_lane"].as_str());
+    assert_eq!(lanes, (Some("NCRISC"), Some("TRISC_0")));
+    let percents: Vec<_> = classes.iter().map(|row| row["percent"].as_f64().unwrap()).collect();
+    assert!((percents[0] - 100.0).abs() < 1e-6 && percents[1] == 0.0, "{percents:?}");
+    assert_eq!(percents.len(), 2);
+}
+
+#[test]
+fn sums_of_waits_have_names_and_their_blocked_cycles() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    kprof(folder.path(), &["capture", "--workload", "pipeline", "--ops", "1", "-o", "c.kprof"]);
+    kprof(folder.path(), &["export", "c.kprof", "-o", "c.pftrace"]);
+    let readout = capture_readout(&folder.path().join("c.kprof"));
+    let totals = readout.lanes().flat_map(|lane| lane.records().collect::<Vec<_>>());
+    let totals = totals.filter(|record| readout.zones.name(record.zone) == WAIT_TOTAL_ZONE);
+    let totals: Vec<_> = totals
+        .map(|record| WaitTotal::from_data(record.data.try_into().unwrap()).unwrap())
+        .collect();
+    assert!(totals.len() > 64);
+    let query = "select name, count(*) as n,
+        sum(extract_arg(arg_set_id, 'debug.blocked_cycles')) as cycles,
+        sum(extract_arg(arg_set_id, 'debug.waits')) as waits
+        from slice where name like '%, all of the kernel' group by name";
+    let answers = rows(&engine, &folder.path().join("c.pftrace"), &[query]);
+    let mut expected: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+    for total in &totals {
+        let name = format!("{} {}, all of the kernel", total.kind.name().unwrap(), total.key);
+        let sums = expected.entry(name).or_default();
+        *sums = (sums.0 + 1, sums.1 + u64::from(total.cycles), sums.2 + u64::from(total.waits));
+    }
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+    let found: BTreeMap<String, (u64, u64, u64)> = answers[0]
+        .iter()
+        .map(|row| {
+            let sums = (number(row, "n"), number(row, "cycles"), number(row, "waits"));
+            (row["name"].as_str().unwrap().to_owned(), sums)
+        })
+        .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { KPROF, exported, factsOf, folder, number, open, picture, settled, texts, view } from './browser.js';
@@ -84,7 +84,7 @@ describe('three ops of a log', () => {
     await page.keyboard.press('?');
     assert.ok((await texts(page, 'dialog[open] kbd')).length > 10);
     await page.keyboard.press('Escape');
-    assert.equal(await page.locator('dialog[open]').count(), 0);
+    await page.waitForFunction(() => !document.querySelector('dialog[open]'));
     await page.keyboard.press('Escape');
     assert.equal(await op(), 'program 2');
     assert.equal(await page.textContent('#op-title'), 'Slowest op');
@@ -128,9 +128,10 @@ describe('three ops of a log', () => {
     // The first core's first zone is cut in the middle, the other core's starts 250 cycles later.
     assert.deepEqual(of('load').slice(1, 4), ['BR', '4', (350 + 600 + 2 * 60).toLocaleString('en-US')]);
     assert.equal(await page.textContent('#timeline .detail .big'), `${(to - from).toLocaleString('en-US')} cycles · ${((to - from) / 1000).toFixed(3)} µs`);
-    const box = await page.locator('canvas.scene').boundingBox();
     await page.keyboard.press('Escape');
     await page.keyboard.press('0');
+    await page.$eval('#timeline', (section) => section.scrollIntoView());
+    const box = await page.locator('canvas.scene').boundingBox();
     await page.mouse.move(box.x + 300, box.y + 60);
     await page.keyboard.down('Shift');
     await page.mouse.down();
@@ -270,6 +271,56 @@ test('the NoC shows who talks to whom, by core, and which links are full', async
   assert.ok(boards[1].every(([, text]) => text === '←' || text === '↑'));
   await page.selectOption('#cores select', 'read');
   assert.deepEqual(await page.$$eval('#cores .cell', (cells) => cells.map((cell) => cell.getAttribute('aria-label'))), ['1-2: 32 KiB']);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+/** A log of one core in which the compute kernel waits 1,200 of 2,000 cycles for a buffer. */
+const WAITING = `ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,NCRISC,7,1000,0,1024,NCRISC-KERNEL,ZONE_START
+0,1,2,NCRISC,31,2400,0,1024,SYNC-CB-PUSH,TS_DATA
+0,1,2,NCRISC,7,2500,0,1024,NCRISC-KERNEL,ZONE_END
+0,1,2,TRISC_0,9,1000,0,1024,TRISC-KERNEL,ZONE_START
+0,1,2,TRISC_0,32,1230,0,1024,SYNC-CB-WAIT,ZONE_START
+0,1,2,TRISC_0,33,1240,0,1024,SYNC-CB-WAIT-KEY,TS_DATA
+0,1,2,TRISC_0,32,2430,0,1024,SYNC-CB-WAIT,ZONE_END
+0,1,2,TRISC_0,9,3000,0,1024,TRISC-KERNEL,ZONE_END
+`;
+
+test('the first screen says why it is slow, as kprof explain does, and splits waits from work', async () => {
+  writeFileSync(join(folder, 'waiting.csv'), WAITING);
+  exported('waiting.csv', 'waiting.html');
+  const { page, complaints, close } = await open('waiting.html', { width: 1600 });
+  const explained = JSON.parse(execFileSync(KPROF, ['explain', 'waiting.csv', '--json'], { cwd: folder, encoding: 'utf8' }));
+  const sentences = await texts(page, '.findings li strong');
+  assert.deepEqual(sentences, explained.findings.slice(0, 3).map((finding) => finding.sentence));
+  const rows = await page.$$eval('#op .kernels tr', (rows) => rows.map((row) => [row.firstChild.textContent, row.lastChild.textContent, row.querySelectorAll('.track i')[1]?.style.width]));
+  const trisc = rows.find(([risc]) => risc === 'TRISC_0');
+  assert.equal(trisc[1], '60.0 % waits: CB_WAIT 0', '1,200 of 2,000 cycles');
+  assert.equal(trisc[2], '60%');
+  const shares = (await page.getAttribute('.device-classes .classes', 'aria-label')).split(', ').map((part) => Number(part.match(/([\d.]+) %$/)[1]));
+  assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.05, shares.join());
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('what a finding names is a link to it, and a hostile name stays text', async () => {
+  const names = Array.from({ length: 4 }, (_, i) => `</script><img src=x onerror=document.title=${i}>`);
+  const ops = Array.from({ length: 8 }, (_, i) => ({ program: i + 1, start: 1000 + 100_000 * i, zones: [[names[0], 900]], late: 0, tail: i === 5 ? 9000 : 4000 }));
+  writeLog(join(folder, 'late.csv'), opLines(ops));
+  exported('late.csv', 'late.html');
+  const { page, complaints, close } = await open('late.html', { width: 1600 });
+  const explained = JSON.parse(execFileSync(KPROF, ['explain', 'late.csv', '--json'], { cwd: folder, encoding: 'utf8' }));
+  assert.ok(explained.findings.length > 0, 'eight ops far apart, on two cores of which one is late, have a cause');
+  const [finding] = explained.findings;
+  assert.equal((await texts(page, '.findings li strong'))[0], finding.sentence);
+  for (const link of await page.$$('.findings li a, .findings li button')) await link.click();
+  if (finding.place.run_host_id !== null) {
+    await page.click('.findings li >> nth=0 >> a');
+    assert.match(await page.textContent('#op h3'), new RegExp(`^program ${finding.place.run_host_id >> 10}$`));
+  }
+  assert.equal(await page.locator('img').count(), 0);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -9,6 +9,7 @@ use crate::{
     progress::{Busy, Progress},
 };
 use host_reader::{
+    causes::Explanation,
     diff::{Certainty, Change, Diff, DiffOptions, Side},
     export::{
         CancelFlag, ComparedItem, Destination, ExportFormat, Recording, Trace, TraceComparison,
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     drop(busy);
     trace.title = title(&args.file);
     trace.comparison = comparison(args, &run, &target)?;
+    if matches!(target, Target::File(ExportFormat::Html | ExportFormat::Perfetto, _)) {
+        trace.explanation = Some(Explanation::of_recording(&run));
+    }
     let cancel = cancel_on_signals()?;
     match target {
         Target::File(format, destination) => {

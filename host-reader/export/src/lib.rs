@@ -27,6 +27,7 @@ mod host_names;
 mod html;
 mod json_event;
 mod lane_writer;
+mod op_causes;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;

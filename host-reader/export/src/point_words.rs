@@ -1,18 +1,33 @@
-//! Readable names of points whose markers all share one id: NoC events and hardware counters.
+//! Readable names of points whose values say what they are: NoC events, hardware counters, waits
+//! and signals.
 
 use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
 use counters::Sample;
 use noc_events::TraceObject;
 use reader::lane::LaneId;
 use std::{borrow::Cow, collections::BTreeMap};
-use wire::ZoneId;
+use wire::{
+    ZoneId,
+    wait::{
+        BlockedWait, CB_RESERVE_ZONE, CB_WAIT_ZONE, NOC_BARRIER_ZONE, SEM_WAIT_ZONE,
+        WAIT_TOTAL_ZONE, WaitKind, WaitTotal,
+    },
+};
 
 /// Meanings of the points of a trace.
 pub(super) struct PointWords<'t> {
     is_counter: Vec<bool>,
     is_noc_event: Vec<bool>,
+    waits: Vec<Option<WaitRecord>>,
     /// NoC events of each lane, by cycle.
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
+}
+
+/// Kind of record of waits that a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitRecord {
+    Total,
+    Blocked,
 }
 
 /// Meaning of a point that a name alone does not tell.
@@ -21,6 +36,10 @@ pub(super) enum Meaning<'t> {
     Counter(Sample),
     /// An event of a NoC.
     NocEvent(&'t TraceObject),
+    /// A wait that blocked; the point is its end.
+    Wait(BlockedWait),
+    /// The sum of a kernel's waits for one object.
+    WaitTotal(WaitTotal),
 }
 
 impl<'t> PointWords<'t> {
@@ -38,6 +57,7 @@ impl<'t> PointWords<'t> {
         Self {
             is_counter: counter_names(&trace.names),
             is_noc_event: noc_names(&trace.names),
+            waits: trace.names.as_slice().iter().map(|name| wait_record(&name.label)).collect(),
             noc_events,
         }
     }
@@ -53,7 +73,11 @@ impl<'t> PointWords<'t> {
             let object = *self.noc_events.get(&lane)?.get(&point.cycle)?;
             return Some(Meaning::NocEvent(object));
         }
-        None
+        let data = <[u64; 2]>::try_from(point.values).ok();
+        match self.waits.get(point.name.index()).copied().flatten()? {
+            WaitRecord::Total => WaitTotal::from_data(data?).map(Meaning::WaitTotal),
+            WaitRecord::Blocked => BlockedWait::from_data(data?).map(Meaning::Wait),
+        }
     }
 }
 
@@ -63,8 +87,27 @@ impl Meaning<'_> {
         match self {
             Self::Counter(sample) => Cow::Borrowed(&sample.name),
             Self::NocEvent(object) => Cow::Owned(noc_label(object)),
+            Self::Wait(wait) => Cow::Owned(wait_label(wait.kind, wait.key)),
+            Self::WaitTotal(total) => {
+                Cow::Owned(format!("{}, all of the kernel", wait_label(total.kind, total.key)))
+            }
         }
     }
+}
+
+fn wait_record(name: &str) -> Option<WaitRecord> {
+    const BLOCKED: [&str; 4] = [CB_WAIT_ZONE, CB_RESERVE_ZONE, SEM_WAIT_ZONE, NOC_BARRIER_ZONE];
+    match name {
+        WAIT_TOTAL_ZONE => Some(WaitRecord::Total),
+        _ if BLOCKED.contains(&name) => Some(WaitRecord::Blocked),
+        _ => None,
+    }
+}
+
+/// Kind and key of a wait, such as `CB_WAIT 3`.
+fn wait_label(kind: WaitKind, key: u32) -> String {
+    kind.name()
+        .map_or_else(|| format!("wait of kind {} {key}", kind.0), |name| format!("{name} {key}"))
 }
 
 fn noc_label(object: &TraceObject) -> String {

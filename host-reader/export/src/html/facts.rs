@@ -1,6 +1,7 @@
 //! Initial data of the page: all but single zones, points and cores of ops, as JSON.
 
 use super::{
+    cause_facts::CauseFacts,
     core_sums::CoreSums,
     counter_facts::CounterFacts,
     device_facts::{DeviceFacts, clock_problems},
@@ -41,6 +42,7 @@ struct Facts<'a> {
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
     comparison: Option<&'a TraceComparison>,
+    causes: Option<CauseFacts<'a>>,
 }
 
 /// Writes the facts as JSON that the page's parser takes for nothing but text.
@@ -73,6 +75,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
         comparison: trace.comparison.as_ref(),
+        causes: CauseFacts::new(trace),
     };
     let json = serde_json::to_string(&facts)?;
     // Within JSON, a `<` stands in strings only, and a string may spell it so.

@@ -20,10 +20,14 @@
 //! | texts | count, then step of the point's index and the text |
 
 use super::packed::PackedColumns;
-use crate::{NameId, PointCategory, TraceLane, TracePoints, TraceZones};
+use crate::{NameId, PointCategory, TraceLane, TracePoint, TraceZones, point_words::PointWords};
 
 /// The lanes of one core of a chip whose records begin at `first_cycle`.
-pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColumns {
+pub(super) fn pack_core(
+    lanes: &[TraceLane<'_>],
+    first_cycle: u64,
+    words: &PointWords<'_>,
+) -> PackedColumns {
     let mut columns = PackedColumns::default();
     for lane in lanes {
         columns.count(lane.zones.len());
@@ -34,7 +38,7 @@ pub(super) fn pack_core(lanes: &[TraceLane<'_>], first_cycle: u64) -> PackedColu
             columns.number(plus_one(*op));
             columns.number(plus_one(*kernel));
         }
-        add_points(&mut columns, &lane.points, first_cycle);
+        add_points(&mut columns, lane, first_cycle, words);
     }
     columns
 }
@@ -75,7 +79,13 @@ pub(super) fn record_zones(
     clipped.iter().for_each(|&(_, cycles)| columns.number(cycles));
 }
 
-fn add_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle: u64) {
+fn add_points(
+    columns: &mut PackedColumns,
+    lane: &TraceLane<'_>,
+    first_cycle: u64,
+    words: &PointWords<'_>,
+) {
+    let points = &lane.points;
     points.iter().for_each(|point| columns.number(point_kind(point.category())));
     points.iter().for_each(|point| columns.number(point.name.0.into()));
     columns.rising(first_cycle, points.iter().map(|point| point.cycle));
@@ -83,10 +93,14 @@ fn add_points(columns: &mut PackedColumns, points: &TracePoints<'_>, first_cycle
         columns.count(point.values.len());
         point.values.iter().for_each(|&value| columns.exact(value));
     }
-    let texts = || (0_u64..).zip(points.iter()).filter_map(|(index, p)| Some((index, p.text?)));
-    columns.count(texts().count());
-    columns.rising(0, texts().map(|(index, _)| index));
-    texts().for_each(|(_, text)| columns.text(text));
+    let text = |(index, point): (u64, TracePoint<'_>)| {
+        let label = || Some(words.meaning(lane.id, &point)?.label().into_owned());
+        Some((index, point.text.map(str::to_owned).or_else(label)?))
+    };
+    let texts: Vec<_> = (0_u64..).zip(points.iter()).filter_map(text).collect();
+    columns.count(texts.len());
+    columns.rising(0, texts.iter().map(|&(index, _)| index));
+    texts.iter().for_each(|(_, text)| columns.text(text));
 }
 
 /// The page's number of a kind of point.

@@ -11,6 +11,7 @@
 //!
 //! The files in `assets` decide the page's content and layout.
 
+mod cause_facts;
 mod cells;
 mod clock_knots;
 mod core_sums;

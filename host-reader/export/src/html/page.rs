@@ -1,7 +1,7 @@
 //! The page around the data: its parts in order, what it allows to run, and its blocks.
 
 use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColumns};
-use crate::{Trace, host_names::HostNames};
+use crate::{Trace, host_names::HostNames, point_words::PointWords};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -23,6 +23,7 @@ const SCRIPT: &str = concat!(
     include_str!("assets/elements.js"),
     include_str!("assets/table.js"),
     include_str!("assets/summary.js"),
+    include_str!("assets/findings.js"),
     include_str!("assets/op_page.js"),
     include_str!("assets/grid.js"),
     include_str!("assets/scene.js"),
@@ -118,6 +119,7 @@ pub(super) fn write_blocks(
     let pack = |thread: &_| host_lanes::pack_thread(thread, &names, trace.host.origin_ns);
     write_packed(out, "host", 0, &trace.host.threads, pack)?;
     write_packed(out, "plot", 0, &trace.host.plots, host_lanes::pack_plot)?;
+    let words = PointWords::new(trace);
     let mut lane_count = 0;
     for (device_index, device) in trace.devices.iter().enumerate() {
         let core_of_lane = device.core_of_lane();
@@ -129,7 +131,7 @@ pub(super) fn write_blocks(
         let cores: Vec<_> = device.cores().collect();
         let id = format!("core-{device_index}");
         for (batch, cores) in cores.chunks(CORES_PER_BATCH).enumerate() {
-            let pack = |lanes: &&[_]| lanes::pack_core(lanes, device.clock.first_cycle());
+            let pack = |lanes: &&[_]| lanes::pack_core(lanes, device.clock.first_cycle(), &words);
             write_packed(out, &id, batch * CORES_PER_BATCH, cores, pack)?;
             lane_count += cores.iter().map(|lanes| lanes.len()).sum::<usize>();
             on_lanes(lane_count);

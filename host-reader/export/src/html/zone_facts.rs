@@ -1,11 +1,12 @@
 //! Statistics of zones, events, values and sums by name, for the page.
 
 use super::facts::risc_number;
-use crate::{PointCategory, Trace, TraceLane, host_names::HostNames};
+use crate::{PointCategory, Trace, TraceLane, TraceName, host_names::HostNames};
 use analysis::CycleStatistics;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use wire::ZoneId;
 
 /// Bars of a distribution.
 const BAR_COUNT: usize = 28;
@@ -27,7 +28,7 @@ impl<'a> NameFacts<'a> {
     pub(super) fn new(trace: &'a Trace<'_>, host_names: &HostNames<'a>) -> Self {
         let mut facts = Self::default();
         for name in trace.names.as_slice() {
-            facts.label.push(&name.label);
+            facts.label.push(shared_name(name).unwrap_or(&name.label));
             facts.marker_id.push(Some(name.marker_id));
             facts.file.push(name.file);
             facts.line.push(name.line);
@@ -45,6 +46,16 @@ impl<'a> NameFacts<'a> {
             facts.is_frame.push(false);
         }
         facts
+    }
+}
+
+/// Name of markers that share an id and have no name of their own.
+fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
+    let id = u16::try_from(name.marker_id).ok().filter(|_| name.file.is_empty())?;
+    match ZoneId(id) {
+        ZoneId::NOC_TRACING => Some("NoC event"),
+        ZoneId::PERF_COUNTER => Some("hardware counter"),
+        _ => None,
     }
 }
 

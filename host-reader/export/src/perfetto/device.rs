@@ -1,7 +1,7 @@
 //! The packets of one chip beside its lanes: tracks, ops, counters and what to know.
 
 use super::{
-    Context, Tracks,
+    Context, Tracks, causes,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
@@ -47,6 +47,7 @@ pub(super) fn packets(
     packets.count_losses();
     packets.count_bytes();
     packets.draw_metrics();
+    causes::draw(&mut packets.sequence, context, device_index, tracks);
     packets.sequence.into_bytes()
 }
 

@@ -1,12 +1,15 @@
 //! The packets of one lane: zones as slices, points and losses as instants.
 
 use super::{
-    Context, lane_track,
+    Context,
+    device::{child, describe},
+    lane_track,
     message::{
         INSTANT, InternedData, InternedString, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
         TracePacketDefaults, TrackEvent, TrackEventDefaults, ZoneAnnotation, ZoneEvent,
     },
     sequence::{Sequence, named_number, named_text, number},
+    wait_track,
 };
 use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
@@ -82,13 +85,59 @@ pub(super) fn packets(
                 fill_point(event, &point, placed);
                 fill_noc_event(event, meaning.as_ref(), object);
             }
+            Some(Meaning::Wait(_) | Meaning::WaitTotal(_)) => {
+                fill_point(event, &point, placed);
+                event.name_iid = None;
+                event.name = meaning.as_ref().map(|meaning| meaning.label().into_owned());
+                fill_wait(event, meaning.as_ref());
+            }
             None => fill_point(event, &point, placed),
         });
     }
+    draw_waits(&mut sequence, placed, context);
     for loss in &lane.losses {
         sequence.event(base_ns + loss.time_ns, INSTANT, |event| fill_loss(event, loss));
     }
     sequence.into_bytes()
+}
+
+/// Draws the waits that blocked, on a track of their own: a wait is recorded when it ends.
+fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) {
+    let PlacedLane { lane, device, index, .. } = *placed;
+    let Context { base_ns, .. } = *context;
+    let track_uuid = Some(wait_track(index));
+    let mut is_described = false;
+    for point in lane.points.iter() {
+        let meaning = context.words.meaning(lane.id, &point);
+        let Some(Meaning::Wait(wait)) = &meaning else { continue };
+        if !is_described {
+            let name = format!("{} waits", lane.id.risc);
+            describe(sequence, child(lane_track(index), wait_track(index), name, 0));
+            is_described = true;
+        }
+        let start_cycle = point.cycle.saturating_sub(wait.cycles.into());
+        sequence.event(base_ns + device.clock.time_ns(start_cycle), SLICE_BEGIN, |event| {
+            event.track_uuid = track_uuid;
+            event.name = meaning.as_ref().map(|meaning| meaning.label().into_owned());
+            event.categories.push("wait".to_owned());
+            event.debug_annotations.push(named_number("duration_cycles", wait.cycles.into()));
+            event.debug_annotations.push(named_number("key", wait.key.into()));
+        });
+        sequence.event(base_ns + point.time_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+    }
+}
+
+/// Adds the fields of a record of waits as arguments.
+fn fill_wait(event: &mut TrackEvent, meaning: Option<&Meaning<'_>>) {
+    let (key, cycles, count) = match meaning {
+        Some(Meaning::Wait(wait)) => (wait.key, wait.cycles, None),
+        Some(Meaning::WaitTotal(total)) => (total.key, total.cycles, Some(total.waits)),
+        _ => return,
+    };
+    let arguments = &mut event.debug_annotations;
+    arguments.push(named_number("key", key.into()));
+    arguments.push(named_number("blocked_cycles", cycles.into()));
+    arguments.extend(count.map(|count| named_number("waits", count.into())));
 }
 
 /// Zones at which an arrow from an op ends, ascending, each with the arrow's number.

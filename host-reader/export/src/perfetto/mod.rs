@@ -4,6 +4,7 @@
 //! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's
 //! clock where the trace has one, else since the trace's origin; cycles are arguments.
 
+mod causes;
 mod device;
 mod host;
 mod lane;
@@ -57,6 +58,9 @@ struct Tracks {
     loss_counter: u64,
     /// Bytes over NoC 0 and NoC 1.
     noc_counters: [u64; 2],
+    /// Parent of the tracks of classes of time.
+    classes: u64,
+    critical_path: u64,
     /// First of the metrics of hardware counters, which follow each other.
     first_metric: u64,
     row_count: u32,
@@ -74,6 +78,8 @@ impl Tracks {
             kernel_counter: base + 1,
             loss_counter: base + 2,
             noc_counters: [base + 4, base + 5],
+            classes: base + 8,
+            critical_path: base + 9,
             first_metric: base + 16,
             row_count: device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0),
             first_lane,
@@ -88,12 +94,79 @@ impl Tracks {
         self.device + (2 << 32) + core_index as u64
     }
 
+    const fn class(&self, place: u64) -> u64 {
+        self.device + (3 << 32) + place
+    }
+
     const fn lane(&self, lane_index: usize) -> u64 {
         lane_track(self.first_lane + lane_index)
     }
 }
 
+/// Track of the waits of the lane with this index in the whole trace.
+const fn wait_track(index: usize) -> u64 {
+    (1 << 41) + index as u64
+}
+
 /// Track of the lane with this index in the whole trace.
 const fn lane_track(index: usize) -> u64 {
     (1 << 40) + index as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        lane_track,
+        message::{SLICE_BEGIN, SLICE_END, TracePacket},
+        wait_track,
+    };
+    use crate::{ExportFormat, Trace, tests::readout_of};
+    use prost::Message;
+    use reader::{
+        lane::{Lane, LaneId, RecordHead},
+        mesh::Noc0Coord,
+        names::ZoneSource,
+    };
+    use recording::{Recording, TraceFilter};
+    use wire::{PacketKind, Risc, RunHostId, ZoneId, wait::WaitKind};
+
+    #[derive(Clone, PartialEq, Message)]
+    struct Packets {
+        #[prost(message, repeated, tag = "1")]
+        packet: Vec<TracePacket>,
+    }
+
+    #[test]
+    fn a_wait_that_blocked_is_a_slice_before_its_record() {
+        let core = Noc0Coord { x: 1, y: 2 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Trisc0 });
+        lane.begin_run(RunHostId::encode(1, 0));
+        let mut readout = readout_of(Vec::new());
+        readout.devices[0].chip.aiclk_mhz = 1000;
+        let source =
+            ZoneSource { name: "SYNC-CB-WAIT".into(), file: "/k/compute.cpp".into(), line: 7 };
+        let zone = readout.zones.intern(ZoneId(40), source);
+        let head = |kind| RecordHead::new(kind, zone);
+        lane.push(head(PacketKind::TimestampedEvent), 1000, &[]);
+        // Circular buffer 3 for 250 cycles until 1900, as the brief of the record has it.
+        let word = u64::from(WaitKind::CB_WAIT.0) << 32 | 3;
+        lane.push(head(PacketKind::TimestampedData16B), 1900, &[word, 250]);
+        readout.devices[0].lanes.push(lane);
+        let recording = Recording::of_readout(readout);
+        let trace = Trace::new(&recording, &TraceFilter::default());
+        let mut bytes = Vec::new();
+        ExportFormat::Perfetto.write(&trace, &mut bytes, &mut |_| {}).unwrap();
+        let packets = Packets::decode(bytes.as_slice()).unwrap().packet;
+        let on_track = packets.iter().filter_map(|packet| {
+            let event = packet.track_event.as_ref()?;
+            (event.track_uuid == Some(wait_track(0)))
+                .then(|| (packet.timestamp.unwrap(), event.kind.unwrap(), event.name.as_deref()))
+        });
+        let expected = [(650, SLICE_BEGIN, Some("CB_WAIT 3")), (900, SLICE_END, None)];
+        assert_eq!(on_track.collect::<Vec<_>>(), expected);
+        let mut tracks = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+        let track = tracks.find(|track| track.uuid == Some(wait_track(0))).unwrap();
+        assert_eq!(track.parent_uuid, Some(lane_track(0)));
+        assert_eq!(track.name.as_deref(), Some("TRISC_0 waits"));
+    }
 }

@@ -29,6 +29,7 @@ impl<'a> Trace<'a> {
         let mut trace = Self {
             title: String::new(),
             comparison: None,
+            explanation: None,
             mesh_clock: recording.clock.as_ref(),
             devices: Vec::new(),
             names,

@@ -84,6 +84,8 @@ pub struct Trace<'a> {
     pub hidden: HiddenCounts,
     /// Losses of chips that are not in the readout.
     pub unplaced_losses: Vec<(LossKey, LossTotals)>,
+    /// Causes of slowness, which pages and Perfetto show; none unless the caller sets them.
+    pub explanation: Option<causes::Explanation>,
     /// Changes against another recording, which pages show; none unless the caller sets it.
     pub comparison: Option<TraceComparison>,
     /// Sources of the records that do not say how much they lost.

@@ -25,8 +25,9 @@ function addressText() {
 }
 
 /** Shows what the address names; what it does not name stays. */
-function followAddress() {
-  const words = new Map(location.hash.slice(1).split('&').map((part) => part.split('=', 2)).filter((pair) => pair.length === 2));
+function followAddress(hash) {
+  clearTimeout(address.due);
+  const words = new Map(hash.slice(1).split('&').map((part) => part.split('=', 2)).filter((pair) => pair.length === 2));
   if (!words.size) return;
   const numbers = (key) => (words.get(key)?.match(/^-?\d+([-.]-?\d+)*$/) ? words.get(key).match(/(?<=^|[-.])-?\d+/g).map(Number) : []);
   address.isFollowing = true;

@@ -16,7 +16,7 @@ function buildHelp() {
 }
 
 /** True where keys belong to what has the focus. */
-const isTyping = (element) => element.closest?.('input, select, textarea, dialog') !== null;
+const isTyping = (element) => element.closest?.('input, select, textarea, dialog[open]') !== null;
 
 function onGlobalKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

@@ -31,7 +31,7 @@ function showOpPage(op, isSlowest = false) {
   opPage.body.replaceChildren(
     h('div.op-head', {}, h('h3', {}, opLink(op)), h('span.big', {}, bothText(ops.kernel_cycles[op] ?? durationOf(op), device))),
     h('p.muted', {}, opRank(op)), riscs,
-    h('dl.pairs.op-facts', {}, opFacts(op), pair('Slowest core', slowest), opCounters(op), opTraffic(op)),
+    h('dl.pairs.op-facts', {}, opPace(op), opClasses(op), opFacts(op), pair('Slowest core', slowest), opCounters(op), opTraffic(op)),
     opTrouble(op), zones);
   fill(null);
   device.opCells(opNumber(op)).then((cells) => { if (opPage.op === op) fill(cells); });
@@ -59,12 +59,14 @@ function riscRows(op, cells) {
     if (cycles === null) return null;
     const most = cells?.zones.filter((row) => row.risc === risc && !names.is_frame[row.name]).sort((a, b) => b.self - a.self)[0];
     const all = cells?.zones.filter((row) => row.risc === risc).reduce((sum, row) => sum + row.self, 0) || 1;
-    const fill = h('i');
-    fill.style.width = `${Math.min(1, cycles / whole) * 100}%`;
+    const wait = waitOf(op, risc), waited = wait ? Math.min(1, (wait.blocked_percent + wait.barrier_percent) / 100) : 0;
+    const fill = h('i'), blocked = h('i.waited');
+    fill.style.width = `${Math.min(1, cycles / whole) * (1 - waited) * 100}%`;
     fill.style.backgroundColor = markOf(RISC_HUES[risc]);
-    return h('tr', {}, h('th', { scope: 'row' }, facts.riscs[risc]), h('td.grow', {}, h('span.track', {}, fill)),
+    blocked.style.width = `${Math.min(1, cycles / whole) * waited * 100}%`;
+    return h('tr', {}, h('th', { scope: 'row' }, facts.riscs[risc]), h('td.grow', {}, h('span.track', {}, fill, blocked)),
       h('td.number', {}, cyclesText(cycles, device)), h('td.number', {}, percentText(cycles / whole)),
-      h('td', {}, most ? [zoneButton(device, most), h('span.muted', {}, ` ${percentText(most.self / all)}`)] : ''));
+      wait ? h('td', {}, waitCell(wait)) : h('td', {}, most ? [zoneButton(device, most), h('span.muted', {}, ` ${percentText(most.self / all)}`)] : ''));
   });
 }
 

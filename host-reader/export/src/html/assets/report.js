@@ -18,6 +18,7 @@ buildClocks();
 for (const link of document.querySelectorAll('#bar a')) {
   if (document.querySelector(link.getAttribute('href')).hidden) link.parentElement.remove();
 }
-window.addEventListener('hashchange', followAddress);
-followAddress();
+// The event's own address: the page may have written another one since.
+window.addEventListener('hashchange', (event) => followAddress(new URL(event.newURL).hash));
+followAddress(location.hash);
 document.documentElement.dataset.ready = 'true';

@@ -128,7 +128,16 @@ function buildSummary() {
   };
   fill();
   unit.listeners.push(fill);
-  section.append(verdict(), figures);
+  section.append(verdict());
+  buildFindings();
+  section.append(figures);
+  if (facts.causes) section.append(deviceClasses());
+}
+
+/** Where the time of each chip went. */
+function deviceClasses() {
+  const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip} `), classBar(percents)));
+  return h('div.device-classes', {}, known.slice(0, 4));
 }
 
 /** A link that shows an op in the timeline. */

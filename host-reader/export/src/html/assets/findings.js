@@ -1,0 +1,90 @@
+// Why it is slow: the sentences of `kprof explain`, linked to what they name, and where time went.
+
+/** Puts the findings, or why there are none, below the verdict. */
+function buildFindings() {
+  const { causes } = facts;
+  if (!causes) return;
+  const section = byId('summary');
+  const shown = causes.findings.slice(0, 3), rest = causes.findings.slice(3);
+  if (shown.length) section.append(h('ol.findings', {}, shown.map(findingItem)));
+  const more = [
+    ...rest.map((finding) => h('p', {}, findingItem(finding).childNodes)),
+    ...causes.untold.map(([question, reason, how]) => h('p.muted', {}, h('strong', {}, question), `: ${reason}. Record ${how}.`)),
+  ];
+  if (!more.length) return;
+  const words = [rest.length && counted(rest.length, 'more finding'), causes.untold.length && `${counted(causes.untold.length, 'question')} that this recording cannot answer`].filter(Boolean);
+  const text = listed(words);
+  section.append(h('details.untold', {}, h('summary', {}, shown.length ? text : `No cause stands out; ${text}`), more));
+}
+
+function findingItem(finding) {
+  const gain = finding.gain_ns && finding.gain_percent !== null
+    ? ` To gain: at most ${timeText(finding.gain_ns)}, ${finding.gain_percent} % of ${finding.gain_of}.` : '';
+  return h('li', {}, h('strong', {}, visible(finding.sentence)), ' ', findingLinks(finding), h('span.try', {}, `${gain} Try: ${visible(finding.advice)}.`));
+}
+
+/** Links to the op, the core and its RISC, and the zone that a finding names. */
+function findingLinks({ op, device, core, risc, zone }) {
+  const links = [];
+  const chip = devices[device ?? (op === null ? 0 : ops.device[op])];
+  const at = chip && core ? chip.cores.findIndex(([x, y]) => x === core[0] && y === core[1]) : -1;
+  const press = (text, onclick) => h('button.link', { type: 'button', onclick }, text);
+  if (op !== null) links.push(opLink(op));
+  if (at >= 0) {
+    links.push(press(`core ${chip.coreLabel(at)}${risc ? ` ${risc}` : ''}`, () => {
+      if (op !== null) openOp(op);
+      showCore(chip.index, at);
+    }));
+  }
+  if (zone !== null) links.push(press(visible(zone), () => showNamedZone(op, visible(zone))));
+  return links.length ? h('span', {}, '(', links.flatMap((link, index) => index ? [', ', link] : [link]), ')') : '';
+}
+
+/** Shows the longest zone of a name, in an op if it is of one. */
+async function showNamedZone(op, name) {
+  if (op !== null) {
+    const device = opDevice(op), { zones } = await device.opCells(opNumber(op));
+    const [longest] = zones.filter((row) => names.label[row.name] === name).sort((a, b) => b.most - a.most);
+    if (longest) { showZone([device.index, longest.lane, longest.zone]); return; }
+  }
+  const row = facts.zones.name.findIndex((number) => names.label[number] === name);
+  if (row >= 0) showZone(facts.zones.longest[row]);
+}
+
+/** A bar of a time's classes, and the largest of them in words. */
+function classBar(percents) {
+  const shares = facts.causes.classes.map((name, index) => [name, percents[index]]).filter(([, percent]) => percent > 0);
+  const words = shares.map(([name, percent]) => `${name} ${percent} %`).join(', ');
+  const parts = facts.causes.classes.map((name, index) => {
+    const part = h('i', { title: `${name} ${percents[index]} %` });
+    part.style.width = `${percents[index]}%`;
+    part.style.backgroundColor = classColour(name);
+    return part;
+  });
+  return h('div', {}, h('span.track.classes', { role: 'img', 'aria-label': words }, parts), h('span.muted', {}, words));
+}
+
+const CLASS_HUES = { compute: 150, movement: 250, collective: 292, wait: 65, dispatch: 200, 'host late': 22, profiler: 335 };
+const classColour = (name) => name in CLASS_HUES ? markOf(CLASS_HUES[name]) : colour('quiet');
+
+/** Where an op's time went. */
+const opClasses = (op) => facts.causes?.op_times[op] ? pair('Time', classBar(facts.causes.op_times[op])) : null;
+
+/** The stage that sets an op's pace. */
+function opPace(op) {
+  const pace = facts.causes?.op_paces[op];
+  if (!pace) return null;
+  const uses = pace.uses.map(([stage, least, most]) => `${stage} ${least === most ? `${least} %` : `${least} to ${most} %`}`).join(', ');
+  return pair('Pace', `${pace.is_certain ? `set by the ${pace.stage}` : `not certain; most used: ${pace.stage}`}. In use: ${uses}`);
+}
+
+/** Blocked time of a RISC in an op; undefined where none was recorded. */
+const waitOf = (op, risc) => facts.causes?.op_waits[op].find((row) => row.risc === risc);
+
+/** How much of a RISC's kernel was blocked, and by what most. */
+function waitCell(wait) {
+  const waited = wait.blocked_percent + wait.barrier_percent;
+  const what = wait.sums.map(([kind, key, cycles, count]) => `${kind} ${key}: ${grouped(cycles)} cycles in ${counted(count, 'wait')}`).join('; ');
+  const [first] = wait.sums;
+  return h('span', { title: what }, waited ? `${waited.toFixed(1)} % waits${first ? `: ${first[0]} ${first[1]}` : ''}` : 'no waits');
+}

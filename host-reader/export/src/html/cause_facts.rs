@@ -1,0 +1,176 @@
+//! Causes of slowness for the page: findings with the places that they link to, and where the
+//! time of each op went.
+
+use super::facts::risc_number;
+use crate::{Trace, op_causes::causes_of_ops};
+use causes::{Explanation, Finding, GainOf, OpCauses, Place, TimeClass, TimeSplit};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// The explanation of a recording.
+#[derive(Serialize)]
+pub(super) struct CauseFacts<'a> {
+    findings: Vec<FindingRow<'a>>,
+    /// Questions without an answer: the question, why, and how to record it.
+    untold: Vec<(&'static str, &'a str, &'static str)>,
+    /// Names of the classes of time.
+    classes: Vec<&'static str>,
+    /// Shares of each chip's time in percent, by class.
+    devices: Vec<(u32, Vec<f64>)>,
+    /// The same of each op of the page; none where nothing is known.
+    op_times: Vec<Option<Vec<f64>>>,
+    /// The stage that sets each op's pace.
+    op_paces: Vec<Option<PaceRow>>,
+    /// Blocked time of each op's RISCs.
+    op_waits: Vec<Vec<WaitRow>>,
+}
+
+/// One sentence.
+#[derive(Serialize)]
+struct FindingRow<'a> {
+    cause: &'static str,
+    sentence: &'a str,
+    advice: &'a str,
+    gain_ns: Option<f64>,
+    gain_percent: Option<f64>,
+    gain_of: &'static str,
+    /// Number of the op in the page.
+    op: Option<usize>,
+    /// Index of the chip.
+    device: Option<usize>,
+    core: Option<(u16, u16)>,
+    risc: Option<&'static str>,
+    zone: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PaceRow {
+    stage: &'static str,
+    is_certain: bool,
+    /// Stage, and at least and at most how much of its time it is in use, in percent.
+    uses: Vec<(&'static str, f64, f64)>,
+}
+
+/// Blocked time of one RISC over all cores of an op.
+#[derive(Serialize)]
+struct WaitRow {
+    risc: usize,
+    blocked_percent: f64,
+    barrier_percent: f64,
+    /// Kind, key, cycles and number of waits, longest first.
+    sums: Vec<(&'static str, u32, u64, u64)>,
+}
+
+/// Waits of one RISC and op that the page names.
+const SHOWN_WAITS: usize = 3;
+
+impl<'a> CauseFacts<'a> {
+    /// The facts, if the recording was explained.
+    pub(super) fn new(trace: &'a Trace<'_>) -> Option<Self> {
+        let explanation = trace.explanation.as_ref()?;
+        let ops: Vec<_> =
+            trace.devices.iter().flat_map(|device| causes_of_ops(trace, device)).collect();
+        let pace = |op: &Option<&OpCauses>| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new);
+        let waits = |op: &Option<&OpCauses>| op.map_or_else(Vec::new, waits_of);
+        Some(Self {
+            findings: findings(trace, explanation),
+            untold: explanation
+                .untold
+                .iter()
+                .map(|untold| (untold.question, untold.reason.as_str(), untold.record_with))
+                .collect(),
+            classes: TimeClass::ALL.map(TimeClass::label).to_vec(),
+            devices: explanation
+                .devices
+                .iter()
+                .map(|device| (device.chip_id, percents(&device.time)))
+                .collect(),
+            op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
+            op_paces: ops.iter().map(pace).collect(),
+            op_waits: ops.iter().map(waits).collect(),
+        })
+    }
+}
+
+fn percents(split: &TimeSplit) -> Vec<f64> {
+    TimeClass::ALL.map(|class| split.percent(class)).to_vec()
+}
+
+impl PaceRow {
+    fn new(pace: &causes::Pace) -> Self {
+        let used = |of: &causes::StageUse| {
+            (of.stage.label(), tenths(of.at_least_percent), tenths(of.at_most_percent))
+        };
+        Self {
+            stage: pace.pacer.label(),
+            is_certain: pace.is_certain(),
+            uses: pace.stages.iter().map(used).collect(),
+        }
+    }
+}
+
+fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
+    let row = |wait: &causes::RiscWait| WaitRow {
+        risc: risc_number(wait.risc),
+        blocked_percent: tenths(wait.blocked_percent),
+        barrier_percent: tenths(wait.barrier_percent),
+        sums: wait
+            .sums
+            .iter()
+            .take(SHOWN_WAITS)
+            .map(|sum| (sum.kind, sum.key, sum.cycles, sum.waits))
+            .collect(),
+    };
+    op.waits.iter().map(row).collect()
+}
+
+/// A share as far as it is shown.
+fn tenths(percent: f64) -> f64 {
+    (percent * 10.0).round() / 10.0
+}
+
+fn findings<'a>(trace: &Trace<'_>, explanation: &'a Explanation) -> Vec<FindingRow<'a>> {
+    let row = |finding: &'a Finding| FindingRow {
+        cause: finding.cause.label(),
+        sentence: &finding.sentence,
+        advice: &finding.advice,
+        gain_ns: finding.gain_at_most_ns,
+        gain_percent: finding.gain_at_most_percent.map(tenths),
+        gain_of: match finding.gain_of {
+            GainOf::Recording => "the recording",
+            GainOf::Ops => "these ops",
+        },
+        op: op_of(trace, &finding.place),
+        device: device_of(trace, &finding.place),
+        core: finding.place.core,
+        risc: finding.place.risc,
+        zone: finding.place.zone.as_deref(),
+    };
+    explanation.findings.iter().map(row).collect()
+}
+
+fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
+    let chip_id = place.chip_id?;
+    trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
+}
+
+/// The op that a place means: of several launches the longest.
+fn op_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
+    if place.run_host_id.is_none() && place.op.is_none() {
+        return None;
+    }
+    let ops = trace
+        .devices
+        .iter()
+        .flat_map(|device| device.ops.iter().map(move |op| (device.chip.chip_id, op)));
+    let fitting = ops.enumerate().filter(|(_, (chip_id, op))| {
+        let figures = &op.figures;
+        place.chip_id.is_none_or(|wanted| wanted == *chip_id)
+            && place.run_host_id.is_none_or(|wanted| wanted == figures.run_host_id)
+            && place.launch.is_none_or(|wanted| wanted == figures.launch)
+            && place.op.as_deref().is_none_or(|wanted| op.name() == Some(wanted))
+    });
+    let length = |op: &crate::TraceOp<'_>| op.figures.kernel.map(|kernel| kernel.duration_cycles);
+    let longest = fitting.max_by_key(|&(number, (_, op))| (length(op), Reverse(number)));
+    longest.map(|(number, _)| number)
+}

@@ -1,0 +1,24 @@
+//! Causes of slowness of each op of a trace.
+
+use super::{Trace, TraceDevice};
+use causes::OpCauses;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Causes of each op of a chip, in the order of its ops; none where nothing is known.
+///
+/// Launches are matched by program and number, replays of one trace by their order.
+pub(super) fn causes_of_ops<'t>(
+    trace: &'t Trace<'_>,
+    device: &TraceDevice<'_>,
+) -> Vec<Option<&'t OpCauses>> {
+    let chip_id = device.chip.chip_id;
+    let mut known: BTreeMap<(u32, u64), VecDeque<&OpCauses>> = BTreeMap::new();
+    let all = trace.explanation.iter().flat_map(|explanation| &explanation.ops);
+    for op in all.filter(|op| op.chip_id == chip_id) {
+        known.entry((op.run_host_id, op.launch)).or_default().push_back(op);
+    }
+    let of_op = |op: &super::TraceOp<'_>| {
+        known.get_mut(&(op.figures.run_host_id, op.figures.launch))?.pop_front()
+    };
+    device.ops.iter().map(of_op).collect()
+}

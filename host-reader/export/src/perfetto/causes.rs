@@ -1,0 +1,166 @@
+//! Causes of slowness as tracks: where the time of each op went, and its critical path.
+//!
+//! The path is a row of slices, one for each step; where it goes from one RISC to another, an
+//! arrow leads from the signal to the end of the wait for it.
+
+use super::{
+    Context, Tracks,
+    device::{child, describe},
+    message::{COUNTER, CounterDescriptor, INSTANT, SLICE_BEGIN, SLICE_END, TrackDescriptor},
+    sequence::{Sequence, named_number, named_text},
+};
+use crate::{TraceDevice, TraceOp, op_causes::causes_of_ops};
+use causes::{CriticalPath, OpCauses, PathStep, StepKind, TimeClass};
+use reader::{lane::LaneId, mesh::Noc0Coord};
+
+/// Numbers of the arrows of critical paths; those of launches lie below.
+const FIRST_FLOW: u64 = 1 << 63;
+
+/// Writes the tracks of a chip's causes; nothing if the recording was not explained.
+pub(super) fn draw(
+    sequence: &mut Sequence,
+    context: &Context<'_, '_>,
+    device_index: usize,
+    tracks: &Tracks,
+) {
+    let Some(device) = context.trace.devices.get(device_index) else { return };
+    let known: Vec<_> = causes_of_ops(context.trace, device)
+        .into_iter()
+        .zip(&device.ops)
+        .filter_map(|(causes, op)| Some((causes?, op)))
+        .collect();
+    draw_classes(sequence, context, tracks, &known);
+    let paths = known.iter().filter_map(|(causes, _)| causes.critical_path.as_ref());
+    let base_flow = FIRST_FLOW | ((device_index as u64) << 40);
+    let mut path = PathTrack { sequence, context, device, tracks, next_flow: base_flow };
+    path.draw(paths);
+}
+
+/// Draws the share of each class in the time of each op, from the op's start to its end.
+fn draw_classes(
+    sequence: &mut Sequence,
+    context: &Context<'_, '_>,
+    tracks: &Tracks,
+    known: &[(&OpCauses, &TraceOp<'_>)],
+) {
+    let is_used = |class| known.iter().any(|(causes, _)| causes.time.percent(class) > 0.0);
+    let classes: Vec<_> = TimeClass::ALL.into_iter().filter(|&class| is_used(class)).collect();
+    if classes.is_empty() {
+        return;
+    }
+    let rank = tracks.row_count as usize + 1;
+    let name = "classes of time".to_owned();
+    describe(sequence, child(tracks.content, tracks.classes, name, rank));
+    for (place, class) in classes.into_iter().enumerate() {
+        let track = tracks.class(place as u64);
+        let counter = Some(CounterDescriptor { unit: None });
+        let description = Some("share of the op's time, firmware included".to_owned());
+        let name = format!("{} %", class.label());
+        let descriptor = child(tracks.classes, track, name, place);
+        describe(sequence, TrackDescriptor { counter, description, ..descriptor });
+        for (causes, op) in known {
+            for (time_ns, value) in [(op.start_ns, causes.time.percent(class)), (op.end_ns, 0.0)] {
+                sequence.event(context.base_ns + time_ns, COUNTER, |event| {
+                    event.track_uuid = Some(track);
+                    event.double_counter_value = Some(value);
+                });
+            }
+        }
+    }
+}
+
+/// The track of critical paths that is being written.
+struct PathTrack<'t, 'a> {
+    sequence: &'t mut Sequence,
+    context: &'t Context<'t, 'a>,
+    device: &'t TraceDevice<'a>,
+    tracks: &'t Tracks,
+    next_flow: u64,
+}
+
+impl PathTrack<'_, '_> {
+    fn draw<'p>(&mut self, paths: impl Iterator<Item = &'p CriticalPath>) {
+        for (index, path) in paths.enumerate() {
+            if index == 0 {
+                let (parent, track) = (self.tracks.content, self.tracks.critical_path);
+                let rank = self.tracks.row_count as usize;
+                describe(self.sequence, child(parent, track, "critical path".to_owned(), rank));
+            }
+            for step in &path.steps {
+                self.slice(step);
+            }
+            for pair in path.steps.windows(2) {
+                if let [before, step] = pair
+                    && step.kind == StepKind::Handoff
+                    && (before.core, before.risc) != (step.core, step.risc)
+                {
+                    self.arrow(before, step);
+                }
+            }
+        }
+    }
+
+    fn time_ns(&self, cycle: u64) -> u64 {
+        self.context.base_ns + self.device.clock.time_ns(cycle)
+    }
+
+    fn slice(&mut self, step: &PathStep) {
+        let track_uuid = Some(self.tracks.critical_path);
+        let (start, end) = (self.time_ns(step.start_cycle), self.time_ns(step.end_cycle));
+        self.sequence.event(start, SLICE_BEGIN, |event| {
+            event.track_uuid = track_uuid;
+            event.name = Some(step_label(step));
+            event.categories.push("critical path".to_owned());
+            let arguments = &mut event.debug_annotations;
+            arguments.push(named_number("start_cycle", step.start_cycle));
+            let cycles = step.end_cycle.saturating_sub(step.start_cycle);
+            arguments.push(named_number("duration_cycles", cycles));
+            if let Some((kind, key)) = step.wait {
+                arguments.push(named_text("wait", kind));
+                arguments.push(named_number("key", key.into()));
+            }
+        });
+        self.sequence.event(end, SLICE_END, |event| event.track_uuid = track_uuid);
+    }
+
+    /// Draws an arrow from a signal to the end of the wait for it.
+    fn arrow(&mut self, before: &PathStep, step: &PathStep) {
+        let (Some(from), Some(to)) = (self.lane_track(before), self.lane_track(step)) else {
+            return;
+        };
+        let flow = self.next_flow;
+        self.next_flow = self.next_flow.wrapping_add(1);
+        let (start, end) = (self.time_ns(step.start_cycle), self.time_ns(step.end_cycle));
+        for (track, time_ns, is_start) in [(from, start, true), (to, end, false)] {
+            self.sequence.event(time_ns, INSTANT, |event| {
+                event.track_uuid = Some(track);
+                let name = if is_start { "signals" } else { "goes on" };
+                event.name = Some(name.to_owned());
+                event.categories.push("critical path".to_owned());
+                let list =
+                    if is_start { &mut event.flow_ids } else { &mut event.terminating_flow_ids };
+                list.push(flow);
+            });
+        }
+    }
+
+    /// The track of the lane that a step is on.
+    fn lane_track(&self, step: &PathStep) -> Option<u64> {
+        let core = Noc0Coord { x: step.core.0, y: step.core.1 };
+        let id = LaneId { chip_id: self.device.chip.chip_id, core, risc: step.risc };
+        let index = self.device.lanes.iter().position(|lane| lane.id == id)?;
+        Some(self.tracks.lane(index))
+    }
+}
+
+/// Core, RISC and what it did, such as `1-2 NCRISC busy`.
+fn step_label(step: &PathStep) -> String {
+    let kind = match step.kind {
+        StepKind::Launch => "launch",
+        StepKind::Busy => "busy",
+        StepKind::Barrier => "waits for the NoC",
+        StepKind::Handoff => "is woken",
+        StepKind::Unknown => "blocked, by whom is unknown",
+    };
+    format!("{}-{} {} {kind}", step.core.0, step.core.1, step.risc)
+}
