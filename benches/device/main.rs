@@ -36,10 +36,10 @@ mod bar {
     pub(super) const FINISH_OWN: (u64, [u64; 2]) = (19, [31, 34]);
     pub(super) const ZONE_SITE_BYTES: u32 = 112;
     pub(super) const OUT_OF_LINE_MARKER_BYTES: u32 = 24;
-    pub(super) const STACK_BYTES: u32 = 128;
+    pub(super) const STACK_BYTES: u32 = 176;
     /// Bytes of the firmware of BRISC, which pushes, and of the others.
     pub(super) const FIRMWARE_BYTES: [(&str, usize); 3] =
-        [("brisc", 2300), ("ncrisc", 500), ("trisc0", 500)];
+        [("brisc", 2944), ("ncrisc", 500), ("trisc0", 500)];
 }
 
 /// Probes that are measured in a loop, and that leave nothing open.

@@ -42,25 +42,29 @@ impl State {
         let mut vector = port.opaque(port.vector_place(0));
         let mut lane = lanes.first_address;
         let stride = lanes.words << 2;
-        let (mut refused, mut sent) = (0, 0);
+        let (mut has_full_lanes, mut sent) = (false, 0);
         for run in &mut runs {
             let padded = padded(run.words);
-            let taken = what_fits(padded, run.end, lanes.words);
-            refused |= padded ^ taken;
-            if taken != 0 {
-                if !port.push(pushes, vector, taken, lane.wrapping_add(run.end << 2)) {
+            let end = run.end.wrapping_add(padded);
+            if end > lanes.words {
+                has_full_lanes = true;
+            } else if padded != 0 {
+                if !port.push(pushes, vector, padded, lane.wrapping_add(run.end << 2)) {
                     is_stuck = true;
                     break;
                 }
-                run.end = run.end.wrapping_add(taken);
+                run.end = end;
                 sent += 1;
             }
             vector += VECTOR;
             lane = lane.wrapping_add(stride);
         }
+        if has_full_lanes && !is_stuck {
+            is_stuck = !push_to_full_lanes(port, pushes, &lanes, &mut runs, &mut sent);
+        }
         port.count_pushes(sent);
         let has_arrived = !is_stuck && port.wait_for_pushes(pushes);
-        if refused != 0 || !has_arrived {
+        if has_full_lanes || !has_arrived {
             account(port, &mut runs, has_arrived);
         }
         let [one, two, three, four, five] = runs;
@@ -97,10 +101,10 @@ impl State {
         pad(port, self.next(), words);
         let words = padded(words);
         let lanes = Lanes::of(port, port.control_place(0));
-        if start.wrapping_add(words + GUARANTEED_WORDS) > lanes.words {
-            return;
-        }
-        let before = lanes.words.wrapping_mul(lane::index_word(port.risc_index())) + start;
+        let place = lanes.place(port, core, (start, words + GUARANTEED_WORDS));
+        let Some(end) = place.end else { return };
+        let lanes_before = lanes.words.wrapping_mul(lane::index_word(port.risc_index()));
+        let before = lanes_before + place.position;
         if !port.await_idle() {
             return;
         }
@@ -116,7 +120,7 @@ impl State {
             // All of it is still there, for the end of the launch.
             return;
         }
-        port.store(core + HOST_END, start + words);
+        port.store(core + HOST_END, end - GUARANTEED_WORDS);
         self.empty(port);
         self.record_quick_push(port, started);
     }
@@ -178,16 +182,47 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Returns the words that a lane ending at `lane_words` accepts of a run that begins at `start`.
-#[inline(always)]
-const fn what_fits(words: u32, start: u32, lane_words: u32) -> u32 {
-    if start.wrapping_add(words) <= lane_words {
-        words
-    } else if start.wrapping_add(GUARANTEED_WORDS) <= lane_words {
-        GUARANTEED_WORDS
-    } else {
-        0
+/// Pushes the runs that find no room behind the end of a lane that has not turned: all of a run, or
+/// its fixed slots, or nothing, whatever the lane can take. False if the NoC is stuck.
+#[cold]
+#[inline(never)]
+fn push_to_full_lanes<P: Port + ?Sized>(
+    port: &mut P,
+    pushes: Pushes,
+    lanes: &Lanes,
+    runs: &mut [Published; RISCS_PER_CORE],
+    sent: &mut u32,
+) -> bool {
+    let mut core = port.control_place(0);
+    let mut vector = port.vector_place(0);
+    let mut lane = lanes.first_address;
+    // Not unrolled: this is to be small.
+    let mut risc_index = 0;
+    while let Some(run) = runs.get_mut(risc_index as usize) {
+        risc_index = port.opaque(risc_index + 1);
+        let start = port.load(core + HOST_END);
+        if run.words != 0 && run.end == start {
+            let mut words = padded(run.words);
+            let place = lanes.place(port, core, (start, words));
+            let mut end = place.end;
+            if end.is_none() && place.has_room_for_slots() {
+                words = GUARANTEED_WORDS;
+                end = Some(start.wrapping_add(words));
+            }
+            if let Some(end) = end {
+                let address = lane.wrapping_add(place.position << 2);
+                if !port.push(pushes, vector, words, address) {
+                    return false;
+                }
+                run.end = end;
+                *sent += 1;
+            }
+        }
+        core += 4;
+        vector += VECTOR;
+        lane = lane.wrapping_add(lanes.words << 2);
     }
+    true
 }
 
 /// A run that is to be pushed: its words, and where its lane ends.
@@ -274,13 +309,16 @@ fn account<P: Port + ?Sized>(
     if !has_arrived {
         lane::add(port, control + offset(ext::TIMED_OUT_PUSHES), 1);
     }
-    for (risc_index, Published { words, end }) in runs.iter_mut().enumerate() {
-        let core = control + 4 * lane::index_word(risc_index);
+    let mut index = 0;
+    while let Some(Published { words, end }) = runs.get_mut(index as usize) {
+        let (risc_index, core) = (index as usize, control + 4 * index);
+        index = port.opaque(index + 1);
         let start = port.load(core + HOST_END);
         if !has_arrived {
             *end = start;
         }
-        let stored = if *end == start { ID_WORDS } else { *end - start };
+        // Where the lane has turned, all of the run is stored, and the difference is larger.
+        let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;
         }

@@ -319,7 +319,7 @@ mod tests {
         }
         rig.launch_brisc(4, body);
         assert_eq!((rig.runs(0).len(), rig.runs(0)[0].program_id), (1, 4));
-        assert_eq!((rig.control(C.run_counter), rig.control(5)), (1, 0x4B50_3000));
+        assert_eq!((rig.control(C.run_counter), rig.control(5)), (1, 0x4B50_4000));
     }
 
     #[test]
@@ -502,7 +502,7 @@ mod tests {
     fn control_words_of_a_fresh_start_name_the_runtime() {
         let mut rig = Rig::new(12_000);
         rig.launch_brisc(1, |_| {});
-        assert_eq!((rig.control(5), rig.control(7)), (0x4B50_3000, 1));
+        assert_eq!((rig.control(5), rig.control(7)), (0x4B50_4000, 1));
         for (risc, id) in (0..5).zip(1 << 29 | 7 << 5..) {
             assert_eq!(rig.vector(risc, 2), id);
         }

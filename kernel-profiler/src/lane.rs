@@ -5,6 +5,7 @@ use crate::{
     state::{offset, word_count},
 };
 use wire::{
+    LaneEnd,
     control::{ControlLayout, ext},
     dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, bytes_per_program},
     risc::RISCS_PER_CORE,
@@ -59,6 +60,59 @@ impl Lanes {
     }
 }
 
+/// Where words go in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// First word.
+    pub(crate) position: u32,
+    /// The lane's control word behind them; `None` if there is no room.
+    pub(crate) end: Option<u32>,
+    /// Where the room behind the lane's end ends.
+    limit: u32,
+}
+
+impl Lanes {
+    /// Finds a place for `count` words in the lane of a RISC whose control word is `end`: behind
+    /// what it holds, or at its beginning if the host has read more words there.
+    ///
+    /// A lane that has turned ends below the words that the host has not read of the time before,
+    /// and never reaches them; see [`LaneEnd`]. `core` is the place of the RISC's first control
+    /// word.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn place<P: Port + ?Sized>(
+        &self,
+        port: &mut P,
+        core: u32,
+        (end, count): (u32, u32),
+    ) -> Place {
+        let words = self.words;
+        let can_turn = words <= LaneEnd::TURNING_LANE_WORDS_MAX;
+        let position = LaneEnd::from_word(end, words).end;
+        let consumed = port.load(core + CONSUMED);
+        if consumed > words {
+            return Place { position, end: None, limit: 0 };
+        }
+        let is_behind = consumed > position;
+        let limit = if is_behind { consumed - PUSH_ALIGN_WORDS } else { words };
+        if position.wrapping_add(count) <= limit {
+            return Place { position, end: Some(end.wrapping_add(count)), limit };
+        }
+        if can_turn && !is_behind && count < consumed {
+            let turned = LaneEnd { end: count, turned_at: Some(position) };
+            return Place { position: 0, end: Some(turned.to_word()), limit };
+        }
+        Place { position, end: None, limit }
+    }
+}
+
+impl Place {
+    /// Returns true if at least the fixed slots of the run find room behind the lane's end.
+    pub(crate) const fn has_room_for_slots(&self) -> bool {
+        self.position.wrapping_add(word_count(vector::FIRST_OPTIONAL)) <= self.limit
+    }
+}
+
 /// From the place of control word `r`, those of the words that RISC `r` has in blocks.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
 /// See [`HOST_END`].
@@ -67,6 +121,8 @@ pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
 pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
 /// See [`HOST_END`].
 pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
+/// See [`HOST_END`].
+pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
 /// See [`HOST_END`]; RISC 0 has none.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 

@@ -20,7 +20,7 @@
 
 use crate::{
     flush,
-    lane::{self, CONTROL, DEVICE_END, HOST_END, PACKING},
+    lane::{self, CONSUMED, CONTROL, DEVICE_END, HOST_END, PACKING},
     port::{ClockWords, Port},
     state::{FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, TOTALS_BYTES, offset},
 };
@@ -126,7 +126,9 @@ impl State {
             port.store(control + offset(CONTROL.noc_y), place.y);
         }
         for risc_index in 0..port.risc_count() {
-            port.store(port.control_place(risc_index) + HOST_END, 0);
+            let core = port.control_place(risc_index);
+            port.store(core + HOST_END, 0);
+            port.store(core + CONSUMED, 0);
         }
         lane::add(port, control + offset(ext::GENERATION), 1);
         self.stamp_ids(port);

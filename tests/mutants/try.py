@@ -31,6 +31,9 @@ NOC_EVENTS = [*SIM, "machine::tests::noc_events_say_what_the_noc_did"]
 # The C++ header in tt-metal's tree, named by KPROF_TTNN.
 HAZARDS = ["cargo", "test", "--offline", "-q", "-p", "tests", "--test", "tt_metal", "hazards::"]
 DATAFLOW = [*HAZARDS[:-1], "noc_events::"]
+TURNS = [*HAZARDS[:-1], "turns::"]
+RING = ["cargo", "test", "--offline", "-q", "-p", "kernel-profiler", "--lib", "testing::"]
+READ = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "read::tests::turns::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
@@ -41,6 +44,55 @@ TABLES = "sim/src/machine/core_code.rs"
 
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
+    (
+        "turn: a lane that has turned reaches what is unread",
+        "kernel-profiler/src/lane.rs",
+        "if is_behind { consumed - PUSH_ALIGN_WORDS } else { words }",
+        "if is_behind { consumed } else { words }",
+        RING,
+    ),
+    (
+        "turn: a lane turns before the host has followed",
+        "kernel-profiler/src/lane.rs",
+        "if can_turn && !is_behind && count < consumed {",
+        "if can_turn && count < consumed {",
+        RING,
+    ),
+    (
+        "turn: what was read counts for lanes that are handed back",
+        "kernel-profiler/src/launch.rs",
+        "port.store(core + CONSUMED, 0);",
+        "",
+        RING,
+    ),
+    (
+        "turn: the C++ header turns before the host has followed",
+        HEADER + "launch.hpp",
+        "if (can_turn && !is_behind && count < consumed) {",
+        "if (can_turn && count < consumed) {",
+        TURNS,
+    ),
+    (
+        "turn: the C++ header forgets where the lane turned",
+        HEADER + "launch.hpp",
+        "(position << (32 - TURN_SHIFT) | count) - end",
+        "count - end",
+        TURNS,
+    ),
+    (
+        "turn: a reader leaves what lies before the turn",
+        "wire/src/lane_end.rs",
+        "Some(mark) if read > self.end => [read..mark, 0..self.end],",
+        "Some(_) if read > self.end => [0..0, 0..self.end],",
+        READ,
+    ),
+    (
+        "turn: a reader does not say how far it has read",
+        READER + "read/acknowledge.rs",
+        "*word = lane.end.end;",
+        "let _ = &word;",
+        READ,
+    ),
     (
         "device: reset addresses of a Wormhole where a Blackhole has them",
         FIRMWARE,

@@ -7,10 +7,18 @@ use crate::{
 use host_reader::{
     ReadOptions,
     ledger::LossCause,
+    mesh::{CoreSelection, Noc0Coord},
     read::{NextRead, Reader},
     readout::Readout,
 };
-use sim::{config::MeshConfig, mesh::SimulatedMesh, program::Launch, workload::WorkloadOptions};
+use sim::{
+    arch::Arch,
+    config::{ChipConfig, MeshConfig},
+    mesh::SimulatedMesh,
+    program::{self, Launch},
+    workload::WorkloadOptions,
+};
+use wire::CoreKind;
 
 /// A chip whose lanes hold a number of the smallest launches.
 fn session(workload: &str, ops: u32, support_count: u32) -> Session {
@@ -127,4 +135,45 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
         rests > 100 && empty_reads <= 900,
         "{rests} rests of launches, {empty_reads} empty reads"
     );
+}
+
+/// Launches follow each other at once, in lanes that hold some twenty of them; the host never has
+/// read everything when one begins, so that the lanes are never handed back.
+#[test]
+fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
+    for arch in [Arch::WormholeB0, Arch::Blackhole] {
+        let chip = ChipConfig::new(arch);
+        let config = MeshConfig::new(11).with_chip(chip).with_program_support_count(43);
+        let options = WorkloadOptions { ops: Some(600), seed: 11, ..WorkloadOptions::default() };
+        let mut session = Session::new(&config, "multi-op", &options, Vec::new());
+        let cores = session.mesh.chip(0).unwrap().plan().cores();
+        let core = cores.iter().find(|core| core.kind == CoreKind::Tensix).unwrap().coord;
+        for launch in launches(&session) {
+            let launch = launch.on(program::CoreSelection::At(vec![core]));
+            session.mesh.enqueue(0, launch).unwrap();
+        }
+        let mut read_count = 0;
+        let next = |mesh: &mut SimulatedMesh| {
+            read_count += 1;
+            let is_running = mesh.chip(0).is_some_and(|chip| chip.queued_count() > 0);
+            mesh.wait_ns(5_000);
+            if is_running { NextRead::Now } else { NextRead::Last }
+        };
+        let read_cores = CoreSelection::at([Noc0Coord { x: core.x, y: core.y }]);
+        let options = ReadOptions { cores: read_cores, ..ReadOptions::default() };
+        let mut reader = Reader::new(options);
+        let mut whole = Readout::default();
+        reader
+            .for_each_read(&mut session.mesh, next, |readout| whole.append(readout.clone()))
+            .unwrap();
+        let outcome = outcome(whole, &session.mesh);
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        let (kept, emitted) =
+            (total(&kept(&outcome.readout, &outcome.timeline)), total(&emitted(&outcome.truth)));
+        eprintln!("{arch}: {} of {} zones in {read_count} reads", kept.zones, emitted.zones);
+        assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
+        assert!(outcome.readout.losses.is_empty());
+        assert_eq!(kept.zones, emitted.zones);
+        assert!(read_count > 20, "{read_count} reads");
+    }
 }

@@ -269,6 +269,22 @@ impl<'a> Core<'a> {
         (0..end).map(|index| word(index).unwrap_or(UNWRITTEN)).collect()
     }
 
+    /// The unread words of a RISC's lane for a host that stands before word `read`, and where it
+    /// stands then. Bit positions are written out here again.
+    pub(crate) fn read_on(&self, risc: usize, read: u32) -> (Vec<u32>, u32) {
+        let riscs = u32::try_from(RISCS_PER_CORE).unwrap();
+        let lanes_before = (FLAT_ID % CORES_PER_BANK) * riscs + word_index(risc);
+        let first = LANES_ADDRESS + lanes_before * self.lane_bytes;
+        let word = self.control(LAYOUT.host_end + risc);
+        let (end, turned_at) = (word & 0x1_FFFF, word >> 17 << 2);
+        let older = if turned_at != 0 && read > end { read..turned_at } else { 0..0 };
+        let newer = if older.is_empty() && read <= end { read..end } else { 0..end };
+        let at = |index| (FLAT_ID / CORES_PER_BANK, first + 4 * index);
+        let words = older.chain(newer);
+        let words = words.map(|index| self.tile.noc.dram.get(&at(index)).copied());
+        (words.map(|word| word.unwrap_or(UNWRITTEN)).collect(), end)
+    }
+
     /// Marks everything in the core of our runtime as read, as a host does.
     pub(crate) fn mark_as_read(&mut self) {
         self.set_control(SEEN_RUNS, self.control(LAYOUT.run_counter));

@@ -38,6 +38,7 @@ mod readme;
 mod records;
 mod script;
 mod toolchain;
+mod turns;
 
 /// Leaves a table for people beside what the tests build.
 fn publish(name: &str, table: &str) {

@@ -97,7 +97,7 @@ impl ControlLayout {
 }
 
 /// Words of ours in the part of the 64-word vector that upstream reserves for
-/// architectures with more than five RISCs per core: version 3 of the protocol.
+/// architectures with more than five RISCs per core: version 4 of the protocol.
 ///
 /// They mean something only where [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An
 /// upstream host ignores them.
@@ -118,6 +118,8 @@ impl ControlLayout {
 /// | 34..39 | RISC r | timestamped data that found no room in L1 |
 /// | 39..44 | RISC r | events that found no room in L1 |
 /// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
+/// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them as it
+/// takes the lanes back |
 ///
 /// Words 9..19, 21, 22 and 29..48 count since the host zeroed the vector, modulo 2^32. Nobody
 /// resets them, and each has one writer.
@@ -126,6 +128,9 @@ impl ControlLayout {
 /// core's lanes back to the device, all at once: every `host_end` becomes 0 and the generation
 /// grows by one. So a push that races a read is neither lost nor read twice.
 ///
+/// In between, a lane that is full begins anew where the host has read, which [`crate::LaneEnd`]
+/// tells.
+///
 /// The device stores in this order: data in DRAM, `host_end`, words 9..23, `run_counter`.
 pub mod ext {
     use super::RISCS_PER_CORE;
@@ -133,7 +138,11 @@ pub mod ext {
     /// Holds [`SIGNATURE_VALUE`] where the other words have a meaning.
     pub const SIGNATURE: usize = 5;
     /// `KP` and the version of the extension words.
-    pub const SIGNATURE_VALUE: u32 = 0x4B50_3000;
+    pub const SIGNATURE_VALUE: u32 = 0x4B50_4000;
+    /// The signature of version 3, whose lanes begin anew only when they are handed back.
+    pub const SIGNATURE_OF_VERSION_3: u32 = 0x4B50_3000;
+    /// The signatures of the versions that a reader of this page reads.
+    pub const SIGNATURES: [u32; 2] = [SIGNATURE_VALUE, SIGNATURE_OF_VERSION_3];
     /// DRAM words per lane as the host laid them out; used only where the device's program was
     /// compiled without a size.
     pub const DRAM_LANE_WORDS: usize = 6;
@@ -171,6 +180,14 @@ pub mod ext {
     /// of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
+    /// Per RISC: the word of its lane up to which the host has read. The device zeroes it when it
+    /// takes the lanes back, and reads it when a lane is full.
+    ///
+    /// # Compatibility
+    /// Upstream's host writes these words in accumulate mode and in its debug dump, which its own
+    /// runtime serves.
+    pub const CONSUMED: usize = 59;
+
     /// The word that counts the late runs of a RISC, `None` for the one that waits.
     #[must_use]
     pub const fn late_runs(risc_index: usize) -> Option<usize> {
@@ -181,6 +198,7 @@ pub mod ext {
     }
 
     const _: () = assert!(SCRATCH < 24 && LATE_RUNS + RISCS_PER_CORE - 1 <= 48);
+    const _: () = assert!(CONSUMED + RISCS_PER_CORE == 64);
 }
 
 const _: () = assert!(ControlLayout::WORDS64.host_end + RISCS_PER_CORE <= ext::SIGNATURE);
@@ -206,5 +224,6 @@ mod tests {
         assert_eq!((ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS), (29, 34, 39));
         let late = [0, 1, 2, 3, 4, 5].map(ext::late_runs);
         assert_eq!(late, [None, Some(44), Some(45), Some(46), Some(47), None]);
+        assert_eq!(ext::CONSUMED, 59);
     }
 }

@@ -15,6 +15,7 @@
 //! | What do the 64 bits of a NoC event say? | [`noc_event`] |
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
+//! | How far is a lane filled, and where did it begin anew? | [`lane_end`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
@@ -52,6 +53,7 @@ pub mod cycles;
 pub mod dram;
 pub mod generation;
 pub mod host_id;
+pub mod lane_end;
 pub mod loss;
 pub mod marker;
 pub mod noc_event;
@@ -65,6 +67,7 @@ pub mod zone;
 pub use cycles::Cycles;
 pub use generation::Generation;
 pub use host_id::RunHostId;
+pub use lane_end::LaneEnd;
 pub use marker::Header;
 pub use packet::{PacketKind, PacketType};
 pub use risc::{CoreKind, Risc};

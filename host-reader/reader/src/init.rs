@@ -214,7 +214,7 @@ fn init_device(
 fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
     let mut words = [0; LAYOUT.word_count];
     device.read_l1(core.noc0, core.control_address, &mut words)?;
-    let is_ours = words[ext::SIGNATURE] == ext::SIGNATURE_VALUE;
+    let is_ours = ext::SIGNATURES.contains(&words[ext::SIGNATURE]);
     Ok(if is_ours { words[ext::GENERATION].wrapping_add(1) } else { 0 })
 }
 
@@ -283,7 +283,7 @@ mod tests {
         let mut mesh = mesh(480_000);
         let core = Noc0Coord { x: 3, y: 2 };
         let device = mesh.device(0).unwrap();
-        device.write_l1(core, 0x100 + 5 * 4, &[0x4B50_3000, 12_000, 6]).unwrap();
+        device.write_l1(core, 0x100 + 5 * 4, &[0x4B50_4000, 12_000, 6]).unwrap();
         init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
         let words = control(&mut mesh, 3);
         assert_eq!((words[5], words[7], words[8]), (0, 7, 0));

@@ -26,8 +26,9 @@ constexpr uint32_t FLAT = 54;
 constexpr uint32_t CORES_PER_BANK = 55;
 constexpr uint32_t DROPPED = 56;
 constexpr uint32_t DONE = 57;
+constexpr uint32_t CONSUMED = 59;
 constexpr uint32_t SIGNATURE = 5;
-constexpr uint32_t SIGNATURE_VALUE = 0x4B503000;
+constexpr uint32_t SIGNATURE_VALUE = 0x4B504000;
 constexpr uint32_t GENERATION = 7;
 constexpr uint32_t SEEN_RUNS = 8;
 constexpr uint32_t REFUSED_RUNS = 9;
@@ -38,6 +39,13 @@ constexpr uint32_t TIMED_OUT = 21;
 constexpr uint32_t EMPTY_LAUNCHES = 22;
 constexpr uint32_t ENABLES = 23;
 constexpr uint32_t UNPUBLISHED = 43;
+
+// Bits of HOST_END: where the lane ends, and above that where it ended when it began anew.
+constexpr uint32_t TURN_SHIFT = 17;
+constexpr uint32_t TURN_MASK = (1u << TURN_SHIFT) - 1;
+/// Words of the largest lane that begins anew: with a larger one, the sum of HOST_END and of what
+/// comes behind could overflow.
+constexpr uint32_t TURNING_LANE_WORDS_MAX = TURN_MASK - 2 * PROFILER_L1_VECTOR_SIZE;
 
 // Words of a vector, and fields of its third.
 constexpr uint32_t ID_LH_BYTES = 8;
@@ -129,6 +137,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
     uint32_t vector = hidden(first_vector());
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
         write_word(words + 4 * (HOST_END + risc), 0);
+        write_word(words + 4 * (CONSUMED + risc), 0);
         write_word(vector, 0);
         write_word(vector + 4, 0);
         write_word(vector + ID_LH_BYTES, id | risc);
@@ -215,6 +224,40 @@ KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
     return {words, bank, region + before + bank_offset(bank)};
 }
 
+/// Where words go in a lane.
+struct Place {
+    uint32_t position;
+    /// What they add to HOST_END; 0 if there is no room for them.
+    uint32_t advance;
+    /// Where the room at the lane's end ends.
+    uint32_t limit;
+};
+
+/// Finds a place in a lane of `capacity` words, behind its end or, where the host has read so many
+/// words at its beginning, there. `end` is its HOST_END, `core` the address of the RISC's first
+/// control word.
+///
+/// A lane that began anew ends below the words that the host has not read of the time before. It
+/// never reaches them, so that a host that has read them stands at or before the lane's end.
+KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
+    const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
+    const uint32_t position = can_turn ? end & TURN_MASK : end;
+    const uint32_t consumed = read_word(core + 4 * CONSUMED);
+    if (consumed > capacity) {
+        return {position, 0, 0};
+    }
+    const bool is_behind = consumed > position;
+    const uint32_t limit = is_behind ? consumed - 4 : capacity;
+    if (position + count <= limit) {
+        return {position, count, limit};
+    }
+    if (can_turn && !is_behind && count < consumed) {
+        // The place is a multiple of four, so that its bits begin where those of the end are over.
+        return {0, (position << (32 - TURN_SHIFT) | count) - end, limit};
+    }
+    return {position, 0, limit};
+}
+
 /// Counts the records of a RISC's run of `run` words that DRAM did not take; it took the first
 /// `stored` words. `words` is the address of the control vector, `core` that of the RISC's first
 /// control word.
@@ -241,7 +284,8 @@ struct Sent {
 
 /// Sends what the RISCs of this core have published: all of a run, or the fixed slots, or nothing,
 /// whatever its lane can take; nothing any more once the command buffer has stayed busy. Leaves in
-/// `stored` how many words that were, 0 of a RISC that has published nothing.
+/// `stored` what that adds to HOST_END: the words, or more where the lane begins anew; 0 of a RISC
+/// that has published nothing.
 KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
     const Lanes lanes = lanes_of_core(words);
     uint32_t capacity = lanes.words;
@@ -268,11 +312,18 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
         }
         bool is_sent = run != 0;
         if (is_sent) {
-            const uint32_t end = read_word(core + 4 * HOST_END);
-            sent = padded(run);
-            if (__builtin_expect(end + sent > capacity, 0)) {
-                is_sent = end + CUSTOM_MARKERS <= capacity;
-                sent = is_sent ? CUSTOM_MARKERS : 0;
+            uint32_t position = read_word(core + 4 * HOST_END);
+            uint32_t count = padded(run);
+            sent = count;
+            if (__builtin_expect(position + count > capacity, 0)) {
+                const Place place = place_in_lane(core, position, count, capacity);
+                position = place.position;
+                sent = place.advance;
+                if (sent == 0 && position + CUSTOM_MARKERS <= place.limit) {
+                    count = CUSTOM_MARKERS;
+                    sent = count;
+                }
+                is_sent = sent != 0;
             }
             if (is_sent) {
                 pad(vector, run);
@@ -281,7 +332,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
                     capacity = 0;
                     sent = 0;
                 } else {
-                    push(buffer, vector, address + 4 * end, sent);
+                    push(buffer, vector, address + 4 * position, count);
                     ++writes;
                 }
             }
@@ -450,8 +501,8 @@ inline __attribute__((noinline)) void quick_push() {
     const uint32_t end = read_word(core + 4 * HOST_END);
     const uint32_t run = (place - vector) / 4;
     const Lanes lanes = lanes_of_core(words);
-    if ((linked & CTRL_LINKED) != 0 || used == 0 || used > PROFILER_L1_BUFFER_SIZE ||
-        end + padded(run) + CUSTOM_MARKERS > lanes.words) {
+    const Place in_lane = place_in_lane(core, end, padded(run) + CUSTOM_MARKERS, lanes.words);
+    if ((linked & CTRL_LINKED) != 0 || used == 0 || used > PROFILER_L1_BUFFER_SIZE || in_lane.advance == 0) {
         return;
     }
     // Another RISC may be pushing through the same NoC; but if a push is stuck, no call waits long.
@@ -477,7 +528,7 @@ inline __attribute__((noinline)) void quick_push() {
     begin_pushes(noc, buffer, lanes.bank);
     settle(place - 4);
     pad(vector, run);
-    push(buffer, vector, lanes.address + (core - words) * lanes.words + 4 * end, padded(run));
+    push(buffer, vector, lanes.address + (core - words) * lanes.words + 4 * in_lane.position, padded(run));
     count_writes(1);
     const bool has_arrived = await_pushes(noc);
     if (!has_arrived && read_word(buffer + CMD_CTRL) != 0) {
@@ -492,7 +543,7 @@ inline __attribute__((noinline)) void quick_push() {
     if (!has_arrived) {
         return;
     }
-    write_word(core + 4 * HOST_END, end + padded(run));
+    write_word(core + 4 * HOST_END, end + in_lane.advance - CUSTOM_MARKERS);
     int32_t room = load_room() + static_cast<int32_t>(used);
     place = vector + FIRST_OPTIONAL_BYTES;
     if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.

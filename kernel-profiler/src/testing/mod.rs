@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests, as a whole")]
 
+mod followed;
 pub(crate) mod oracle;
 mod properties;
 pub(crate) mod rig;

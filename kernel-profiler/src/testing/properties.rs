@@ -4,7 +4,7 @@
 //! That no vector and no lane is left is asserted by the ports themselves.
 
 use super::{
-    Rig, Run, TestRisc,
+    Rig, Run, TestRisc, oracle,
     rig::{C, Trouble},
 };
 use crate::launch::Scope;
@@ -27,6 +27,7 @@ enum Step {
     QuickPush { risc: usize },
     NextLaunch { trouble: Trouble, runs_on: [bool; 2] },
     HostReads,
+    HostReadsOn,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -49,6 +50,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (trouble(), any::<[bool; 2]>())
             .prop_map(|(trouble, runs_on)| Step::NextLaunch { trouble, runs_on }),
         1 => Just(Step::HostReads),
+        3 => Just(Step::HostReadsOn),
     ];
     proptest::collection::vec(step, 0..60)
 }
@@ -190,17 +192,18 @@ impl Story {
                 self.begin(runs_on);
             }
             Step::HostReads => {
-                // The host of these tests reads between launches only.
                 self.end(Trouble::Nothing);
                 self.host_reads();
+                self.rig.acknowledge();
                 self.begin([true; 2]);
             }
+            Step::HostReadsOn => self.host_reads(),
         }
     }
 
     fn host_reads(&mut self) {
         for risc in RISCS {
-            let runs = self.rig.runs(risc);
+            let runs = oracle::decode(&self.rig.read_on(risc));
             let is_whole = self.rig.refused(risc) == [0, 0];
             let generation = self.rig.control(7);
             let lane = self.lane(risc);
@@ -209,7 +212,6 @@ impl Story {
                 lane.find(run, is_whole);
             }
         }
-        self.rig.acknowledge();
     }
 }
 

@@ -352,6 +352,25 @@ impl Rig {
         core.bank[start..start + end].to_vec()
     }
 
+    /// Reads on in a RISC's lane as a host does that knows nothing but the control words, and says
+    /// how far it has come. Bit positions are written out here again.
+    pub(crate) fn read_on(&self, risc_index: usize) -> Vec<u32> {
+        let core = &mut *self.core.borrow_mut();
+        let lane_words = core.control[6] as usize;
+        let start = ((FLAT_ID % CORES_PER_BANK) as usize * 5 + risc_index) * lane_words;
+        let lane = &core.bank[start..start + lane_words];
+        let word = core.control[C.host_end + risc_index] as usize;
+        let (end, mark) = (word & 0x1_FFFF, word >> 17 << 2);
+        let read = core.control[59 + risc_index] as usize;
+        let words = if mark != 0 && read > end {
+            [&lane[read..mark], &lane[..end]].concat()
+        } else {
+            lane[read..end].to_vec()
+        };
+        core.control[59 + risc_index] = end as u32;
+        words
+    }
+
     /// The runs of a RISC's lane.
     pub(crate) fn runs(&self, risc_index: usize) -> Vec<Run> {
         oracle::decode(&self.lane(risc_index))

@@ -154,6 +154,63 @@ fn runs_that_are_read_while_they_are_pushed_come_once_each() {
     }
 }
 
+/// Reads all the time while a core gets its next launch at once, so that its lanes, which hold
+/// some twenty launches, are never handed back: nothing is lost, and nothing comes twice.
+#[test]
+fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
+    for (arch, library) in libraries() {
+        for seed in seeds() {
+            let config = config(arch, seed).with_program_support_count(43);
+            let [core, ..] = cores()[..] else { unreachable!() };
+            let mut launches = launches(seed, 120, &SHORT);
+            for launch in &mut launches {
+                *launch = launch.clone().on(program::CoreSelection::At(vec![core]));
+            }
+            let mut mesh = start(&config, &library);
+            let found = read_without_a_pause(&mut mesh, core, &launches);
+            let roomy = config.with_program_support_count(4000);
+            let mut ours = SimulatedMesh::new(&roomy).unwrap();
+            initialise(&roomy, &mut ours);
+            for launch in &launches {
+                ours.enqueue_everywhere(launch);
+            }
+            ours.run_to_completion();
+            let last = ReadOptions { last_read: true, ..ReadOptions::default() };
+            let expected = Reader::new(last).read(&mut ours).unwrap();
+            let lost = found.losses.by_cause(LossCause::DramFull);
+            eprintln!(
+                "{arch}, seed {seed}: {} of {} records, {} refused",
+                found.record_count(),
+                expected.record_count(),
+                lost.unknown_markers
+            );
+            assert_same(&found, &expected);
+            assert_eq!((lost.unknown_markers, lost.runs), (0, 0));
+            assert_eq!(found.anomalies.anomaly_count(), 0);
+        }
+    }
+}
+
+/// Gives each launch as soon as the one before is done, and reads in each.
+fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launch]) -> Readout {
+    mesh.set_access_clocks(10);
+    let coord = Noc0Coord { x: core.x, y: core.y };
+    let cores = CoreSelection::at([coord]);
+    let mut reader = Reader::new(ReadOptions { cores, ..ReadOptions::default() });
+    let mut found = Readout::default();
+    for launch in launches {
+        mesh.begin(launch).unwrap();
+        while !mesh.is_done().unwrap() {
+            mesh.advance(500).unwrap();
+            found.append(reader.read(mesh).unwrap());
+        }
+    }
+    mesh.settle().unwrap();
+    reader.options_mut().last_read = true;
+    found.append(reader.read(mesh).unwrap());
+    found
+}
+
 /// Gives each launch while the one before pushes, and reads its core all the time; returns
 /// what was read and how often.
 fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {

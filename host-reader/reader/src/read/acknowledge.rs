@@ -10,13 +10,15 @@ use crate::{
     anomaly::AnomalyKind,
     ledger::{LossCause, LossTotals},
 };
-use wire::control::ext;
+use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
-/// Writes to a core of our runtime up to which run everything was read, if that is news to it;
-/// returns the number of that run.
+/// Writes to a core of our runtime how much of each lane was read, and up to which run everything
+/// was, as far as that is news to it; returns the number of that run.
 ///
-/// If a lane could not be read, the core is told nothing: all its lanes keep their words.
+/// A lane that could not be read keeps its words, and then no run counts as read.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
+    // First, since the device takes the lanes back, and zeroes these words, once it has the other.
+    write_consumed(session, core);
     let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
     let run_counter = core.control.run_counter();
     if !is_whole || run_counter == core.control.word(ext::SEEN_RUNS) {
@@ -24,6 +26,25 @@ pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<
     }
     session.write_control(&core.core, ext::SEEN_RUNS, &[run_counter]);
     Some(run_counter)
+}
+
+/// Writes to a core whose lanes turn how much of each was read.
+fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
+    if !core.control.has_turning_lanes() {
+        return;
+    }
+    let before: [u32; RISCS_PER_CORE] =
+        std::array::from_fn(|risc_index| core.control.consumed(risc_index));
+    let mut consumed = before;
+    for lane in &core.lanes {
+        let is_taken = lane.unread() == 0 || lane.words.is_some();
+        if let Some(word) = consumed.get_mut(lane.risc_index).filter(|_| is_taken) {
+            *word = lane.end.end;
+        }
+    }
+    if consumed != before {
+        session.write_control(&core.core, ext::CONSUMED, &consumed);
+    }
 }
 
 /// Resets a core of upstream's runtime, once no push has raced the read any more.
@@ -66,11 +87,12 @@ fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
 }
 
 fn lose_overwritten(session: &mut Session<'_>, lane: &plan::LaneRead, end: u32) {
-    if end > lane.end {
-        session.note(AnomalyKind::MissingRun, Some(lane.id), lane.end as usize, || {
+    let read = lane.end.end;
+    if end > read {
+        session.note(AnomalyKind::MissingRun, Some(lane.id), read as usize, || {
             format!("words up to {end} were pushed while the core was being reset")
         });
-        session.lose_words(lane.id, LossCause::HostOverwritten, end.saturating_sub(lane.end));
+        session.lose_words(lane.id, LossCause::HostOverwritten, end.saturating_sub(read));
     }
 }
 
@@ -86,14 +108,14 @@ fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
             Some(LaneWords::Gone) => false,
             Some(LaneWords::InPiece { .. } | LaneWords::Own(_)) => true,
         };
-        if end <= lane.end || !has_address || !is_whole {
+        if end <= lane.end.end || !has_address || !is_whole {
             continue;
         }
-        if let Ok(more) = dram::read_range(session, lane, lane.end..end, Vec::new()) {
+        if let Ok(more) = dram::read_range(session, lane, lane.end.end..end, Vec::new()) {
             let mut words = lane.words(pieces).to_vec();
             words.extend(more);
             lane.words = Some(LaneWords::Own(words));
-            lane.end = end;
+            lane.end = LaneEnd { end, turned_at: None };
             has_raced = true;
         }
     }

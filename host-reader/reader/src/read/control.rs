@@ -2,7 +2,7 @@
 
 use crate::mesh::{CoreDescription, DeviceDescription};
 use wire::{
-    Generation,
+    Generation, LaneEnd,
     control::{ControlLayout, ext},
     dram::DramGeometry,
     generation,
@@ -28,6 +28,26 @@ impl ControlVector {
     /// Returns true if our runtime has written the vector.
     pub(super) fn is_ours(&self) -> bool {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
+    }
+
+    /// Returns true if the lanes of our runtime turn: it takes what was read back one by one.
+    pub(super) fn has_turning_lanes(&self) -> bool {
+        self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
+    }
+
+    /// Where a RISC's lane of `lane_words` words ends.
+    pub(super) fn lane_end(&self, risc_index: usize, lane_words: u32) -> LaneEnd {
+        let word = self.host_end(risc_index);
+        if self.has_turning_lanes() {
+            LaneEnd::from_word(word, lane_words)
+        } else {
+            LaneEnd { end: word, turned_at: None }
+        }
+    }
+
+    /// Words of a RISC's lane that the device knows to be read.
+    pub(super) fn consumed(&self, risc_index: usize) -> u32 {
+        self.word(ext::CONSUMED.saturating_add(risc_index))
     }
 
     /// Words that a RISC has pushed.
@@ -152,7 +172,7 @@ fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usiz
 }
 
 fn has_signature(words: &[u32; WORDS]) -> bool {
-    words[ext::SIGNATURE] == ext::SIGNATURE_VALUE
+    ext::SIGNATURES.contains(&words[ext::SIGNATURE])
 }
 
 #[cfg(test)]

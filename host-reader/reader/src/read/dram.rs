@@ -19,11 +19,10 @@ pub(super) fn read_lanes(
     cores: &mut [CoreRead],
     pool: &Pool,
 ) -> Vec<Vec<u32>> {
-    let mut wanted: Vec<&mut LaneRead> = cores
-        .iter_mut()
-        .flat_map(|core| &mut core.lanes)
-        .filter(|lane| lane.unread() > 0)
-        .collect();
+    let unread = cores.iter_mut().flat_map(|core| &mut core.lanes).filter(|lane| lane.unread() > 0);
+    let (in_two_parts, mut wanted): (Vec<&mut LaneRead>, Vec<_>) =
+        unread.partition(|lane| lane.is_in_two_parts());
+    in_two_parts.into_iter().for_each(|lane| read_lane(session, lane, pool));
     wanted.sort_by_key(|lane| (lane.bank, first_address(lane)));
     let mut pieces = Vec::new();
     let mut rest = wanted.as_mut_slice();
@@ -78,10 +77,27 @@ fn read_piece(
 }
 
 fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
-    lane.words = match read_range(session, lane, lane.begin..lane.end, pool.words()) {
+    lane.words = match read_unread(session, lane, pool) {
         Ok(words) => Some(LaneWords::Own(words)),
         Err(error) => error.is_final().then_some(LaneWords::Gone),
     };
+}
+
+/// Reads the unread words of a lane, from its end and from its beginning where it has turned.
+fn read_unread(
+    session: &mut Session<'_>,
+    lane: &LaneRead,
+    pool: &Pool,
+) -> Result<Vec<u32>, AccessError> {
+    let [older, newer] = lane.unread_ranges();
+    if older.is_empty() {
+        return read_range(session, lane, newer, pool.words());
+    }
+    let mut words = read_range(session, lane, older, pool.words())?;
+    if !newer.is_empty() {
+        words.extend(read_range(session, lane, newer, Vec::new())?);
+    }
+    Ok(words)
 }
 
 /// Reads words of one lane into `memory`; a failure is an anomaly, too.
@@ -111,12 +127,20 @@ pub(super) fn read_range(
     Ok(memory)
 }
 
+/// Address of the first unread word of a lane; of those before the lane turned, if there are any.
 fn first_address(lane: &LaneRead) -> u64 {
-    address_of(lane, lane.begin.into())
+    address_of(lane, only_range(lane).start.into())
 }
 
+/// Address behind the unread words of a lane that are not in two parts.
 fn end_address(lane: &LaneRead) -> u64 {
-    address_of(lane, lane.end.into())
+    address_of(lane, only_range(lane).end.into())
+}
+
+/// The unread words of a lane that are not in two parts.
+fn only_range(lane: &LaneRead) -> Range<u32> {
+    let [older, newer] = lane.unread_ranges();
+    if older.is_empty() { newer } else { older }
 }
 
 /// Byte address of a word of a lane; descriptions from captures may place lanes anywhere.

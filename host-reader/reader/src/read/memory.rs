@@ -51,18 +51,24 @@ impl CoreMemory {
             generation,
             ..Self::default()
         };
+        if control.has_turning_lanes() {
+            memory.read_words = consumed_words(control);
+        } else if seen_runs != 0 && seen_runs == run_counter {
+            memory.read_words = std::array::from_fn(|risc_index| control.host_end(risc_index));
+        }
         if seen_runs == 0 {
             memory.counters = Some(Counters::default());
-        } else if seen_runs == run_counter {
-            memory.read_words = std::array::from_fn(|risc_index| control.host_end(risc_index));
         }
         memory
     }
 
     /// Words of a lane that were read and that the device has not overwritten.
     pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
-        let is_same_lane = control.word(ext::GENERATION) == self.generation;
-        self.read_words.get(risc_index).copied().filter(|_| is_same_lane).unwrap_or(0)
+        if control.word(ext::GENERATION) == self.generation {
+            return self.read_words.get(risc_index).copied().unwrap_or(0);
+        }
+        // The lanes were handed back: whoever has read of them since has said so.
+        if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 
     /// Returns the state of the core after a read; `acknowledged` is the count of read runs, if it
@@ -74,7 +80,7 @@ impl CoreMemory {
         let is_taken = |lane: &&LaneRead| lane.unread() == 0 || lane.words.is_some();
         for lane in core.lanes.iter().filter(is_taken) {
             if let Some(words) = read_words.get_mut(lane.risc_index) {
-                *words = lane.end;
+                *words = lane.end.end;
             }
         }
         Self {
@@ -86,4 +92,9 @@ impl CoreMemory {
             counters: Some(Counters::of(control)),
         }
     }
+}
+
+/// Words of each lane of a core that the device knows to be read.
+fn consumed_words(control: &ControlVector) -> [u32; RISCS_PER_CORE] {
+    std::array::from_fn(|risc_index| control.consumed(risc_index))
 }

@@ -370,7 +370,7 @@ impl Reader {
                 let state = self.state_of(lane.id);
                 let mut words = vec![(lane.begin.into(), lane.words(pieces))];
                 let run = lane.pending.as_deref().filter(|run| !run.is_empty());
-                words.extend(run.map(|run| (lane.end.into(), run)));
+                words.extend(run.map(|run| (lane.end.end.into(), run)));
                 undecoded.push(UndecodedLane { context, state, pieces: words, loss: lane.loss });
             }
         }

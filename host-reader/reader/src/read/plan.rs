@@ -12,8 +12,9 @@ use crate::{
     ledger::LossCause,
     mesh::{AccessError, CoreDescription, DeviceDescription},
 };
+use std::ops::Range;
 use wire::{
-    CoreKind, Generation, Risc,
+    CoreKind, Generation, LaneEnd, Risc,
     control::ext,
     dram::{DramGeometry, bytes_per_program},
     vector,
@@ -43,8 +44,9 @@ pub(super) struct LaneRead {
     pub(super) lane_words: u32,
     /// First unread word.
     pub(super) begin: u32,
-    /// End of the unread words.
-    pub(super) end: u32,
+    /// End of the unread words; where the lane has turned behind the first of them, they are in
+    /// two parts.
+    pub(super) end: LaneEnd,
     /// The words from `begin` on; `None` until they were read.
     pub(super) words: Option<LaneWords>,
     /// A run that waits in L1, as it would have been pushed.
@@ -72,18 +74,34 @@ pub(super) enum LaneWords {
 
 impl LaneRead {
     /// How many unread words the lane holds.
-    pub(super) const fn unread(&self) -> u32 {
-        self.end.saturating_sub(self.begin)
+    pub(super) fn unread(&self) -> u32 {
+        let [older, newer] = self.unread_ranges();
+        let count = |range: Range<u32>| range.end.saturating_sub(range.start);
+        count(older).saturating_add(count(newer))
+    }
+
+    /// The unread words, those of the time before the lane turned first.
+    pub(super) const fn unread_ranges(&self) -> [Range<u32>; 2] {
+        self.end.unread(self.begin)
+    }
+
+    /// Returns true if the unread words are in two parts.
+    pub(super) fn is_in_two_parts(&self) -> bool {
+        self.unread_ranges().iter().all(|range| !range.is_empty())
     }
 
     /// Returns true if words of the lane, or a run that waits for it, could not be read.
-    pub(super) const fn is_unreadable(&self) -> bool {
+    pub(super) fn is_unreadable(&self) -> bool {
         let has_words = matches!(self.words, Some(LaneWords::InPiece { .. } | LaneWords::Own(_)));
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Position from which a run of that length, or of the largest vector, finds no room.
+    /// Position from which a run of that length, or of the largest vector, finds no room; unknown
+    /// where the lane has turned.
     pub(super) fn full_for(&self, run_words: u64) -> MissingRuns {
+        if self.end.turned_at.is_some() {
+            return MissingRuns::Anywhere;
+        }
         let run_words = run_words.min(vector::VECTOR_WORDS as u64);
         MissingRuns::BehindWord(u64::from(self.lane_words).saturating_sub(run_words))
     }
@@ -196,14 +214,15 @@ impl CoreRead {
         // Our runtime counts what it has no lane for.
         let is_counted = self.control.is_ours();
         for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0) {
-            let begin = std::mem::replace(&mut lane.begin, lane.end);
+            let unread = lane.unread();
+            let begin = std::mem::replace(&mut lane.begin, lane.end.end);
             if is_counted {
                 continue;
             }
             session.note(AnomalyKind::MissingRun, Some(lane.id), begin as usize, || {
                 "the core has no DRAM address to push to".to_owned()
             });
-            session.lose_words(lane.id, LossCause::NeverArrived, lane.end.saturating_sub(begin));
+            session.lose_words(lane.id, LossCause::NeverArrived, unread);
         }
     }
 
@@ -286,27 +305,32 @@ fn unread_range(
     id: LaneId,
     (risc_index, control, memory): (usize, &ControlVector, &CoreMemory),
     lane_words: u32,
-) -> (u32, u32) {
-    let host_end = control.host_end(risc_index);
+) -> (u32, LaneEnd) {
+    let said = control.lane_end(risc_index, lane_words);
     let position = control.layout.host_end.saturating_add(risc_index);
-    if host_end > lane_words {
+    let farthest = said.turned_at.unwrap_or(0).max(said.end);
+    if farthest > lane_words {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
-            format!("{host_end} words are said to fill a lane of {lane_words}")
+            format!("{farthest} words are said to fill a lane of {lane_words}")
         });
     }
-    let end = host_end.min(lane_words);
+    let turned_at = said.turned_at.map(|word| word.min(lane_words));
+    let end = LaneEnd { end: said.end.min(lane_words), turned_at };
     let read = if control.is_ours() {
         memory.read_words(control, risc_index)
     } else {
         control.seen_end_of_version_2(risc_index)
     };
+    if read <= end.turned_at.unwrap_or(0).max(end.end) {
+        return (read, end);
+    }
     // A device that hands a lane back zeroes its end before it says so.
-    if read > end && host_end != 0 {
+    if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
-            format!("{host_end} words are said to fill a lane of which {read} were read")
+            format!("{farthest} words are said to fill a lane of which {read} were read")
         });
     }
-    if read > end { (0, end) } else { (read, end) }
+    (0, LaneEnd { turned_at: None, ..end })
 }
 
 /// The format of a core, with the header layout that the options ask for.

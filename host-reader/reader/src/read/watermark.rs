@@ -13,7 +13,7 @@ use crate::{
     lane::LaneId,
     watermark::{LaneWatermark, VECTOR_WORDS, Watermarks},
 };
-use wire::control::ext;
+use wire::{LaneEnd, control::ext, vector};
 
 /// Result of a look at the control vectors of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Fill {
         LaneWatermark {
             lane: lane.id,
             lane_words: lane.lane_words,
-            used_words: if is_handed_back { 0 } else { lane.end },
+            used_words: if is_handed_back { 0 } else { used_words(core, lane) },
             waiting_words: waiting_words(core, lane),
             lost_launches: counters::refused_runs(core, lane.risc_index),
             pushed_words,
@@ -84,6 +84,28 @@ impl Fill {
         *self = Self { read_at, words_per_launch };
     }
 }
+
+/// Words of a lane that its RISC cannot fill again before a host has read them.
+///
+/// A lane that turns may leave less than a run free at its end, and turns only if the run fits
+/// into what was read.
+fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
+    const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
+    let LaneEnd { end, .. } = lane.end;
+    let is_followed = lane.begin <= end;
+    if !core.control.has_turning_lanes() || is_followed && lane.begin <= LARGEST_RUN {
+        return end;
+    }
+    if is_followed {
+        let left_free = lane.lane_words.saturating_sub(end).min(VECTOR_WORDS);
+        return lane.unread().saturating_add(left_free);
+    }
+    let free = lane.begin.saturating_sub(end).saturating_sub(PUSH_ALIGN_WORDS);
+    lane.lane_words.saturating_sub(free)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "four words")]
+const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
 
 /// Words of a finished run in L1.
 fn waiting_words(core: &CoreRead, lane: &LaneRead) -> u32 {

@@ -5,6 +5,7 @@ mod formats;
 mod lanes;
 mod losses;
 mod pending;
+mod turns;
 
 use super::*;
 use crate::ledger::ProgramSpan;
@@ -229,6 +230,7 @@ fn finish(image: &mut DeviceImage, flat_id: u32, run_counter: u32) {
 /// Hands a core's lanes back as the device does when it begins a launch and all was read.
 fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, HOST_END, &[0; 5]);
+    set(image, flat_id, ext::CONSUMED, &[0; 5]);
     set(image, flat_id, ext::GENERATION, &[generation]);
     set(image, flat_id, ext::FIRST_REFUSED_PROGRAM, &[0; 2]);
 }

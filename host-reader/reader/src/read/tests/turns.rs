@@ -1,0 +1,135 @@
+//! Lanes that turn: which words are read, and what the device is told of them.
+
+use super::*;
+
+/// Words of a lane, as [`Bench`] sets them up.
+const LANE_WORDS: u32 = 12_000;
+
+/// Says that a lane has turned at a word and ends at another.
+fn turn(image: &mut DeviceImage, (flat_id, risc): (u32, usize), turned_at: u32, end: u32) {
+    // 17 bits of end, then the other word's bits without their two zeros.
+    set(image, flat_id, HOST_END + risc, &[((turned_at / 4) << 17) | end]);
+}
+
+/// Runs from a program and a time on, one behind the other.
+fn runs(programs: std::ops::Range<u32>) -> Vec<u32> {
+    programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
+}
+
+fn consumed(bench: &mut Bench) -> [u32; 5] {
+    bench.control(0)[59..].try_into().unwrap()
+}
+
+/// A lane of which the host has read the first hundred runs of a thousand.
+fn bench_with_full_lane() -> (Bench, Reader) {
+    let mut bench = Bench::ours();
+    let mut reader = Reader::new(ReadOptions::default());
+    push(&mut bench.0.image, (0, 0), 0, &runs(0..100));
+    finish(&mut bench.0.image, 0, 100);
+    assert_eq!(reader.read(&mut bench).unwrap().devices[0].lanes[0].runs.len(), 100);
+    assert_eq!(consumed(&mut bench), [1200, 0, 0, 0, 0]);
+    push(&mut bench.0.image, (0, 0), 1200, &runs(100..1000));
+    finish(&mut bench.0.image, 0, 1000);
+    bench.0.accesses.clear();
+    (bench, reader)
+}
+
+#[test]
+fn a_lane_that_has_turned_is_read_from_its_end_and_its_beginning() {
+    let (mut bench, mut reader) = bench_with_full_lane();
+    push(&mut bench.0.image, (0, 0), 0, &runs(1000..1099));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 99 * 12);
+    finish(&mut bench.0.image, 0, 1099);
+    let readout = reader.read(&mut bench).unwrap();
+    let found: Vec<_> = programs(&readout).into_iter().map(|(.., program)| program).collect();
+    assert_eq!(found, Vec::from_iter(100..1099));
+    assert_eq!(readout.anomalies.anomaly_count(), 0);
+    assert!(readout.losses.is_empty());
+    assert_eq!(bench.dram_reads(), [(0, REGION + 4800, 10_800), (0, REGION, 1188)]);
+    assert_eq!((consumed(&mut bench)[0], bench.control(0)[ext::SEEN_RUNS]), (1188, 1099));
+
+    // On it goes behind that; what comes before the turn now was read.
+    push(&mut bench.0.image, (0, 0), 1188, &runs(1099..1100));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1200);
+    finish(&mut bench.0.image, 0, 1100);
+    bench.0.accesses.clear();
+    assert_eq!(programs(&reader.read(&mut bench).unwrap()), [(1, Risc::Brisc, 1099)]);
+    assert_eq!(bench.dram_reads(), [(0, REGION + 4752, 12)]);
+}
+
+#[test]
+fn a_lane_may_have_turned_with_nothing_unread_behind_or_before() {
+    for (turned_at, end, unread) in [(1200, 12, 12), (1200, 0, 0), (1212, 0, 12)] {
+        let (mut bench, mut reader) = bench_with_full_lane();
+        push(&mut bench.0.image, (0, 0), 0, &runs(2000..2001));
+        turn(&mut bench.0.image, (0, 0), turned_at, end);
+        let readout = reader.read(&mut bench).unwrap();
+        let words: usize = bench.dram_reads().iter().map(|(.., words)| words).sum();
+        assert_eq!((words, programs(&readout).len() * 12), (unread, unread));
+        assert_eq!(consumed(&mut bench)[0], end);
+    }
+}
+
+#[test]
+fn another_reader_goes_on_where_the_first_stopped() {
+    let (mut bench, _) = bench_with_full_lane();
+    push(&mut bench.0.image, (0, 0), 0, &runs(1000..1001));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
+    let readout = read_device_profiler(&mut bench).unwrap();
+    assert_eq!(programs(&readout).len(), 901);
+    assert_eq!(read_device_profiler(&mut bench).unwrap().record_count(), 0);
+}
+
+#[test]
+fn a_lane_that_could_not_be_read_keeps_its_words() {
+    let mut bench = Bench::ours();
+    push(&mut bench.0.image, (0, 0), 0, &runs(0..1));
+    push(&mut bench.0.image, (1, 0), 0, &run(1, 0, 1, 100));
+    finish(&mut bench.0.image, 0, 1);
+    bench.0.broken.insert(core(0));
+    assert_eq!(programs(&read_device_profiler(&mut bench).unwrap()), [(2, Risc::Brisc, 1)]);
+    bench.0.broken.clear();
+    assert_eq!(consumed(&mut bench), [0; 5]);
+    assert_eq!(programs(&read_device_profiler(&mut bench).unwrap()), [(1, Risc::Brisc, 0)]);
+    assert_eq!(consumed(&mut bench), [12, 0, 0, 0, 0]);
+}
+
+#[test]
+fn ends_that_cannot_be_are_named_and_read_as_far_as_they_can() {
+    for (turned_at, end) in [(LANE_WORDS + 4, 12), (1196, 12), (100, LANE_WORDS + 4)] {
+        let (mut bench, mut reader) = bench_with_full_lane();
+        push(&mut bench.0.image, (0, 0), 0, &runs(1000..1001));
+        turn(&mut bench.0.image, (0, 0), turned_at, end);
+        let readout = reader.read(&mut bench).unwrap();
+        assert_eq!(readout.anomalies.count(AnomalyKind::ImplausibleControlWord), 1, "{turned_at}");
+        assert!(bench.dram_reads().iter().all(|(.., words)| *words <= LANE_WORDS as usize));
+    }
+}
+
+#[test]
+fn lanes_of_version_three_never_turn_and_are_told_of_runs_alone() {
+    let mut bench = Bench::ours();
+    set(&mut bench.0.image, 0, ext::SIGNATURE, &[0x4B50_3000]);
+    push(&mut bench.0.image, (0, 0), 0, &runs(0..2));
+    finish(&mut bench.0.image, 0, 2);
+    let mut reader = Reader::new(ReadOptions::default());
+    assert_eq!(reader.read(&mut bench).unwrap().losses.entries().count(), 0);
+    assert_eq!((consumed(&mut bench), bench.control(0)[ext::SEEN_RUNS]), ([0; 5], 2));
+    turn(&mut bench.0.image, (0, 0), 24, 12);
+    let readout = reader.read(&mut bench).unwrap();
+    assert_eq!(readout.anomalies.count(AnomalyKind::ImplausibleControlWord), 1);
+}
+
+#[test]
+fn words_that_were_read_can_be_filled_again() {
+    let (mut bench, mut reader) = bench_with_full_lane();
+    let used = |reader: &mut Reader, bench: &mut Bench| {
+        let marks = reader.look(bench).unwrap().watermarks;
+        marks.lanes().map(|mark| mark.used_words).next()
+    };
+    // All but what was read; a vector might not fit behind the end.
+    assert_eq!(used(&mut reader, &mut bench), Some(10_800));
+    // Turned: from word 12 to the last four before word 1200.
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
+    assert_eq!(used(&mut reader, &mut bench), Some(LANE_WORDS - 1184));
+}

@@ -1,0 +1,105 @@
+//! The word that says where a lane ends, and whether it has begun anew.
+//!
+//! ```text
+//! 31 .. 17          16 .. 0
+//! +-----------------+-------------+
+//! | turned at, / 4  | end         |
+//! +-----------------+-------------+
+//! ```
+//!
+//! A lane is filled from its first word on. When a run finds no room at its end, and the host has
+//! read more words at its beginning than the run has, the run goes there, and the word where the
+//! lane ended is kept beside the new end: the lane has turned. From then on the device stays below
+//! what the host has not read of the time before, and never reaches it: a host that has read up
+//! to a word beyond the end has not followed yet, any other has.
+//!
+//! A lane that no host reads while it is filled never turns, and the word is its end alone.
+//!
+//! # Compatibility
+//! Upstream's `HOST_BUFFER_END_INDEX`, which counts words. Its host reads a lane that has not turned.
+
+use crate::vector::VECTOR_WORDS;
+
+/// End of a lane.
+///
+/// ```
+/// use wire::LaneEnd;
+/// let full = LaneEnd { end: 508, turned_at: None };
+/// assert_eq!(full.to_word(), 508);
+/// let turned = LaneEnd { end: 20, turned_at: Some(508) };
+/// assert_eq!(turned.to_word(), 508 << 15 | 20);
+/// assert_eq!(LaneEnd::from_word(turned.to_word(), 516), turned);
+/// assert_eq!(turned.unread(300), [300..508, 0..20]);
+/// assert_eq!(turned.unread(8), [0..0, 8..20]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LaneEnd {
+    /// Word behind the newest run.
+    pub end: u32,
+    /// Word behind the last run before the lane began anew, if it has.
+    pub turned_at: Option<u32>,
+}
+
+impl LaneEnd {
+    /// Words of the largest lane that can turn.
+    pub const TURNING_LANE_WORDS_MAX: u32 = END_MASK - 2 * LARGEST_RUN;
+
+    /// Reads the control word of a lane of `lane_words` words.
+    #[must_use]
+    pub const fn from_word(word: u32, lane_words: u32) -> Self {
+        let mark = word >> MARK_SHIFT << 2;
+        if lane_words > Self::TURNING_LANE_WORDS_MAX || mark == 0 {
+            return Self { end: word, turned_at: None };
+        }
+        Self { end: word & END_MASK, turned_at: Some(mark) }
+    }
+
+    /// The control word of a lane.
+    #[must_use]
+    pub const fn to_word(self) -> u32 {
+        match self.turned_at {
+            None => self.end,
+            Some(mark) => mark >> 2 << MARK_SHIFT | self.end,
+        }
+    }
+
+    /// The words that a host has not read which stands before word `read`: those of the time
+    /// before the lane turned, then the others.
+    #[must_use]
+    pub const fn unread(self, read: u32) -> [core::ops::Range<u32>; 2] {
+        match self.turned_at {
+            Some(mark) if read > self.end => [read..mark, 0..self.end],
+            _ => [0..0, read..self.end],
+        }
+    }
+}
+
+const MARK_SHIFT: u32 = 17;
+const END_MASK: u32 = (1 << MARK_SHIFT) - 1;
+#[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
+const LARGEST_RUN: u32 = VECTOR_WORDS as u32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn words_survive(end in 0_u32..32_511, mark in 0_u32..32_511) {
+            let (end, mark) = (end * 4, mark * 4);
+            let lane = LaneEnd { end, turned_at: Some(mark).filter(|&mark| mark != 0) };
+            let word = lane.to_word();
+            prop_assert_eq!(LaneEnd::from_word(word, LaneEnd::TURNING_LANE_WORDS_MAX), lane);
+            // A device adds the words of a run, and compares the sum with the size of the lane.
+            prop_assert_eq!(word.checked_add(512).is_some(), true);
+        }
+    }
+
+    #[test]
+    fn a_lane_too_large_to_turn_has_an_end_alone() {
+        let word = 508 << 15 | 20;
+        let lane = LaneEnd::from_word(word, LaneEnd::TURNING_LANE_WORDS_MAX + 1);
+        assert_eq!(lane, LaneEnd { end: word, turned_at: None });
+    }
+}
