@@ -103,6 +103,9 @@ fn every_name_of_upstreams_compiles_under_every_option() {
         &["-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"],
         &["-DPROFILE_KERNEL=1", "-DPROFILE_NOC_EVENTS=1", "-DCOMPILE_FOR_NCRISC"],
         &["-DPROFILE_KERNEL=1", "-DPROFILE_NOC_EVENTS=1", "-DCOMPILE_FOR_TRISC=0"],
+        &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"],
+        &["-DPROFILE_KERNEL=1", "-DPROFILE_SYNC_EVENTS"],
+        &["-DPROFILE_SYNC_EVENTS"],
     ] {
         accepts(EVERY_NAME, options);
     }
@@ -118,10 +121,9 @@ fn what_nothing_would_record_is_refused() {
         refuses("", &["-DPROFILE_KERNEL=1", option], UPSTREAMS);
         accepts("", &[option]);
     }
-    for option in ["-DPROFILE_PERF_COUNTERS=3", "-DPROFILE_SYNC_EVENTS"] {
-        refuses("", &["-DPROFILE_KERNEL=1", option], "nothing here records what it asks for");
-        accepts("", &[option]);
-    }
+    let option = "-DPROFILE_PERF_COUNTERS=3";
+    refuses("", &["-DPROFILE_KERNEL=1", option], "nothing here records what it asks for");
+    accepts("", &[option]);
     refuses(
         "",
         &["-DPROFILE_KERNEL=1", "-UARCH_WORMHOLE"],

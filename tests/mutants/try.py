@@ -34,6 +34,8 @@ DATAFLOW = [*HAZARDS[:-1], "noc_events::"]
 TURNS = [*HAZARDS[:-1], "turns::"]
 RING = ["cargo", "test", "--offline", "-q", "-p", "kernel-profiler", "--lib", "testing::"]
 READ = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "read::tests::turns::"]
+WAITS = [*TRUTH[:-1], "waits::waits_that_are_read_are_those_that_blocked"]
+HEADER_WAITS = [*HAZARDS[:-1], "waits::sums_and_blocked_waits_say_how_long_a_kernel_waited"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
@@ -92,6 +94,48 @@ MUTANTS = [
         "*word = lane.end.end;",
         "let _ = &word;",
         READ,
+    ),
+    (
+        "waits: sums of one launch kept for the next",
+        "kernel-profiler/src/wait.rs",
+        "        self.waits().count = 0;\n",
+        "",
+        WAITS,
+    ),
+    (
+        "waits: one wait counted twice",
+        "kernel-profiler/src/wait.rs",
+        "object.waits.saturating_add(1)",
+        "object.waits.saturating_add(2)",
+        WAITS,
+    ),
+    (
+        "waits: sums of two kinds added up as one",
+        "kernel-profiler/src/wait.rs",
+        "object.key == wait.key && object.kind == wait.kind",
+        "object.key == wait.key",
+        WAITS,
+    ),
+    (
+        "waits: the beginning of a wait recorded as its cycles, C++",
+        HEADER + "waits.hpp",
+        "const uint32_t cycles = clock_where_it_stands() - started;",
+        "const uint32_t cycles = started;",
+        HEADER_WAITS,
+    ),
+    (
+        "waits: a wait that finds what it waits for recorded, C++",
+        HEADER + "waits.hpp",
+        "__builtin_expect(state > POLLED, 0)",
+        "__builtin_expect(state >= POLLED, 0)",
+        HEADER_WAITS,
+    ),
+    (
+        "waits: room in a buffer recorded as tiles, C++",
+        HEADER + "waits.hpp",
+        "KERNEL_PROFILER_FIND_SUMS(sums, waits_for_room);",
+        "KERNEL_PROFILER_FIND_SUMS(sums, waits_for_tiles);",
+        HEADER_WAITS,
     ),
     (
         "device: reset addresses of a Wormhole where a Blackhole has them",

@@ -14,6 +14,7 @@ use sim::riscv::{
     self, Bus, Flow, Hart, Image, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing,
     Width,
 };
+use std::collections::BTreeMap;
 use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE};
 
 /// Cost of a call.
@@ -58,6 +59,10 @@ pub(crate) struct Core<'a> {
 }
 
 struct Tile {
+    /// Values of stream registers from a cycle on; 0 before.
+    streams: BTreeMap<u32, (u64, u32)>,
+    /// Cycles at which words of L1 change, and how.
+    later_words: Vec<(u64, u32, u32)>,
     l1: Vec<u8>,
     local: Vec<Vec<u8>>,
     noc: Noc,
@@ -96,6 +101,8 @@ impl<'a> Core<'a> {
                 .collect(),
             front: L1Front::new(),
             tile: Tile {
+                streams: BTreeMap::new(),
+                later_words: Vec::new(),
                 l1: vec![0; L1_BYTES],
                 local: vec![vec![0; 0x1000]; programs.len()],
                 noc: Noc::new(chip),
@@ -176,8 +183,9 @@ impl<'a> Core<'a> {
         let last = before.instruction_count + INSTRUCTIONS_MAX;
         let mut end = End::Hangs;
         while hart.counters().instruction_count < last {
+            let until = self.tile.change_words(hart.cycle()).min(now + INSTRUCTIONS_MAX * 4);
             let mut view = View { tile: &mut self.tile, risc };
-            match hart.run_until(&mut view, &mut self.front, now + INSTRUCTIONS_MAX * 4) {
+            match hart.run_until(&mut view, &mut self.front, until) {
                 Ok(Pause::Breakpoint) if hart.pc() == RETURN => end = End::Returned,
                 Ok(Pause::Breakpoint) => end = End::Paused,
                 Ok(_) if hart.cycle() < now + INSTRUCTIONS_MAX * 4 => continue,
@@ -229,6 +237,28 @@ impl<'a> Core<'a> {
 
     pub(crate) fn noc(&mut self) -> &mut Noc {
         &mut self.tile.noc
+    }
+
+    /// Lets a stream's register have a value from a number of cycles on, counted from now.
+    pub(crate) fn set_stream(&mut self, address: u32, after: u64, value: u32) {
+        self.tile.streams.insert(address, (self.now() + after, value));
+    }
+
+    /// Lets a word of L1 have a value from a number of cycles on, counted from now.
+    pub(crate) fn set_word_after(&mut self, address: u32, after: u64, value: u32) {
+        self.tile.later_words.push((self.now() + after, address, value));
+    }
+
+    /// Takes back what streams have counted, and a word of L1.
+    pub(crate) fn reset_sources(&mut self, address: u32) {
+        self.tile.streams.clear();
+        self.tile.set_word(0, address, 0);
+    }
+
+    /// The words that a RISC has recorded in L1, from the first optional one on.
+    pub(crate) fn ring(&self, risc: usize, words: u32) -> Vec<u32> {
+        let vector = self.profiler + 4 * 64 + 2048 * word_index(risc) + 48;
+        (0..words).map(|index| self.tile.word(0, vector + 4 * index)).collect()
     }
 
     pub(crate) fn control(&self, index: usize) -> u32 {
@@ -346,6 +376,17 @@ fn word_index(index: usize) -> u32 {
 }
 
 impl Tile {
+    /// Changes the words whose time has come; returns when the next one changes.
+    fn change_words(&mut self, cycle: u64) -> u64 {
+        let (due, later) = self.later_words.iter().partition(|change| change.0 <= cycle);
+        let due: Vec<_> = due;
+        self.later_words = later;
+        for (_, address, value) in due {
+            self.set_word(0, address, value);
+        }
+        self.later_words.iter().map(|change| change.0).min().unwrap_or(u64::MAX)
+    }
+
     fn word(&self, risc: usize, address: u32) -> u32 {
         let (memory, at) = match address.checked_sub(LOCAL_RAM_BASE) {
             Some(offset) => (&self.local[risc], offset as usize),
@@ -396,6 +437,10 @@ impl Bus for View<'_> {
             WALL_CLOCK_LOW => Ok((time & 0xFFFF_FFFF) as u32),
             WALL_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
+            _ if STREAMS.contains(&address) => {
+                let (from, value) = self.tile.streams.get(&address).copied().unwrap_or_default();
+                Ok(if cycle < from { 0 } else { value })
+            }
             _ => Err(Refusal::Unmapped),
         }
     }
@@ -416,6 +461,8 @@ impl Bus for View<'_> {
     }
 }
 
+/// Registers of the NoC overlay's streams, among them the counts of tiles of circular buffers.
+const STREAMS: std::ops::Range<u32> = 0xFFB4_0000..0xFFB8_0000;
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const WALL_CLOCK_HIGH: u32 = 0xFFB1_21F4;
 /// A clock that runs since the board was switched on.

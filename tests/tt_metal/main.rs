@@ -17,6 +17,7 @@
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same, and what the NoC did | [`noc_events`] |
 //! | is every loss counted | [`losses`] |
+//! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -39,6 +40,7 @@ mod records;
 mod script;
 mod toolchain;
 mod turns;
+mod waits;
 
 /// Leaves a table for people beside what the tests build.
 fn publish(name: &str, table: &str) {

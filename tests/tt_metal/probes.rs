@@ -56,17 +56,18 @@ pub(crate) fn build(
     Ok(Probes { chip, header, has_sums: variant == Variant::Sums, programs })
 }
 
-fn program(
+/// Compiles a source for a target and links it for the tests' core.
+pub(crate) fn program_of(
     package: &Package,
     target: &Target,
-    variant: Variant,
+    source: &str,
+    name: &str,
     risc: usize,
 ) -> Result<Program, String> {
-    let stem = format!("{}-{variant:?}", target.stem());
     let folder = folder("probes");
-    let object = folder.join(format!("{stem}.o"));
-    target.object(package, &sources().join("probes.cpp"), &object)?;
-    let program: PathBuf = folder.join(format!("{stem}.elf"));
+    let object = folder.join(format!("{name}.o"));
+    target.object(package, &sources().join(source), &object)?;
+    let program: PathBuf = folder.join(format!("{name}.elf"));
     let base = 0x2_0000 + 0x8000 * risc;
     let mut command = Command::new(&package.compiler);
     command.args(target.code_flags()).args(["-flto", "-Werror", "-nostartfiles", "-nostdlib"]);
@@ -75,4 +76,14 @@ fn program(
     command.arg(&object).arg("-lgcc").arg("-o").arg(&program);
     run(&mut command)?;
     Program::read(&program)
+}
+
+fn program(
+    package: &Package,
+    target: &Target,
+    variant: Variant,
+    risc: usize,
+) -> Result<Program, String> {
+    let name = format!("{}-{variant:?}", target.stem());
+    program_of(package, target, "probes.cpp", &name, risc)
 }

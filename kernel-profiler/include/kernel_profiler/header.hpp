@@ -33,6 +33,8 @@
 /// - Several zones may stand in one block.
 /// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used.
 /// - A quick push puts its own zone at the beginning of the next run, with the time that it took.
+/// - Waits for circular buffers and semaphores can be added up (`KERNEL_PROFILER_WAITS=1`) or recorded
+///   one by one (`PROFILE_SYNC_EVENTS`), on both chips and without streaming: see waits.hpp.
 ///
 /// As upstream's, it pushes from BRISC, idle Ethernet RISCs and a Blackhole's active ones; a
 /// Wormhole's active Ethernet RISC only fills its ring.
@@ -59,8 +61,8 @@
 #error "PROFILE_KERNEL asks for trace-only or accumulate mode, or PROFILE_STREAMING or DEVICE_DEBUG_DUMP is defined: expected tt-metal's own header behind this one on the include path, which serves them"
 #endif
 
-#if !KERNEL_PROFILER_IN_TT_METAL && KERNEL_PROFILER_IS_ON && (defined(PROFILE_PERF_COUNTERS) || defined(PROFILE_SYNC_EVENTS))
-#error "PROFILE_PERF_COUNTERS or PROFILE_SYNC_EVENTS is defined: nothing here records what it asks for"
+#if !KERNEL_PROFILER_IN_TT_METAL && KERNEL_PROFILER_IS_ON && defined(PROFILE_PERF_COUNTERS)
+#error "PROFILE_PERF_COUNTERS is defined: nothing here records what it asks for"
 #endif
 
 #define DO_PRAGMA(x) _Pragma(#x)
@@ -194,10 +196,10 @@
 #if KERNEL_PROFILER_IN_TT_METAL
 #include "internal/profiler/noc_event_profiler.hpp"
 #include "internal/profiler/perf_counters.hpp"
-#include "internal/profiler/synchronization_event_profiler.hpp"
 #else
 #include "noc_events.hpp"
 #endif
+#include "waits.hpp"
 
 #else  // Switched off: arguments are type-checked and not evaluated.
 

@@ -571,6 +571,14 @@ inline void quick_push_if_linked(uint32_t cmd_buf, bool linked) {
 #endif
 }
 
+namespace detail {
+
+/// Writes what a kernel has added up. Defined behind the probes that it needs.
+template <uint32_t index>
+KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
+
+}  // namespace detail
+
 /// The firmware's zone (index 0), which begins and ends the launch, or the kernel's within it:
 /// their markers have slots of their own.
 template <uint32_t timer_id, uint32_t index>
@@ -590,6 +598,8 @@ struct profileScopeGuaranteed {
         detail::write_fixed(end_index, detail::prefix(ZONE_END, timer_id));
         if constexpr (index == 0) {
             finish_profiler();
+        } else {
+            detail::end_kernel<index>();
         }
     }
 

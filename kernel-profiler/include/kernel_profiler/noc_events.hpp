@@ -291,6 +291,3 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
 #define StartPerfCounters(...) static_cast<void>(0)
 #define StopPerfCounters(...) static_cast<void>(0)
 #define RecordPerfCounters(...) static_cast<void>(0)
-#define SYNC_WAIT(...) static_cast<void>(0)
-#define SYNC_SIGNAL(...) static_cast<void>(0)
-#define SYNC_SIGNAL_NOC_ADDR(...) static_cast<void>(0)

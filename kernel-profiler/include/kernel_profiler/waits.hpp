@@ -1,0 +1,322 @@
+/// \file
+/// Waits of kernels: upstream's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and `SYNC_SIGNAL_NOC_ADDR`.
+///
+/// The hook stands in front of the loop that polls. It declares an object with the name of the
+/// function that the loop calls, so that each poll asks the object: the first poll does what the
+/// function does and nothing else, the second one reads the clock, and the end of the block adds
+/// up if there was a second one. A wait that finds at once what it waits for costs next to
+/// nothing.
+///
+/// | macro | effect |
+/// |---|---|
+/// | `KERNEL_PROFILER_WAITS=1` | adds up, per kernel and object, the cycles and number of waits that blocked; one record of 16 bytes each at the kernel's end |
+/// | `PROFILE_SYNC_EVENTS` | this, and each wait that blocked (16 bytes) and each signal (8 bytes) |
+///
+/// docs/wire-extensions.md has the format of the records. Sums are in the kernel's local RAM:
+/// 256 bytes on a Wormhole's TRISC 0 and 2.
+
+#pragma once
+
+#include "launch.hpp"
+
+#if defined(PROFILE_SYNC_EVENTS) && !defined(DISPATCH_KERNEL)
+#define KERNEL_PROFILER_SYNC_EVENTS 1
+#else
+#define KERNEL_PROFILER_SYNC_EVENTS 0
+#endif
+
+#if !defined(KERNEL_PROFILER_WAITS)
+#define KERNEL_PROFILER_WAITS KERNEL_PROFILER_SYNC_EVENTS
+#endif
+
+// Firmware waits for no object of a kernel; dispatch kernels wait all the time.
+#if (KERNEL_PROFILER_WAITS || KERNEL_PROFILER_SYNC_EVENTS) && !defined(DISPATCH_KERNEL) && \
+    (defined(KERNEL_BUILD) || !KERNEL_PROFILER_IN_TT_METAL)
+#define KERNEL_PROFILER_HAS_WAITS 1
+#else
+#define KERNEL_PROFILER_HAS_WAITS 0
+#endif
+
+#if KERNEL_PROFILER_HAS_WAITS
+
+namespace kernel_profiler {
+namespace detail {
+
+/// Kinds of waits in the format.
+enum class WaitKind : uint32_t {
+    NONE = 0,
+    CB_WAIT = 1,
+    CB_RESERVE = 2,
+    SEM_WAIT = 3,
+    NOC_READ_BARRIER = 4,
+    NOC_WRITE_BARRIER = 5,
+    NOC_ATOMIC_BARRIER = 6,
+    NOC_FULL_BARRIER = 7,
+    NOC_WRITE_FLUSH = 8,
+};
+
+constexpr bool is_same(const char* left, const char* right) {
+    while (*left != '\0' && *left == *right) {
+        ++left;
+        ++right;
+    }
+    return *left == *right;
+}
+
+constexpr WaitKind wait_kind(const char* name) {
+    return is_same(name, "SYNC-CB-WAIT")      ? WaitKind::CB_WAIT
+           : is_same(name, "SYNC-CB-RESERVE") ? WaitKind::CB_RESERVE
+           : is_same(name, "SYNC-SEM-WAIT")   ? WaitKind::SEM_WAIT
+                                              : WaitKind::NONE;
+}
+
+#if defined(NUM_CIRCULAR_BUFFERS)
+constexpr uint32_t BUFFERS = NUM_CIRCULAR_BUFFERS;
+#else
+constexpr uint32_t BUFFERS = 32;
+#endif
+static_assert((BUFFERS & (BUFFERS - 1)) == 0, "numbers of buffers are masked");
+
+/// Waits for one object.
+struct WaitSum {
+    uint32_t cycles;
+    uint32_t waits;
+};
+
+/// Waits for one semaphore.
+struct SemaphoreWaits {
+    uint32_t address;
+    WaitSum sum;
+};
+
+constexpr uint32_t SEMAPHORES = 8;
+
+// Each is there only in a kernel that waits so.
+inline WaitSum waits_for_tiles[BUFFERS];
+inline WaitSum waits_for_room[BUFFERS];
+inline SemaphoreWaits waits_for_semaphores[SEMAPHORES];
+
+KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL")
+constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID("SYNC-WAIT-TOTAL");
+
+constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
+    return static_cast<uint64_t>(kind) << 32 | key;
+}
+
+/// Writes a sum.
+inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
+    timeStampedData<WAIT_TOTAL_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
+        wait_words(kind, key), static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
+}
+
+/// Adds a wait to a sum, which stays at its largest value.
+KERNEL_PROFILER_ALWAYS_INLINE void add_to_sum(WaitSum& sum, uint32_t cycles) {
+    const uint32_t now = sum.cycles + cycles;
+    sum.waits += 1;
+    sum.cycles = now < cycles ? UINT32_MAX : now;
+}
+
+/// Adds a wait for a semaphore other than the first; one for a semaphore too many is lost data.
+inline __attribute__((noinline)) void add_semaphore_wait(uint32_t address, uint32_t cycles) {
+    for (SemaphoreWaits& entry : waits_for_semaphores) {
+        if (entry.sum.waits == 0 || entry.address == address) {
+            entry.address = address;
+            add_to_sum(entry.sum, cycles);
+            return;
+        }
+    }
+    lose(LOST_DATA);
+}
+
+/// The sums at an address that the compiler finds out where they are used: else it would be in a
+/// register before the first poll.
+#define KERNEL_PROFILER_FIND_SUMS(pointer, sums) __asm__ volatile("la %0, %1" : "=r"(pointer) : "i"(sums))
+
+/// Adds a wait.
+template <WaitKind KIND>
+KERNEL_PROFILER_ALWAYS_INLINE void add_wait(uint32_t key, uint32_t cycles) {
+    if constexpr (KIND == WaitKind::SEM_WAIT) {
+        SemaphoreWaits* first;
+        KERNEL_PROFILER_FIND_SUMS(first, waits_for_semaphores);
+        if (__builtin_expect(first->address == key, 1)) {
+            add_to_sum(first->sum, cycles);
+        } else {
+            add_semaphore_wait(key, cycles);
+        }
+    } else {
+        WaitSum* sums;
+        if constexpr (KIND == WaitKind::CB_WAIT) {
+            KERNEL_PROFILER_FIND_SUMS(sums, waits_for_tiles);
+        } else {
+            KERNEL_PROFILER_FIND_SUMS(sums, waits_for_room);
+        }
+        add_to_sum(sums[key & (BUFFERS - 1)], cycles);
+    }
+}
+
+template <WaitKind KIND>
+KERNEL_PROFILER_ALWAYS_INLINE void write_buffer_totals(WaitSum* sums) {
+    for (uint32_t key = 0; key < BUFFERS; ++key) {
+        if (__builtin_expect(sums[key].waits != 0, 0)) {
+            record_wait_total(KIND, key, sums[key]);
+            sums[key] = {0, 0};
+        }
+    }
+}
+
+/// Writes the sums of a kernel's waits and empties them.
+KERNEL_PROFILER_ALWAYS_INLINE void write_wait_totals() {
+#if !defined(COMPILE_FOR_TRISC) || COMPILE_FOR_TRISC == 0
+    write_buffer_totals<WaitKind::CB_WAIT>(waits_for_tiles);
+#endif
+#if !defined(COMPILE_FOR_TRISC) || COMPILE_FOR_TRISC == 2
+    write_buffer_totals<WaitKind::CB_RESERVE>(waits_for_room);
+#endif
+#if !defined(COMPILE_FOR_TRISC)
+    for (SemaphoreWaits& entry : waits_for_semaphores) {
+        if (entry.sum.waits == 0) {
+            break;
+        }
+        record_wait_total(WaitKind::SEM_WAIT, entry.address, entry.sum);
+        entry = {0, {0, 0}};
+    }
+#endif
+}
+
+/// Records a wait that blocked.
+template <uint32_t ID>
+inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
+    timeStampedData<ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
+        wait_words(kind, key), static_cast<uint64_t>(cycles));
+}
+
+/// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
+/// that does not block.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
+    uint32_t low;
+    __asm__ volatile("lui %0, %1\n\tlw %0, %2(%0)" : "=r"(low) : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
+    return low;
+}
+
+/// A wait, in the place of the function that its loop polls with: a read of a register, or what lets
+/// the next load see what others have written.
+template <WaitKind KIND, uint32_t ID>
+struct Wait {
+    // Numbers that are told apart by comparing them with 0.
+    static constexpr int32_t UNPOLLED = -1;
+    static constexpr int32_t POLLED = 0;
+    static constexpr int32_t BLOCKED = 1;
+
+    const uint32_t key;
+    int32_t state = UNPOLLED;
+    uint32_t started;
+
+    KERNEL_PROFILER_ALWAYS_INLINE explicit Wait(uint32_t key) : key(key) {
+        __asm__("" : "=r"(started));
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE void poll() {
+        if (__builtin_expect_with_probability(state < POLLED, 1, 0.99)) {
+            state = POLLED;
+        } else if (state == POLLED) {
+            state = BLOCKED;
+            started = clock_where_it_stands();
+        }
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) {
+        poll();
+        return read_word(address);
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE void operator()() {
+        poll();
+        forget_cached();
+    }
+
+    KERNEL_PROFILER_ALWAYS_INLINE ~Wait() {
+        if (__builtin_expect(state > POLLED, 0)) {
+            const uint32_t cycles = clock_where_it_stands() - started;
+            add_wait<KIND>(key, cycles);
+            if constexpr (KERNEL_PROFILER_SYNC_EVENTS) {
+                record_blocked_wait<ID>(KIND, key, cycles);
+            }
+        }
+    }
+
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+};
+
+/// Stands in the place of a function that a loop calls and that is not the one that tells polls
+/// apart.
+struct NoWait {
+    KERNEL_PROFILER_ALWAYS_INLINE explicit constexpr NoWait(uint32_t) {}
+    KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) const { return read_word(address); }
+    KERNEL_PROFILER_ALWAYS_INLINE void operator()() const { forget_cached(); }
+};
+
+template <bool IS_WAIT, WaitKind KIND, uint32_t ID>
+struct PollOf {
+    using Type = NoWait;
+};
+template <WaitKind KIND, uint32_t ID>
+struct PollOf<true, KIND, ID> {
+    using Type = Wait<KIND, ID>;
+};
+
+/// Of the two functions that loops poll with, the one that tells polls of a kind apart.
+template <bool IS_ADDRESSED, WaitKind KIND, uint32_t ID>
+using Poll = typename PollOf<
+    KIND != WaitKind::NONE && IS_ADDRESSED == (KIND != WaitKind::SEM_WAIT), KIND, ID>::Type;
+
+}  // namespace detail
+}  // namespace kernel_profiler
+
+#if KERNEL_PROFILER_SYNC_EVENTS
+#define KERNEL_PROFILER_SYNC_SITE(name) KERNEL_PROFILER_SITE(name)
+#define KERNEL_PROFILER_SYNC_ID(name) KERNEL_PROFILER_ID(name)
+#else
+#define KERNEL_PROFILER_SYNC_SITE(name)
+#define KERNEL_PROFILER_SYNC_ID(name) 0
+#endif
+
+/// Measures the wait of the loop that follows in the block. `key` is evaluated once.
+#define SYNC_WAIT(name, key)                                                                                      \
+    KERNEL_PROFILER_SYNC_SITE(name)                                                                               \
+    [[maybe_unused]] ::kernel_profiler::detail::Poll<                                                             \
+        true, ::kernel_profiler::detail::wait_kind(name), KERNEL_PROFILER_SYNC_ID(name)>                          \
+        reg_read(static_cast<uint32_t>(key));                                                                     \
+    [[maybe_unused]] ::kernel_profiler::detail::Poll<                                                             \
+        false, ::kernel_profiler::detail::wait_kind(name), KERNEL_PROFILER_SYNC_ID(name)>                         \
+        invalidate_l1_cache(static_cast<uint32_t>(key))
+
+#else
+
+#define SYNC_WAIT(name, key) (void(sizeof(key)))
+
+#endif
+
+#if KERNEL_PROFILER_HAS_WAITS && KERNEL_PROFILER_SYNC_EVENTS
+/// Records a signal with its key.
+#define SYNC_SIGNAL(name, key) DeviceTimestampedData(name, static_cast<uint64_t>(key))
+/// Records a signal to other tiles: their NoC address, with bit 63 set and the NoC in bit 62.
+#define SYNC_SIGNAL_NOC_ADDR(name, addr, noc) \
+    SYNC_SIGNAL(name, static_cast<uint64_t>(addr) | static_cast<uint64_t>((noc) & 1) << 62 | UINT64_C(1) << 63)
+#else
+#define SYNC_SIGNAL(name, key) (void(sizeof(key)))
+#define SYNC_SIGNAL_NOC_ADDR(name, addr, noc) (void(sizeof(addr) + sizeof(noc)))
+#endif
+
+namespace kernel_profiler {
+namespace detail {
+
+template <uint32_t index>
+KERNEL_PROFILER_ALWAYS_INLINE void end_kernel() {
+#if KERNEL_PROFILER_HAS_WAITS
+    write_wait_totals();
+#endif
+}
+
+}  // namespace detail
+}  // namespace kernel_profiler

@@ -1,0 +1,115 @@
+// Waits of a kernel, through tt-metal's own functions, for the tests of their cost and records.
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(COMPILE_FOR_TRISC)
+#include "chlkc_descriptors.h"
+#include "ckernel_globals.h"
+#include "internal/firmware_common.h"
+#include "tensix_types.h"
+#if COMPILE_FOR_TRISC == 0
+#include "llk_io_unpack.h"
+#else
+#include "llk_io_pack.h"
+#endif
+#else
+#include "risc_common.h"
+#include "tensix.h"
+#include "tensix_types.h"
+#include "noc.h"
+#include "noc_overlay_parameters.h"
+#include "stream_io_map.h"
+#include "noc_nonblocking_api.h"
+#include "internal/firmware_common.h"
+#include "api/dataflow/dataflow_api.h"
+#endif
+#include "api/debug/kernel_profiler.hpp"
+#include "hostdev/dev_msgs.h"
+
+CBInterface cb_interface[NUM_CIRCULAR_BUFFERS] __attribute__((used));
+#if !defined(COMPILE_FOR_TRISC)
+uint8_t my_x[NUM_NOCS] __attribute__((used));
+uint8_t my_y[NUM_NOCS] __attribute__((used));
+uint32_t noc_reads_num_issued[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_writes_num_issued[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_writes_acked[NUM_NOCS] __attribute__((used));
+uint32_t noc_nonposted_atomics_acked[NUM_NOCS] __attribute__((used));
+uint32_t noc_posted_writes_num_issued[NUM_NOCS] __attribute__((used));
+bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
+bank_noc_xy_t l1_bank_to_noc_xy[NUM_NOCS][NUM_L1_BANKS] __attribute__((used));
+int32_t bank_to_dram_offset[NUM_DRAM_BANKS] __attribute__((used));
+int32_t bank_to_l1_offset[NUM_L1_BANKS] __attribute__((used));
+#else
+// The tests fill it for every RISC that they take for the first one.
+bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
+#endif
+
+namespace kernel_profiler {
+uint32_t wIndex __attribute__((used));
+uint32_t stackSize __attribute__((used));
+uint32_t sums[SUM_COUNT] __attribute__((used));
+uint32_t sumIDs[SUM_COUNT] __attribute__((used));
+uint32_t traceCount __attribute__((used));
+}  // namespace kernel_profiler
+
+#define PROBE extern "C" __attribute__((used, noinline)) void
+
+extern "C" {
+extern const uint32_t profiler_place __attribute__((used)) =
+    MEM_MAILBOX_BASE + offsetof(mailboxes_t, profiler.control_vector);
+extern const uint32_t launch_enables_place __attribute__((used)) =
+    MEM_MAILBOX_BASE + offsetof(mailboxes_t, launch[0].kernel_config.enables);
+}
+
+PROBE boot() {}
+
+PROBE begin() { kernel_profiler::init_profiler(); }
+
+// Gives every buffer room for some tiles, of which some have been pushed.
+PROBE set_up(uint32_t tiles, uint32_t pushed) {
+    for (CBInterface& buffer : cb_interface) {
+        buffer.local_cb_interface.fifo_num_pages = tiles;
+        buffer.local_cb_interface.tiles_acked = 0;
+        buffer.local_cb_interface.tiles_received = pushed;
+    }
+}
+
+PROBE nothing(uint32_t, uint32_t) { __asm__ volatile("nop"); }
+
+constexpr uint32_t BUFFER = 5;
+#define SEMAPHORE reinterpret_cast<volatile tt_l1_ptr uint32_t*>(0x7F000)
+
+PROBE wait_front() {
+#if !defined(COMPILE_FOR_TRISC)
+    cb_wait_front(BUFFER, 1);
+#elif COMPILE_FOR_TRISC == 0
+    llk_wait_tiles(BUFFER, 1);
+#endif
+}
+
+PROBE reserve_back() {
+#if !defined(COMPILE_FOR_TRISC)
+    cb_reserve_back(BUFFER, 1);
+#elif COMPILE_FOR_TRISC == 2
+    llk_wait_for_free_tiles(BUFFER, 1);
+#endif
+}
+
+PROBE wait_min() {
+#if !defined(COMPILE_FOR_TRISC)
+    noc_semaphore_wait_min(SEMAPHORE, 1);
+#endif
+}
+
+// A kernel that waits in one way, by the number of its kind in the format.
+PROBE kernel(uint32_t kind) {
+    DeviceZoneScopedMainChildN("KERNEL");
+    if (kind == 1) {
+        wait_front();
+    } else if (kind == 2) {
+        reserve_back();
+    } else {
+        wait_min();
+    }
+}
