@@ -1,0 +1,140 @@
+//! `kprof explain` on simulated pipelines, whose truth is the same pipeline without one stage.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod program;
+
+use program::kprof;
+use serde_json::Value;
+use std::path::Path;
+
+fn capture(folder: &Path, args: &[&str]) {
+    let _ = std::fs::remove_file(folder.join("run.kprof"));
+    let fixed = ["capture", "--kernels", "native", "--waits", "totals", "-o", "run.kprof"];
+    let output = kprof(folder, &[&fixed[..], args].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn json_of(folder: &Path, args: &[&str]) -> Value {
+    let output = kprof(folder, args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn pipeline(folder: &Path, shape: &str) {
+    let fixed = ["--workload", "pipeline", "--ops", "1", "--pipeline"];
+    capture(folder, &[&fixed[..], &[shape]].concat());
+}
+
+/// Length of the kernels of the only launch, by another command.
+fn length(folder: &Path, shape: &str) -> f64 {
+    pipeline(folder, shape);
+    let report = json_of(folder, &["report", "run.kprof", "--json"]);
+    report["ops"][0]["kernel"]["duration_cycles"].as_f64().unwrap()
+}
+
+#[test]
+fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // 200 tiles, so that start and end count little. The shape, the same without the stage, the
+    // cause.
+    for (shape, without, cause) in [
+        ("reader=1620,writer=700", "reader=1,writer=700", "latency"),
+        ("reader=1620,writer=700,barrier=20", "reader=1,writer=700,barrier=20", "reader"),
+        ("reader=1100,writer=700,barrier=20", "reader=1,writer=700,barrier=20", "reader"),
+        ("writer=1500,reader=1200", "writer=1,reader=1200", "writer"),
+        (
+            "compute=1500,writer=900,reader=700",
+            "compute=1,unpack=1,pack=1,writer=900,reader=700",
+            "compute",
+        ),
+        ("reader=1000,writer=700", "", "balanced"),
+        ("", "", "balanced"),
+    ] {
+        let [shape, without] = [shape, without].map(|shape| format!("tiles=200,{shape}"));
+        let whole = length(folder, &shape);
+        let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+        let first = &explained["findings"][0];
+        assert_eq!(first["cause"], cause, "{shape}: {first}");
+        let gain = first["gain_at_most_percent"].as_f64().unwrap();
+        let truth = if cause == "balanced" {
+            0.0
+        } else {
+            (1.0 - length(folder, &without) / whole) * 100.0
+        };
+        assert!((gain - truth).abs() <= 2.0, "{shape}: at most {gain}, in truth {truth}");
+        let findings = explained["findings"].as_array().unwrap().len();
+        assert_eq!((findings, &explained["schema_version"]), (1, &Value::from(1)), "{shape}");
+    }
+}
+
+#[test]
+fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (shape, riscs) in [
+        ("reader=1620,writer=700", &["NCRISC"][..]),
+        ("writer=1500,reader=1100", &["BRISC"]),
+        ("compute=1500,writer=900,reader=700", &["TRISC_0", "TRISC_1", "TRISC_2"]),
+    ] {
+        let args =
+            ["--workload", "pipeline", "--ops", "1", "--pipeline", shape, "--waits", "events"];
+        let _ = std::fs::remove_file(folder.join("run.kprof"));
+        let fixed = ["capture", "--kernels", "native", "-o", "run.kprof"];
+        assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
+        let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+        let path = &explained["ops"][0]["critical_path"];
+        let shares = path["shares"].as_array().unwrap();
+        let on = |share: &&Value| riscs.contains(&share["risc"].as_str().unwrap());
+        let percent: f64 =
+            shares.iter().filter(on).map(|share| share["percent"].as_f64().unwrap()).sum();
+        assert!(percent > 85.0, "{shape}: {path}");
+        let all: f64 = shares.iter().map(|share| share["percent"].as_f64().unwrap()).sum();
+        assert!((all - 100.0).abs() < 0.01, "{shape}: {all}");
+    }
+}
+
+#[test]
+fn a_core_with_more_tiles_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    pipeline(folder.path(), "tiles=100,straggler=10,reader=1000,writer=700");
+    let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
+    let first = &explained["findings"][0];
+    assert_eq!(first["cause"], "uneven_work", "{first}");
+    // 110 tiles instead of 100 on one of 64 cores.
+    let gain = first["gain_at_most_percent"].as_f64().unwrap();
+    assert!((gain - 9.0).abs() < 1.0, "{gain}");
+}
+
+#[test]
+fn healthy_workloads_have_no_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    for workload in ["matmul", "full-buffer", "random", "timestamped-events", "quick-push"] {
+        capture(folder.path(), &["--workload", workload]);
+        let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
+        assert_eq!(explained["findings"], Value::Array(Vec::new()), "{workload}");
+        for device in explained["devices"].as_array().unwrap() {
+            let shares = device["time"]["shares"].as_array().unwrap();
+            let tenths: f64 = shares
+                .iter()
+                .map(|share| (share["percent"].as_f64().unwrap() * 10.0).round())
+                .sum();
+            assert_eq!(tenths, 1000.0, "{workload}");
+        }
+    }
+}
+
+#[test]
+fn input_that_is_none_ends_with_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.tracy"), b"tlZ\x04").unwrap();
+    for (input, sentence) in
+        [("nothing", "found nothing there"), ("x.tracy", "a recording of Tracy")]
+    {
+        let output = kprof(folder.path(), &["explain", input]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(sentence) && errors.trim().lines().count() == 1, "{errors}");
+    }
+}
