@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Perf(PerfArgs),
     Diff(DiffArgs),
+    Merge(MergeArgs),
     Ops(OpsArgs),
     Noc(NocArgs),
     Serve(ServeArgs),
@@ -684,6 +685,31 @@ pub(crate) struct ChipArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
+}
+
+/// Merge recordings of many hosts into one ops report, one Parquet dataset and a table of skew.
+///
+/// Hosts are read one after the other. One that cannot be read is named and left out. Clocks of
+/// hosts are not related, so that durations are compared and starts are not.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
+  kprof merge node-1=a.kprof node-2=b.kprof -o both
+
+Output, in OUT:
+  ops_perf_results.csv   the ops of all hosts, with the host in the first column
+  rank_skew.csv          each launch: its fastest and its slowest host
+  dataset/               as kprof export --format parquet writes it
+
+Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
+pub(crate) struct MergeArgs {
+    /// Folder with rank folders, capture, log or folder of logs; a host has the name of its file
+    /// or folder unless NAME= stands before.
+    #[arg(value_name = "[NAME=]PATH", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// Folder to write to.
+    #[arg(short, long, value_name = "OUT", default_value = "merged")]
+    pub(crate) output: PathBuf,
 }
 
 /// Order of the ops in their table.

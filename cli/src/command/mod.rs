@@ -12,6 +12,7 @@ mod export;
 mod info;
 mod kernels;
 mod man;
+mod merge;
 mod noc;
 mod ops;
 mod own_kernels;
@@ -52,6 +53,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Perf(args)) => perf::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
         #[cfg(feature = "ttsim")]
         Some(Command::TtsimChild(args)) => ttsim_child::run(&args),
