@@ -200,7 +200,7 @@ macro_rules! device_record_event {
 /// # let tiles_received = || 1;
 /// device_wait!(CB_WAIT, 3, tiles_received() >= 1);
 /// // ... use the tile ...
-/// device_signal!(CB_POP, 3);
+/// device_signal!(CB_POP, 3_u32);
 /// ```
 ///
 /// # Cost
