@@ -13,6 +13,7 @@
 //! | how does the device learn what was read? | `acknowledge` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read again and again? | `stream` |
+//! | how is it read from a thread of its own? | `periodic` |
 //! | which memory is used again? | `pool` |
 //!
 //! # Order of a read
@@ -36,6 +37,7 @@ mod dram;
 mod memory;
 mod options;
 mod pending;
+mod periodic;
 mod plan;
 mod pool;
 mod prepare;
@@ -47,6 +49,7 @@ mod watermark;
 
 pub use crate::watermark::{LaneWatermark, Watermarks};
 pub use options::{GenerationChoice, ReadError, ReadOptions};
+pub use periodic::PeriodicReader;
 pub use stream::{NextRead, Reads, StreamedRead};
 pub use watermark::Look;
 

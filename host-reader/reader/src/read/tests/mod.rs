@@ -5,6 +5,7 @@ mod formats;
 mod lanes;
 mod losses;
 mod pending;
+mod periodic;
 mod turns;
 
 use super::*;
