@@ -176,9 +176,10 @@ impl State {
 
     #[inline(always)]
     pub(crate) fn waits(&mut self) -> &mut WaitTotals {
+        let waits = &raw mut WAITS;
         // SAFETY: this RISC alone reaches its local RAM, in its one thread; nothing but this
         // function names the variable, and `State` is made anew for each probe and borrowed here.
-        unsafe { &mut *(&raw mut WAITS) }
+        unsafe { &mut *waits }
     }
 
     #[inline(always)]

@@ -3,16 +3,17 @@
 //! A wait polls; if its first poll finds nothing, the clock is read, and read again when a later
 //! poll has found something. So a wait that does not block costs nothing. The cycles are added up
 //! in the RISC's local RAM by kind and key ([`wire::wait`]); the end of the kernel's zone writes a
-//! record for each and empties the sums.
+//! record for each, with the time of that end, and empties the sums.
 //!
 //! Sums have room for [`OBJECTS_MAX`] objects. A wait for one more is counted as lost data, and so
 //! is a total that finds no room in L1.
 
 pub use crate::port::WaitRecords;
-use crate::{port::Port, state::State};
+use crate::{launch::Scope, port::Port, state::State};
 use wire::{
-    ZoneId,
+    Header, PacketKind, ZoneId,
     loss::LossKind,
+    marker,
     wait::{BlockedWait, WaitKind, WaitTotal},
 };
 
@@ -87,10 +88,28 @@ impl State {
         for index in 0..count {
             let object = self.waits().objects.get(index).copied();
             if let Some(total) = object {
+                let place = self.next();
                 self.record_data_16b(port, id, total.to_data());
+                if self.next() != place {
+                    stamp_with_kernels_end(port, place);
+                }
             }
         }
         self.waits().count = 0;
+    }
+}
+
+/// Gives the record at `place` the time of the kernel's end, which lies in front of it: a later
+/// one would make the end step back in time.
+fn stamp_with_kernels_end<P: Port + ?Sized>(port: &mut P, place: u32) {
+    const END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0));
+    const KIND_MASK: u32 = 0xF000_0000;
+    let end = port.own_vector() + Scope::MainChild.end();
+    let (header, low) = (port.load(end), port.load(end + 4));
+    if header & KIND_MASK == END {
+        let prefix = port.load(place) & !marker::TIME_HIGH_MASK;
+        port.store(place, prefix | (header & marker::TIME_HIGH_MASK));
+        port.store(place + 4, low);
     }
 }
 

@@ -125,6 +125,7 @@ fn compare(seed: u64) -> u64 {
     let shape = random_shape(&mut random);
     let records = if random.below(2) == 0 { WaitRecords::Totals } else { WaitRecords::Events };
     let outcome = play(seed, records, shape);
+    assert!(outcome.readout.anomalies.is_empty(), "seed {seed}: {:?}", outcome.readout.anomalies);
     let place = |run: &Run| format!("seed {seed}, {run:?}, {shape:?}");
     let (found, expected) = (found(&outcome.readout), expected(&outcome.truth));
     assert!(expected.keys().all(|run| found.contains_key(run)), "seed {seed}");

@@ -103,10 +103,18 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
     return static_cast<uint64_t>(kind) << 32 | key;
 }
 
-/// Writes a sum.
+/// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
+/// end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
+    constexpr uint32_t END_INDEX = 10;
+    const uint32_t place = wIndex;
     timeStampedData<WAIT_TOTAL_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
         wait_words(kind, key), static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
+    if (wIndex != place) {
+        const uint32_t end = own_vector() + 4 * END_INDEX;
+        write_word(place, prefix(TS_DATA_16B, WAIT_TOTAL_ID) | (read_word(end) & TIME_HIGH_MASK));
+        write_word(place + 4, read_word(end + 4));
+    }
 }
 
 /// Adds a wait to a sum, which stays at its largest value.
