@@ -71,6 +71,7 @@ fn push(mesh: &mut MeshImage, number: u32) {
         };
         control(ext::SIGNATURE, ext::SIGNATURE_VALUE);
         control(ext::GENERATION, number);
+        control(ext::CONSUMED + risc as usize, 0);
         control(risc as usize, u32::try_from(words.len()).unwrap());
     }
 }
