@@ -49,7 +49,7 @@ impl OpNames {
     /// Reads a log.
     ///
     /// # Errors
-    /// Those of the file.
+    /// If reading the log fails.
     pub fn read(mut log: impl BufRead) -> io::Result<Self> {
         let mut found = Self::default();
         let mut distinct: BTreeSet<Arc<str>> = BTreeSet::new();

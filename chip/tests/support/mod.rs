@@ -149,7 +149,7 @@ enum Place {
     Dram(u32, u64),
 }
 
-/// What coordinates and an address mean to the simulator.
+/// Place in the simulator that coordinates and an address name.
 fn place(mesh: &SimulatedMesh, noc: u8, tile: NocTile, address: u64) -> Result<Place, String> {
     let facts = mesh.chip(0).unwrap().facts();
     let place = facts.translation.tile(noc.into(), tile.x.into(), tile.y.into());

@@ -227,7 +227,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
 /// Where words go in a lane.
 struct Place {
     uint32_t position;
-    /// What they add to HOST_END; 0 if there is no room for them.
+    /// Words that they add to HOST_END; 0 if there is no room for them.
     uint32_t advance;
     /// Where the room at the lane's end ends.
     uint32_t limit;

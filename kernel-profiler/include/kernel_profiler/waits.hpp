@@ -273,7 +273,7 @@ struct PollOf<true, KIND, ID> {
     using Type = Wait<KIND, ID>;
 };
 
-/// Of the two functions that loops poll with, the one that tells polls of a kind apart.
+/// The one of the two polled functions that tells polls of a kind apart.
 template <bool IS_ADDRESSED, WaitKind KIND, uint32_t ID>
 using Poll = typename PollOf<
     KIND != WaitKind::NONE && IS_ADDRESSED == (KIND != WaitKind::SEM_WAIT), KIND, ID>::Type;
