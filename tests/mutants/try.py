@@ -122,8 +122,22 @@ MUTANTS = [
     (
         "waits: the beginning of a wait recorded as its cycles, C++",
         HEADER + "waits.hpp",
-        "const uint32_t cycles = clock_where_it_stands() - started;",
-        "const uint32_t cycles = started;",
+        "end_wait<KIND, ID>(key, clock_where_it_stands() - started);",
+        "end_wait<KIND, ID>(key, started);",
+        HEADER_WAITS,
+    ),
+    (
+        "waits: a barrier of either NoC recorded as one of NoC 0, C++",
+        HEADER + "waits.hpp",
+        "sums[first_barrier(KIND) + (key & (NOCS - 1))]",
+        "sums[first_barrier(KIND)]",
+        HEADER_WAITS,
+    ),
+    (
+        "waits: a full barrier's wait begun anew by each of its loops, C++",
+        HEADER + "barriers.hpp",
+        "!result && !has_blocked",
+        "!result",
         HEADER_WAITS,
     ),
     (

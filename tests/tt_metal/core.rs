@@ -59,13 +59,21 @@ pub(crate) struct Core<'a> {
 }
 
 struct Tile {
-    /// Values of stream registers from a cycle on; 0 before.
-    streams: BTreeMap<u32, (u64, u32)>,
+    /// Registers whose values tests choose.
+    registers: BTreeMap<u32, ChangingRegister>,
     /// Cycles at which words of L1 change, and how.
     later_words: Vec<(u64, u32, u32)>,
     l1: Vec<u8>,
     local: Vec<Vec<u8>>,
     noc: Noc,
+}
+
+/// A register that has one value before a cycle and another one from it on.
+#[derive(Clone, Copy)]
+struct ChangingRegister {
+    before: u32,
+    from: u64,
+    then: u32,
 }
 
 struct View<'a> {
@@ -101,7 +109,7 @@ impl<'a> Core<'a> {
                 .collect(),
             front: L1Front::new(),
             tile: Tile {
-                streams: BTreeMap::new(),
+                registers: BTreeMap::new(),
                 later_words: Vec::new(),
                 l1: vec![0; L1_BYTES],
                 local: vec![vec![0; 0x1000]; programs.len()],
@@ -239,9 +247,10 @@ impl<'a> Core<'a> {
         &mut self.tile.noc
     }
 
-    /// Lets a stream's register have a value from a number of cycles on, counted from now.
-    pub(crate) fn set_stream(&mut self, address: u32, after: u64, value: u32) {
-        self.tile.streams.insert(address, (self.now() + after, value));
+    /// Lets a register change its value after a number of cycles, counted from now.
+    pub(crate) fn change_register(&mut self, address: u32, after: u64, [before, then]: [u32; 2]) {
+        let register = ChangingRegister { before, from: self.now() + after, then };
+        self.tile.registers.insert(address, register);
     }
 
     /// Lets a word of L1 have a value from a number of cycles on, counted from now.
@@ -249,9 +258,9 @@ impl<'a> Core<'a> {
         self.tile.later_words.push((self.now() + after, address, value));
     }
 
-    /// Takes back what streams have counted, and a word of L1.
+    /// Takes back the values of registers that a test has chosen, and a word of L1.
     pub(crate) fn reset_sources(&mut self, address: u32) {
-        self.tile.streams.clear();
+        self.tile.registers.clear();
         self.tile.set_word(0, address, 0);
     }
 
@@ -433,14 +442,15 @@ impl Bus for View<'_> {
     fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
         self.tile.settle(cycle);
         let time = CLOCK_AT_RESET + cycle;
+        if let Some(register) = self.tile.registers.get(&address) {
+            let ChangingRegister { before, from, then } = *register;
+            return Ok(if cycle < from { before } else { then });
+        }
         match address {
             WALL_CLOCK_LOW => Ok((time & 0xFFFF_FFFF) as u32),
             WALL_CLOCK_HIGH => Ok((time >> 32) as u32),
             _ if Noc::covers(address) => self.tile.noc.load(address, cycle),
-            _ if STREAMS.contains(&address) => {
-                let (from, value) = self.tile.streams.get(&address).copied().unwrap_or_default();
-                Ok(if cycle < from { 0 } else { value })
-            }
+            _ if STREAMS.contains(&address) => Ok(0),
             _ => Err(Refusal::Unmapped),
         }
     }

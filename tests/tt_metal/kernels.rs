@@ -226,6 +226,20 @@ fn kernels_that_record_noc_events_compile_with_ours() {
     compile_all(package, &kernels, &jobs, 20, "noc_event_kernels.txt");
 }
 
+/// So they do where waits are recorded, one by one or as sums beside NoC events.
+#[test]
+fn kernels_that_record_waits_compile_with_ours() {
+    let Some(package) = package() else { return };
+    let mut kernels = kernels_that(package, &["noc_async_full_barrier", "noc_semaphore_wait_min"]);
+    kernels.truncate(KERNELS_WITH_WAITS);
+    let both: &[&str] = &["KERNEL_PROFILER_WAITS=1", "PROFILE_NOC_EVENTS=1"];
+    let mut jobs = jobs_of(&kernels, both, 6000);
+    jobs.extend(jobs_of(&kernels, &["PROFILE_SYNC_EVENTS"], 8000));
+    compile_all(package, &kernels, &jobs, KERNELS_WITH_WAITS, "wait_kernels.txt");
+}
+
+/// Kernels with waits that are tried.
+const KERNELS_WITH_WAITS: usize = 8;
 /// Kernels of the fabric that are tried.
 const FABRIC_KERNELS: usize = 8;
 

@@ -1,4 +1,4 @@
-//! The README's table of what the C++ header costs has today's figures, upstream's beside ours.
+//! The README's tables of what the C++ header costs have today's figures, upstream's beside ours.
 
 use crate::{
     cost::{self, Costs, Row},
@@ -7,7 +7,7 @@ use crate::{
     program::Program,
     toolchain::{Chip, Header, Processor},
 };
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Mutex};
 
 /// First line of the table.
 const HEADING: &str = "| through the C++ header, instructions / cycles | Wormhole | upstream's | Blackhole | upstream's |";
@@ -45,26 +45,18 @@ fn table(package: &Package, all: &[[Costs; 2]]) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// Replaces the table in a text, or fails without one.
-fn replaced(text: &str, table: &str) -> Option<String> {
-    let start = text.find(HEADING)?;
-    let rows = text[start..].lines().take_while(|line| line.starts_with('|'));
-    let length: usize = rows.map(|line| line.len() + 1).sum();
-    Some(format!("{}{table}{}", &text[..start], &text[start + length..]))
-}
-
-#[test]
-fn the_readmes_costs_of_the_header_are_the_measured_ones() {
-    let Some(package) = package() else { return };
+/// Compares a table, found by its first line, with the README's, or with `BLESS=1` puts it there.
+/// Figures are those of one version of the compiler.
+pub(crate) fn compare(package: &Package, heading: &str, table: &str) {
     if package.version != COMMITTED_VERSION {
         println!("not compared: the README's figures are of gcc {COMMITTED_VERSION}");
         return;
     }
-    let table = table(package, &cost::all_measured(package)).unwrap();
-    crate::publish("readme.txt", &table);
+    static README: Mutex<()> = Mutex::new(());
+    let _alone = README.lock();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let text = fs::read_to_string(&path).unwrap();
-    let expected = replaced(&text, &table).expect("the README has the table of the header's costs");
+    let expected = replaced(&text, heading, table).expect("the README has the table");
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, &expected).unwrap();
     } else {
@@ -75,10 +67,29 @@ fn the_readmes_costs_of_the_header_are_the_measured_ones() {
     }
 }
 
+/// Replaces the table that begins with a line in a text, or fails without one.
+fn replaced(text: &str, heading: &str, table: &str) -> Option<String> {
+    let start = text.find(heading)?;
+    let rows = text[start..].lines().take_while(|line| line.starts_with('|'));
+    let length: usize = rows.map(|line| line.len() + 1).sum();
+    Some(format!("{}{table}{}", &text[..start], &text[start + length..]))
+}
+
+#[test]
+fn the_readmes_costs_of_the_header_are_the_measured_ones() {
+    let Some(package) = package() else { return };
+    let table = table(package, &cost::all_measured(package)).unwrap();
+    crate::publish("readme.txt", &table);
+    compare(package, HEADING, &table);
+}
+
 #[test]
 fn a_table_is_replaced_and_nothing_else() {
     let text = format!("a\n\n{HEADING}\n|---|\n| old |\n\n| other |\n");
     let table = format!("{HEADING}\n| new |\n");
-    assert_eq!(replaced(&text, &table).unwrap(), format!("a\n\n{HEADING}\n| new |\n\n| other |\n"));
-    assert_eq!(replaced("no table", &table), None);
+    assert_eq!(
+        replaced(&text, HEADING, &table).unwrap(),
+        format!("a\n\n{HEADING}\n| new |\n\n| other |\n")
+    );
+    assert_eq!(replaced("no table", HEADING, &table), None);
 }

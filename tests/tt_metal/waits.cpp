@@ -102,14 +102,56 @@ PROBE wait_min() {
 #endif
 }
 
-// A kernel that waits in one way, by the number of its kind in the format.
-PROBE kernel(uint32_t kind) {
+#if !defined(COMPILE_FOR_TRISC)
+constexpr uint32_t TRANSACTION_ID = 3;
+
+// Lets as much be under way on both NoCs.
+PROBE issue(uint32_t count) {
+    for (uint32_t noc = 0; noc < NUM_NOCS; ++noc) {
+#if NOC_MODE == 1
+        set_noc_counter_val<proc_type, NocBarrierType::READS_NUM_ISSUED>(noc, count);
+        set_noc_counter_val<proc_type, NocBarrierType::NONPOSTED_WRITES_NUM_ISSUED>(noc, count);
+        set_noc_counter_val<proc_type, NocBarrierType::NONPOSTED_WRITES_ACKED>(noc, count);
+        set_noc_counter_val<proc_type, NocBarrierType::NONPOSTED_ATOMICS_ACKED>(noc, count);
+        set_noc_counter_val<proc_type, NocBarrierType::POSTED_WRITES_NUM_ISSUED>(noc, count);
+#endif
+        noc_reads_num_issued[noc] = count;
+        noc_nonposted_writes_num_issued[noc] = count;
+        noc_nonposted_writes_acked[noc] = count;
+        noc_nonposted_atomics_acked[noc] = count;
+        noc_posted_writes_num_issued[noc] = count;
+    }
+}
+
+PROBE read_barrier() { noc_async_read_barrier(); }
+PROBE write_barrier() { noc_async_write_barrier(1); }
+PROBE atomic_barrier() { noc_async_atomic_barrier(); }
+PROBE full_barrier() { noc_async_full_barrier(1); }
+PROBE writes_flushed() { noc_async_writes_flushed(); }
+PROBE posted_writes_flushed() { noc_async_posted_writes_flushed(); }
+PROBE read_barrier_of_id() { noc_async_read_barrier_with_trid(TRANSACTION_ID); }
+PROBE write_barrier_of_id() { noc_async_write_barrier_with_trid(TRANSACTION_ID); }
+PROBE write_flushed_of_id() { noc_async_write_flushed_with_trid(TRANSACTION_ID, 1); }
+#endif
+
+// A kernel that waits in one way, by the number that the tests give it.
+PROBE kernel(uint32_t way) {
     DeviceZoneScopedMainChildN("KERNEL");
-    if (kind == 1) {
-        wait_front();
-    } else if (kind == 2) {
-        reserve_back();
-    } else {
-        wait_min();
+    switch (way) {
+        case 1: wait_front(); break;
+        case 2: reserve_back(); break;
+        case 3: wait_min(); break;
+#if !defined(COMPILE_FOR_TRISC)
+        case 4: read_barrier(); break;
+        case 5: write_barrier(); break;
+        case 6: atomic_barrier(); break;
+        case 7: full_barrier(); break;
+        case 8: writes_flushed(); break;
+        case 9: posted_writes_flushed(); break;
+        case 10: read_barrier_of_id(); break;
+        case 11: write_barrier_of_id(); break;
+        case 12: write_flushed_of_id(); break;
+#endif
+        default: break;
     }
 }

@@ -33,8 +33,9 @@
 /// - Several zones may stand in one block.
 /// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used.
 /// - A quick push puts its own zone at the beginning of the next run, with the time that it took.
-/// - Waits for circular buffers and semaphores can be added up (`KERNEL_PROFILER_WAITS=1`) or recorded
-///   one by one (`PROFILE_SYNC_EVENTS`), on both chips and without streaming: see waits.hpp.
+/// - Waits for circular buffers and semaphores and at barriers of the NoC can be added up
+///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and
+///   without streaming: see waits.hpp and barriers.hpp.
 ///
 /// As upstream's, it pushes from BRISC, idle Ethernet RISCs and a Blackhole's active ones; a
 /// Wormhole's active Ethernet RISC only fills its ring.
@@ -199,7 +200,7 @@
 #else
 #include "noc_events.hpp"
 #endif
-#include "waits.hpp"
+#include "barriers.hpp"
 
 #else  // Switched off: arguments are type-checked and not evaluated.
 

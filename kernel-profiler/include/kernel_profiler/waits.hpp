@@ -1,6 +1,8 @@
 /// \file
 /// Waits of kernels: upstream's hooks `SYNC_WAIT`, `SYNC_SIGNAL` and `SYNC_SIGNAL_NOC_ADDR`.
 ///
+/// Barriers of the NoC have a hook of their own: see barriers.hpp.
+///
 /// The hook stands in front of the loop that polls. It declares an object with the name of the
 /// function that the loop calls, so that each poll asks the object: the first poll does what the
 /// function does and nothing else, the second one reads the clock, and the end of the block adds
@@ -90,11 +92,19 @@ struct SemaphoreWaits {
 };
 
 constexpr uint32_t SEMAPHORES = 8;
+constexpr uint32_t BARRIER_KINDS = 5;
+constexpr uint32_t NOCS = 2;
 
-// Each is there only in a kernel that waits so.
 inline WaitSum waits_for_tiles[BUFFERS];
 inline WaitSum waits_for_room[BUFFERS];
 inline SemaphoreWaits waits_for_semaphores[SEMAPHORES];
+/// By kind, and by NoC within a kind.
+inline WaitSum waits_at_barriers[BARRIER_KINDS * NOCS];
+
+/// Place of a barrier's first NoC among `waits_at_barriers`.
+constexpr uint32_t first_barrier(WaitKind kind) {
+    return (static_cast<uint32_t>(kind) - static_cast<uint32_t>(WaitKind::NOC_READ_BARRIER)) * NOCS;
+}
 
 KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL")
 constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID("SYNC-WAIT-TOTAL");
@@ -106,15 +116,21 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
 /// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
 /// end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
-    constexpr uint32_t END_INDEX = 10;
-    const uint32_t place = wIndex;
-    timeStampedData<WAIT_TOTAL_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
-        wait_words(kind, key), static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
-    if (wIndex != place) {
-        const uint32_t end = own_vector() + 4 * END_INDEX;
-        write_word(place, prefix(TS_DATA_16B, WAIT_TOTAL_ID) | (read_word(end) & TIME_HIGH_MASK));
-        write_word(place + 4, read_word(end + 4));
+    constexpr uint32_t KERNEL_END = profileScopeGuaranteed<0, 1>::end_index;
+    constexpr int32_t SIZE = MARKER_BYTES + 2 * sizeof(uint64_t);
+    const int32_t room = load_room();
+    if (room < SIZE) {
+        lose(LOST_DATA);
+        return;
     }
+    const uint32_t place = load_cursor();
+    store_room(room - SIZE);
+    store_cursor(place + SIZE);
+    const uint32_t end = own_vector() + 4 * KERNEL_END;
+    const Clock ended{read_word(end + 4), read_word(end)};
+    write_marker(place, prefix(TS_DATA_16B, WAIT_TOTAL_ID), ended, TIME_HIGH_MASK);
+    const uint32_t behind = write_data(place + MARKER_BYTES, wait_words(kind, key));
+    write_data(behind, static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
 }
 
 /// Adds a wait to a sum, which stays at its largest value.
@@ -155,10 +171,14 @@ KERNEL_PROFILER_ALWAYS_INLINE void add_wait(uint32_t key, uint32_t cycles) {
         WaitSum* sums;
         if constexpr (KIND == WaitKind::CB_WAIT) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_for_tiles);
-        } else {
+            add_to_sum(sums[key & (BUFFERS - 1)], cycles);
+        } else if constexpr (KIND == WaitKind::CB_RESERVE) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_for_room);
+            add_to_sum(sums[key & (BUFFERS - 1)], cycles);
+        } else {
+            KERNEL_PROFILER_FIND_SUMS(sums, waits_at_barriers);
+            add_to_sum(sums[first_barrier(KIND) + (key & (NOCS - 1))], cycles);
         }
-        add_to_sum(sums[key & (BUFFERS - 1)], cycles);
     }
 }
 
@@ -188,6 +208,14 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_wait_totals() {
         record_wait_total(WaitKind::SEM_WAIT, entry.address, entry.sum);
         entry = {0, {0, 0}};
     }
+    for (uint32_t barrier = 0; barrier < BARRIER_KINDS * NOCS; ++barrier) {
+        WaitSum& sum = waits_at_barriers[barrier];
+        if (__builtin_expect(sum.waits != 0, 0)) {
+            constexpr uint32_t FIRST = static_cast<uint32_t>(WaitKind::NOC_READ_BARRIER);
+            record_wait_total(static_cast<WaitKind>(FIRST + barrier / NOCS), barrier % NOCS, sum);
+            sum = {0, 0};
+        }
+    }
 #endif
 }
 
@@ -196,6 +224,15 @@ template <uint32_t ID>
 inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
     timeStampedData<ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
         wait_words(kind, key), static_cast<uint64_t>(cycles));
+}
+
+/// Adds a wait that blocked, and records it where each one is recorded.
+template <WaitKind KIND, uint32_t ID>
+KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t cycles) {
+    add_wait<KIND>(key, cycles);
+    if constexpr (KERNEL_PROFILER_SYNC_EVENTS) {
+        record_blocked_wait<ID>(KIND, key, cycles);
+    }
 }
 
 /// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
@@ -244,11 +281,7 @@ struct Wait {
 
     KERNEL_PROFILER_ALWAYS_INLINE ~Wait() {
         if (__builtin_expect(state > POLLED, 0)) {
-            const uint32_t cycles = clock_where_it_stands() - started;
-            add_wait<KIND>(key, cycles);
-            if constexpr (KERNEL_PROFILER_SYNC_EVENTS) {
-                record_blocked_wait<ID>(KIND, key, cycles);
-            }
+            end_wait<KIND, ID>(key, clock_where_it_stands() - started);
         }
     }
 
