@@ -1,6 +1,8 @@
 //! Options and help text, one struct per command.
 
-use crate::command::{diff::DiffArgs, explain::ExplainArgs, perf::PerfArgs, record::RecordArgs};
+use crate::command::{
+    diff::DiffArgs, explain::ExplainArgs, mcp::McpArgs, perf::PerfArgs, record::RecordArgs,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use sim::workload::PipelineShape;
@@ -42,6 +44,7 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     Noc(NocArgs),
     Serve(ServeArgs),
+    Mcp(McpArgs),
     Info(InfoArgs),
     Check(CheckArgs),
     Completions(CompletionsArgs),

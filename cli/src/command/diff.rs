@@ -181,7 +181,7 @@ impl Recording {
     /// Returns true if the rows of an ops CSV are one iteration, so that repetitions are sought
     /// among ops of one name and source.
     fn has_no_iterations(&self) -> bool {
-        matches!(self, Self::Ops(report) if report.iterations.rule == RepetitionRule::SameProgram)
+        matches!(self, Self::Ops(report) if has_no_iterations(report))
     }
 
     fn measurements(&self, pools: bool) -> Measurements {
@@ -198,6 +198,11 @@ impl Recording {
         }
         all
     }
+}
+
+/// Returns true if the rows of an ops CSV are one iteration.
+pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
+    report.iterations.rule == RepetitionRule::SameProgram
 }
 
 /// Measures the ops and zones of a run.
@@ -343,7 +348,8 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
     writeln!(out, "Skipped in {name}: {skipped}")
 }
 
-fn parse_confidence(text: &str) -> Result<f64, String> {
+/// The confidence level that a text means, in percent.
+pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|&percent| percent > 0.0 && percent < 100.0);
     percent.ok_or_else(|| format!("expected a percentage between 0 and 100, found `{text}`"))
 }

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The ops CSV at the path: itself, or the newest of a folder that has no device log.
-fn ops_csv(path: &Path) -> Option<PathBuf> {
+pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
     }
@@ -118,7 +118,8 @@ fn ops_csv(path: &Path) -> Option<PathBuf> {
     if path.is_dir() && !has_log() { perf::newest_ops_csv(path) } else { None }
 }
 
-fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
+/// The report on an ops CSV that causes are found in.
+pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions {
         // A gap is the time of its own device, whatever the others did.

@@ -12,6 +12,7 @@ mod export;
 mod info;
 mod kernels;
 mod man;
+pub(crate) mod mcp;
 mod merge;
 mod noc;
 mod ops;
@@ -55,6 +56,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
+        Some(Command::Mcp(args)) => mcp::run(&args),
         #[cfg(feature = "ttsim")]
         Some(Command::TtsimChild(args)) => ttsim_child::run(&args),
     }

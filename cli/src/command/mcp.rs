@@ -1,0 +1,65 @@
+//! `kprof mcp`: answers for agents, over the Model Context Protocol.
+
+use crate::failure::Failure;
+use clap::Args;
+use std::{path::PathBuf, process::ExitCode};
+
+#[cfg(feature = "mcp")]
+mod arguments;
+#[cfg(feature = "mcp")]
+mod causes;
+#[cfg(feature = "mcp")]
+mod changes;
+#[cfg(feature = "mcp")]
+mod loaded;
+#[cfg(feature = "mcp")]
+mod losses;
+#[cfg(feature = "mcp")]
+mod ops;
+#[cfg(feature = "mcp")]
+mod path;
+#[cfg(feature = "mcp")]
+mod server;
+#[cfg(feature = "mcp")]
+mod session;
+#[cfg(feature = "mcp")]
+mod table;
+#[cfg(feature = "mcp")]
+mod zones;
+
+/// Answer an agent's questions about recordings, over the Model Context Protocol on standard input
+/// and output.
+///
+/// Tools: load, recordings, ops, zones, explain, critical_path, losses, diff, more. Each answer is
+/// at most 4 kB of JSON, with a handle for the rest, and says what was lost. Files are read and
+/// never written. See docs/mcp.md.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof mcp
+  kprof mcp generated/profiler
+
+An agent's client starts it. Exit code: 0 once the client has gone; 2 if INPUT cannot be used or no
+client spoke.")]
+pub(crate) struct McpArgs {
+    /// Recording to load before the first question: device log, capture, folder with tt-metal's
+    /// logs, or ops CSV.
+    #[arg(value_name = "INPUT")]
+    input: Option<PathBuf>,
+}
+
+/// Serves one client until it closes standard input.
+pub(crate) fn run(args: &McpArgs) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "mcp")]
+    return server::run(args.input.as_deref());
+    #[cfg(not(feature = "mcp"))]
+    Err(missing(args.input.as_ref()))
+}
+
+#[cfg(not(feature = "mcp"))]
+fn missing(_: Option<&PathBuf>) -> Failure {
+    Failure::Sentence(
+        "this kprof was built without the Model Context Protocol; build it with `cargo build -p \
+         kprof --features mcp`"
+            .to_owned(),
+    )
+}

@@ -1,0 +1,359 @@
+//! Tools and their arguments, as clients see them.
+
+use super::table::SortOrder;
+use crate::failure::Failure;
+use rmcp::{
+    handler::server::tool::schema_for_input,
+    model::{JsonObject, Tool, ToolAnnotations},
+    schemars::JsonSchema,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// Defines the arguments of a tool.
+macro_rules! arguments {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(crate = "rmcp::schemars")]
+        pub(super) struct $name { $($(#[$field_doc])* pub(super) $field: $type,)* }
+    };
+}
+
+/// Defines a choice between parts of what a tool knows.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$option_doc:meta])* $option:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[schemars(crate = "rmcp::schemars")]
+        pub(super) enum $name { $($(#[$option_doc])* $option,)* }
+    };
+}
+
+arguments! {
+    /// Arguments of `load`.
+    LoadArguments {
+        /// Path of a device log, a capture, a folder with tt-metal's logs, or an ops CSV.
+        path: String,
+    }
+}
+
+arguments! {
+    /// Arguments of `recordings`.
+    RecordingsArguments {
+        /// Only this recording, such as r1.
+        recording: Option<String>,
+    }
+}
+
+arguments! {
+    /// Arguments of `ops`.
+    OpsArguments {
+        /// The recording, such as r1. Default: the one loaded last.
+        recording: Option<String>,
+        /// Number of the run, from 1, if a capture holds several.
+        run: Option<usize>,
+        /// Only some ops: terms with device and op, such as device=0,op=Matmul* or op=3..9.
+        filter: Option<String>,
+        /// Column to sort by, such as kernel_ns. Default: by chip and start.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+    }
+}
+
+arguments! {
+    /// Arguments of `zones`.
+    ZonesArguments {
+        /// The recording, such as r1. Default: the one loaded last.
+        recording: Option<String>,
+        /// Number of the run, from 1, if a capture holds several.
+        run: Option<usize>,
+        /// Only some zones: terms with device, risc and zone, such as risc=trisc*,zone!=*-FW.
+        filter: Option<String>,
+        /// Column to sort by, such as p99_ns. Default: by chip and RISC, most cycles first.
+        sort: Option<String>,
+        /// Direction of the sort.
+        #[serde(default)]
+        order: SortOrder,
+        /// Zones, or sum zones.
+        #[serde(default)]
+        kind: ZoneKind,
+    }
+}
+
+choice! {
+    /// Kind of zones.
+    ZoneKind {
+        /// Zones with a start and an end.
+        #[default]
+        Zones,
+        /// Sum zones: totals per launch.
+        Sums,
+    }
+}
+
+arguments! {
+    /// Arguments of `explain`.
+    ExplainArguments {
+        /// The recording, such as r1. Default: the one loaded last.
+        recording: Option<String>,
+        /// Number of the run, from 1, if a capture holds several.
+        run: Option<usize>,
+        /// Part of the explanation.
+        #[serde(default)]
+        part: ExplainPart,
+    }
+}
+
+choice! {
+    /// Part of an explanation.
+    ExplainPart {
+        /// At most ten sentences, those with most to gain first.
+        #[default]
+        Findings,
+        /// Questions that this recording cannot answer, and which recording could.
+        Untold,
+        /// Classes of time of each chip, in percent.
+        Devices,
+        /// Phases of the host's program, by chip.
+        Phases,
+        /// Classes of time of each op, and the stage that sets its pace.
+        Ops,
+        /// Blocked time of each RISC in each op.
+        Waits,
+    }
+}
+
+arguments! {
+    /// Arguments of `critical_path`.
+    PathArguments {
+        /// The recording, such as r1. Default: the one loaded last.
+        recording: Option<String>,
+        /// Number of the run, from 1, if a capture holds several.
+        run: Option<usize>,
+        /// Number of the chip, with program. Default: the first that ran the program.
+        chip_id: Option<u32>,
+        /// Number of the program, as ops shows it. Default: one row for each op that has a path.
+        program: Option<u32>,
+        /// Launch of the program, from 1, with program. Default: its first.
+        launch: Option<u64>,
+        /// The steps in order of time instead of their sums, with program.
+        #[serde(default)]
+        steps: bool,
+    }
+}
+
+arguments! {
+    /// Arguments of `losses`.
+    LossesArguments {
+        /// The recording, such as r1. Default: the one loaded last.
+        recording: Option<String>,
+        /// Number of the run, from 1, if a capture holds several.
+        run: Option<usize>,
+        /// Part of the ledger.
+        #[serde(default)]
+        part: LossesPart,
+    }
+}
+
+choice! {
+    /// Part of a ledger of losses.
+    LossesPart {
+        /// By cause, chip and RISC, with what helps against it.
+        #[default]
+        Causes,
+        /// By core, RISC, cause and program.
+        Lanes,
+        /// Anomalies in the records, and those that were repaired, by kind.
+        Anomalies,
+    }
+}
+
+arguments! {
+    /// Arguments of `diff`.
+    DiffArguments {
+        /// Baseline recording, such as r1.
+        a: String,
+        /// Recording to compare with it, such as r2.
+        b: String,
+        /// Part of the comparison.
+        #[serde(default)]
+        part: DiffPart,
+        /// Confidence level of the intervals in percent. Default: 95.
+        confidence: Option<f64>,
+    }
+}
+
+choice! {
+    /// Part of a comparison.
+    DiffPart {
+        /// Changes that are significant, or that single repetitions allow no test of.
+        #[default]
+        Changes,
+        /// Every op and zone of both recordings.
+        All,
+        /// Ops and zones that only the baseline has.
+        OnlyInA,
+        /// Ops and zones that only the other recording has.
+        OnlyInB,
+        /// Items left out of the comparison, by reason.
+        Skipped,
+    }
+}
+
+arguments! {
+    /// Arguments of `more`.
+    MoreArguments {
+        /// Handle of an answer that had more rows, such as h1.
+        handle: String,
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Call {
+    Load(LoadArguments),
+    Recordings(RecordingsArguments),
+    Ops(OpsArguments),
+    Zones(ZonesArguments),
+    Explain(ExplainArguments),
+    CriticalPath(PathArguments),
+    Losses(LossesArguments),
+    Diff(DiffArguments),
+    More(MoreArguments),
+}
+
+/// A tool: its name, its purpose, its schema, and how its arguments become a call.
+struct ToolEntry {
+    name: &'static str,
+    description: &'static str,
+    schema: fn() -> Result<std::sync::Arc<JsonObject>, String>,
+    parse: fn(Value) -> Result<Call, serde_json::Error>,
+}
+
+fn parsed<T: DeserializeOwned>(
+    arguments: Value,
+    call: fn(T) -> Call,
+) -> Result<Call, serde_json::Error> {
+    serde_json::from_value(arguments).map(call)
+}
+
+const TOOLS: [ToolEntry; 9] = [
+    ToolEntry {
+        name: "load",
+        description: "Load a recording of kernels on Tenstorrent chips: device log, capture, \
+                      folder of tt-metal's logs, or ops CSV. Gives its name for other tools.",
+        schema: schema_for_input::<LoadArguments>,
+        parse: |arguments| parsed(arguments, Call::Load),
+    },
+    ToolEntry {
+        name: "recordings",
+        description: "List the loaded recordings and their runs.",
+        schema: schema_for_input::<RecordingsArguments>,
+        parse: |arguments| parsed(arguments, Call::Recordings),
+    },
+    ToolEntry {
+        name: "ops",
+        description: "Launches of programs with durations by RISC, in ns; rows of an ops CSV \
+                      with duration, gap and modelled bound.",
+        schema: schema_for_input::<OpsArguments>,
+        parse: |arguments| parsed(arguments, Call::Ops),
+    },
+    ToolEntry {
+        name: "zones",
+        description: "Statistics of zones by chip and RISC: count, total, min, median, p99, max.",
+        schema: schema_for_input::<ZonesArguments>,
+        parse: |arguments| parsed(arguments, Call::Zones),
+    },
+    ToolEntry {
+        name: "explain",
+        description: "Why it is slow: ranked sentences with figure, place, gain at most and \
+                      advice; where each nanosecond went; what cannot be told.",
+        schema: schema_for_input::<ExplainArguments>,
+        parse: |arguments| parsed(arguments, Call::Explain),
+    },
+    ToolEntry {
+        name: "critical_path",
+        description: "Which RISC on which core, waiting for whom, set the end of an op.",
+        schema: schema_for_input::<PathArguments>,
+        parse: |arguments| parsed(arguments, Call::CriticalPath),
+    },
+    ToolEntry {
+        name: "losses",
+        description: "What was not recorded, by cause or by core, and what helps; anomalies.",
+        schema: schema_for_input::<LossesArguments>,
+        parse: |arguments| parsed(arguments, Call::Losses),
+    },
+    ToolEntry {
+        name: "diff",
+        description: "Compare two loaded recordings: ops and zones that became slower or faster, \
+                      with intervals.",
+        schema: schema_for_input::<DiffArguments>,
+        parse: |arguments| parsed(arguments, Call::Diff),
+    },
+    ToolEntry {
+        name: "more",
+        description: "The rows that follow those of an answer whose field more has a handle.",
+        schema: schema_for_input::<MoreArguments>,
+        parse: |arguments| parsed(arguments, Call::More),
+    },
+];
+
+/// Every tool, as clients are told.
+///
+/// # Errors
+/// If the schema of a tool is none of an object.
+pub(super) fn tools() -> Result<Vec<Tool>, String> {
+    let tool = |entry: &ToolEntry| {
+        // Loading makes a recording each time.
+        let annotations = ToolAnnotations::new()
+            .read_only(true)
+            .open_world(false)
+            .idempotent(entry.name != "load");
+        let tool = Tool::new(entry.name, entry.description, (entry.schema)()?);
+        Ok(tool.with_annotations(annotations))
+    };
+    TOOLS.iter().map(tool).collect()
+}
+
+impl Call {
+    /// The call of a tool; `None` if there is no such tool.
+    pub(super) fn parse(tool: &str, arguments: JsonObject) -> Option<Result<Self, Failure>> {
+        let entry = TOOLS.iter().find(|entry| entry.name == tool)?;
+        let call = (entry.parse)(Value::Object(arguments));
+        Some(call.map_err(|error| {
+            Failure::Sentence(format!(
+                "expected arguments as the input schema of {tool} tells, found: {error}; tools/list \
+                 shows the schema"
+            ))
+        }))
+    }
+
+    /// Name of the recording that is asked, if the call is about one that has a default.
+    pub(super) const fn recording_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Ops(arguments) => Some(&mut arguments.recording),
+            Self::Zones(arguments) => Some(&mut arguments.recording),
+            Self::Explain(arguments) => Some(&mut arguments.recording),
+            Self::CriticalPath(arguments) => Some(&mut arguments.recording),
+            Self::Losses(arguments) => Some(&mut arguments.recording),
+            Self::Load(_) | Self::Recordings(_) | Self::Diff(_) | Self::More(_) => None,
+        }
+    }
+
+    /// Number of the run that is asked.
+    pub(super) const fn run(&self) -> Option<usize> {
+        match self {
+            Self::Ops(arguments) => arguments.run,
+            Self::Zones(arguments) => arguments.run,
+            Self::Explain(arguments) => arguments.run,
+            Self::CriticalPath(arguments) => arguments.run,
+            Self::Losses(arguments) => arguments.run,
+            Self::Load(_) | Self::Recordings(_) | Self::Diff(_) | Self::More(_) => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The ledger of losses, and anomalies.
+
+use super::{
+    arguments::LossesPart,
+    loaded::{Part, RunFigures},
+    table::{Column, Table, cells},
+};
+use host_reader::{
+    analysis::{loss_groups, loss_remedy},
+    ledger::LossTotals,
+};
+use serde_json::Value;
+use wire::RunHostId;
+
+const NO_RUNS: &str = "the device does not count runs";
+
+const CAUSES: [Column; 12] = [
+    Column::new("cause"),
+    Column::new("chip_id"),
+    Column::new("risc"),
+    Column::new("programs"),
+    Column::new("core_count"),
+    Column::or_null("runs", NO_RUNS),
+    Column::new("zones"),
+    Column::new("data"),
+    Column::new("events"),
+    Column::new("sums"),
+    Column::new("unknown_markers"),
+    Column::new("is_lower_bound"),
+];
+
+const LANES: [Column; 15] = [
+    Column::new("cause"),
+    Column::new("chip_id"),
+    Column::new("core_x"),
+    Column::new("core_y"),
+    Column::new("risc"),
+    Column::or_null("run_host_id", "of no known program"),
+    Column::or_null("runs", NO_RUNS),
+    Column::new("zones"),
+    Column::new("data"),
+    Column::new("events"),
+    Column::new("sums"),
+    Column::new("unknown_markers"),
+    Column::new("is_lower_bound"),
+    Column::or_null("first_run_host_id", "of one program"),
+    Column::or_null("last_run_host_id", "of one program"),
+];
+
+const ANOMALIES: [Column; 3] =
+    [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
+
+/// The table of a run; empty for an ops CSV, which has no ledger.
+pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
+    match (part, asked) {
+        (Part::OpsCsv(_), _) => Table::new(&CAUSES, [], |(): &()| Vec::new())
+            .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
+        (Part::Run(run), LossesPart::Causes) => causes(run),
+        (Part::Run(run), LossesPart::Lanes) => lanes(run),
+        (Part::Run(run), LossesPart::Anomalies) => anomalies(run),
+    }
+}
+
+fn counts(totals: &LossTotals) -> Vec<Value> {
+    let runs = (totals.runs > 0).then_some(totals.runs);
+    cells![
+        runs,
+        totals.zones,
+        totals.data,
+        totals.events,
+        totals.sums,
+        totals.unknown_markers,
+        totals.is_lower_bound,
+    ]
+}
+
+fn causes(run: &RunFigures) -> Table<'_> {
+    let groups = loss_groups(run.losses.entries().map(|(key, totals)| (*key, *totals)));
+    let mut found: Vec<_> = groups.iter().map(|group| group.cause).collect();
+    found.sort_unstable();
+    found.dedup();
+    let remedies = found.into_iter().filter_map(|cause| Some((cause.label(), loss_remedy(cause)?)));
+    let remedies: serde_json::Map<String, Value> =
+        remedies.map(|(cause, remedy)| (cause.to_owned(), remedy.into())).collect();
+    let table = Table::new(&CAUSES, groups, |group| {
+        let mut row = cells![
+            group.cause.label(),
+            group.chip_id,
+            group.risc.label(),
+            group.programs,
+            group.core_count
+        ];
+        row.extend(counts(&group.totals));
+        row
+    });
+    table.with_note("remedies", remedies)
+}
+
+fn lanes(run: &RunFigures) -> Table<'_> {
+    let entries: Vec<_> = run.losses.entries().map(|(key, totals)| (*key, *totals)).collect();
+    Table::new(&LANES, entries, |(key, totals)| {
+        let mut row = cells![
+            key.cause.label(),
+            key.lane.chip_id,
+            key.lane.core.x,
+            key.lane.core.y,
+            key.lane.risc.label(),
+            key.program.map(|RunHostId(id)| id),
+        ];
+        row.extend(counts(totals));
+        row.extend(cells![
+            totals.programs.map(|span| span.first.0),
+            totals.programs.map(|span| span.last.0)
+        ]);
+        row
+    })
+}
+
+fn anomalies(run: &RunFigures) -> Table<'_> {
+    let summary = &run.report.summary;
+    let odd = summary.anomalies.iter().map(|kind| (kind, false));
+    let repaired = summary.repairs.iter().map(|kind| (kind, true));
+    Table::new(&ANOMALIES, odd.chain(repaired), |(kind, is_repaired)| {
+        cells![kind.kind, kind.count, is_repaired]
+    })
+}

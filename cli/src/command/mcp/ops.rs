@@ -1,0 +1,154 @@
+//! Ops: launches of a run, or rows of an ops CSV.
+
+use super::{
+    arguments::OpsArguments,
+    loaded::{OpsFigures, Part, RunFigures},
+    table::{Column, Table, cells},
+};
+use crate::failure::Failure;
+use host_reader::{
+    analysis::{Doubt, Op, Span},
+    export::TraceFilter,
+    perf::{OpReport, RowKind},
+};
+use wire::RunHostId;
+
+const SPAN: &str = "no record, no clock, or duration_doubt";
+
+const LAUNCHES: [Column; 20] = [
+    Column::new("chip_id"),
+    Column::new("program"),
+    Column::new("launch"),
+    Column::or_null("name", "the host gave none"),
+    Column::or_null("core_count", "no firmware zone on any core"),
+    Column::new("recorded_core_count"),
+    Column::or_null("kernel_ns", SPAN),
+    Column::or_null("firmware_ns", SPAN),
+    Column::or_null("brisc_ns", SPAN),
+    Column::or_null("ncrisc_ns", SPAN),
+    Column::or_null("trisc0_ns", SPAN),
+    Column::or_null("trisc1_ns", SPAN),
+    Column::or_null("trisc2_ns", SPAN),
+    Column::or_null("erisc_ns", SPAN),
+    Column::or_null("start_skew_ns", SPAN),
+    Column::or_null("op_to_op_ns", "first op, overlap, no clock, or latency_doubt"),
+    Column::or_null("trace_id", "no replay of a trace"),
+    Column::or_null("trace_replay", "no replay of a trace"),
+    Column::or_null("duration_doubt", "no doubt"),
+    Column::or_null("latency_doubt", "no doubt"),
+];
+
+const NOT_IN_FILE: &str = "the file does not tell";
+
+const ROWS: [Column; 13] = [
+    Column::new("row"),
+    Column::new("kind"),
+    Column::new("name"),
+    Column::or_null("device", NOT_IN_FILE),
+    Column::or_null("device_time_us", "missing or impossible in the file"),
+    Column::or_null("op_to_op_gap_us", NOT_IN_FILE),
+    Column::or_null("core_count", NOT_IN_FILE),
+    Column::or_null("total_percent", "no duration"),
+    Column::or_null("bound", "no model of this op"),
+    Column::or_null("dram_percent", "no model of this op"),
+    Column::or_null("flops_percent", "no model of this op"),
+    Column::new("math_fidelity"),
+    Column::new("call"),
+];
+
+/// Bytes of a filter: errors quote it.
+const LONGEST_FILTER: usize = 400;
+
+/// The table of a run or CSV.
+///
+/// # Errors
+/// If the filter or the column to sort by cannot be understood.
+pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a>, Failure> {
+    let filter = filter_of(asked.filter.as_deref(), &["device", "op"])?;
+    let table = match part {
+        Part::Run(run) => launches(run, &filter),
+        Part::OpsCsv(figures) => rows(figures, &filter),
+    };
+    table.sorted(asked.sort.as_deref(), asked.order)
+}
+
+/// A filter with terms of these keys alone; everything, if there is none.
+pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter, Failure> {
+    let Some(text) = text else { return Ok(TraceFilter::default()) };
+    if text.len() > LONGEST_FILTER {
+        return Err(Failure::Sentence(format!(
+            "expected a filter of at most {LONGEST_FILTER} bytes, found {}; give fewer terms",
+            text.len()
+        )));
+    }
+    let filter: TraceFilter = text.parse().map_err(|error| Failure::from_error(&error))?;
+    match filter.keys_besides(keys).first() {
+        None => Ok(filter),
+        Some(key) => Err(Failure::Sentence(format!(
+            "expected a filter with terms of {}, found {key}; give one of those keys",
+            keys.join(", ")
+        ))),
+    }
+}
+
+fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
+    let is_wanted = |op: &&Op| {
+        let program = RunHostId(op.run_host_id).base();
+        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.of(op))
+    };
+    let ops: Vec<_> = run.report.ops.iter().filter(is_wanted).collect();
+    Table::new(&LAUNCHES, ops, |op| {
+        let ns = |span: &Option<Span>| span.as_ref().and_then(|span| span.duration_ns);
+        let kernels = &op.risc_kernels;
+        cells![
+            op.chip_id,
+            RunHostId(op.run_host_id).base(),
+            op.launch,
+            run.names.of(op),
+            Some(op.core_count).filter(|&count| count > 0),
+            op.recorded_core_count,
+            ns(&op.kernel.or(op.trace_kernel)),
+            ns(&op.firmware.or(op.trace_firmware)),
+            ns(&kernels.brisc),
+            ns(&kernels.ncrisc),
+            ns(&kernels.trisc0),
+            ns(&kernels.trisc1),
+            ns(&kernels.trisc2),
+            ns(&kernels.erisc),
+            op.kernel_first_to_last_start_ns,
+            op.op_to_op_latency_ns,
+            op.trace_id,
+            op.trace_replay,
+            op.duration_doubt.map(Doubt::label),
+            op.latency_doubt.map(Doubt::label),
+        ]
+    })
+}
+
+fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {
+    let is_wanted = |row: &&OpReport| {
+        let device = row.device.and_then(|device| u32::try_from(device).ok());
+        let program = row.global_call_count.parse().unwrap_or(0);
+        (filter.is_empty() || row.kind != RowKind::Signpost)
+            && device.is_none_or(|device| filter.selects_device(device))
+            && filter.selects_op(program, Some(&row.raw_op_code))
+    };
+    let rows: Vec<_> = figures.report.rows.iter().filter(is_wanted).collect();
+    Table::new(&ROWS, rows, |row| {
+        cells![
+            row.id,
+            row.kind,
+            row.raw_op_code,
+            row.device,
+            row.device_time_us,
+            row.op_to_op_gap_us,
+            row.core_count,
+            row.total_percent,
+            row.bound,
+            row.dram_percent,
+            row.flops_percent,
+            row.math_fidelity,
+            row.global_call_count,
+        ]
+    })
+}

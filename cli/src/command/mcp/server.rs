@@ -1,0 +1,116 @@
+//! The protocol, by the official SDK.
+
+use super::{
+    arguments::{Call, tools},
+    session::Session,
+    table::SCHEMA_VERSION,
+};
+use crate::{failure::Failure, terminal::printable};
+use rmcp::{
+    RoleServer, ServerHandler, ServiceExt,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        Tool,
+    },
+    service::{RequestContext, ServerInitializeError},
+    transport::stdio,
+};
+use std::{path::Path, process::ExitCode, sync::Arc};
+
+const INSTRUCTIONS: &str = "Figures of kernels on Tenstorrent chips. Load a recording, then ask \
+    explain first: it ranks causes with what could be gained at most. Answers are tables of at most \
+    4 kB: columns and rows; if more has a handle, call more with it. null is unknown, and \
+    null_means tells why; lost tells what is missing.";
+
+/// Characters of an error, of four bytes at most: it may quote what a client has sent.
+const LONGEST_ERROR: usize = 960;
+
+/// Serves one client on standard input and output.
+///
+/// # Errors
+/// If the input cannot be loaded, or nobody speaks the protocol.
+pub(super) fn run(input: Option<&Path>) -> Result<ExitCode, Failure> {
+    let session = Session::default();
+    if let Some(path) = input {
+        session.load(path)?;
+    }
+    let tools = tools().map_err(Failure::Sentence)?;
+    let server = Server { session: Arc::new(session), tools };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::from_error(&error))?;
+    let served = runtime.block_on(serve(server));
+    // A read of standard input that is under way cannot be cancelled.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(server: Server) -> Result<(), Failure> {
+    let running = server.serve(stdio()).await.map_err(|error| no_client(&error))?;
+    running.waiting().await.map(drop).map_err(|error| Failure::from_error(&error))
+}
+
+fn no_client(error: &ServerInitializeError) -> Failure {
+    Failure::Sentence(format!(
+        "expected a client of the Model Context Protocol on standard input, found none ({error}); \
+         an agent's client starts kprof mcp itself, see docs/mcp.md"
+    ))
+}
+
+struct Server {
+    session: Arc<Session>,
+    tools: Vec<Tool>,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let program = Implementation::new("kprof", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(call) = Call::parse(&request.name, request.arguments.unwrap_or_default()) else {
+            let names: Vec<_> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
+            let sentence = format!("expected one of the tools {}", names.join(", "));
+            return Err(ErrorData::invalid_params(sentence, None));
+        };
+        let session = Arc::clone(&self.session);
+        // Figures take time that answers to pings must not wait for.
+        let answer = tokio::task::spawn_blocking(move || session.answer(call?)).await;
+        let answer = answer.unwrap_or_else(|_| {
+            let sentence = "this question has met an error in kprof itself; ask another one";
+            Err(Failure::Sentence(sentence.to_owned()))
+        });
+        Ok(result_of(answer).into())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+}
+
+/// The answer, or the error as one JSON text of bounded size.
+fn result_of(answer: Result<String, Failure>) -> CallToolResult {
+    match answer {
+        Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        Err(failure) => {
+            let sentence = printable(&failure.to_string(), LONGEST_ERROR);
+            let error = serde_json::json!({ "schema_version": SCHEMA_VERSION, "error": sentence });
+            CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+        }
+    }
+}
