@@ -44,7 +44,7 @@ mod with_the_protocol {
         "unknown",
     ];
 
-    /// What a client got for a call.
+    /// Answer that a client got, all of its pages together.
     struct Answer {
         /// Fields of the first page besides rows.
         head: Value,

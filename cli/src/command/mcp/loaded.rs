@@ -50,7 +50,7 @@ pub(super) struct RunFigures {
     pub(super) losses: LossLedger,
 }
 
-/// What one question is about.
+/// Part of a recording that one question is about.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'a> {
     OpsCsv(&'a OpsFigures),

@@ -1,4 +1,4 @@
-//! What one client has loaded, and the handles of answers that had more rows.
+//! State of one client: loaded recordings, and handles of answers that had more rows.
 
 use super::{
     arguments::{Call, DiffArguments, DiffPart, RecordingsArguments},
