@@ -690,18 +690,21 @@ pub(crate) struct ChipArgs {
     pub(crate) show: ShowArgs,
 }
 
-/// Merge recordings of many hosts into one ops report, one Parquet dataset and a table of skew.
+/// Merge recordings of many hosts: one ops report, one dataset, one trace and a table of skew.
 ///
-/// Hosts are read one after the other. One that cannot be read is named and left out. Clocks of
-/// hosts are not related, so that durations are compared and starts are not.
+/// Hosts are read one after the other. One that cannot be read is named and left out. Without
+/// --offsets, clocks of hosts are not related: durations are compared and starts are not.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
   kprof merge node-1=a.kprof node-2=b.kprof -o both
+  kprof merge generated/profiler/ttrun --offsets offsets.csv
 
 Output, in OUT:
   ops_perf_results.csv   the ops of all hosts, with the host in the first column
-  rank_skew.csv          each launch: its fastest and its slowest host
+  rank_skew.csv          each launch: its fastest, slowest, earliest and latest host
+  hosts.csv              each recording: offset of its host's clock, or why there is none
+  trace.pftrace          all hosts in one Perfetto trace, each a process
   dataset/               as kprof export --format parquet writes it
 
 Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
@@ -713,6 +716,10 @@ pub(crate) struct MergeArgs {
     /// Folder to write to.
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,
+    /// CSV with the columns host, offset_ns and error_ns: nanoseconds that one common clock is
+    /// ahead of the host's monotonic clock, and a bound of their error.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) offsets: Option<PathBuf>,
 }
 
 /// Order of the ops in their table.

@@ -5,7 +5,11 @@
 mod program;
 
 use program::kprof;
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
@@ -76,7 +80,10 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
         }
     }
     let leftovers = fs::read_dir(folder.path().join("all")).unwrap();
-    assert_eq!(leftovers.count(), 3, "parts are removed");
+    let names: BTreeSet<_> = leftovers.map(|entry| entry.unwrap().file_name()).collect();
+    let files = ["dataset", "hosts.csv", "ops_perf_results.csv", "rank_skew.csv", "trace.pftrace"];
+    assert_eq!(names, files.iter().map(Into::into).collect(), "parts are removed");
+    let starts = ["EARLIEST HOST", "START SKEW [ns]", "START SKEW AT MOST [ns]"];
 
     let skew = rows(&folder.path().join("all/rank_skew.csv"));
     let column = |name: &str| skew.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
@@ -87,6 +94,85 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
     assert_eq!(column("SLOWEST HOST"), ["rank0", "rank10", "rank10"]);
     assert_eq!(column("MEAN [ns]"), ["123", "433", "300"]);
     assert_eq!(column("SKEW [ns]"), ["50", "700", "20"]);
+    for title in starts {
+        assert_eq!(column(title), [""; 3], "{title}");
+    }
+    assert_eq!(column("HOSTS ON COMMON CLOCK"), ["0"; 3]);
+    let clocks = rows(&folder.path().join("all/hosts.csv"));
+    assert!(clocks.iter().all(|row| row["not_related_because"] == "no offset is given"));
+    let offsets = merged.iter().map(|row| &*row["HOST CLOCK OFFSET [ns]"]);
+    assert_eq!(offsets.collect::<BTreeSet<_>>(), BTreeSet::from([""]));
+}
+
+/// One recording as that of four hosts, of which two are related.
+const OFFSETS: &str =
+    "host,offset_ns,error_ns\nx,1000,50\ny,5000,70\npast,-9000000000000000000,1\nlost,1,1\n";
+
+#[test]
+fn starts_are_compared_on_hosts_that_offsets_relate() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
+    fs::write(folder.join("offsets.csv"), OFFSETS).unwrap();
+    let inputs = ["none=c.kprof", "x=c.kprof", "y=c.kprof", "past=c.kprof"];
+    let args = [&["merge", "--offsets", "offsets.csv", "-o", "all"][..], &inputs].concat();
+    let output = kprof(folder, &args);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("offsets.csv: no host `lost` is merged"), "{errors}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "Clocks of hosts: 2 of 4 recordings related, the widest bound 70 ns",
+        "none: clock not related, since no offset is given",
+        "past: clock not related, since its offset puts it before the common clock's start",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    // The bound of the chip's own clock, as another export says it.
+    assert!(kprof(folder, &["export", "c.kprof", "-o", "c.trace.json"]).status.success());
+    let single: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("c.trace.json")).unwrap()).unwrap();
+    let bound = single["otherData"]["clocks"][0]["bound_ns"].as_f64().unwrap().ceil();
+    let skew = rows(&folder.join("all/rank_skew.csv"));
+    assert_eq!(skew.len(), 3);
+    for launch in skew {
+        let number = |title: &str| launch[title].parse::<f64>().unwrap();
+        let of_hosts = (launch["EARLIEST HOST"].as_str(), launch["LATEST HOST"].as_str());
+        assert_eq!(of_hosts, ("x", "y"));
+        assert_eq!((number("HOSTS"), number("HOSTS ON COMMON CLOCK")), (4.0, 2.0));
+        // The recordings are the same, so that all of the skew is that of the offsets.
+        assert_eq!(number("START SKEW [ns]"), 4000.0);
+        let error = 50.0 + 70.0 + 2.0 * bound;
+        assert_eq!(number("START SKEW AT LEAST [ns]"), 4000.0 - error);
+        assert_eq!(number("START SKEW AT MOST [ns]"), 4000.0 + error);
+    }
+    let merged = rows(&folder.join("all/ops_perf_results.csv"));
+    let clocks: BTreeMap<&str, (&str, &str)> = merged
+        .iter()
+        .map(|row| {
+            let cell = |title: &str| row[title].as_str();
+            (cell("HOST"), (cell("HOST CLOCK OFFSET [ns]"), cell("HOST CLOCK ERROR [ns]")))
+        })
+        .collect();
+    let expected =
+        [("none", ("", "")), ("past", ("", "")), ("x", ("1000", "50")), ("y", ("5000", "70"))];
+    assert_eq!(clocks, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_host_without_a_synchronised_chip_is_not_related_by_an_offset() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.csv"), log(&[100])).unwrap();
+    fs::write(folder.path().join("offsets"), "host,offset_ns,error_ns\na,1,1\n").unwrap();
+    let output = kprof(folder.path(), &["merge", "a.csv", "--offsets", "offsets"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Clocks of hosts: not related"), "{text}");
+    let clocks = rows(&folder.path().join("merged/hosts.csv"));
+    assert_eq!(clocks[0]["not_related_because"], "its chips were not synchronised with the host");
+    fs::write(folder.path().join("offsets"), "host,offset\na,1\n").unwrap();
+    let output = kprof(folder.path(), &["merge", "a.csv", "--offsets", "offsets", "-o", "no"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!folder.path().join("no").exists(), "nothing is written");
 }
 
 #[test]

@@ -138,6 +138,87 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     assert_eq!((losses, host), (&json!([]), &json!([])));
 }
 
+/// A log of a host: each launch runs on two cores, of which the second is slower.
+fn log_of_host(host: u64, launches: u64) -> (String, u64, Vec<f64>) {
+    let mut text = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+"
+    .to_owned();
+    let (mut cycles, mut imbalances, mut start) = (0, Vec::new(), 1000);
+    for launch in 1..=launches {
+        let durations = [100 + host, 100 + host + 10 * launch];
+        for (core, duration) in (1..).zip(durations) {
+            for (kind, time) in [("ZONE_START", start), ("ZONE_END", start + duration)] {
+                let id = launch << 10;
+                text += &format!(
+                    "0,{core},2,BRISC,8,{time},0,{id},,,BRISC-KERNEL,{kind},1,brisc.cc,\n"
+                );
+            }
+            cycles += duration;
+        }
+        let mean = (durations[0] + durations[1]) as f64 / 2.0;
+        imbalances.push(durations[1] as f64 / mean);
+        start += 10_000;
+    }
+    (text, cycles, imbalances)
+}
+
+#[test]
+fn the_questions_are_answered_over_32_merged_hosts() {
+    if !has_package() {
+        return;
+    }
+    const HOSTS: u64 = 32;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (mut expected_cycles, mut expected_imbalances) = (Vec::new(), Vec::new());
+    for host in 0..HOSTS {
+        let logs = folder.join(format!("ttrun/rank{host}/.logs"));
+        std::fs::create_dir_all(&logs).unwrap();
+        let launches = 1 + host % 3;
+        let (log, cycles, imbalances) = log_of_host(host, launches);
+        std::fs::write(logs.join("profile_log_device.csv"), log).unwrap();
+        let name = format!("rank{host}");
+        expected_cycles.push((name.clone(), 2 * launches, cycles));
+        expected_imbalances.extend(imbalances.into_iter().map(|ratio| (name.clone(), ratio)));
+    }
+    // One host has a capture instead, which tells of the host, too.
+    assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
+    let output = kprof(folder, &["merge", "ttrun", "rank32=c.kprof", "-o", "."]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answers = ask(folder, &statements_of_page());
+    let [.., cycles, imbalance, losses, host] = &answers[..] else { panic!("{answers:?}") };
+    let text = |row: &Value, at: usize| row[at].as_str().unwrap().to_owned();
+    let is_of_log = |row: &&Value| row[0] != "rank32";
+
+    let rows = cycles.as_array().unwrap().iter().filter(is_of_log);
+    let mut found: Vec<_> = rows
+        .map(|row| {
+            let cycles = row[4].as_u64().or_else(|| row[4].as_str()?.parse().ok()).unwrap();
+            (text(row, 0), row[3].as_u64().unwrap(), cycles)
+        })
+        .collect();
+    found.sort();
+    expected_cycles.sort();
+    assert_eq!(found, expected_cycles);
+
+    let rows = imbalance.as_array().unwrap().iter().filter(is_of_log);
+    let mut found: Vec<_> = rows
+        .map(|row| (text(row, 0), row[5].as_u64().unwrap(), row[6].as_f64().unwrap()))
+        .collect();
+    found.sort_by(|one, other| (&one.0, one.2).partial_cmp(&(&other.0, other.2)).unwrap());
+    expected_imbalances.sort_by(|one, other| one.partial_cmp(other).unwrap());
+    assert_eq!(found.len(), expected_imbalances.len());
+    for ((host, cores, ratio), (expected_host, expected)) in found.iter().zip(&expected_imbalances)
+    {
+        assert_eq!((host, *cores), (expected_host, 2));
+        assert!((ratio - expected).abs() < 1e-12, "{host}: {ratio} {expected}");
+    }
+    assert_eq!(losses, &json!([]));
+    let [run] = &host.as_array().unwrap()[..] else { panic!("{host}") };
+    assert_eq!((&run[0], &run[2], &run[4]), (&"rank32".into(), &"RunPrograms".into(), &3.into()));
+}
+
 #[test]
 fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     if !has_package() {

@@ -545,3 +545,59 @@ fn a_chrome_trace_and_the_summary_of_a_capture_have_the_host_too() {
     // Three, and four of the program: two samplings of clocks, a run and a read.
     assert!(shown.contains("Host: 7 events, 0 dropped"), "{shown}");
 }
+
+/// Zones, arrows and first op of each process, and whether arrows stay within it.
+const MERGED: &str = "
+    select process.name as host, sum(slice.category = 'zone') as zones,
+        min(iif(slice.category = 'op', slice.ts, null)) as first,
+        (select count(*) from flow join slice a on flow.slice_out = a.id
+            join process_track one on a.track_id = one.id
+            join slice b on flow.slice_in = b.id
+            join process_track other on b.track_id = other.id
+            where one.upid = process.upid and other.upid = process.upid) as arrows
+    from slice join process_track on slice.track_id = process_track.id join process using (upid)
+    group by process.upid order by host";
+const ALL_ARROWS: &str = "select count(*) as n from flow";
+const CLOCKS: &str = "
+    select distinct extract_arg(arg_set_id, 'debug.clock_of_host') as clock from slice
+    where name = 'about this trace' order by 1";
+
+/// One recording as that of three hosts: what they have is the same, and so is what lies between.
+#[test]
+fn hosts_of_a_merged_trace_are_processes_on_one_clock() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]);
+    kprof(folder, &["export", "c.kprof", "-o", "one.pftrace"]);
+    let offsets = "host,offset_ns,error_ns\nrank1,1000,50\nrank2,5000,70\n";
+    std::fs::write(folder.join("offsets.csv"), offsets).unwrap();
+    let hosts = ["rank0=c.kprof", "rank1=c.kprof", "rank2=c.kprof"];
+    let args = [&["merge", "--offsets", "offsets.csv", "-o", "all"][..], &hosts].concat();
+    kprof(folder, &args);
+    let alone = &rows(&engine, &folder.join("one.pftrace"), &[MERGED, ALL_ARROWS])[..];
+    let [of_chip, arrows_alone] = alone else { panic!("{alone:?}") };
+    let chip = of_chip.iter().find(|row| row["zones"] != 0).unwrap();
+    assert_eq!(chip["host"], "device 0 wormhole_b0");
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+    let trace = folder.join("all/trace.pftrace");
+    let merged = &rows(&engine, &trace, &[NO_ERRORS, MERGED, ALL_ARROWS, CLOCKS])[..];
+    let [errors, of_hosts, arrows, clocks] = merged else { panic!("{merged:?}") };
+    assert!(errors.is_empty(), "{errors:?}");
+    let first = number(chip, "first");
+    // The host without an offset begins where the first one does.
+    for (row, (name, start)) in of_hosts.iter().zip([
+        ("rank0 (own clock)", first + 1000),
+        ("rank1", first + 1000),
+        ("rank2", first + 5000),
+    ]) {
+        assert_eq!((&row["host"], number(row, "first")), (&name.into(), start));
+        let figures = (number(row, "zones"), number(row, "arrows"));
+        assert_eq!(figures, (number(chip, "zones"), number(chip, "arrows")));
+    }
+    assert_eq!(of_hosts.len(), 3);
+    assert_eq!(number(&arrows[0], "n"), 3 * number(&arrows_alone[0], "n"));
+    let clocks: Vec<&str> = clocks.iter().map(|row| row["clock"].as_str().unwrap()).collect();
+    assert_eq!(clocks.len(), 3, "{clocks:?}");
+    assert!(clocks[0].starts_with("not related") && clocks[1].ends_with("within 50 ns"));
+}

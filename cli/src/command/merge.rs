@@ -1,22 +1,30 @@
-//! `kprof merge`: recordings of many hosts as one report and one dataset.
+//! `kprof merge`: recordings of many hosts as one report, one dataset and one trace.
 //!
 //! Hosts are read one after the other, so that memory does not grow with their number.
 
+mod clocks;
+mod offsets;
 mod ops_csv;
 mod skew;
+mod starts;
 
 use super::export::cancel_on_signals;
 use crate::{args::MergeArgs, failure::Failure, input::Input, numbers::counted};
+use clocks::Clocks;
 use host_reader::{
-    export::{CancelFlag, Destination, ParquetDataset, Trace, TraceFilter, write_atomically},
+    export::{
+        CancelFlag, Destination, MergedTrace, ParquetDataset, Trace, TraceFilter, write_atomically,
+    },
     recording::Recording,
     report::{OpsOptions, OpsReport},
 };
+use offsets::{HostOffset, HostOffsets, Relation};
 use ops_csv::MergedOps;
 use skew::RankSkew;
 use std::{
     collections::BTreeSet,
     fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -26,6 +34,13 @@ use std::{
 struct Host {
     name: String,
     path: PathBuf,
+    offset: Option<HostOffset>,
+}
+
+impl Host {
+    const fn new(name: String, path: PathBuf) -> Self {
+        Self { name, path, offset: None }
+    }
 }
 
 /// Everything that hosts add to.
@@ -34,6 +49,8 @@ struct Merge<'a> {
     cancel: CancelFlag,
     ops: MergedOps,
     skew: RankSkew,
+    clocks: Clocks,
+    trace: MergedTrace,
     row_counts: RowCounts,
 }
 
@@ -45,37 +62,72 @@ struct RowCounts {
     losses: u64,
 }
 
-/// Reads each host and adds it to the report and the dataset.
+/// Reads each host and adds it to the report, the dataset and the trace.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
-    let hosts = hosts_of(&args.inputs)?;
+    let mut hosts = hosts_of(&args.inputs)?;
+    if let Some(path) = &args.offsets {
+        relate(&mut hosts, path)?;
+    }
     fs::create_dir_all(&args.output).map_err(|error| Failure::of_file(&args.output, &error))?;
     let mut merge = Merge {
         folder: &args.output,
         cancel: cancel_on_signals()?,
         ops: MergedOps::new(&args.output),
         skew: RankSkew::default(),
+        clocks: Clocks::default(),
+        trace: MergedTrace::default(),
         row_counts: RowCounts::default(),
     };
-    let mut left_out = 0;
-    for host in &hosts {
-        match Input::open(&host.path) {
-            Ok(input) => merge.add(host, &input.runs)?,
-            // What is wrong with one host takes nothing from the others.
-            Err(failure) => {
-                eprintln!("kprof: {} is left out: {failure}", host.name);
-                left_out += 1;
-            }
-        }
-    }
-    if left_out == hosts.len() {
-        return Err(Failure::Sentence("none of the hosts could be read".to_owned()));
-    }
+    let trace = Destination::File(args.output.join(TRACE));
+    let cancel = merge.cancel.clone();
+    let mut added = Ok(0);
+    let written = write_atomically(&trace, &cancel, |out| {
+        added = merge.add_all(&hosts, out);
+        // Without this, a trace of some of the hosts would get its name.
+        added.as_ref().map(|_| ()).map_err(|_| io::Error::other("merging failed"))
+    });
+    let left_out = added?;
+    written.map_err(|error| Failure::from_error(&error))?;
     merge.finish(hosts.len() - left_out)?;
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// Gives hosts the offsets of a file, and puts those with one first: the trace begins with them.
+fn relate(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
+    let offsets = HostOffsets::read(path)?;
+    for host in hosts.iter_mut() {
+        host.offset = offsets.of_host(&host.name);
+    }
+    for name in offsets.hosts() {
+        if hosts.iter().all(|host| host.name != name) {
+            eprintln!("kprof: {}: no host `{name}` is merged", path.display());
+        }
+    }
+    hosts.sort_by_key(|host| host.offset.is_none());
+    Ok(())
+}
+
 impl Merge<'_> {
-    fn add(&mut self, host: &Host, runs: &[Recording]) -> Result<(), Failure> {
+    /// Adds every host; returns how many could not be read.
+    fn add_all(&mut self, hosts: &[Host], out: &mut dyn Write) -> Result<usize, Failure> {
+        let mut left_out = 0;
+        for host in hosts {
+            match Input::open(&host.path) {
+                Ok(input) => self.add(host, &input.runs, out)?,
+                // What is wrong with one host takes nothing from the others.
+                Err(failure) => {
+                    eprintln!("kprof: {} is left out: {failure}", host.name);
+                    left_out += 1;
+                }
+            }
+        }
+        if left_out == hosts.len() {
+            return Err(Failure::Sentence("none of the hosts could be read".to_owned()));
+        }
+        Ok(left_out)
+    }
+
+    fn add(&mut self, host: &Host, runs: &[Recording], out: &mut dyn Write) -> Result<(), Failure> {
         let stem = host.path.file_stem().filter(|_| host.path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
         for run in runs {
@@ -84,12 +136,17 @@ impl Merge<'_> {
             let folder = self.folder.join("dataset");
             let dataset = ParquetDataset::new(&folder, &host.name, &recording);
             let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
+            let relation = Relation::new(&trace, host.offset);
+            let dataset = dataset.with_clock_of_host(&relation.sentence());
             let counts = dataset.write(&trace, &self.cancel, &mut |_| ());
             let counts = counts.map_err(|error| Failure::from_error(&error))?;
             self.row_counts.zones += counts.zones;
             self.row_counts.markers += counts.markers;
             self.row_counts.losses += counts.losses;
-            self.skew.add(&host.name, &trace);
+            self.skew.add(&host.name, &trace, relation.time());
+            self.clocks.add(&host.name, &recording, relation);
+            let traced = self.trace.add(&host.name, &trace, relation.time(), out);
+            traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
             let options = OpsOptions::default();
             let report = match host_logs(&host.path) {
                 Some(logs) => OpsReport::of_folder(&logs, &options),
@@ -104,21 +161,25 @@ impl Merge<'_> {
                 let problems = counted(unshown, "more problem", "more problems");
                 eprintln!("kprof: {}: {problems}", host.name);
             }
-            self.ops.add(&host.name, &report.ops_csv)?;
+            self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
         }
         Ok(())
     }
 
     fn finish(self, host_count: usize) -> Result<(), Failure> {
-        let Self { folder, cancel, ops, skew, row_counts } = self;
+        let Self { folder, cancel, ops, skew, clocks, row_counts, .. } = self;
         let destination = |name: &str| Destination::File(folder.join(name));
         let written =
             write_atomically(&destination("ops_perf_results.csv"), &cancel, |out| ops.write(out));
         let row_count = written.map_err(|error| Failure::from_error(&error))?;
         write_atomically(&destination("rank_skew.csv"), &cancel, |out| skew.write_csv(out))
             .map_err(|error| Failure::from_error(&error))?;
-        skew.print(SKEWS_SHOWN, &mut std::io::stdout().lock())?;
-        println!(
+        write_atomically(&destination("hosts.csv"), &cancel, |out| clocks.write_csv(out))
+            .map_err(|error| Failure::from_error(&error))?;
+        let mut out = io::stdout().lock();
+        skew.print(SKEWS_SHOWN, &mut out)?;
+        writeln!(
+            out,
             "{}: {} of {}, {}, {}, {} in the dataset",
             folder.display(),
             counted(row_count, "op", "ops"),
@@ -126,8 +187,8 @@ impl Merge<'_> {
             counted(row_counts.zones, "zone", "zones"),
             counted(row_counts.markers, "marker", "markers"),
             counted(row_counts.losses, "loss", "losses"),
-        );
-        println!("Clocks of hosts: not related, so starts of different hosts are not compared");
+        )?;
+        clocks.print(&mut out)?;
         Ok(())
     }
 }
@@ -145,7 +206,7 @@ fn hosts_of(inputs: &[String]) -> Result<Vec<Host>, Failure> {
     for input in inputs {
         let named = input.split_once('=').filter(|(name, _)| !name.contains('/'));
         if let Some((name, path)) = named.filter(|_| !Path::new(input).exists()) {
-            hosts.push(Host { name: name.to_owned(), path: path.into() });
+            hosts.push(Host::new(name.to_owned(), path.into()));
             continue;
         }
         let path = Path::new(input);
@@ -153,7 +214,7 @@ fn hosts_of(inputs: &[String]) -> Result<Vec<Host>, Failure> {
         if ranks.is_empty() {
             let last = path.components().next_back().map(|part| part.as_os_str().to_owned());
             let name = Path::new(&last.unwrap_or_default()).with_extension("");
-            hosts.push(Host { name: name.display().to_string(), path: path.to_owned() });
+            hosts.push(Host::new(name.display().to_string(), path.to_owned()));
         }
         hosts.extend(ranks);
     }
@@ -181,7 +242,7 @@ fn rank_folders(folder: &Path) -> Vec<Host> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let number = name.strip_prefix("rank").and_then(|number| number.parse::<u32>().ok());
             if let Some(number) = number.filter(|_| entry.path().is_dir()) {
-                ranks.push((number, Host { name, path: entry.path() }));
+                ranks.push((number, Host::new(name, entry.path())));
             }
         }
     }
@@ -189,5 +250,7 @@ fn rank_folders(folder: &Path) -> Vec<Host> {
     ranks.into_iter().map(|(_, host)| host).collect()
 }
 
+/// Name of the trace of all hosts.
+const TRACE: &str = "trace.pftrace";
 const PROBLEMS_SHOWN: usize = 3;
 const SKEWS_SHOWN: usize = 10;

@@ -6,7 +6,7 @@
 use super::{
     PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,
     TraceZone, ZoneEdge,
-    flow::{Arrows, flow_id},
+    flow::Arrows,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
     words,
@@ -30,7 +30,7 @@ pub(super) fn write(
     serde_json::to_writer(&mut *out, &other_data(trace))?;
     out.write_all(b",\"traceEvents\":[\n")?;
     let names = EncodedNames::new(trace);
-    let arrows = Arrows::new(trace);
+    let arrows = Arrows::new(trace, 0);
     for (device_index, device) in trace.devices.iter().enumerate() {
         out.write_all(&device_events(device_index, device, &arrows))?;
     }
@@ -155,7 +155,7 @@ fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames, arrows: &Arrow
     for &run in arrows.of_lane(placed.device_index, placed.lane_index) {
         let kernel = lane.run_kernels.get(run).copied().flatten();
         if let Some(kernel) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) {
-            let id = flow_id(placed.device_index, placed.lane_index, run);
+            let id = arrows.id(placed.device_index, placed.lane_index, run);
             JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
         }
     }

@@ -8,14 +8,16 @@ use std::collections::BTreeMap;
 
 /// Runs at which arrows end.
 pub(super) struct Arrows {
+    /// Number of the first device, so that traces in one file have arrows of their own.
+    first_device: usize,
     /// By device and lane: runs, ascending.
     runs: Vec<Vec<Vec<usize>>>,
 }
 
 impl Arrows {
     /// Finds the first kernel of each op on each core.
-    pub(super) fn new(trace: &Trace<'_>) -> Self {
-        Self { runs: trace.devices.iter().map(first_kernels).collect() }
+    pub(super) fn new(trace: &Trace<'_>, first_device: usize) -> Self {
+        Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }
 
     /// Runs of a lane at which an arrow ends, ascending.
@@ -28,14 +30,15 @@ impl Arrows {
     pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
         let ends_here =
             |run: &&TraceRun| self.of_lane(device_index, run.lane).binary_search(&run.run).is_ok();
-        let id = |run: &TraceRun| flow_id(device_index, run.lane, run.run);
+        let id = |run: &TraceRun| self.id(device_index, run.lane, run.run);
         runs.iter().filter(ends_here).map(id).collect()
     }
-}
 
-/// A number that only this run of this lane has; never 0.
-pub(super) const fn flow_id(device_index: usize, lane_index: usize, run: usize) -> u64 {
-    ((device_index as u64 + 1) << 48) | ((lane_index as u64) << 28) | run as u64
+    /// A number that only this run of this lane has; never 0.
+    pub(super) const fn id(&self, device_index: usize, lane_index: usize, run: usize) -> u64 {
+        let device = (self.first_device + device_index + 1) as u64;
+        (device << 48) | ((lane_index as u64) << 28) | run as u64
+    }
 }
 
 fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {

@@ -11,11 +11,22 @@ use std::{
 /// Reports of hosts, kept in files until the columns of all of them are known.
 pub(super) struct MergedOps {
     folder: PathBuf,
-    parts: Vec<(String, PathBuf)>,
+    parts: Vec<Part>,
     /// Columns in the order in which they came, and their places.
     columns: Vec<String>,
     places: BTreeMap<String, usize>,
 }
+
+/// The report of one host.
+struct Part {
+    host: String,
+    /// Offset of its clock and the bound of that, empty if not related to other hosts.
+    clock: [String; 2],
+    path: PathBuf,
+}
+
+/// Columns that stand before those of reports.
+const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {
     pub(super) fn new(folder: &Path) -> Self {
@@ -24,7 +35,7 @@ impl MergedOps {
     }
 
     /// Adds the report of a host; reports with more tensors have more columns.
-    pub(super) fn add(&mut self, host: &str, csv: &str) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, host: &str, clock: [String; 2], csv: &str) -> Result<(), Failure> {
         let mut reader = reader(csv.as_bytes());
         let header = reader.headers().map_err(|error| Failure::from_error(&error))?;
         for column in header {
@@ -34,17 +45,16 @@ impl MergedOps {
             }
         }
         let path = self.folder.join(format!(".ops-{}.part", self.parts.len()));
-        self.parts.push((host.to_owned(), path.clone()));
+        self.parts.push(Part { host: host.to_owned(), clock, path: path.clone() });
         fs::write(&path, csv).map_err(|error| Failure::of_file(&path, &error))
     }
 
-    /// Writes all rows, the host in the first column; returns their number.
+    /// Writes all rows, the host and its clock in the first columns; returns their number.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<u64> {
         let mut writer = csv::Writer::from_writer(out);
-        writer
-            .write_record(std::iter::once("HOST").chain(self.columns.iter().map(String::as_str)))?;
+        writer.write_record(OF_HOST.into_iter().chain(self.columns.iter().map(String::as_str)))?;
         let mut row_count = 0;
-        for (host, path) in &self.parts {
+        for Part { host, clock: [offset, error], path } in &self.parts {
             let mut reader = reader(File::open(path)?);
             let places: Vec<Option<usize>> =
                 reader.headers()?.iter().map(|column| self.places.get(column).copied()).collect();
@@ -56,7 +66,8 @@ impl MergedOps {
                         *cell_of_place = cell;
                     }
                 }
-                writer.write_record(std::iter::once(host.as_str()).chain(cells))?;
+                let of_host = [host.as_str(), offset, error];
+                writer.write_record(of_host.into_iter().chain(cells))?;
                 row_count += 1;
             }
         }
@@ -67,7 +78,7 @@ impl MergedOps {
 
 impl Drop for MergedOps {
     fn drop(&mut self) {
-        for (_, path) in &self.parts {
+        for Part { path, .. } in &self.parts {
             // A part that is gone already needs no removing.
             let _ = fs::remove_file(path);
         }

@@ -1,24 +1,25 @@
-//! How much longer an op takes on one host than on another.
+//! How much longer an op takes on one host than on another, and how much later it starts.
 
+use super::starts::Starts;
 use crate::numbers::{counted, grouped};
-use host_reader::export::Trace;
+use host_reader::export::{CommonTime, Trace};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
 
-/// Durations of each launch on all hosts. They can be compared although the clocks of the hosts
-/// are not related.
+/// Durations and starts of each launch on all hosts. Durations can be compared although the
+/// clocks of the hosts are not related.
 #[derive(Default)]
 pub(super) struct RankSkew {
-    launches: BTreeMap<LaunchKey, Durations>,
+    launches: BTreeMap<LaunchKey, Skew>,
 }
 
 /// A launch: program, trace and replay, and which launch of these.
 type LaunchKey = (u32, Option<u64>, Option<u64>, u64);
 
 #[derive(Default)]
-struct Durations {
+struct Skew {
     label: String,
     /// Hosts with a duration, and their sum.
     known: u64,
@@ -27,40 +28,69 @@ struct Durations {
     unknown: u64,
     fastest: Option<(u64, String)>,
     slowest: Option<(u64, String)>,
+    starts: Starts,
 }
 
-impl Durations {
+impl Skew {
     fn excess_ns(&self) -> u64 {
         let ends = self.slowest.as_ref().zip(self.fastest.as_ref());
         ends.map_or(0, |(slowest, fastest)| slowest.0 - fastest.0)
     }
+
+    fn add_duration(&mut self, host: &str, duration_ns: Option<u64>) {
+        let Some(duration_ns) = duration_ns else {
+            self.unknown += 1;
+            return;
+        };
+        self.known += 1;
+        self.sum_ns = self.sum_ns.saturating_add(duration_ns);
+        if self.fastest.as_ref().is_none_or(|(least, _)| duration_ns < *least) {
+            self.fastest = Some((duration_ns, host.to_owned()));
+        }
+        if self.slowest.as_ref().is_none_or(|(most, _)| duration_ns > *most) {
+            self.slowest = Some((duration_ns, host.to_owned()));
+        }
+    }
+}
+
+/// A launch on one host: it starts with the first of the host's chips, and takes as long as on
+/// the slowest.
+struct OfHost {
+    label: String,
+    duration_ns: Option<u64>,
+    start_ns: u64,
+    /// Bound of the chips' clocks against the host's; `None` if one has none.
+    bound_ns: Option<f64>,
 }
 
 impl RankSkew {
-    /// Adds a recording of a host. An op takes as long as on the slowest of the host's chips.
-    pub(super) fn add(&mut self, host: &str, trace: &Trace<'_>) {
-        let mut of_host: BTreeMap<LaunchKey, (Option<u64>, String)> = BTreeMap::new();
-        for op in trace.devices.iter().flat_map(|device| &device.ops) {
-            let figures = &op.figures;
-            let key = (op.base_id(), figures.trace_id, figures.trace_replay, figures.launch);
-            let duration = op.duration_ns();
-            let entry = of_host.entry(key).or_insert_with(|| (duration, op.label()));
-            entry.0 = entry.0.zip(duration).map(|(known, duration)| known.max(duration));
+    /// Adds a recording of a host, whose starts are comparable if it has a common time.
+    pub(super) fn add(&mut self, host: &str, trace: &Trace<'_>, time: Option<CommonTime>) {
+        let mut of_host: BTreeMap<LaunchKey, OfHost> = BTreeMap::new();
+        for device in &trace.devices {
+            let bound_ns = device.clock.bound_ns();
+            for op in &device.ops {
+                let figures = &op.figures;
+                let key = (op.base_id(), figures.trace_id, figures.trace_replay, figures.launch);
+                let (duration_ns, start_ns) = (op.duration_ns(), op.start_ns);
+                let entry = of_host.entry(key).or_insert_with(|| OfHost {
+                    label: op.label(),
+                    duration_ns,
+                    start_ns,
+                    bound_ns,
+                });
+                let durations = entry.duration_ns.zip(duration_ns);
+                entry.duration_ns = durations.map(|(known, duration)| known.max(duration));
+                entry.start_ns = entry.start_ns.min(start_ns);
+                entry.bound_ns = entry.bound_ns.zip(bound_ns).map(|(one, other)| one.max(other));
+            }
         }
-        for (key, (duration_ns, label)) in of_host {
+        for (key, OfHost { label, duration_ns, start_ns, bound_ns }) in of_host {
             let launch = self.launches.entry(key).or_default();
             launch.label = label;
-            let Some(duration_ns) = duration_ns else {
-                launch.unknown += 1;
-                continue;
-            };
-            launch.known += 1;
-            launch.sum_ns = launch.sum_ns.saturating_add(duration_ns);
-            if launch.fastest.as_ref().is_none_or(|(least, _)| duration_ns < *least) {
-                launch.fastest = Some((duration_ns, host.to_owned()));
-            }
-            if launch.slowest.as_ref().is_none_or(|(most, _)| duration_ns > *most) {
-                launch.slowest = Some((duration_ns, host.to_owned()));
+            launch.add_duration(host, duration_ns);
+            if let Some((time, bound_ns)) = time.zip(bound_ns) {
+                launch.starts.add(host, time, start_ns, bound_ns);
             }
         }
     }
@@ -80,6 +110,12 @@ impl RankSkew {
             "MAX [ns]",
             "MEAN [ns]",
             "SKEW [ns]",
+            "HOSTS ON COMMON CLOCK",
+            "EARLIEST HOST",
+            "LATEST HOST",
+            "START SKEW [ns]",
+            "START SKEW AT LEAST [ns]",
+            "START SKEW AT MOST [ns]",
         ])?;
         for (&(program, _, _, number), launch) in &self.launches {
             let end = |end: &Option<(u64, String)>| match end {
@@ -89,7 +125,7 @@ impl RankSkew {
             let ((fastest, least), (slowest, most)) = (end(&launch.fastest), end(&launch.slowest));
             let mean = launch.sum_ns.checked_div(launch.known);
             let is_compared = launch.known > 1;
-            writer.write_record([
+            let of_durations = [
                 launch.label.clone(),
                 program.to_string(),
                 number.to_string(),
@@ -101,14 +137,15 @@ impl RankSkew {
                 most,
                 mean.map_or_else(String::new, |mean| mean.to_string()),
                 if is_compared { launch.excess_ns().to_string() } else { String::new() },
-            ])?;
+            ];
+            writer.write_record(of_durations.into_iter().chain(launch.starts.cells()))?;
         }
         writer.flush()
     }
 
-    /// Prints the launches that differ most.
+    /// Prints the launches that differ most, by duration and by start.
     pub(super) fn print(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
-        let mut launches: Vec<&Durations> =
+        let mut launches: Vec<&Skew> =
             self.launches.values().filter(|launch| launch.known > 1).collect();
         launches.sort_by_key(|launch| std::cmp::Reverse(launch.excess_ns()));
         for launch in launches.iter().take(count) {
@@ -125,6 +162,24 @@ impl RankSkew {
                 grouped(fastest.0),
                 fastest.1,
                 counted(launch.known, "host", "hosts"),
+            )?;
+        }
+        let mut starts: Vec<_> = self
+            .launches
+            .values()
+            .filter_map(|launch| Some((launch, launch.starts.skew()?)))
+            .collect();
+        starts.sort_by_key(|(_, skew)| std::cmp::Reverse(skew.at_least_ns));
+        for (launch, skew) in starts.into_iter().take(count) {
+            writeln!(
+                out,
+                "{}: starts {} ns later on {} than on {}, between {} and {} ns",
+                launch.label,
+                grouped(skew.measured_ns),
+                skew.latest,
+                skew.earliest,
+                grouped(skew.at_least_ns),
+                grouped(skew.at_most_ns),
             )?;
         }
         Ok(())

@@ -74,6 +74,7 @@ pub struct ParquetDataset {
     folder: PathBuf,
     host: String,
     recording: String,
+    clock_of_host: Option<String>,
 }
 
 /// A name that files of a dataset cannot have.
@@ -136,7 +137,14 @@ impl ParquetDataset {
             }
         }
         let (host, recording) = (host.to_owned(), recording.to_owned());
-        Ok(Self { folder: folder.to_owned(), host, recording })
+        Ok(Self { folder: folder.to_owned(), host, recording, clock_of_host: None })
+    }
+
+    /// Adds to the metadata of each file how the host's clock is related to those of others.
+    #[must_use]
+    pub fn with_clock_of_host(mut self, relation: &str) -> Self {
+        self.clock_of_host = Some(relation.to_owned());
+        self
     }
 
     /// How many files [`ParquetDataset::write`] writes of a trace.
@@ -206,7 +214,8 @@ impl ParquetDataset {
         cancel: &CancelFlag,
     ) -> Result<(PreparedFile, u64), WriteError> {
         prepare_file(&self.path_of(part), cancel, |out| {
-            part.write(trace, words, out).map_err(io_error)
+            let clock_of_host = self.clock_of_host.as_deref();
+            part.write(trace, words, clock_of_host, out).map_err(io_error)
         })
     }
 }
@@ -250,9 +259,16 @@ impl<'a> Part<'_, 'a> {
         &self,
         trace: &Trace<'a>,
         words: &Words,
+        clock_of_host: Option<&str>,
         out: &mut (dyn Write + Send),
     ) -> Result<u64, ParquetError> {
-        let mut table = TableWriter::new(out, self.table, self.facts(trace))?;
+        let mut facts = self.facts(trace);
+        facts.extend(
+            clock_of_host.map(|relation| {
+                KeyValue::new("kprof.clock_of_host".to_owned(), relation.to_owned())
+            }),
+        );
+        let mut table = TableWriter::new(out, self.table, facts)?;
         match self.subject {
             Subject::Device(device) => {
                 let rows = DeviceRows { trace, device, words };

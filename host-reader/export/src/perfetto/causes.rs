@@ -31,7 +31,7 @@ pub(super) fn draw(
         .collect();
     draw_classes(sequence, context, tracks, &known);
     let paths = known.iter().filter_map(|(causes, _)| causes.critical_path.as_ref());
-    let base_flow = FIRST_FLOW | ((device_index as u64) << 40);
+    let base_flow = FIRST_FLOW | ((tracks.number as u64) << 40);
     let mut path = PathTrack { sequence, context, device, tracks, next_flow: base_flow };
     path.draw(paths);
 }

@@ -95,6 +95,13 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
 impl DevicePackets<'_, '_> {
     fn describe_device(&mut self) {
         let name = words::device_label(self.device);
+        if let Some(process) = &self.context.placement.process {
+            let track =
+                child(process.track, self.tracks.device, process.named(name), self.device_index);
+            let description = Some(clock_sentence(self.device));
+            describe(&mut self.sequence, TrackDescriptor { description, ..track });
+            return;
+        }
         let pid = i32::try_from(self.device_index).ok();
         let pid = pid.map(|index| FIRST_PID.saturating_add(index));
         let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
@@ -156,7 +163,7 @@ impl DevicePackets<'_, '_> {
 
     /// Says in band how far the trace can be trusted, at the chip's first record.
     fn describe_trace(&mut self) {
-        let Self { context: Context { trace, .. }, device, tracks, .. } = *self;
+        let Self { context: Context { trace, placement, .. }, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
         self.sequence.event(time_ns, INSTANT, |event| {
             event.track_uuid = Some(tracks.device);
@@ -164,6 +171,8 @@ impl DevicePackets<'_, '_> {
             event.categories.push("kprof".to_owned());
             let arguments = &mut event.debug_annotations;
             arguments.push(named_text("clock", &clock_sentence(device)));
+            let process = placement.process.as_ref();
+            arguments.extend(process.map(|host| named_text("clock_of_host", host.clock)));
             arguments.push(named_number("first_cycle", device.clock.first_cycle()));
             for (key, count) in trace.doubts() {
                 arguments.push(named_number(&key, count));

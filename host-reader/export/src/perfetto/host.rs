@@ -1,6 +1,7 @@
 //! The packets of the host: a track for each thread, a counter for each plot.
 
 use super::{
+    Placement,
     device::{child, describe},
     message::{
         COUNTER, CounterDescriptor, INSTANT, InternedData, ProcessDescriptor, SLICE_BEGIN,
@@ -17,30 +18,41 @@ const PID: i32 = 899_999;
 
 /// Numbers of the tracks; those of chips and lanes lie elsewhere.
 const PROCESS_TRACK: u64 = 1 << 44;
-const FIRST_THREAD_TRACK: u64 = PROCESS_TRACK + 1;
-const FIRST_PLOT_TRACK: u64 = PROCESS_TRACK + (1 << 32);
+/// Distance from a track to that of the same kind of the next recording in one file.
+const PART_TRACKS: u64 = 1 << 33;
+/// Rank of the threads among the tracks of a host of several.
+const BEHIND_CHIPS: usize = 1 << 20;
+/// First thread and first plot, behind the track of the process.
+const FIRST_THREAD: u64 = 1;
+const FIRST_PLOT: u64 = 1 << 32;
 
 /// Encodes everything that the host did; nothing if it recorded nothing.
-pub(super) fn packets(host: &TraceHost<'_>, sequence_id: u32, base_ns: u64) -> Vec<u8> {
+pub(super) fn packets(
+    host: &TraceHost<'_>,
+    sequence_id: u32,
+    placement: &Placement<'_>,
+) -> Vec<u8> {
     if host.is_empty() {
         return Vec::new();
     }
+    let base_ns = placement.base_ns;
+    let process = PROCESS_TRACK + placement.part * PART_TRACKS;
     let places = Places::of(host);
     let interned_data = Some(places.interned());
     let first = TracePacket { interned_data, ..TracePacket::default() };
     let mut sequence = Sequence::begin(sequence_id, first, 1 << 16);
-    describe_process(&mut sequence, host);
+    describe_process(&mut sequence, host, process, placement);
     for (index, thread) in host.threads.iter().enumerate() {
-        let track = FIRST_THREAD_TRACK + index as u64;
+        let track = process + FIRST_THREAD + index as u64;
         let name = words::thread_label(thread);
-        describe(&mut sequence, child(PROCESS_TRACK, track, name, index));
+        describe(&mut sequence, child(process, track, name, index));
         thread_events(&mut sequence, thread, &places, track, base_ns);
     }
     for (index, plot) in host.plots.iter().enumerate() {
-        let track = FIRST_PLOT_TRACK + index as u64;
+        let track = process + FIRST_PLOT + index as u64;
         let rank = host.threads.len() + index;
         let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
-        let descriptor = child(PROCESS_TRACK, track, plot.name.to_owned(), rank);
+        let descriptor = child(process, track, plot.name.to_owned(), rank);
         describe(&mut sequence, TrackDescriptor { counter, ..descriptor });
         for &(time_ns, value) in &plot.points {
             sequence.event(base_ns + time_ns, COUNTER, |event| {
@@ -52,21 +64,34 @@ pub(super) fn packets(host: &TraceHost<'_>, sequence_id: u32, base_ns: u64) -> V
     sequence.into_bytes()
 }
 
-fn describe_process(sequence: &mut Sequence, host: &TraceHost<'_>) {
+/// Describes the track that threads and plots lie in: a process, if the host is the only one.
+fn describe_process(
+    sequence: &mut Sequence,
+    host: &TraceHost<'_>,
+    track: u64,
+    placement: &Placement<'_>,
+) {
     let clock = if host.is_on_clock_of_chips {
         "times are comparable with those of chips"
     } else {
         "times are not comparable with those of chips, which were not synchronised"
     };
     let name = Some("host".to_owned());
+    let description = Some(clock.to_owned());
+    if let Some(of_host) = &placement.process {
+        let name = of_host.named("threads".to_owned());
+        let descriptor = child(of_host.track, track, name, BEHIND_CHIPS);
+        describe(sequence, TrackDescriptor { description, ..descriptor });
+        return;
+    }
     let process = ProcessDescriptor { pid: Some(PID), process_name: name.clone() };
     describe(
         sequence,
         TrackDescriptor {
-            uuid: Some(PROCESS_TRACK),
+            uuid: Some(track),
             name,
             process: Some(process),
-            description: Some(clock.to_owned()),
+            description,
             ..TrackDescriptor::default()
         },
     );

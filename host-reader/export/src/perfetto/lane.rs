@@ -12,7 +12,7 @@ use super::{
     wait_track,
 };
 use crate::{
-    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge, flow::flow_id,
+    NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge,
     lane_writer::PlacedLane, point_words::Meaning, words,
 };
 use counters::Sample;
@@ -55,10 +55,10 @@ pub(super) fn packets(
     context: &Context<'_, '_>,
     sequence_id: u32,
 ) -> Vec<u8> {
-    let Context { trace, base_ns, .. } = *context;
+    let base_ns = context.base_ns;
     let lane = placed.lane;
     let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
-    let mut sequence = Sequence::begin(sequence_id, first_packet(placed, trace), capacity_bytes);
+    let mut sequence = Sequence::begin(sequence_id, first_packet(placed, context), capacity_bytes);
     let flows = kernel_flows(placed, context);
     let mut next_flow = flows.iter().copied().peekable();
     for edge in lane.zones.edges() {
@@ -103,8 +103,9 @@ pub(super) fn packets(
 
 /// Draws the waits that blocked, on a track of their own: a wait is recorded when it ends.
 fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) {
-    let PlacedLane { lane, device, index, .. } = *placed;
+    let PlacedLane { lane, device, .. } = *placed;
     let Context { base_ns, .. } = *context;
+    let index = context.lane_index(placed);
     let track_uuid = Some(wait_track(index));
     let mut is_described = false;
     for point in lane.points.iter() {
@@ -147,17 +148,17 @@ fn kernel_flows(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Vec<(
     let mut flows: Vec<_> = runs
         .filter_map(|&run| {
             let kernel = lane.run_kernels.get(run).copied().flatten()?;
-            Some((kernel as usize, flow_id(device_index, lane_index, run)))
+            Some((kernel as usize, context.arrows.id(device_index, lane_index, run)))
         })
         .collect();
     flows.sort_unstable();
     flows
 }
 
-fn first_packet(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> TracePacket {
-    let track_uuid = Some(lane_track(placed.index));
+fn first_packet(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> TracePacket {
+    let track_uuid = Some(lane_track(context.lane_index(placed)));
     TracePacket {
-        interned_data: Some(interned(placed, trace)),
+        interned_data: Some(interned(placed, context.trace)),
         trace_packet_defaults: Some(TracePacketDefaults {
             track_event_defaults: Some(TrackEventDefaults { track_uuid }),
         }),

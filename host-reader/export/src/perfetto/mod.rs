@@ -8,10 +8,17 @@ mod causes;
 mod device;
 mod host;
 mod lane;
+mod merged;
 mod message;
 mod sequence;
 
-use super::{Trace, TraceDevice, flow::Arrows, lane_writer::write_lanes, point_words::PointWords};
+use super::{
+    Trace, TraceDevice,
+    flow::Arrows,
+    lane_writer::{PlacedLane, write_lanes},
+    point_words::PointWords,
+};
+pub use merged::{CommonTime, MergedTrace};
 use std::io::{self, Write};
 
 /// Writes the chips, then every lane.
@@ -21,22 +28,71 @@ pub(super) fn write(
     on_lanes: &mut dyn FnMut(usize),
 ) -> io::Result<()> {
     let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
-    let context =
-        Context { trace, arrows: Arrows::new(trace), words: PointWords::new(trace), base_ns };
-    let mut first_lane = 0;
-    let mut sequence_id = 1;
+    write_placed(trace, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
+}
+
+/// Writes a trace, at its place among others of the same file.
+fn write_placed(
+    trace: &Trace<'_>,
+    placement: &Placement<'_>,
+    out: &mut dyn Write,
+    on_lanes: &mut dyn FnMut(usize),
+) -> io::Result<()> {
+    let context = Context {
+        trace,
+        arrows: Arrows::new(trace, placement.first_device),
+        words: PointWords::new(trace),
+        base_ns: placement.base_ns,
+        placement,
+    };
+    let mut first_lane = placement.first_lane;
+    let mut sequence_id = placement.first_sequence.saturating_add(1);
     for (device_index, device) in trace.devices.iter().enumerate() {
-        let tracks = Tracks::new(device_index, device, first_lane);
+        let tracks = Tracks::new(placement.first_device + device_index, device, first_lane);
         out.write_all(&device::packets(&context, device_index, &tracks, sequence_id))?;
         first_lane += device.lanes.len();
-        sequence_id += 1;
+        sequence_id = sequence_id.saturating_add(1);
     }
     write_lanes(trace, out, on_lanes, |placed| {
         let index = u32::try_from(placed.index).unwrap_or(u32::MAX);
         lane::packets(&placed, &context, sequence_id.saturating_add(index))
     })?;
     let lane_count = u32::try_from(trace.lane_count()).unwrap_or(u32::MAX);
-    out.write_all(&host::packets(&trace.host, sequence_id.saturating_add(lane_count), base_ns))
+    let sequence_id = sequence_id.saturating_add(lane_count);
+    out.write_all(&host::packets(&trace.host, sequence_id, placement))
+}
+
+/// Place of a trace among others of the same file; the default is that of a trace alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Placement<'n> {
+    /// Trace time of the trace's origin.
+    base_ns: u64,
+    /// Chips, lanes and packet sequences of the traces before this one.
+    first_device: usize,
+    first_lane: usize,
+    first_sequence: u32,
+    /// Number of the recording among those of all hosts.
+    part: u64,
+    /// Process that chips and threads lie in; each chip is a process of its own if `None`.
+    process: Option<HostProcess<'n>>,
+}
+
+/// One host of several, as a process.
+#[derive(Clone, Copy, Debug)]
+struct HostProcess<'n> {
+    /// Track of the process.
+    track: u64,
+    /// Number of the host's recording, from 1; shown from the second on.
+    run: usize,
+    /// Relation of its clock to those of other hosts.
+    clock: &'n str,
+}
+
+impl HostProcess<'_> {
+    /// Name of a track of this host, with the number of the recording if there are several.
+    fn named(&self, name: String) -> String {
+        if self.run > 1 { format!("{name}, recording {}", self.run) } else { name }
+    }
 }
 
 /// Inputs shared by all sequences of a trace.
@@ -46,11 +102,21 @@ struct Context<'t, 'a> {
     words: PointWords<'t>,
     /// Host time of the trace's origin.
     base_ns: u64,
+    placement: &'t Placement<'t>,
+}
+
+impl Context<'_, '_> {
+    /// Index of a lane in the whole file.
+    const fn lane_index(&self, placed: &PlacedLane<'_, '_>) -> usize {
+        self.placement.first_lane + placed.index
+    }
 }
 
 /// Numbers of the tracks of a chip. Those of chips, rows, cores and lanes lie apart.
 struct Tracks {
     device: u64,
+    /// Number of the chip in the whole file.
+    number: usize,
     /// Parent of all others. Viewers order what lies directly in a process as they like, and
     /// only what lies in another track as it is asked for.
     content: u64,
@@ -70,10 +136,11 @@ struct Tracks {
 const DEVICE_TRACKS: u64 = 1 << 48;
 
 impl Tracks {
-    fn new(device_index: usize, device: &TraceDevice<'_>, first_lane: usize) -> Self {
-        let base = (device_index as u64 + 1) * DEVICE_TRACKS;
+    fn new(number: usize, device: &TraceDevice<'_>, first_lane: usize) -> Self {
+        let base = (number as u64 + 1) * DEVICE_TRACKS;
         Self {
             device: base,
+            number,
             content: base + 3,
             kernel_counter: base + 1,
             loss_counter: base + 2,
@@ -131,9 +198,9 @@ mod tests {
     use wire::{PacketKind, Risc, RunHostId, ZoneId, wait::WaitKind};
 
     #[derive(Clone, PartialEq, Message)]
-    struct Packets {
+    pub(super) struct Packets {
         #[prost(message, repeated, tag = "1")]
-        packet: Vec<TracePacket>,
+        pub(super) packet: Vec<TracePacket>,
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! Clocks of the merged recordings: which are related, and which are not and why.
+
+use super::offsets::Relation;
+use crate::numbers::{counted, grouped};
+use std::io::{self, Write};
+
+/// Relations of all recordings, in the order in which they were merged.
+#[derive(Default)]
+pub(super) struct Clocks(Vec<(String, String, Relation)>);
+
+impl Clocks {
+    pub(super) fn add(&mut self, host: &str, recording: &str, relation: Relation) {
+        self.0.push((host.to_owned(), recording.to_owned(), relation));
+    }
+
+    /// Writes a row for each recording.
+    pub(super) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        let titles = ["host", "recording", "offset_ns", "error_ns", "not_related_because"];
+        writer.write_record(titles)?;
+        for (host, recording, relation) in &self.0 {
+            let [offset, error] = relation.cells();
+            let reason = match relation {
+                Relation::Common(..) => "",
+                Relation::Own(reason) => reason,
+            };
+            writer.write_record([host, recording, &offset, &error, reason])?;
+        }
+        writer.flush()
+    }
+
+    /// Prints how far the clocks are related.
+    pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.time()?.error_ns));
+        let Some(widest) = errors.clone().max() else {
+            return writeln!(
+                out,
+                "Clocks of hosts: not related, so starts of different hosts are not compared"
+            );
+        };
+        writeln!(
+            out,
+            "Clocks of hosts: {} of {} related, the widest bound {} ns",
+            grouped(errors.count() as u64),
+            counted(self.0.len() as u64, "recording", "recordings"),
+            grouped(widest),
+        )?;
+        for (host, _, relation) in &self.0 {
+            if let Relation::Own(reason) = relation {
+                writeln!(out, "{host}: clock not related, since {reason}")?;
+            }
+        }
+        Ok(())
+    }
+}

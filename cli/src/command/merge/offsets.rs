@@ -1,0 +1,153 @@
+//! Offsets between the clocks of hosts, as a file gives them.
+
+use crate::failure::Failure;
+use host_reader::export::{CommonTime, Trace};
+use serde::Deserialize;
+use std::{collections::BTreeMap, path::Path};
+
+/// Offset of one host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HostOffset {
+    /// Nanoseconds that the common clock is ahead of the host's.
+    pub(super) offset_ns: i64,
+    /// Bound of the offset's error while the host was recorded.
+    pub(super) error_ns: u64,
+}
+
+/// Offsets by host.
+#[derive(Debug, Default)]
+pub(super) struct HostOffsets(BTreeMap<String, HostOffset>);
+
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    host: String,
+    offset_ns: i64,
+    error_ns: u64,
+}
+
+impl HostOffsets {
+    /// Reads the columns `host`, `offset_ns` and `error_ns`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, has other columns, no number where one belongs, or a host
+    /// twice.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let mut reader = csv::ReaderBuilder::new();
+        let reader = reader.comment(Some(b'#')).trim(csv::Trim::All);
+        let mut lines = reader.from_path(path).map_err(|error| Failure::of_file(path, &error))?;
+        let mut offsets = BTreeMap::new();
+        for line in lines.deserialize() {
+            let Line { host, offset_ns, error_ns } = line.map_err(|error| {
+                Failure::Sentence(format!(
+                    "{}: expected the columns host,offset_ns,error_ns with whole numbers: {error}",
+                    path.display()
+                ))
+            })?;
+            let offset = HostOffset { offset_ns, error_ns };
+            if offsets.insert(host.clone(), offset).is_some() {
+                return Err(Failure::Sentence(format!(
+                    "{}: expected one offset for each host, found `{host}` twice",
+                    path.display()
+                )));
+            }
+        }
+        Ok(Self(offsets))
+    }
+
+    pub(super) fn of_host(&self, host: &str) -> Option<HostOffset> {
+        self.0.get(host).copied()
+    }
+
+    /// Hosts that have an offset.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// Relation of a recording's clock to the one that hosts share.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Relation {
+    /// Times can be compared with those of other hosts.
+    Common(HostOffset, CommonTime),
+    /// They cannot, for this reason.
+    Own(&'static str),
+}
+
+impl Relation {
+    pub(super) fn new(trace: &Trace<'_>, offset: Option<HostOffset>) -> Self {
+        let Some(offset) = offset else { return Self::Own("no offset is given") };
+        if trace.origin_host_ns.is_none() {
+            return Self::Own("its chips were not synchronised with the host");
+        }
+        match CommonTime::new(trace, offset.offset_ns, offset.error_ns) {
+            Some(time) => Self::Common(offset, time),
+            None => Self::Own("its offset puts it before the common clock's start"),
+        }
+    }
+
+    /// Start of the recording on the common clock.
+    pub(super) const fn time(&self) -> Option<CommonTime> {
+        match self {
+            Self::Common(_, time) => Some(*time),
+            Self::Own(_) => None,
+        }
+    }
+
+    /// Offset and bound as cells of a table; empty if unknown.
+    pub(super) fn cells(&self) -> [String; 2] {
+        match self {
+            Self::Common(offset, _) => [offset.offset_ns.to_string(), offset.error_ns.to_string()],
+            Self::Own(_) => Default::default(),
+        }
+    }
+
+    /// The relation in words.
+    pub(super) fn sentence(&self) -> String {
+        match self {
+            Self::Common(HostOffset { offset_ns, error_ns }, _) => {
+                format!("the common clock is {offset_ns} ns ahead, within {error_ns} ns")
+            }
+            Self::Own(reason) => format!("not related to other hosts: {reason}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<HostOffsets, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        HostOffsets::read(file.path()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn offsets_are_read_by_the_names_of_their_columns() {
+        let text = "# from chrony\nerror_ns,host,offset_ns\n 40, rank1, -9000000000\n0,rank 2,7\n";
+        let offsets = read(text).unwrap();
+        let rank1 = HostOffset { offset_ns: -9_000_000_000, error_ns: 40 };
+        assert_eq!(offsets.of_host("rank1"), Some(rank1));
+        let rank2 = HostOffset { offset_ns: 7, error_ns: 0 };
+        assert_eq!(offsets.of_host("rank 2"), Some(rank2));
+        assert_eq!(offsets.of_host("rank3"), None);
+    }
+
+    #[test]
+    fn a_file_that_means_something_else_is_refused() {
+        let head = "host,offset_ns,error_ns\n";
+        for (text, part) in [
+            ("host,offset,error\na,1,2\n".to_owned(), "host,offset_ns,error_ns"),
+            (format!("{head}a,1\n"), "line: 2"),
+            (format!("{head}a,1,-2\n"), "line: 2"),
+            (format!("{head}a,1.5,2\n"), "line: 2"),
+            (format!("{head}a,1,2\na,1,3\n"), "found `a` twice"),
+            (format!("{head}a,9223372036854775808,3\n"), "line: 2"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(part) && error.lines().count() == 1, "{error}");
+        }
+    }
+}

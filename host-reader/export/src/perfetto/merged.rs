@@ -1,0 +1,237 @@
+//! Traces of many hosts in one file, each host a process.
+
+use super::{
+    HostProcess, Placement,
+    device::describe,
+    message::{ProcessDescriptor, TracePacket, TrackDescriptor},
+    sequence::Sequence,
+    write_placed,
+};
+use crate::Trace;
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+/// Process numbers of hosts begin here, beyond those of real processes.
+const FIRST_PID: i32 = 1_000_000;
+/// Tracks of hosts begin here, below those of lanes.
+const FIRST_TRACK: u64 = 1 << 36;
+/// Recordings and chips that one file has numbers for.
+const MOST_PARTS: u64 = 1 << 14;
+const MOST_DEVICES: usize = (1 << 15) - 1;
+/// Latest time of an origin, so that times behind it stay in range.
+const LATEST_ORIGIN_NS: i128 = 1 << 62;
+
+/// Start of a trace on a clock that several hosts share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommonTime {
+    /// Time of the trace's origin, in nanoseconds.
+    pub origin_ns: u64,
+    /// Bound of its error, without that of the chips' own clocks.
+    pub error_ns: u64,
+}
+
+impl CommonTime {
+    /// Shifts a trace by what the common clock is ahead of the host's. `None` if the chips are
+    /// not on the host's clock, or the common clock had not begun.
+    #[must_use]
+    pub fn new(trace: &Trace<'_>, offset_ns: i64, error_ns: u64) -> Option<Self> {
+        let origin_ns = i128::from(trace.origin_host_ns?) + i128::from(offset_ns);
+        let is_in_range = (0..=LATEST_ORIGIN_NS).contains(&origin_ns);
+        let origin_ns = u64::try_from(origin_ns).ok().filter(|_| is_in_range)?;
+        Some(Self { origin_ns, error_ns })
+    }
+
+    /// The relation in words.
+    fn sentence(self) -> String {
+        format!("on the clock that hosts share, within {} ns", self.error_ns)
+    }
+}
+
+/// One Perfetto trace of many hosts. Recordings are written one after the other: memory does not
+/// grow with their number.
+///
+/// ```
+/// use export::{CommonTime, MergedTrace, Recording, Trace, TraceFilter};
+/// use device_log::read_device_log;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+/// ";
+/// let mut merged = MergedTrace::default();
+/// let mut file = Vec::new();
+/// for host in ["rank0", "rank1"] {
+///     let recording = Recording::of_readout(read_device_log(log.as_bytes(), host)?);
+///     let trace = Trace::new(&recording, &TraceFilter::default());
+///     // The log has no clock of its host, so that it cannot be related to another host's.
+///     assert_eq!(CommonTime::new(&trace, 0, 50), None);
+///     merged.add(host, &trace, None, &mut file)?;
+/// }
+/// assert!(!file.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct MergedTrace {
+    /// Number of recordings of each host, and its number.
+    hosts: BTreeMap<String, (usize, usize)>,
+    first_device: usize,
+    first_lane: usize,
+    first_sequence: u32,
+    part: u64,
+    /// Start of the first recording, where those without a common clock begin.
+    first_ns: Option<u64>,
+}
+
+impl MergedTrace {
+    /// Writes one more recording of a host. Without a common time, it begins where the first
+    /// recording does, and the host's name says that its clock is its own; so those with one
+    /// belong first.
+    ///
+    /// # Errors
+    /// If `out` fails, or there are more than 16,384 recordings or 32,767 chips.
+    pub fn add(
+        &mut self,
+        host: &str,
+        trace: &Trace<'_>,
+        time: Option<CommonTime>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let device_count = self.first_device.saturating_add(trace.devices.len());
+        if self.part >= MOST_PARTS || device_count > MOST_DEVICES {
+            return Err(io::Error::other(format!(
+                "expected at most {MOST_PARTS} recordings and {MOST_DEVICES} chips in one trace"
+            )));
+        }
+        let next = self.hosts.len();
+        let (number, run_count) = self.hosts.entry(host.to_owned()).or_insert((next, 0));
+        *run_count += 1;
+        let (number, run) = (*number, *run_count);
+        let clock = time.map_or_else(|| UNRELATED.to_owned(), CommonTime::sentence);
+        let base_ns = time.map_or_else(|| self.first_ns.unwrap_or(0), |time| time.origin_ns);
+        self.first_ns.get_or_insert(base_ns);
+        let track = FIRST_TRACK + number as u64;
+        self.first_sequence = self.first_sequence.saturating_add(1);
+        if run == 1 {
+            let is_own = if time.is_none() { " (own clock)" } else { "" };
+            let name = format!("{host}{is_own}");
+            out.write_all(&process(name, number, track, &clock, self.first_sequence))?;
+        }
+        let placement = Placement {
+            base_ns,
+            first_device: self.first_device,
+            first_lane: self.first_lane,
+            first_sequence: self.first_sequence,
+            part: self.part,
+            process: Some(HostProcess { track, run, clock: &clock }),
+        };
+        write_placed(trace, &placement, out, &mut |_| ())?;
+        self.advance(trace, device_count);
+        Ok(())
+    }
+
+    fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
+        let lanes = trace.lane_count();
+        // A sequence for each chip and lane, and one for the host's threads.
+        let sequences = u32::try_from(trace.devices.len() + lanes + 1).unwrap_or(u32::MAX);
+        self.first_sequence = self.first_sequence.saturating_add(sequences);
+        self.first_device = device_count;
+        self.first_lane += lanes;
+        self.part += 1;
+    }
+}
+
+/// Relation of a host's clock to those of others, if nothing relates it.
+const UNRELATED: &str = "not related to the clocks of other hosts: durations can be compared, \
+                         starts cannot";
+
+/// The packet that describes a host's process.
+fn process(name: String, number: usize, track: u64, clock: &str, sequence_id: u32) -> Vec<u8> {
+    let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 256);
+    let pid = i32::try_from(number).ok().map(|number| FIRST_PID.saturating_add(number));
+    let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
+    describe(
+        &mut sequence,
+        TrackDescriptor {
+            uuid: Some(track),
+            name: Some(name),
+            process: Some(process),
+            description: Some(clock.to_owned()),
+            ..TrackDescriptor::default()
+        },
+    );
+    sequence.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        TraceFilter,
+        perfetto::{
+            message::{SEQUENCE_CLEARED, TracePacket},
+            tests::Packets,
+        },
+        tests::{host_recording, readout},
+    };
+    use prost::Message;
+    use recording::Recording;
+    use std::collections::BTreeSet;
+
+    fn packets(hosts: &[&str], time: Option<CommonTime>) -> Vec<TracePacket> {
+        let host = vec![host_recording(), host_recording()];
+        let recording = Recording { host, ..Recording::of_readout(readout()) };
+        let trace = Trace::new(&recording, &TraceFilter::default());
+        let (mut merged, mut file) = (MergedTrace::default(), Vec::new());
+        for host in hosts {
+            merged.add(host, &trace, time, &mut file).unwrap();
+        }
+        Packets::decode(file.as_slice()).unwrap().packet
+    }
+
+    #[test]
+    fn hosts_share_no_track_no_sequence_and_no_arrow() {
+        let alone = packets(&["a"], None);
+        let packets = packets(&["a", "b", "a"], None);
+        let descriptors = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+        let tracks: Vec<u64> = descriptors.clone().map(|track| track.uuid.unwrap()).collect();
+        assert_eq!(tracks.len(), tracks.iter().collect::<BTreeSet<_>>().len());
+        let begun = packets.iter().filter(|packet| packet.sequence_flags == Some(SEQUENCE_CLEARED));
+        let sequences: Vec<u32> =
+            begun.map(|packet| packet.trusted_packet_sequence_id.unwrap()).collect();
+        assert_eq!(sequences.len(), sequences.iter().collect::<BTreeSet<_>>().len());
+        let arrows = |packets: &[TracePacket]| {
+            let events = packets.iter().filter_map(|packet| packet.track_event.as_ref());
+            events.flat_map(|event| event.flow_ids.clone()).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!((arrows(&alone), arrows(&packets)), (1, 3));
+        // Each track but those of processes lies in one that is described.
+        let known: BTreeSet<u64> = tracks.into_iter().collect();
+        let mut processes = Vec::new();
+        let mut chips = Vec::new();
+        for track in descriptors {
+            match track.parent_uuid {
+                Some(parent) => assert!(known.contains(&parent), "{track:?}"),
+                None => processes.push(track.name.clone().unwrap()),
+            }
+            chips.extend(track.name.clone().filter(|name| name.starts_with("device")));
+        }
+        assert_eq!(processes, ["a (own clock)", "b (own clock)"]);
+        let chip = "device 0 wormhole_b0";
+        assert_eq!(chips, [chip, chip, &format!("{chip}, recording 2")]);
+    }
+
+    #[test]
+    fn a_common_time_is_where_a_host_begins() {
+        let time = CommonTime { origin_ns: 7_000_000, error_ns: 40 };
+        let first = |packets: &[TracePacket]| {
+            packets.iter().filter_map(|packet| packet.timestamp).min().unwrap()
+        };
+        let (own, common) = (packets(&["a"], None), packets(&["a"], Some(time)));
+        assert_eq!(first(&common), first(&own) + 7_000_000);
+        let process = common.iter().find_map(|packet| packet.track_descriptor.as_ref()).unwrap();
+        assert_eq!(process.name.as_deref(), Some("a"));
+        assert!(process.description.as_ref().unwrap().ends_with("within 40 ns"), "{process:?}");
+    }
+}
