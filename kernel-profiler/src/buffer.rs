@@ -95,6 +95,7 @@ impl State {
         prefix: u32,
         kind: LossKind,
     ) -> Option<u32> {
+        self.make_room(port, record.room + headroom(port, record.headroom));
         // What the clock's latency can hide comes behind its loads: the check for room. What
         // would wait for them comes before: the loads from local RAM.
         let (place, room) = (self.next(), self.room());

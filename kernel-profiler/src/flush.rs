@@ -8,6 +8,7 @@ use crate::{
     lane::{self, CONTROL, DEVICE_END, HOST_END, LATE_RUNS, Lanes, REFUSED_MARKERS, REFUSED_RUNS},
     names,
     port::{Port, Pushes, SavedRegisters},
+    stall::{self, Stall},
     state::{State, bytes, offset, word_count},
 };
 use wire::{
@@ -39,6 +40,9 @@ impl State {
             port.begin_pushes(lanes.bank)
         };
         let mut runs = published_runs(port, control, own_words);
+        if port.is_non_dropping() && !is_stuck {
+            stall::await_lanes(port, &lanes, &mut runs);
+        }
         let mut vector = port.opaque(port.vector_place(0));
         let mut lane = lanes.first_address;
         let stride = lanes.words << 2;
@@ -93,7 +97,7 @@ impl State {
         if !is_worthwhile || !port.can_quick_push() || port.is_linked() {
             return;
         }
-        let started = port.now();
+        let mut started = port.now();
         port.forget_cached();
         let core = port.own_place();
         let start = port.load(core + HOST_END);
@@ -101,6 +105,18 @@ impl State {
         pad(port, self.next(), words);
         let words = padded(words);
         let lanes = Lanes::of(port, port.control_place(0));
+        let mut stall = None;
+        if port.is_non_dropping() {
+            let wait = Stall::await_own_lane(port, &lanes, words + GUARANTEED_WORDS);
+            started = port.now();
+            if wait.was_in_vain() {
+                if self.room() >= 0 {
+                    self.record_stall(port, &wait, started);
+                }
+                return;
+            }
+            stall = Some(wait).filter(|wait| wait.has_waited);
+        }
         let place = lanes.place(port, core, (start, words + GUARANTEED_WORDS));
         let Some(end) = place.end else { return };
         let lanes_before = lanes.words.wrapping_mul(lane::index_word(port.risc_index()));
@@ -122,6 +138,9 @@ impl State {
         }
         port.store(core + HOST_END, end - GUARANTEED_WORDS);
         self.empty(port);
+        if let Some(stall) = stall {
+            self.record_stall(port, &stall, started);
+        }
         self.record_quick_push(port, started);
     }
 
@@ -167,7 +186,7 @@ impl State {
 /// The words of a run together with its padding. What comes from another RISC's hands stays within
 /// two vectors, even nonsense.
 #[inline(always)]
-const fn padded(words: u32) -> u32 {
+pub(crate) const fn padded(words: u32) -> u32 {
     const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
     words.wrapping_add(2) & MASK
 }
@@ -227,8 +246,8 @@ fn push_to_full_lanes<P: Port + ?Sized>(
 
 /// A run that is to be pushed: its words, and where its lane ends.
 #[derive(Clone, Copy, Debug)]
-struct Published {
-    words: u32,
+pub(crate) struct Published {
+    pub(crate) words: u32,
     end: u32,
 }
 

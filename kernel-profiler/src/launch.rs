@@ -22,6 +22,7 @@ use crate::{
     flush,
     lane::{self, CONSUMED, CONTROL, DEVICE_END, HOST_END, PACKING},
     port::{ClockWords, Port},
+    stall,
     state::{FIRST_OPTIONAL_BYTES, OPTIONAL_BYTES, State, TOTALS_BYTES, offset},
 };
 use wire::{
@@ -74,15 +75,21 @@ impl State {
     /// Begins a launch on a RISC that does not aggregate.
     #[inline(always)]
     pub(crate) fn begin_own<P: Port + ?Sized>(&mut self, port: &mut P) {
-        self.begin_ring(port, port.own_vector());
+        let vector = port.own_vector();
+        self.begin_ring(port, vector);
     }
 
     /// Empties the ring of a launch that begins.
     #[inline(always)]
-    fn begin_ring<P: Port + ?Sized>(&mut self, port: &P, vector: u32) {
+    fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
         let totals = if port.sums_enabled() { TOTALS_BYTES } else { 0 };
-        self.set_room(OPTIONAL_BYTES - totals);
+        let mut room = OPTIONAL_BYTES - totals;
+        if port.is_non_dropping() {
+            room -= stall::STALL_BYTES;
+            port.store(vector + stall::IN_VAIN, 0);
+        }
+        self.set_room(room);
         if port.sums_enabled() {
             for accumulator in 0..SUM_COUNT {
                 self.set_sum(accumulator, 0);
@@ -121,6 +128,9 @@ impl State {
         port.store(control + offset(CONTROL.dropped_zones), 0);
         port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), 0);
         port.store(control + offset(ext::LAST_REFUSED_PROGRAM), 0);
+        if port.is_non_dropping() {
+            port.store(control + offset(ext::STALLED_IN_VAIN), 0);
+        }
         if let Some(place) = port.noc_coordinates() {
             port.store(control + offset(CONTROL.noc_x), place.x);
             port.store(control + offset(CONTROL.noc_y), place.y);

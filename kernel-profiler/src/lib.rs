@@ -28,6 +28,7 @@
 //! | What does a RISC remember? | [`state`] |
 //! | What does a wait record? | [`wait`] |
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
+//! | What if nothing is to be dropped? | [`stall`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
 //! | How does the host learn the names? | [`names`] |
 //! | What must firmware provide? | `tensix` (for riscv32) |
@@ -130,6 +131,7 @@
 //! | `hosted` | native kernels, needs std |
 //! | `blackhole` | riscv32: Blackhole's NoC registers instead of Wormhole's |
 //! | `dispatch` | riscv32: a dispatch kernel, see [`port::Port::is_dispatch`] |
+//! | `debug-dump` | riscv32: a RISC whose lane is full waits for the host, see [`stall`] |
 //! | `noc-events` | NoC events are recorded, but for waits and operations on single words |
 //! | `noc-events-all` | those are recorded, too |
 //! | `out-of-line` | markers are calls, see above |
@@ -143,8 +145,7 @@
 //! # Limits
 //!
 //! - Accumulate mode, in which markers of several launches share a push, is not there.
-//! - The non-dropping debug dump, which stalls the device until the host has read, is not
-//!   there, nor the form of NoC events that it has, with addresses.
+//! - The form of NoC events that TT-Metal's debug dump has, with addresses, is not there.
 //! - The main zone must be the outermost one of its RISC.
 //! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
 //! - Kernels leave the NoC's transaction id 15 alone.
@@ -186,6 +187,8 @@ mod probe;
 mod probe;
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 use hosted as processor;
+#[cfg(feature = "enabled")]
+pub mod stall;
 #[cfg(feature = "enabled")]
 pub mod state;
 // Documentation shows it on every host.

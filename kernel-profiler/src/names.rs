@@ -56,11 +56,26 @@ macro_rules! quick_push_text {
     };
 }
 
+/// The text of the zone of a wait for the host, which is the same in every build, too.
+macro_rules! stall_text {
+    () => {
+        "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
+    };
+}
+
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub(crate) use quick_push_text;
+#[cfg(all(feature = "debug-dump", target_arch = "riscv32"))]
+pub(crate) use stall_text;
 
 /// The text of the zone that shows what a quick push cost.
 pub const QUICK_PUSH: &str = quick_push_text!();
+
+/// The text of the zone in which a RISC waits for the host, in the debug dump.
+pub const STALL: &str = stall_text!();
+
+#[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+pub(crate) static STALL_SITE: crate::hosted::Site = crate::hosted::Site::new(STALL);
 
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 pub(crate) static QUICK_PUSH_SITE: crate::hosted::Site = crate::hosted::Site::new(QUICK_PUSH);

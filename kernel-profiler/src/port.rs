@@ -230,6 +230,19 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
+    /// Returns true in the debug dump: a RISC whose lane is full waits for the host, see
+    /// `kernel_profiler::stall`, and one whose ring is full pushes.
+    #[inline(always)]
+    fn is_non_dropping(&self) -> bool {
+        false
+    }
+
+    /// Cycles that a RISC waits for the host at most.
+    #[inline(always)]
+    fn stall_cycles(&self) -> u32 {
+        STALL_CYCLES
+    }
+
     /// Returns true if unused guaranteed slots are emptied by both of their words. Where each store
     /// to L1 takes its time, the first one is enough: a reader looks at no other.
     fn empties_both_words(&self) -> bool {
@@ -249,6 +262,9 @@ pub trait Port: Clock + Memory + Noc {
         None
     }
 }
+
+/// Cycles that a RISC waits for the host at most in the debug dump: half a second at 1 GHz.
+pub const STALL_CYCLES: u32 = 1 << 29;
 
 /// Records of waits that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -125,6 +125,17 @@ mod symbols {
     }
 }
 
+// As below, of the zone that the debug dump has besides.
+//
+// SAFETY: as below.
+#[cfg(all(target_arch = "riscv32", feature = "debug-dump"))]
+core::arch::global_asm!(
+    ".pushsection .kprof_zones, \"a\", @progbits",
+    concat!(".asciz \"", crate::names::stall_text!(), "\""),
+    ".popsection",
+    options(raw)
+);
+
 // The text of the runtime's own zone. Not a static as in the macros: this crate is linked
 // into firmware and kernels, and kernels are linked against the firmware's symbols, where a
 // second one of a name is an error. The flags are those that the statics' section has.
@@ -545,6 +556,11 @@ impl Port for Tensix {
     #[inline(always)]
     fn is_trace_only(&self) -> bool {
         cfg!(feature = "trace-only")
+    }
+
+    #[inline(always)]
+    fn is_non_dropping(&self) -> bool {
+        cfg!(feature = "debug-dump")
     }
 
     /// A store to L1 blocks its bank on a Wormhole for five cycles; a Blackhole merges those

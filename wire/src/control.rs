@@ -118,6 +118,7 @@ impl ControlLayout {
 /// | 34..39 | RISC r | timestamped data that found no room in L1 |
 /// | 39..44 | RISC r | events that found no room in L1 |
 /// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
+/// | 58 | device | in the debug dump: how far the host had read when RISC 0 waited for it in vain |
 /// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them as it
 /// takes the lanes back |
 ///
@@ -180,6 +181,13 @@ pub mod ext {
     /// of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
+    /// In the debug dump, the sum of the words [`CONSUMED`] and 1 when RISC 0 last waited for the
+    /// host in vain; 0 since the lanes were taken back.
+    ///
+    /// # Compatibility
+    /// Upstream's runtime writes it in trace-only mode.
+    pub const STALLED_IN_VAIN: usize = 58;
+
     /// Per RISC: the word of its lane up to which the host has read. The device zeroes it when it
     /// takes the lanes back, and reads it when a lane is full.
     ///
@@ -224,6 +232,6 @@ mod tests {
         assert_eq!((ext::LOST_ZONES, ext::LOST_DATA, ext::LOST_EVENTS), (29, 34, 39));
         let late = [0, 1, 2, 3, 4, 5].map(ext::late_runs);
         assert_eq!(late, [None, Some(44), Some(45), Some(46), Some(47), None]);
-        assert_eq!(ext::CONSUMED, 59);
+        assert_eq!((ext::STALLED_IN_VAIN, ext::CONSUMED), (58, 59));
     }
 }

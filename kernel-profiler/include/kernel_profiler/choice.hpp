@@ -4,7 +4,9 @@
 /// `KERNEL_PROFILER_IN_TT_METAL` is 1 where tt-metal's headers are on the include path.
 /// `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that upstream's header behind this one on the
 /// include path serves: profiler off, streaming, Quasar, the DRAM processor, trace-only,
-/// accumulate, debug dump.
+/// accumulate, and the debug dump where upstream's host reads.
+/// `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC waits
+/// for the host instead of dropping: see stall.hpp.
 
 #pragma once
 
@@ -26,7 +28,15 @@
 #define KERNEL_PROFILER_IS_ON 0
 #endif
 
-#if KERNEL_PROFILER_IS_ON && (defined(PROFILE_STREAMING) || defined(DEVICE_DEBUG_DUMP) ||             \
+// tt-metal defines DEVICE_DEBUG_DUMP where its own host polls, whose handshake this header lacks.
+#if defined(KERNEL_PROFILER_DEBUG_DUMP) || (!KERNEL_PROFILER_IN_TT_METAL && defined(DEVICE_DEBUG_DUMP))
+#define KERNEL_PROFILER_IS_NON_DROPPING 1
+#else
+#define KERNEL_PROFILER_IS_NON_DROPPING 0
+#endif
+
+#if KERNEL_PROFILER_IS_ON && (defined(PROFILE_STREAMING) ||                                            \
+                              (defined(DEVICE_DEBUG_DUMP) && !KERNEL_PROFILER_IS_NON_DROPPING) ||      \
                               ((PROFILE_KERNEL) & (PROFILER_OPT_DO_TRACE_ONLY | PROFILER_OPT_DO_ACCUMULATE)) != 0)
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
 #else

@@ -40,9 +40,13 @@
 /// As upstream's, it pushes from BRISC, idle Ethernet RISCs and a Blackhole's active ones; a
 /// Wormhole's active Ethernet RISC only fills its ring.
 ///
+/// - In the debug dump (DEVICE_DEBUG_DUMP outside of tt-metal, KERNEL_PROFILER_DEBUG_DUMP within) a
+///   RISC waits for a host that reads as it goes, for a bounded time, and shows that as a zone: see
+///   stall.hpp.
+///
 /// # What is not there
-/// Where upstream's header is not behind this one: trace-only, accumulate and debug-dump modes,
-/// streaming, hardware counters, headers of fabric packets.
+/// Where upstream's header is not behind this one: trace-only and accumulate modes, streaming,
+/// hardware counters, headers of fabric packets.
 ///
 /// # Zone names
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`; its id is computed from that while
@@ -59,7 +63,7 @@
 #endif
 
 #if KERNEL_PROFILER_IS_ON && !KERNEL_PROFILER_MODE_IS_BUILT
-#error "PROFILE_KERNEL asks for trace-only or accumulate mode, or PROFILE_STREAMING or DEVICE_DEBUG_DUMP is defined: expected tt-metal's own header behind this one on the include path, which serves them"
+#error "PROFILE_KERNEL asks for trace-only or accumulate mode, or PROFILE_STREAMING is defined: expected tt-metal's own header behind this one on the include path, which serves them"
 #endif
 
 #if !KERNEL_PROFILER_IN_TT_METAL && KERNEL_PROFILER_IS_ON && defined(PROFILE_PERF_COUNTERS)
@@ -85,7 +89,6 @@
 #else
 #include "standalone.hpp"
 #endif
-#include "launch.hpp"
 
 #if KERNEL_PROFILER_IN_TT_METAL || defined(KERNEL_PROFILER_LOG_NAMES)
 #define KERNEL_PROFILER_LOG(name) DO_PRAGMA(message(PROFILER_MSG_NAME(name)));
@@ -109,6 +112,8 @@
         "the id of this zone is reserved or, as of padding, 0: rename it or move its line");                    \
     __asm__(".pushsection .kprof_zones, \"\", @progbits\n\t.asciz \"" PROFILER_MSG_NAME(name) "\"\n\t.popsection");
 #endif
+
+#include "launch.hpp"
 
 #define KERNEL_PROFILER_JOIN_(left, right) left##right
 #define KERNEL_PROFILER_JOIN(left, right) KERNEL_PROFILER_JOIN_(left, right)

@@ -26,6 +26,7 @@ constexpr uint32_t FLAT = 54;
 constexpr uint32_t CORES_PER_BANK = 55;
 constexpr uint32_t DROPPED = 56;
 constexpr uint32_t DONE = 57;
+constexpr uint32_t IN_VAIN = 58;
 constexpr uint32_t CONSUMED = 59;
 constexpr uint32_t SIGNATURE = 5;
 constexpr uint32_t SIGNATURE_VALUE = 0x4B504000;
@@ -57,6 +58,8 @@ constexpr uint32_t TRACE_SHIFT = 13;
 constexpr uint32_t TRACE_MASK = 0xFFFF;
 constexpr uint32_t GENERATION_SHIFT = 29;
 constexpr uint32_t EMPTY_SLOT = 0x80000000;
+/// Behind the slot of the end of the firmware's zone, which is empty within a launch.
+constexpr uint32_t IN_VAIN_BYTES = 28;
 
 /// Polls of the NoC at most, some ten milliseconds of them. What they wait for takes microseconds
 /// unless the chip is stuck.
@@ -132,6 +135,9 @@ inline __attribute__((noinline)) void take_lanes_back() {
     write_word(words + 4 * FIRST_REFUSED, 0);
     write_word(words + 4 * LAST_REFUSED, 0);
     write_word(words + 4 * DROPPED, 0);
+    if constexpr (NON_DROPPING) {
+        write_word(words + 4 * IN_VAIN, 0);
+    }
     const uint32_t flat = read_word(words + 4 * FLAT) & FLAT_MAX;
     const uint32_t id = generation << GENERATION_SHIFT | trace_field() | flat << FLAT_SHIFT;
     uint32_t vector = hidden(first_vector());
@@ -258,6 +264,18 @@ KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, u
     return {position, 0, limit};
 }
 
+#endif
+
+}  // namespace detail
+}  // namespace kernel_profiler
+
+#include "stall.hpp"
+
+namespace kernel_profiler {
+namespace detail {
+
+#if KERNEL_PROFILER_HAS_NOC
+
 /// Counts the records of a RISC's run of `run` words that DRAM did not take; it took the first
 /// `stored` words. `words` is the address of the control vector, `core` that of the RISC's first
 /// control word.
@@ -350,6 +368,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
     const uint32_t noc = hidden(noc_place());
     const uint32_t buffer = hidden(command_buffer_place());
     const uint32_t words = hidden(control_place());
+#if KERNEL_PROFILER_IS_NON_DROPPING
+    await_lanes(words);
+#endif
     uint32_t stored[LANE_STRIDE_RISCS];
     const Sent pushes = send_published(noc, buffer, words, stored);
     count_writes(pushes.writes);
@@ -388,6 +409,9 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     using namespace detail;
     wIndex = own_vector() + FIRST_OPTIONAL_BYTES;
     stackSize = OPTIONAL_BYTES;
+    if constexpr (NON_DROPPING) {
+        write_word(own_vector() + IN_VAIN_BYTES, 0);
+    }
     if constexpr (DO_SUM) {
         // No instruction: gcc lays variables out by where they are named first, and would leave a
         // hole before these.
@@ -501,6 +525,18 @@ inline __attribute__((noinline)) void quick_push() {
     const uint32_t end = read_word(core + 4 * HOST_END);
     const uint32_t run = (place - vector) / 4;
     const Lanes lanes = lanes_of_core(words);
+#if KERNEL_PROFILER_IS_NON_DROPPING
+    Stall stall = {};
+    if ((linked & CTRL_LINKED) == 0 && used != 0 && used <= PROFILER_L1_BUFFER_SIZE) {
+        stall = await_own_lane(words, core, padded(run) + CUSTOM_MARKERS, lanes.words);
+    }
+    if (stall.is_over && stall.has_waited && load_room() >= 0) {
+        write_stall(place, stall.started, Clock::now(TILE_REGISTERS));
+        wIndex = place + ZONE_BYTES;
+        store_room(load_room() - ZONE_BYTES);
+        return;
+    }
+#endif
     const Place in_lane = place_in_lane(core, end, padded(run) + CUSTOM_MARKERS, lanes.words);
     if ((linked & CTRL_LINKED) != 0 || used == 0 || used > PROFILER_L1_BUFFER_SIZE || in_lane.advance == 0) {
         return;
@@ -546,13 +582,16 @@ inline __attribute__((noinline)) void quick_push() {
     write_word(core + 4 * HOST_END, end + in_lane.advance - CUSTOM_MARKERS);
     int32_t room = load_room() + static_cast<int32_t>(used);
     place = vector + FIRST_OPTIONAL_BYTES;
+#if KERNEL_PROFILER_IS_NON_DROPPING
+    if (stall.has_waited) {
+        write_stall(place, stall.started, started);
+        place += ZONE_BYTES;
+        room -= ZONE_BYTES;
+    }
+#endif
     if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
         constexpr uint32_t ID = KERNEL_PROFILER_QUICK_PUSH_ID;
-        const Clock ended = Clock::now(TILE_REGISTERS);
-        write_word(place, prefix(ZONE_START, ID) | (started.high & TIME_HIGH_MASK));
-        write_word(place + 4, started.low);
-        write_word(place + 8, prefix(ZONE_END, ID) | (ended.high & TIME_HIGH_MASK));
-        write_word(place + 12, ended.low);
+        write_zone(place, ID, started, Clock::now(TILE_REGISTERS));
         place += ZONE_BYTES;
         room -= ZONE_BYTES;
     }

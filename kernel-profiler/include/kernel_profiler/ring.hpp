@@ -63,7 +63,7 @@ constexpr bool DO_SUM = false;
 // Modes that upstream's own header serves; its siblings ask.
 constexpr bool TRACE_ON_TENSIX = false;
 constexpr bool DO_ACCUMULATE = false;
-constexpr bool NON_DROPPING = false;
+constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
 
 /// Words behind the clock's base that upstream's names speak of.
 constexpr int WALL_CLOCK_LOW_INDEX = 0;
@@ -94,6 +94,8 @@ constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
     return (hash ^ hash >> 16) & 0xFFFF;
 }
 
+void quick_push();
+
 namespace detail {
 
 constexpr uint32_t MARKER_BYTES = 8;
@@ -102,7 +104,11 @@ constexpr int32_t ZONE_BYTES = 2 * MARKER_BYTES;
 constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
 /// Bytes that every launch keeps for the totals of its sums.
 constexpr int32_t SUM_TOTALS_BYTES = DO_SUM ? SUM_COUNT * static_cast<int32_t>(MARKER_BYTES) : 0;
-constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES;
+/// Bytes that every launch keeps for zones of stalls, where a RISC may wait for the host: of one
+/// within the launch, and of one at its end.
+constexpr int32_t STALL_BYTES = NON_DROPPING ? 2 * ZONE_BYTES : 0;
+constexpr int32_t OPTIONAL_BYTES =
+    4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES - STALL_BYTES;
 /// The largest record.
 constexpr int32_t RECORD_BYTES_MAX = 24;
 
@@ -188,9 +194,19 @@ KERNEL_PROFILER_ALWAYS_INLINE void move_cursor(uint32_t place) {
     store_cursor(next);
 }
 
+/// Pushes, where nothing is to be dropped, if so many bytes find no room.
+KERNEL_PROFILER_ALWAYS_INLINE void make_room(int32_t bytes) {
+    if constexpr (NON_DROPPING) {
+        if (__builtin_expect(load_room() < bytes, 0)) {
+            quick_push();
+        }
+    }
+}
+
 /// Opens a zone; returns the room that is left, negative if there was none.
 template <DoingDispatch DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE int32_t open_zone(uint32_t prefix, Constants constants) {
+    make_room(ZONE_BYTES + headroom(DISPATCH));
     const uint32_t place = load_cursor();
     const int32_t room = load_room();
     const Clock now = Clock::now(constants.registers);
@@ -221,6 +237,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Con
 /// Takes room for a record and writes its marker; `place` becomes the place behind it. False if
 /// there was no room.
 KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, int32_t size, int32_t headroom, uint32_t& place) {
+    make_room(size + headroom);
     const Constants constants = Constants::hidden();
     const int32_t room = load_room();
     place = load_cursor();
@@ -261,8 +278,6 @@ template <DoingDispatch DISPATCH = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE bool bufferHasRoom(uint32_t additional_words = 0) {
     return detail::load_room() - detail::headroom(DISPATCH) > static_cast<int32_t>(4 * additional_words);
 }
-
-void quick_push();
 
 /// Pushes if a record of so many words and one more does not fit, or if the largest one does not:
 /// callers that name no number want to record something.

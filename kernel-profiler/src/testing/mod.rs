@@ -7,6 +7,7 @@ mod followed;
 pub(crate) mod oracle;
 mod properties;
 pub(crate) mod rig;
+mod stalled;
 
 pub(crate) use oracle::{Kept, Run};
 pub(crate) use rig::{Rig, TestRisc};

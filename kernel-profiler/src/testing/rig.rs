@@ -29,9 +29,49 @@ pub(crate) struct Core {
     /// Waits that ended at their bound.
     pub(crate) waits_in_vain: u32,
     pub(crate) pushes: Vec<Push>,
+    pub(crate) host: Option<Host>,
     in_flight: Vec<Push>,
     is_pushing: bool,
     is_saved: bool,
+}
+
+/// Host that reads on whenever so many cycles have gone by.
+pub(crate) struct Host {
+    pub(crate) period: u64,
+    pub(crate) next: u64,
+    /// Words that it has found, by RISC.
+    pub(crate) found: [Vec<u32>; 5],
+}
+
+impl Core {
+    /// Reads on in a RISC's lane. Bit positions are written out here again.
+    fn read_on(&mut self, risc_index: usize) -> Vec<u32> {
+        let lane_words = self.control[6] as usize;
+        let start = ((FLAT_ID % CORES_PER_BANK) as usize * 5 + risc_index) * lane_words;
+        let lane = &self.bank[start..start + lane_words];
+        let word = self.control[C.host_end + risc_index] as usize;
+        let (end, mark) = (word & 0x1_FFFF, word >> 17 << 2);
+        let read = self.control[59 + risc_index] as usize;
+        let words = if mark != 0 && read > end {
+            [&lane[read..mark], &lane[..end]].concat()
+        } else {
+            lane[read..end].to_vec()
+        };
+        self.control[59 + risc_index] = end as u32;
+        words
+    }
+
+    /// Lets the host read if it is time.
+    fn run_host(&mut self) {
+        let Some(mut host) = self.host.take() else { return };
+        if self.clock >= host.next {
+            host.next = self.clock + host.period;
+            for risc_index in 0..5 {
+                host.found[risc_index].extend(self.read_on(risc_index));
+            }
+        }
+        self.host = Some(host);
+    }
 }
 
 /// Faults of the NoC.
@@ -56,6 +96,8 @@ pub(crate) struct TestPort {
     pub(crate) sums: bool,
     pub(crate) is_dispatch: bool,
     pub(crate) is_trace_only: bool,
+    /// Cycles of a wait for the host at most, in the debug dump.
+    pub(crate) stall_cycles: Option<u32>,
     /// A data cache that never evicts a line, as far as the RISC has read.
     cached: BTreeMap<(Option<usize>, usize), u32>,
 }
@@ -87,6 +129,7 @@ impl Clock for TestPort {
     fn now(&mut self) -> ClockWords {
         let mut core = self.core.borrow_mut();
         core.clock += 1;
+        core.run_host();
         ClockWords { high: (core.clock >> 32) as u32, low: core.clock as u32 }
     }
 }
@@ -228,6 +271,14 @@ impl Port for TestPort {
         self.is_trace_only
     }
 
+    fn is_non_dropping(&self) -> bool {
+        self.stall_cycles.is_some()
+    }
+
+    fn stall_cycles(&self) -> u32 {
+        self.stall_cycles.unwrap_or(0)
+    }
+
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         Some(NocCoordinates { x: 18, y: 19 })
     }
@@ -268,6 +319,7 @@ impl Rig {
             trouble: Trouble::Nothing,
             waits_in_vain: 0,
             pushes: Vec::new(),
+            host: None,
             in_flight: Vec::new(),
             is_pushing: false,
             is_saved: false,
@@ -281,6 +333,7 @@ impl Rig {
                 sums: false,
                 is_dispatch: false,
                 is_trace_only: false,
+                stall_cycles: None,
                 cached: BTreeMap::new(),
             },
         };
@@ -353,22 +406,9 @@ impl Rig {
     }
 
     /// Reads on in a RISC's lane as a host does that knows nothing but the control words, and says
-    /// how far it has come. Bit positions are written out here again.
+    /// how far it has come.
     pub(crate) fn read_on(&self, risc_index: usize) -> Vec<u32> {
-        let core = &mut *self.core.borrow_mut();
-        let lane_words = core.control[6] as usize;
-        let start = ((FLAT_ID % CORES_PER_BANK) as usize * 5 + risc_index) * lane_words;
-        let lane = &core.bank[start..start + lane_words];
-        let word = core.control[C.host_end + risc_index] as usize;
-        let (end, mark) = (word & 0x1_FFFF, word >> 17 << 2);
-        let read = core.control[59 + risc_index] as usize;
-        let words = if mark != 0 && read > end {
-            [&lane[read..mark], &lane[..end]].concat()
-        } else {
-            lane[read..end].to_vec()
-        };
-        core.control[59 + risc_index] = end as u32;
-        words
+        self.core.borrow_mut().read_on(risc_index)
     }
 
     /// The runs of a RISC's lane.
