@@ -8,7 +8,7 @@ use crate::{
     lane::{self, CONTROL, DEVICE_END, HOST_END, LATE_RUNS, Lanes, REFUSED_MARKERS, REFUSED_RUNS},
     names,
     port::{Port, Pushes, SavedRegisters},
-    stall::{self, Stall},
+    stall,
     state::{State, bytes, offset, word_count},
 };
 use wire::{
@@ -97,7 +97,14 @@ impl State {
         if !is_worthwhile || !port.can_quick_push() || port.is_linked() {
             return;
         }
-        let mut started = port.now();
+        let mut stall = None;
+        if port.is_non_dropping() {
+            match self.await_own_lane(port) {
+                Some(wait) => stall = Some(wait),
+                None => return,
+            }
+        }
+        let started = port.now();
         port.forget_cached();
         let core = port.own_place();
         let start = port.load(core + HOST_END);
@@ -105,18 +112,6 @@ impl State {
         pad(port, self.next(), words);
         let words = padded(words);
         let lanes = Lanes::of(port, port.control_place(0));
-        let mut stall = None;
-        if port.is_non_dropping() {
-            let wait = Stall::await_own_lane(port, &lanes, words + GUARANTEED_WORDS);
-            started = port.now();
-            if wait.was_in_vain() {
-                if self.room() >= 0 {
-                    self.record_stall(port, &wait, started);
-                }
-                return;
-            }
-            stall = Some(wait).filter(|wait| wait.has_waited);
-        }
         let place = lanes.place(port, core, (start, words + GUARANTEED_WORDS));
         let Some(end) = place.end else { return };
         let lanes_before = lanes.words.wrapping_mul(lane::index_word(port.risc_index()));
@@ -139,7 +134,7 @@ impl State {
         port.store(core + HOST_END, end - GUARANTEED_WORDS);
         self.empty(port);
         if let Some(stall) = stall {
-            self.record_stall(port, &stall, started);
+            self.record_stall(port, &stall);
         }
         self.record_quick_push(port, started);
     }

@@ -32,65 +32,41 @@ pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 
 /// Wait for the host.
 pub(crate) struct Stall {
-    pub(crate) started: ClockWords,
+    started: ClockWords,
+    ended: ClockWords,
+    /// How far the host had read when it was looked for last.
+    progress: u32,
     /// True if the bound was reached, or if an earlier wait was in vain.
     is_over: bool,
-    pub(crate) has_waited: bool,
+    has_waited: bool,
 }
 
 impl Stall {
     fn begin<P: Port + ?Sized>(port: &mut P) -> Self {
-        Self { started: port.now(), is_over: false, has_waited: false }
+        let started = port.now();
+        Self { started, ended: started, progress: 0, is_over: false, has_waited: false }
     }
 
-    /// Waits until this RISC's lane takes a number of words.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn await_own_lane<P: Port + ?Sized>(
-        port: &mut P,
-        lanes: &Lanes,
-        count: u32,
-    ) -> Self {
-        let in_vain = if port.risc_index() == 0 {
-            port.control_place(ext::STALLED_IN_VAIN)
-        } else {
-            port.own_vector() + IN_VAIN
-        };
-        let mut stall = Self::begin(port);
-        let core = port.own_place();
-        while !stall.is_over && is_full(port, lanes, core, count) {
-            stall.go_on(port, in_vain);
-        }
-        stall
-    }
-
-    /// Returns true if the RISC has waited in vain.
-    pub(crate) const fn was_in_vain(&self) -> bool {
-        self.is_over && self.has_waited
-    }
-
-    /// Goes on where a lane is full, or remembers at a place that the wait was in vain.
-    fn go_on<P: Port + ?Sized>(&mut self, port: &mut P, in_vain: u32) {
-        let progress = host_progress(port);
-        let given_up = [port.control_place(ext::STALLED_IN_VAIN), in_vain];
-        self.is_over = given_up.into_iter().any(|place| port.load(place) == progress);
+    /// Goes on where a lane is full.
+    fn go_on<P: Port + ?Sized>(&mut self, port: &mut P) {
+        self.progress = host_progress(port);
+        self.is_over = port.load(port.control_place(ext::STALLED_IN_VAIN)) == self.progress;
         if !self.is_over {
             self.has_waited = true;
-            let waited = port.now_low().wrapping_sub(self.started.low);
+            self.ended = port.now();
+            let waited = self.ended.low.wrapping_sub(self.started.low);
             self.is_over = waited >= port.stall_cycles();
-            if self.is_over {
-                port.store(in_vain, progress);
-            }
         }
         port.forget_cached();
     }
 
     /// Puts the zone of this wait at a place.
-    pub(crate) fn write<P: Port + ?Sized>(&self, port: &mut P, place: u32, ended: ClockWords) {
+    fn write<P: Port + ?Sized>(&self, port: &mut P, place: u32) {
         #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
         names::STALL_SITE.register();
         let mut at = place;
-        for (kind, time) in [(PacketKind::ZoneStart, self.started), (PacketKind::ZoneEnd, ended)] {
+        let ends = [(PacketKind::ZoneStart, self.started), (PacketKind::ZoneEnd, self.ended)];
+        for (kind, time) in ends {
             port.store(at, Header::prefix(kind, STALL_ZONE) | (time.high & marker::TIME_HIGH_MASK));
             port.store(at + 4, time.low);
             at += offset(marker::MARKER_WORDS);
@@ -99,17 +75,47 @@ impl Stall {
 }
 
 impl State {
+    /// Waits until this RISC's lane takes what it has recorded so far; `None` if it does not, and
+    /// then the zone of the wait is in the ring.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn await_own_lane<P: Port + ?Sized>(&mut self, port: &mut P) -> Option<Stall> {
+        port.forget_cached();
+        let remembered = port.own_vector() + IN_VAIN;
+        // Full in this launch, waited for in vain, and the host has not read on since.
+        if port.load(remembered) == host_progress(port) {
+            return None;
+        }
+        let mut stall = Stall::begin(port);
+        let lanes = Lanes::of(port, port.control_place(0));
+        let words = (self.next() - port.own_vector()) >> 2;
+        let count = flush::padded(words) + flush::GUARANTEED_WORDS;
+        let core = port.own_place();
+        while !stall.is_over && is_full(port, &lanes, core, count) {
+            stall.go_on(port);
+        }
+        if !stall.is_over {
+            return Some(stall);
+        }
+        port.store(remembered, stall.progress);
+        if port.risc_index() == 0 {
+            port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
+        }
+        // Room for one is kept; the host may have come and left again.
+        if self.room() >= 0 {
+            self.record_stall(port, &stall);
+        }
+        None
+    }
+
     /// Appends the zone of a wait, for which each launch keeps the room of one.
-    pub(crate) fn record_stall<P: Port + ?Sized>(
-        &mut self,
-        port: &mut P,
-        stall: &Stall,
-        ended: ClockWords,
-    ) {
-        let place = self.next();
-        stall.write(port, place, ended);
-        self.set_next(place + ZONE_BYTES.cast_unsigned());
-        self.set_room(self.room() - ZONE_BYTES);
+    pub(crate) fn record_stall<P: Port + ?Sized>(&mut self, port: &mut P, stall: &Stall) {
+        if stall.has_waited {
+            let place = self.next();
+            stall.write(port, place);
+            self.set_next(place + ZONE_BYTES.cast_unsigned());
+            self.set_room(self.room() - ZONE_BYTES);
+        }
     }
 
     /// Pushes, where nothing is to be dropped, if a number of bytes finds no room.
@@ -132,7 +138,6 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
 ) {
     const ZONE_WORDS: u32 = ZONE_BYTES.cast_unsigned() / 4;
     let mut stall = Stall::begin(port);
-    let in_vain = port.control_place(ext::STALLED_IN_VAIN);
     let mut are_full = true;
     while are_full && !stall.is_over {
         are_full = false;
@@ -145,14 +150,16 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
             core += 4;
         }
         if are_full {
-            stall.go_on(port, in_vain);
+            stall.go_on(port);
         }
+    }
+    if stall.is_over {
+        port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
     }
     let [own, ..] = runs;
     if stall.has_waited {
         let place = port.vector_place(0) + 4 * own.words;
-        let ended = port.now();
-        stall.write(port, place, ended);
+        stall.write(port, place);
         own.words += ZONE_WORDS;
         flush::pad(port, place + 4 * ZONE_WORDS, own.words);
         let published = port.control_place(0) + DEVICE_END;

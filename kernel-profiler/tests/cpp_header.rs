@@ -106,6 +106,8 @@ fn every_name_of_upstreams_compiles_under_every_option() {
         &["-DPROFILE_KERNEL=1", "-DKERNEL_PROFILER_WAITS=1"],
         &["-DPROFILE_KERNEL=1", "-DPROFILE_SYNC_EVENTS"],
         &["-DPROFILE_SYNC_EVENTS"],
+        &["-DPROFILE_KERNEL=1", "-DDEVICE_DEBUG_DUMP", "-DPROFILE_NOC_EVENTS=2"],
+        &["-DDEVICE_DEBUG_DUMP"],
     ] {
         accepts(EVERY_NAME, options);
     }
@@ -117,10 +119,9 @@ fn what_nothing_would_record_is_refused() {
     for option in ["-DPROFILE_KERNEL=17", "-DPROFILE_KERNEL=5"] {
         refuses("", &[option], UPSTREAMS);
     }
-    for option in ["-DPROFILE_STREAMING", "-DDEVICE_DEBUG_DUMP"] {
-        refuses("", &["-DPROFILE_KERNEL=1", option], UPSTREAMS);
-        accepts("", &[option]);
-    }
+    let option = "-DPROFILE_STREAMING";
+    refuses("", &["-DPROFILE_KERNEL=1", option], UPSTREAMS);
+    accepts("", &[option]);
     let option = "-DPROFILE_PERF_COUNTERS=3";
     refuses("", &["-DPROFILE_KERNEL=1", option], "nothing here records what it asks for");
     accepts("", &[option]);

@@ -183,15 +183,42 @@ impl<'a> Core<'a> {
     }
 
     fn run(&mut self, risc: usize) -> (End, Cost) {
+        self.run_beside(risc, u64::MAX, &mut |_| {})
+    }
+
+    /// Goes on behind a pause, while a host does something whenever so many cycles have gone by.
+    pub(crate) fn resume_beside(
+        &mut self,
+        risc: usize,
+        period: u64,
+        host: &mut dyn FnMut(&mut Self),
+    ) -> (End, Cost) {
+        let behind = self.harts[risc].pc() + 4;
+        self.harts[risc].set_pc(behind);
+        self.run_beside(risc, period, host)
+    }
+
+    fn run_beside(
+        &mut self,
+        risc: usize,
+        period: u64,
+        host: &mut dyn FnMut(&mut Self),
+    ) -> (End, Cost) {
         // RISCs run one after the other here; time goes on for all.
         let now = self.now();
-        let hart = &mut self.harts[risc];
-        hart.advance_to(now);
-        let before = hart.counters();
+        self.harts[risc].advance_to(now);
+        let before = self.harts[risc].counters();
         let last = before.instruction_count + INSTRUCTIONS_MAX;
+        let mut host_comes_at = now.saturating_add(period);
         let mut end = End::Hangs;
-        while hart.counters().instruction_count < last {
-            let until = self.tile.change_words(hart.cycle()).min(now + INSTRUCTIONS_MAX * 4);
+        while self.harts[risc].counters().instruction_count < last {
+            if self.harts[risc].cycle() >= host_comes_at {
+                host_comes_at += period;
+                host(self);
+            }
+            let hart = &mut self.harts[risc];
+            let changes_at = self.tile.change_words(hart.cycle()).min(now + INSTRUCTIONS_MAX * 4);
+            let until = changes_at.min(host_comes_at);
             let mut view = View { tile: &mut self.tile, risc };
             match hart.run_until(&mut view, &mut self.front, until) {
                 Ok(Pause::Breakpoint) if hart.pc() == RETURN => end = End::Returned,
@@ -202,7 +229,7 @@ impl<'a> Core<'a> {
             }
             break;
         }
-        let after = hart.counters();
+        let after = self.harts[risc].counters();
         let cost = Cost {
             instructions: after.instruction_count - before.instruction_count,
             cycles: after.cycle_count - before.cycle_count,
@@ -322,6 +349,11 @@ impl<'a> Core<'a> {
         let words = older.chain(newer);
         let words = words.map(|index| self.tile.noc.dram.get(&at(index)).copied());
         (words.map(|word| word.unwrap_or(UNWRITTEN)).collect(), end)
+    }
+
+    /// The tile's clock.
+    pub(crate) fn cycle(&self) -> u64 {
+        CLOCK_AT_RESET + self.now()
     }
 
     /// Marks everything in the core of our runtime as read, as a host does.

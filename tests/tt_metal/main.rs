@@ -17,6 +17,7 @@
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same, and what the NoC did | [`noc_events`] |
 //! | is every loss counted | [`losses`] |
+//! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
@@ -38,6 +39,7 @@ mod program;
 mod readme;
 mod records;
 mod script;
+mod stalls;
 mod toolchain;
 mod turns;
 mod waits;

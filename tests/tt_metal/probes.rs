@@ -22,6 +22,8 @@ pub(crate) enum Variant {
     Plain,
     /// The same with sums recorded.
     Sums,
+    /// In the debug dump, with waits of so many cycles at most.
+    DebugDump(u32),
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
 }
@@ -46,6 +48,13 @@ pub(crate) fn build(
             // Used where a probe asks for it alone.
             Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
             Variant::Sums => {}
+            Variant::DebugDump(cycles) => {
+                target.defines = vec![
+                    "PROFILE_NOC_EVENTS=1".to_owned(),
+                    "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
+                    format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
+                ];
+            }
             Variant::DynamicNoc(noc) => {
                 target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
             }

@@ -511,6 +511,11 @@ static inline void finish_profiler(bool = false) {
 inline __attribute__((noinline)) void quick_push() {
 #if KERNEL_PROFILER_HAS_NOC
     using namespace detail;
+#if KERNEL_PROFILER_IS_NON_DROPPING
+    if (has_given_up()) {
+        return;
+    }
+#endif
     const uint32_t noc = hidden(noc_place());
     uint32_t linked = 0;
     for (uint32_t number = 0; number < 4; ++number) {

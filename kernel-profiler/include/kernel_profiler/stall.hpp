@@ -55,27 +55,31 @@ KERNEL_PROFILER_ALWAYS_INLINE bool is_full(uint32_t core, uint32_t count, uint32
     return place.advance == 0 && read_word(core + 4 * CONSUMED) != place.position;
 }
 
+/// Returns true if this RISC has found its lane full in this launch, waited in vain, and the host
+/// has not read on since.
+KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
+    forget_cached();
+    return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
+}
+
 /// A wait for the host.
 struct Stall {
     Clock started;
+    /// How far the host had read when it was looked for last.
+    uint32_t progress;
+    /// True if the wait has come to its bound, or if one before was in vain.
     bool is_over;
     bool has_waited;
 
-    KERNEL_PROFILER_ALWAYS_INLINE static Stall begin() {
-        return {Clock::now(TILE_REGISTERS), false, false};
-    }
+    KERNEL_PROFILER_ALWAYS_INLINE static Stall begin() { return {Clock::now(TILE_REGISTERS), 0, false, false}; }
 
-    /// Called where a lane is full: goes on with the wait, or remembers at a place that it was in
-    /// vain. `words` is the address of the control vector.
-    KERNEL_PROFILER_ALWAYS_INLINE void go_on(uint32_t words, uint32_t in_vain) {
-        const uint32_t progress = host_progress(words);
-        is_over = progress == read_word(words + 4 * IN_VAIN) || progress == read_word(in_vain);
+    /// Called where a lane is full. `words` is the address of the control vector.
+    KERNEL_PROFILER_ALWAYS_INLINE void go_on(uint32_t words) {
+        progress = host_progress(words);
+        is_over = progress == read_word(words + 4 * IN_VAIN);
         if (!is_over) {
             has_waited = true;
             is_over = Clock::now(TILE_REGISTERS).low - started.low >= KERNEL_PROFILER_STALL_CYCLES;
-            if (is_over) {
-                write_word(in_vain, progress);
-            }
         }
         forget_cached();
     }
@@ -83,10 +87,15 @@ struct Stall {
 
 /// Waits until this RISC's lane takes so many words.
 inline __attribute__((noinline)) Stall await_own_lane(uint32_t words, uint32_t core, uint32_t count, uint32_t capacity) {
-    const uint32_t in_vain = is_aggregator() ? words + 4 * IN_VAIN : own_vector() + IN_VAIN_BYTES;
     Stall stall = Stall::begin();
     while (!stall.is_over && is_full(core, count, capacity)) {
-        stall.go_on(words, in_vain);
+        stall.go_on(words);
+    }
+    if (stall.is_over) {
+        write_word(own_vector() + IN_VAIN_BYTES, stall.progress);
+        if (is_aggregator()) {
+            write_word(words + 4 * IN_VAIN, stall.progress);
+        }
     }
     return stall;
 }
@@ -110,8 +119,11 @@ inline __attribute__((noinline)) void await_lanes(uint32_t words) {
             are_full |= run != 0 && is_full(core, padded(run), capacity);
         }
         if (are_full) {
-            stall.go_on(words, words + 4 * IN_VAIN);
+            stall.go_on(words);
         }
+    }
+    if (stall.is_over) {
+        write_word(words + 4 * IN_VAIN, stall.progress);
     }
     if (stall.has_waited) {
         const uint32_t run = read_word(own + 4 * DEVICE_END);

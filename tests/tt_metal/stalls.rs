@@ -1,0 +1,228 @@
+//! Debug dump: with a host that reads as it goes, 10,000 addresses each way arrive from both movers
+//! of data, and waits show as zones; without a host a launch still ends, and what is lost is
+//! counted.
+
+use crate::{
+    core::{Core, End},
+    package::package,
+    probes::{self, Probes, Variant},
+    records::decode,
+    script::Said,
+    toolchain::{Chip, Header, first_error, in_parallel},
+};
+
+/// First words of what the host has read, and of what the device has counted: data that found no
+/// room in a ring, runs and markers that DRAM did not take.
+///
+/// # Compatibility
+/// `docs/wire-extensions.md`.
+const CONSUMED: usize = 59;
+const LOST_DATA: usize = 34;
+const REFUSED: [usize; 2] = [9, 14];
+
+/// # Compatibility
+/// As in the debugger's test of tt-metal's `test_device_profiler.py`.
+const ADDRESSES: u32 = 10_000;
+const TRANSFERS: u32 = 9;
+const EMPTY_SLOT: u32 = 0x8000_0000;
+const MOVERS: usize = 2;
+/// Types of events, as `event_metadata.hpp` numbers them.
+const KINDS: [u64; 2] = [1, 11];
+
+/// Lanes as the host has read them.
+#[derive(Default)]
+struct Host {
+    stands_at: [u32; MOVERS],
+    words: [Vec<u32>; MOVERS],
+    reads: usize,
+}
+
+impl Host {
+    fn read(&mut self, core: &mut Core<'_>) {
+        self.reads += 1;
+        for risc in 0..MOVERS {
+            let (words, now) = core.read_on(risc, self.stands_at[risc]);
+            self.words[risc].extend(words);
+            self.stands_at[risc] = now;
+            core.set_control(CONSUMED + risc, now);
+        }
+    }
+}
+
+/// Launches a kernel on both movers that names each address below a number twice.
+fn launch(
+    core: &mut Core<'_>,
+    program: u32,
+    addresses: u32,
+    (period, host): (u64, &mut Host),
+) -> Result<(), String> {
+    let scripts: Vec<_> =
+        (0..MOVERS).map(|risc| core.place_script(risc, &[TRANSFERS, addresses, 0])).collect();
+    for (risc, script) in scripts.iter().enumerate() {
+        expect(core.call(risc, "launch", &[*script, (1 << MOVERS) - 1, program]).0, End::Paused)?;
+    }
+    for end in [End::Paused, End::Returned] {
+        for risc in (0..MOVERS).rev() {
+            let found = core.resume_beside(risc, period, &mut |core| host.read(core)).0;
+            expect(found, end.clone()).map_err(|error| format!("RISC {risc}: {error}"))?;
+        }
+    }
+    core.settle();
+    Ok(())
+}
+
+fn expect(found: End, expected: End) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{found:?} in place of {expected:?}")) }
+}
+
+/// What one RISC's lane says.
+#[derive(Default)]
+struct Told {
+    /// Kind and address of each event, in order.
+    events: Vec<(u64, u64)>,
+    /// Begin and end of each zone that the runtime has put there itself.
+    own_zones: usize,
+}
+
+/// Reads runs one after the other; `decode` takes one.
+fn told(words: &[u32]) -> Result<Told, String> {
+    let mut told = Told::default();
+    let begins: Vec<usize> = run_begins(words)?;
+    for (index, &begin) in begins.iter().enumerate() {
+        let end = begins.get(index + 1).copied().unwrap_or(words.len());
+        let slots = (4..12).step_by(2).filter(|slot| words[begin + slot] != EMPTY_SLOT).count();
+        for record in decode(&words[begin..end])?.into_iter().skip(slots) {
+            match record.said {
+                Said::Data(values) if values.len() == 2 => {
+                    // The trailer's address: 22 bits in units of four bytes, then four low bits.
+                    let address = (values[1] & 0x3F_FFFF) << 2 | values[1] >> 22 & 0xF;
+                    told.events.push((values[0] & 0xFF, address));
+                }
+                Said::Start => told.own_zones += 1,
+                Said::End => {}
+                other => return Err(format!("an unexpected record, {other:?}")),
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Where runs begin: records are skipped by their size.
+fn run_begins(words: &[u32]) -> Result<Vec<usize>, String> {
+    let mut begins = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if words[at] >> 31 == 0 {
+            begins.push(at);
+            at += 4;
+            continue;
+        }
+        at += match words[at] >> 28 & 7 {
+            0 | 1 | 2 | 4 => 2,
+            3 => 4,
+            5 => 6,
+            kind => return Err(format!("a record of type {kind} at word {at}")),
+        };
+    }
+    Ok(begins)
+}
+
+fn counted(core: &Core<'_>, first: usize) -> u32 {
+    (0..MOVERS).map(|risc| core.control(first + risc)).sum()
+}
+
+/// All addresses arrive in order, and waits take time.
+fn keep_up(chip: Chip, probes: &Probes) -> Result<(), String> {
+    let mut core = Core::new(chip, probes);
+    core.noc().answer_cycles = 60;
+    let mut host = Host::default();
+    // Rarely enough for lanes to be full each time.
+    launch(&mut core, 5, ADDRESSES, (400_000, &mut host))?;
+    host.read(&mut core);
+    let lost = [counted(&core, LOST_DATA), counted(&core, REFUSED[0]), counted(&core, REFUSED[1])];
+    if lost != [0; 3] {
+        return Err(format!("{lost:?} data, runs and markers were lost"));
+    }
+    for (risc, words) in host.words.iter().enumerate() {
+        let told = told(words).map_err(|error| format!("RISC {risc}: {error}"))?;
+        let expected: Vec<_> = (0..u64::from(ADDRESSES))
+            .flat_map(|address| KINDS.map(|kind| (kind, address)))
+            .collect();
+        if told.events != expected {
+            let at = told.events.iter().zip(&expected).position(|(found, told)| found != told);
+            return Err(format!("RISC {risc}: {} events, first other {at:?}", told.events.len()));
+        }
+        // 120,000 words in a lane of 12,000, with the zone of each push and of at least nine waits.
+        let pushes = run_begins(words)?.len() - 1;
+        if told.own_zones < pushes + 9 {
+            return Err(format!("RISC {risc}: {} zones for {pushes} pushes", told.own_zones));
+        }
+    }
+    Ok(())
+}
+
+/// Nobody reads: every launch ends, waits come once, and each event was kept or is counted.
+fn be_left_alone(chip: Chip, probes: &Probes, patience: u64) -> Result<(), String> {
+    const LAUNCHES: u32 = 4;
+    const EACH: u32 = 3000;
+    let mut core = Core::new(chip, probes);
+    let mut host = Host::default();
+    let mut cycles = Vec::new();
+    for program in 1..=LAUNCHES {
+        let before = core.cycle();
+        launch(&mut core, program, EACH, (u64::MAX, &mut host))?;
+        cycles.push(core.cycle() - before);
+    }
+    // Each RISC waits in vain in the first launch, and none later.
+    let has_waited = (2 * patience..3 * patience).contains(&cycles[0]);
+    if !has_waited || cycles[1..].iter().any(|cycles| *cycles > patience / 4) {
+        return Err(format!("launches of {cycles:?} cycles"));
+    }
+    host.read(&mut core);
+    let mut kept = 0;
+    for words in &host.words {
+        kept += u32::try_from(told(words)?.events.len()).unwrap();
+    }
+    let emitted = LAUNCHES * EACH * 2 * u32::try_from(MOVERS).unwrap();
+    let [runs, markers] = REFUSED.map(|first| counted(&core, first));
+    // Three pairs of words an event; of a run also its four slots and the zones of waits.
+    let missing = emitted - kept - counted(&core, LOST_DATA);
+    let others = markers.checked_sub(3 * missing).ok_or("more is missing than was counted")?;
+    if others > 4 * runs + 2 * 3 * u32::try_from(MOVERS).unwrap() || runs == 0 {
+        return Err(format!("{missing} events are missing, {markers} markers of {runs} runs"));
+    }
+    // When the host has come after all, it is waited for again.
+    let lost = counted(&core, LOST_DATA);
+    let mut host = Host { stands_at: host.stands_at, ..Host::default() };
+    launch(&mut core, LAUNCHES + 1, EACH, (400_000, &mut host))?;
+    host.read(&mut core);
+    let now = [counted(&core, LOST_DATA), counted(&core, REFUSED[0])];
+    if now != [lost, runs] || host.reads < 2 {
+        return Err(format!("{now:?} lost with a host, {lost} and {runs} before"));
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_lost_with_a_host_and_nothing_hangs_without() {
+    const PATIENCE: u32 = 20_000_000;
+    let Some(package) = package() else { return };
+    let list: Vec<_> =
+        Chip::ALL.into_iter().flat_map(|chip| [(chip, true), (chip, false)]).collect();
+    let faults = in_parallel(&list, |&(chip, has_host)| {
+        let patience = if has_host { 1 << 29 } else { PATIENCE };
+        let variant = Variant::DebugDump(patience);
+        let probes = match probes::build(package, chip, Header::Ours, variant, MOVERS) {
+            Ok(probes) => probes,
+            Err(error) => return vec![format!("{chip}: {}", first_error(&error))],
+        };
+        let result = if has_host {
+            keep_up(chip, &probes)
+        } else {
+            be_left_alone(chip, &probes, u64::from(patience))
+        };
+        result.err().map(|error| format!("{chip}: {error}")).into_iter().collect()
+    });
+    let faults = faults.concat();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
