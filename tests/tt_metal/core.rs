@@ -186,7 +186,7 @@ impl<'a> Core<'a> {
         self.run_beside(risc, u64::MAX, &mut |_| {})
     }
 
-    /// Goes on behind a pause, while a host does something whenever so many cycles have gone by.
+    /// Goes on behind a pause, while a host does something every `period` cycles.
     pub(crate) fn resume_beside(
         &mut self,
         risc: usize,

@@ -22,7 +22,7 @@ pub(crate) enum Variant {
     Plain,
     /// The same with sums recorded.
     Sums,
-    /// In the debug dump, with waits of so many cycles at most.
+    /// In the debug dump; the number is the bound of a wait in cycles.
     DebugDump(u32),
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),

@@ -75,7 +75,7 @@ fn expect(found: End, expected: End) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{found:?} in place of {expected:?}")) }
 }
 
-/// What one RISC's lane says.
+/// Records of one RISC's lane.
 #[derive(Default)]
 struct Told {
     /// Kind and address of each event, in order.

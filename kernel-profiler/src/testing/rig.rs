@@ -35,7 +35,7 @@ pub(crate) struct Core {
     is_saved: bool,
 }
 
-/// Host that reads on whenever so many cycles have gone by.
+/// Host that reads on at regular times.
 pub(crate) struct Host {
     pub(crate) period: u64,
     pub(crate) next: u64,
