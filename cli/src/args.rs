@@ -132,6 +132,9 @@ pub(crate) struct WorkloadArgs {
     /// Number of ops to launch, if the workload allows a choice.
     #[arg(long, value_name = "N")]
     pub(crate) ops: Option<u32>,
+    /// Number of replays, if the workload replays a trace.
+    #[arg(long, value_name = "N")]
+    pub(crate) replays: Option<u32>,
     /// Number of programs the DRAM buffers can hold; small counts are raised to 43 (32 with
     /// sums). Default: the workload's own, else 1000.
     #[arg(long, value_name = "N")]
@@ -139,6 +142,9 @@ pub(crate) struct WorkloadArgs {
     /// Also record sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
+    /// Record only traces: one envelope per replay and core. Native kernels only.
+    #[arg(long)]
+    pub(crate) device_trace_profiler: bool,
     /// Seed of the simulator's random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

@@ -19,6 +19,9 @@ pub(crate) static RUN_PROGRAMS: HostSource =
 pub(crate) static READ_DEVICE_PROFILER: HostSource =
     HostSource::new("ReadDeviceProfiler", module_path!(), file!(), line!());
 
+/// Traces that are recorded and replayed.
+pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(), file!(), line!());
+
 /// A recorder whose clock is the host clock of a mesh. The time of a simulated host goes on
 /// only while the mesh works, so it is asked for before and after.
 pub(crate) struct HostZones {
@@ -48,6 +51,17 @@ impl HostZones {
         self.look_at_clock(mesh);
         drop(zone);
         result
+    }
+
+    /// Records a message.
+    pub(crate) fn message<M: Mesh + ?Sized>(
+        &self,
+        mesh: &mut M,
+        source: &'static HostSource,
+        text: &str,
+    ) {
+        self.look_at_clock(mesh);
+        self.recorder.message(source, text);
     }
 
     pub(crate) const fn recorder(&self) -> &HostRecorder {

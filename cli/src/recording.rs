@@ -59,15 +59,6 @@ impl Recording {
     /// Begins: samples the clocks of a mesh whose profiler is initialised.
     pub(crate) fn begin(
         mesh: &mut dyn Mesh,
-        target: Option<&CaptureTarget>,
-        ops: Vec<OpMetadata>,
-    ) -> Result<Self, Failure> {
-        Self::begin_with(mesh, ReadOptions::default(), target, ops)
-    }
-
-    /// As [`Recording::begin`], with options of the reads.
-    pub(crate) fn begin_with(
-        mesh: &mut dyn Mesh,
         options: ReadOptions,
         target: Option<&CaptureTarget>,
         ops: Vec<OpMetadata>,

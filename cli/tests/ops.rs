@@ -212,3 +212,80 @@ fn what_is_not_there_or_cannot_be_written_is_refused_in_a_sentence() {
         assert_eq!(errors(&output).trim_end().lines().count(), 1, "{}", errors(&output));
     }
 }
+
+/// Rows of a CSV by the values of some of its columns, counted.
+fn counted(path: &Path, columns: &[&str]) -> std::collections::BTreeMap<String, usize> {
+    let mut csv = csv::Reader::from_path(path).unwrap();
+    let titles = csv.headers().unwrap().clone();
+    let position = |column: &&str| titles.iter().position(|title| title == *column);
+    let positions: Vec<Option<usize>> = columns.iter().map(position).collect();
+    let mut counts = std::collections::BTreeMap::new();
+    for row in csv.records().map(Result::unwrap) {
+        let cell = |at: &Option<usize>| at.map_or("-", |at| &row[at]);
+        let key: Vec<&str> = positions.iter().map(cell).collect();
+        *counts.entry(key.join("/")).or_default() += 1;
+    }
+    counts
+}
+
+/// Runs a workload, and reports it from the log and from a capture; the ops CSV of each.
+fn reported(folder: &Path, options: &str) -> [PathBuf; 2] {
+    let run = |command: &str, output: &str| {
+        let mut args = vec![command, "--kernels", "native", "--cores", "64", "-o", output];
+        args.extend(options.split_whitespace());
+        let output = kprof(folder, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    };
+    run("run", "from-log");
+    run("capture", "x.kprof");
+    stdout(&kprof(folder, &["ops", "from-log"]));
+    stdout(&kprof(folder, &["ops", "x.kprof", "-o", "from-capture"]));
+    ["from-log", "from-capture"].map(|name| folder.join(name).join("reports/ops_perf_results.csv"))
+}
+
+#[test]
+fn replays_of_a_trace_are_sessions_of_the_ops_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    for csv in reported(folder.path(), "--workload trace-replay --ops 7 --replays 3") {
+        let columns = ["METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"];
+        let expected = [("/", 1), ("1/1", 7), ("1/2", 7), ("1/3", 7)];
+        let expected = expected.map(|(key, count)| (key.to_owned(), count));
+        assert_eq!(counted(&csv, &columns), expected.into(), "{}", csv.display());
+    }
+}
+
+#[test]
+fn trace_only_mode_has_a_row_for_each_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--workload trace-replay --ops 20 --replays 5 --device-trace-profiler";
+    for csv in reported(folder.path(), options) {
+        // Numbers of the replays, encoded with chip 0.
+        let expected = (1..=5).map(|replay| ((replay << 10).to_string(), 1));
+        assert_eq!(counted(&csv, &["GLOBAL CALL COUNT"]), expected.collect(), "{}", csv.display());
+    }
+    let refused = kprof(
+        folder.path(),
+        &["run", "--workload", "trace-replay", "--device-trace-profiler", "--kernels", "riscv"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(errors(&refused).contains("choose --kernels native"), "{}", errors(&refused));
+}
+
+#[test]
+fn ops_of_sub_devices_name_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for csv in reported(folder.path(), "--workload sub-devices --ops 6") {
+        let columns = ["SUB DEVICE ID", "GLOBAL CALL COUNT", "CORE COUNT"];
+        let expected = [(1, 1), (2, 0), (3, 0), (4, 1), (5, 0), (6, 0)];
+        let expected =
+            expected.map(|(id, sub_device)| (format!("{sub_device}/{}/32", id << 10), 1));
+        assert_eq!(counted(&csv, &columns), expected.into(), "{}", csv.display());
+    }
+    let log = folder.path().join("from-log/.logs/profile_log_device.csv");
+    let log = std::fs::read_to_string(log).unwrap();
+    let rows = || log.lines().skip(2);
+    let of_sub_device = |id| format!("{{\"sub_device_id\":{id};\"sub_device_manager_id\":1}}");
+    let [first, second] = [of_sub_device(0), of_sub_device(1)];
+    assert!(rows().count() > 1000);
+    assert!(rows().all(|row| row.ends_with(&first) || row.ends_with(&second)));
+}

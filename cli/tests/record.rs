@@ -239,3 +239,67 @@ fn signals_reach_the_program() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(9));
 }
+
+/// Each option with the variable that the program then finds in its environment.
+#[test]
+fn the_program_has_the_variable_of_each_option() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let noc_folder = format!("{out}/.logs");
+    let has = |options: &str, name: &str| {
+        let mut arguments = vec!["record", "-o", "out"];
+        arguments.extend(options.split_whitespace());
+        let print = format!("printenv {name} > found || true");
+        arguments.extend(["--", "sh", "-c", &print]);
+        let output = kprof(folder.path(), &arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        std::fs::read_to_string(folder.path().join("found")).unwrap().trim().to_owned()
+    };
+    for (options, name, value) in [
+        ("", "TT_METAL_DEVICE_PROFILER", "1"),
+        ("", "TT_METAL_PROFILER_DIR", &out),
+        ("", "TT_METAL_PROFILER_CPP_POST_PROCESS", "1"),
+        ("--no-device", "TT_METAL_DEVICE_PROFILER", ""),
+        ("--op-support-count 5000", "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", "5000"),
+        ("--no-op-info-cache", "TT_METAL_PROFILER_NO_CACHE_OP_INFO", "1"),
+        ("--profile-dispatch-cores", "TT_METAL_DEVICE_PROFILER_DISPATCH", "1"),
+        ("--enable-sum-profiling", "TT_METAL_PROFILER_SUM", "1"),
+        ("--enable-sum-profiling", "TT_METAL_PROFILER_CPP_POST_PROCESS", ""),
+        ("--enable-accumulate-profiling", "TT_METAL_PROFILER_ACCUMULATE", "1"),
+        ("--sync-host-device", "TT_METAL_PROFILER_SYNC", "1"),
+        ("--device-trace-profiler", "TT_METAL_TRACE_PROFILER", "1"),
+        ("--device-memory-profiler", "TT_METAL_MEM_PROFILER", "1"),
+        ("--dump-device-data-mid-run", "TT_METAL_PROFILER_MID_RUN_DUMP", "1"),
+        ("--disable-device-data-dump-to-files", "TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES", "1"),
+        ("--disable-device-data-push-to-tracy", "TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY", "1"),
+        ("--collect-noc-traces", "TT_METAL_DEVICE_PROFILER_NOC_EVENTS", "1"),
+        ("--collect-noc-traces", "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH", &noc_folder),
+        ("--profiler-capture-perf-counters fpu,instrn", "TT_METAL_PROFILE_PERF_COUNTERS", "33"),
+    ] {
+        assert_eq!(has(options, name), value, "{options} {name}");
+    }
+}
+
+#[test]
+fn variables_of_the_user_reach_the_program_and_their_problems_are_named() {
+    let folder = TempDir::new().unwrap();
+    let output = Command::new(KPROF)
+        .args(["record", "-o", "out", "--", "sh", "-c", "printenv TT_METAL_PROFILER_SUM > found"])
+        .current_dir(folder.path())
+        .env("TT_METAL_PROFILER_SUM", "1")
+        .env("TT_METAL_PROFILER_MIDRUN_DUMP", "1")
+        .env("TT_METAL_DPRINT_CORES", "all")
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert_eq!(std::fs::read_to_string(folder.path().join("found")).unwrap(), "1\n");
+    let said = stderr(&output);
+    for line in [
+        "kprof: TT_METAL_DPRINT_CORES and the profiler exclude each other, since both use the same \
+         L1; TT-Metal stops, so unset TT_METAL_DPRINT_CORES\n",
+        "kprof: TT_METAL_PROFILER_MIDRUN_DUMP is not known; did you mean \
+         TT_METAL_PROFILER_MID_RUN_DUMP?\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+}

@@ -14,6 +14,7 @@
 //! | Which zone is id 30530? | [`names`], `zone_names` |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
+//! | Which replay of which trace was it? | [`traces`] |
 //! | How long did ops and zones take? | `analysis` |
 //! | And without the probes themselves? | `probe_cost` |
 //! | How is it reported as tt-metal does? | `report` |
@@ -70,5 +71,5 @@ pub use clock_fit as clock;
 pub use reader::{
     InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, decode, init,
     init_device_profiler, lane, ledger, mesh, names, origins, read, read_device_profiler,
-    read_device_profiler_with, readout, role, timeline, watermark,
+    read_device_profiler_with, readout, role, timeline, traces, watermark,
 };

@@ -102,7 +102,10 @@ impl State {
         let now = port.now();
         let left = room - record.room;
         if left < headroom(port, record.headroom) {
-            port.count_loss(kind);
+            // Envelopes have no place for it, and nobody expects it there.
+            if !port.is_trace_only() {
+                port.count_loss(kind);
+            }
             return None;
         }
         self.set_next(place.wrapping_add(offset(record.words)));

@@ -30,6 +30,9 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
+    /// A mode that object code is not built for.
+    #[error("kernels that record traces alone exist only as native functions")]
+    TraceOnlyObjectCode,
     /// Firmware for another architecture than a chip's.
     #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
     ForeignFirmware {
@@ -198,6 +201,9 @@ pub struct MeshConfig {
     pub program_support_count: u32,
     /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
+    /// True if kernels are built to record one envelope for each replay of a trace, and nothing
+    /// else; native kernels only.
+    pub is_trace_only: bool,
     /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
@@ -221,6 +227,7 @@ impl MeshConfig {
             chips: Vec::new(),
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             sums_enabled: false,
+            is_trace_only: false,
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
@@ -260,6 +267,13 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_sums(mut self, sums_enabled: bool) -> Self {
         self.sums_enabled = sums_enabled;
+        self
+    }
+
+    /// The same mesh with kernels that record traces alone.
+    #[must_use]
+    pub const fn with_trace_only(mut self) -> Self {
+        self.is_trace_only = true;
         self
     }
 

@@ -51,6 +51,9 @@ impl SimulatedMesh {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
         }
+        if config.is_trace_only && config.kernels != KernelKind::Native {
+            return Err(ConfigError::TraceOnlyObjectCode);
+        }
         let host = HostClock::new(config.host, config.seed);
         let chips = (0..).zip(&config.chips).map(|(id, chip)| new_chip(config, id, chip));
         let chips: Vec<Chip> = chips.collect::<Result<_, _>>()?;
@@ -195,6 +198,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         chip_id,
         arch: chip.arch,
         sums_enabled: config.sums_enabled,
+        is_trace_only: config.is_trace_only,
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         kernels: config.kernels,

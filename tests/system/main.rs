@@ -11,6 +11,7 @@ mod failures;
 mod figures;
 mod fuzz;
 mod kprof_format;
+mod modes;
 mod module_circles;
 mod names;
 mod noc;

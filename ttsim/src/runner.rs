@@ -273,6 +273,7 @@ impl TtsimMesh {
             launch_index,
             program_id: launch.program_id,
             args: Arc::clone(&launch.args),
+            replays_begun: u32::from(launch.begins_trace_replay),
             sums_enabled: self.facts.sums_enabled,
             seed: self.facts.seed,
         }

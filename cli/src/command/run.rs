@@ -4,6 +4,7 @@ use super::{
     backend::{self, Chips},
     kernels::{self, use_threads},
     own_kernels::{OwnKernels, read_firmware},
+    run_traces::{report_replays, report_traces},
 };
 use crate::{
     args::{Backend, RunArgs, ShowArgs, Waits, WorkloadArgs},
@@ -19,17 +20,20 @@ use crate::{
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
     capture::OpMetadata,
+    decode::CaptureMode,
     init_device_profiler,
     log::{remove_unfinished_files, write_device_log_file},
     names::ZoneTable,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
+    recording::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID},
     timeline::Timeline,
 };
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
     mesh::SimulatedMesh,
+    program::SubDevice,
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{
@@ -66,6 +70,7 @@ pub(super) fn carry_out(
     let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     let options = WorkloadOptions {
         ops: args.ops,
+        replays: args.replays,
         seed: args.seed,
         pipeline: args.pipeline,
         ..WorkloadOptions::default()
@@ -75,7 +80,8 @@ pub(super) fn carry_out(
     let config = if is_foreign {
         config
     } else {
-        config.with_kernels(kernels::choose(args.kernels, &plan)?)
+        let kernels = kernels::choose(args.kernels, &plan, args.device_trace_profiler)?;
+        config.with_kernels(kernels)
     };
     outputs.check()?;
     let mut mesh = backend::start(args, &config, &plan)?;
@@ -93,8 +99,10 @@ pub(super) fn carry_out(
         ));
     }
     // Kernels that measure probes belong to this project's own firmware.
-    let is_calibrated =
-        is_timed && !is_foreign && (outputs.capture.is_some() || show.subtract_probe_cost);
+    let is_calibrated = is_timed
+        && !is_foreign
+        && !config.is_trace_only
+        && (outputs.capture.is_some() || show.subtract_probe_cost);
     let readout = execute(&mut *mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
     if let Some(log) = &outputs.log {
         end_on_signals()?;
@@ -225,6 +233,9 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
             Waits::Totals => WaitRecords::Totals,
             Waits::Events => WaitRecords::Events,
         });
+    if args.device_trace_profiler {
+        config = config.with_trace_only();
+    }
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
@@ -263,13 +274,18 @@ fn execute(
         ..ProfilerOptions::default()
     };
     init_device_profiler(mesh, &options).map_err(sentence)?;
-    let ops = if capture.is_some() { op_names(mesh, plan) } else { Vec::new() };
+    let ops = op_names(mesh, plan);
     let host = HostZones::new();
-    let begun = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, capture, ops));
+    let mode = if config.is_trace_only { CaptureMode::TraceOnly } else { CaptureMode::default() };
+    let options = ReadOptions { mode, ..ReadOptions::default() };
+    let begun =
+        host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
     let mut recording = begun?;
     let progress = Progress::new("launches", launch_count(plan, config));
     let mut launches_done = 0;
+    report_traces(&host, mesh, plan);
     for (index, phase) in plan.phases.iter().enumerate() {
+        report_replays(&host, mesh, phase);
         let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
             mesh.run_phase(phase, &mut || {
                 launches_done += 1;
@@ -304,20 +320,23 @@ fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Fa
     measure_probe_costs(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
 }
 
-/// Returns the names of the programs, by chip and run host id.
+/// Returns names and sub-devices of the programs, by chip and run host id.
 fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     let chips: Vec<u32> = (0..mesh.device_count())
         .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
-    let named: BTreeSet<(u32, &str)> = launches
+    let named: BTreeSet<(u32, &str, Option<SubDevice>)> = launches
         .filter(|launch| launch.program_id != 0)
-        .map(|launch| (launch.program_id, launch.program.name()))
+        .map(|launch| (launch.program_id, launch.program.name(), launch.sub_device))
         .collect();
-    let op = |chip_id, (base, name): (u32, &str)| OpMetadata {
-        chip_id,
-        run_host_id: RunHostId::encode(base, chip_id),
-        fields: vec![(OpMetadata::NAME.to_owned(), name.to_owned())],
+    let op = |chip_id, (base, name, sub_device): (u32, &str, Option<SubDevice>)| {
+        let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+        if let Some(SubDevice { id, manager_id }) = sub_device {
+            fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
+            fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
+        }
+        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields }
     };
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }

@@ -46,7 +46,7 @@ pub(super) struct Before<'chip> {
     pub(super) clocks_disagree: bool,
 }
 
-/// Where the op before ended.
+/// Where the ops before ended, the last of them.
 #[derive(Clone, Copy)]
 enum End {
     /// There was none.
@@ -55,11 +55,24 @@ enum End {
     Unknown,
 }
 
+impl End {
+    /// The end after one more op. Ops of sub-devices may run on while others begin and end.
+    fn joined(self, kernel: Option<Span>) -> Self {
+        match (self, kernel) {
+            (_, None) => Self::Unknown,
+            (Self::At(before), Some(kernel)) => Self::At(before.max(kernel.end_cycle)),
+            (Self::NoOp | Self::Unknown, Some(kernel)) => Self::At(kernel.end_cycle),
+        }
+    }
+}
+
 /// Latencies of the launches of one chip by `span`, in the order of `launches`.
 ///
 /// # Compatibility
 /// `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first; none
-/// where an op starts before the previous one ends or has no length. Upstream scales the cycles
+/// where an op starts before the previous one ends or has no length. Where ops run side by side the
+/// time counts from when the last of all earlier ones has ended, and not, as upstream's does, from
+/// the end of the one that began before. Upstream scales the cycles
 /// by the op's own rounded nanoseconds per cycle, and is off by as much; here they are exact.
 pub(super) fn latencies(
     launches: &[Launch],
@@ -80,7 +93,7 @@ pub(super) fn latencies(
             (None, Some(doubt)) => Latency::Doubted(doubt),
             (None, None) => Latency::Absent,
         };
-        end = op.kernel.map_or(End::Unknown, |kernel| End::At(kernel.end_cycle));
+        end = end.joined(op.kernel);
     }
     latencies
 }

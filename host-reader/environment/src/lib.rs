@@ -5,6 +5,7 @@
 //! | what do the variables ask for? | [`Settings`], read by [`Environment::of_process`] |
 //! | which have no effect, contradict each other or are misspelled? | [`Problem`] |
 //! | how does a read follow them? | [`Settings::profiler_options`], [`Settings::read_options`] |
+//! | which variables ask for given settings? | [`Settings::variables`] |
 //! | which variables are there? | [`VARIABLES`] |
 //!
 //! # Compatibility
@@ -24,6 +25,7 @@
 
 mod parse;
 mod problem;
+mod request;
 mod settings;
 mod variable;
 

@@ -46,6 +46,7 @@ mod sites;
 mod source;
 #[cfg(test)]
 mod tests;
+mod trace_message;
 #[cfg(feature = "tracing")]
 mod tracing_layer;
 mod words;
@@ -55,6 +56,7 @@ pub use op::OpMetadata;
 pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};
 pub use recording::{HostDrops, HostEvent, HostEventKind, HostRecording, HostThread};
 pub use source::HostSource;
+pub use trace_message::{TraceMessage, TraceStep};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::HostLayer;
 

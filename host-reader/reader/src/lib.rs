@@ -11,6 +11,7 @@
 //! | Which zone is id 30530? | [`names`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
 //! | When did a zone begin and end, and in which other? | [`timeline`] |
+//! | Which replay of which trace was it? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
 //!
@@ -39,6 +40,7 @@ pub mod read;
 pub mod readout;
 pub mod role;
 pub mod timeline;
+pub mod traces;
 pub mod watermark;
 
 pub use init::{InitError, ProfilerOptions, init_device_profiler};

@@ -5,6 +5,7 @@
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
 //! | and its figures, in little memory? | [`open`], [`report_of_log`] |
+//! | which replays of traces did the host report? | [`traces_of_host`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
 
@@ -22,11 +23,15 @@ mod clock;
 mod filter;
 mod load;
 mod selection;
+mod sub_devices;
+mod traces;
 
 pub use clock::{DeviceClock, clocks_of};
 pub use filter::{FilterError, TraceFilter};
 pub use load::{LoadError, Loaded, Opened, is_capture, load, open, open_log, report_of_log};
 pub use selection::HiddenLaunches;
+pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID};
+pub use traces::traces_of_host;
 
 use capture::{
     CapturedRun,
@@ -61,10 +66,16 @@ impl Recording {
         Self { readout, ..Self::default() }
     }
 
-    /// Fits the clocks that a run sampled, and aligns its records by them.
+    /// Fits the clocks that a run sampled, aligns its records by them, and adds what the host
+    /// reported of them: replays of traces and sub-devices.
     #[must_use]
     pub fn of_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
+        let traces = traces_of_host(&host);
+        if !traces.is_empty() {
+            traces.name_runs(&mut readout);
+        }
+        sub_devices::attach_sub_devices(&ops, &mut readout);
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
         Self { readout, clock: Some(clock), samples, ops, host }

@@ -43,6 +43,8 @@ pub(crate) struct Core {
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     starvation: Vec<StarvationTruth>,
     idle_launch_count: u64,
+    /// Trace replays that began since the last launch here.
+    replays_begun: u32,
 }
 
 /// A launch of object code that is under way.
@@ -142,7 +144,13 @@ impl Core {
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
             idle_launch_count: 0,
+            replays_begun: 0,
         }
+    }
+
+    /// Tells the core that a trace replay begins; it takes note when it next runs a launch.
+    pub(crate) const fn begin_replay(&mut self) {
+        self.replays_begun = self.replays_begun.saturating_add(1);
     }
 
     pub(crate) fn tile(&self) -> &Tile {
@@ -274,6 +282,7 @@ impl Core {
             launch_index: job.launch_index,
             program_id: job.launch.program_id,
             args: Arc::clone(&job.launch.args),
+            replays_begun: std::mem::take(&mut self.replays_begun),
             sums_enabled: job.chip.sums_enabled,
             seed: job.chip.seed,
         };

@@ -22,6 +22,8 @@ pub struct ChipFacts {
     pub arch: Arch,
     /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
+    /// True if kernels are built to record traces alone.
+    pub is_trace_only: bool,
     /// DRAM words of a RISC's lane, as kernels are built for.
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.

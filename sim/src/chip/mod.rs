@@ -1,10 +1,12 @@
 //! One chip: its cores, its DRAM, and the launches that wait for their time.
 //!
-//! Launches run one after the other, each on many cores at once. A launch is carried out
+//! Launches run one after the other, each on many cores at once; those of different sub-devices
+//! side by side. A launch is carried out
 //! as a whole as soon as its start lies in the past; what it does after the present is
 //! kept back from the host until its time has come.
 
 pub(crate) mod core;
+mod dispatch;
 pub(crate) mod facts;
 mod host_access;
 pub(crate) mod traffic;
@@ -24,6 +26,7 @@ use crate::{
     truth::Truth,
 };
 use core::{Core, Job};
+use dispatch::Dispatch;
 pub use facts::ChipFacts;
 pub use host_access::Unreached;
 use std::{
@@ -46,7 +49,7 @@ pub struct Chip {
     launch_count: u64,
     /// Texts of zones of kernels from files.
     file_zones: BTreeSet<String>,
-    free_at_cycle: u64,
+    dispatch: Dispatch,
     faults: Vec<AppliedFault>,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
@@ -82,7 +85,7 @@ impl Chip {
             queue: VecDeque::new(),
             launch_count: 0,
             file_zones: BTreeSet::new(),
-            free_at_cycle: 0,
+            dispatch: Dispatch::default(),
             faults: Vec::new(),
             failures: Vec::new(),
             lost_at: None,
@@ -205,7 +208,7 @@ impl Chip {
         }
         let quiet_from = self.dram.quiet_from().unwrap_or(0);
         let ended = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(0);
-        let end_cycle = quiet_from.max(ended).max(self.free_at_cycle);
+        let end_cycle = quiet_from.max(ended).max(self.dispatch.free_at(None));
         self.dram.land_until(end_cycle);
         self.clock.ps_at(end_cycle)
     }
@@ -214,7 +217,8 @@ impl Chip {
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
-        let go = (queued_at_cycle + DISPATCH_CYCLES).max(self.free_at_cycle).max(earliest);
+        let free_at = self.dispatch.free_at(launch.sub_device);
+        let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest);
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
         (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
     }
@@ -242,6 +246,9 @@ impl Chip {
             rules: &self.rules,
         };
         self.launch_count += 1;
+        if launch.begins_trace_replay {
+            self.cores.iter_mut().for_each(Core::begin_replay);
+        }
         let outcomes = core::run_on_all(&mut self.cores, &mut self.dram, &job);
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
@@ -250,7 +257,7 @@ impl Chip {
             self.failures.extend(outcome.failures);
             outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
         }
-        self.free_at_cycle = done_cycle + DISPATCH_CYCLES;
+        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
     }
 
     /// Returns true if the chip no longer answers.

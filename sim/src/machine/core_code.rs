@@ -144,7 +144,7 @@ impl CoreCode {
         let seed = context.random().next_u64();
         for (offset, word) in [
             (mailbox::PROGRAM_ID, context.program_id),
-            (mailbox::BEGINS_REPLAY, u32::from(launch.begins_trace_replay)),
+            (mailbox::REPLAYS_BEGUN, context.replays_begun),
             (mailbox::LATE, 0),
             (mailbox::LAUNCH_INDEX, (context.launch_index & 0xFFFF_FFFF) as u32),
             (mailbox::SEED, (seed & 0xFFFF_FFFF) as u32),

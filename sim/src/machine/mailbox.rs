@@ -25,8 +25,8 @@ pub const STAGE: u32 = 12;
 pub const PROGRAM_ID: u32 = 28;
 /// Bit r: RISC r has a kernel in this launch.
 pub const ENABLES: u32 = 32;
-/// 1 if a trace replay begins with this launch.
-pub const BEGINS_REPLAY: u32 = 36;
+/// Trace replays that have begun since the core's launch before.
+pub const REPLAYS_BEGUN: u32 = 36;
 /// Bit r: RISC r says that it is done before it closes its main zone.
 pub const LATE: u32 = 40;
 /// One word per RISC: where its kernel begins.

@@ -33,8 +33,8 @@ use crate::{
 };
 use kernel_profiler::{
     __private::{open_main, open_main_child},
-    __site, device_increment_trace_count, device_profiler_init, device_validate_profiler,
-    device_zone_scoped_main, device_zone_set_counter,
+    __site, device_increment_trace_count, device_profiler_init, device_trace_only_profiler_init,
+    device_validate_profiler, device_zone_scoped_main, device_zone_set_counter,
     hosted::{self, HostedRisc},
     state::State,
     wait::WaitRecords,
@@ -212,7 +212,8 @@ impl Run<'_> {
         if !std::mem::replace(&mut riscs.has_booted, true) {
             device_profiler_init!();
         }
-        if self.launch.begins_trace_replay {
+        for _ in 0..stage::with(|stage| stage.context().replays_begun) {
+            device_trace_only_profiler_init!();
             device_increment_trace_count!();
         }
         match riscs.kind {

@@ -6,6 +6,7 @@
 //! itself needs only the functions of this module, besides the profiler's macros.
 
 pub mod dataflow;
+pub(crate) mod envelope;
 pub(crate) mod firmware;
 pub(crate) mod port;
 pub mod script;

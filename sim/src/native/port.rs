@@ -22,6 +22,9 @@ impl RiscPort {
     }
 }
 
+/// Word of the status that all RISCs of a core write in trace-only mode.
+const STATUS: Option<usize> = ControlLayout::WORDS64.trace_replay_status;
+
 impl Clock for RiscPort {
     fn now(&mut self) -> ClockWords {
         let (high, low) = stage::with(|stage| stage.read_clock(self.risc_index));
@@ -36,6 +39,10 @@ impl Memory for RiscPort {
         stage::with(|stage| {
             let address = stage.tile.control_word_address(index);
             let word = stage.load(self.risc_index, address);
+            if stage.chip.is_trace_only && Some(index) == STATUS {
+                let cycle = stage.cycle_of(self.risc_index);
+                return stage.envelope.status_at(cycle).unwrap_or(word);
+            }
             let publisher = index.wrapping_sub(ControlLayout::WORDS64.device_end);
             if word != 0 && self.risc_index == 0 && (1..self.kind.risc_count()).contains(&publisher)
             {
@@ -48,7 +55,13 @@ impl Memory for RiscPort {
     fn set_control(&mut self, index: usize, value: u32) {
         stage::with(|stage| {
             let address = stage.tile.control_word_address(index);
-            stage.store(self.risc_index, address, value);
+            let mut word = value;
+            if stage.chip.is_trace_only && Some(index) == STATUS {
+                let before = stage.tile.load(address);
+                let cycle = stage.cycle_of(self.risc_index);
+                word = stage.envelope.set_status(cycle, before, value);
+            }
+            stage.store(self.risc_index, address, word);
         });
     }
 
@@ -62,6 +75,10 @@ impl Memory for RiscPort {
     fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
         stage::with(|stage| {
             let address = stage.tile.vector_word_address(risc_index, index);
+            let cycle = stage.cycle_of(self.risc_index);
+            if stage.chip.is_trace_only && risc_index == 0 && !stage.envelope.takes(index, cycle) {
+                return stage.advance(self.risc_index, cost::L1_STORE);
+            }
             stage.store(self.risc_index, address, value);
         });
     }
@@ -114,6 +131,10 @@ impl Port for RiscPort {
 
     fn sums_enabled(&self) -> bool {
         stage::with(|stage| stage.chip.sums_enabled)
+    }
+
+    fn is_trace_only(&self) -> bool {
+        stage::with(|stage| stage.chip.is_trace_only)
     }
 
     fn wait_records(&self) -> WaitRecords {

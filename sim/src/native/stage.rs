@@ -3,7 +3,7 @@
 //! A port is only a handle to the stage of its thread, so the runtime's state can outlive
 //! a launch while the tile itself is handed from thread to thread.
 
-use super::dataflow::Dataflow;
+use super::{dataflow::Dataflow, envelope::Envelope};
 use crate::{
     arch::{Arch, TileCoord},
     chip::facts::ChipFacts,
@@ -57,6 +57,8 @@ pub(crate) struct Stage {
     pub(crate) outgoing: Vec<Message>,
     /// When a request last reached each tile: those of one tile never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
+    /// Envelope of a trace replay that the RISCs of the core write together.
+    pub(crate) envelope: Envelope,
     context: KernelContext,
     /// The fault that holds the clock read of each hart back.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
@@ -116,6 +118,7 @@ impl Stage {
             dataflow: Dataflow::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
+            envelope: Envelope::default(),
             context,
             held_clock: Default::default(),
             riscs: [risc; RISCS_PER_CORE],
@@ -450,6 +453,7 @@ mod tests {
             chip_id: 0,
             arch,
             sums_enabled: false,
+            is_trace_only: false,
             lane_words: 12_000,
             region_bytes: 1_920_000,
             kernels: KernelKind::Native,
@@ -468,6 +472,7 @@ mod tests {
             launch_index: 0,
             program_id: 1,
             args: Arc::from([]),
+            replays_begun: 0,
             sums_enabled: false,
             seed,
         };

@@ -32,6 +32,8 @@ pub struct KernelContext {
     pub program_id: u32,
     /// Runtime arguments of the launch.
     pub args: Arc<[u32]>,
+    /// Trace replays that have begun since the core's launch before.
+    pub replays_begun: u32,
     /// True if sum zones are recorded.
     pub sums_enabled: bool,
     /// Seed of the simulation.
@@ -298,6 +300,18 @@ impl CoreSelection {
     }
 }
 
+/// Part of a chip that runs programs of its own.
+///
+/// # Compatibility
+/// Ids as tt-metal's `SubDeviceId` and `SubDeviceManagerId` number them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubDevice {
+    /// Number among those of its manager.
+    pub id: u8,
+    /// Number of the manager that split the chip.
+    pub manager_id: u8,
+}
+
 /// One run of a program on one chip.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -307,6 +321,10 @@ pub struct Launch {
     pub program_id: u32,
     /// Where.
     pub cores: CoreSelection,
+    /// Sub-device that runs it beside others; the whole chip if `None`.
+    pub sub_device: Option<SubDevice>,
+    /// Trace that it is replayed from.
+    pub trace_id: Option<u64>,
     /// True if a trace replay begins with this launch.
     pub begins_trace_replay: bool,
     /// Runtime arguments.
@@ -323,6 +341,8 @@ impl Launch {
             program: Arc::clone(program),
             program_id,
             cores: CoreSelection::AllTensix,
+            sub_device: None,
+            trace_id: None,
             begins_trace_replay: false,
             args: Arc::from([]),
             earliest_ns: 0,
@@ -345,6 +365,20 @@ impl Launch {
     #[must_use]
     pub const fn not_before_ns(mut self, earliest_ns: u64) -> Self {
         self.earliest_ns = earliest_ns;
+        self
+    }
+
+    /// The same launch on the cores of a sub-device, beside launches of others.
+    #[must_use]
+    pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
+        self.sub_device = Some(sub_device);
+        self
+    }
+
+    /// The same launch as part of a trace.
+    #[must_use]
+    pub const fn of_trace(mut self, trace_id: u64) -> Self {
+        self.trace_id = Some(trace_id);
         self
     }
 

@@ -11,10 +11,12 @@ mod random_scripts;
 mod special_kernels;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 pub use pipeline::{
     INPUT_BUFFER, OUTPUT_BUFFER, PipelineShape, PipelineShapeError, WRITTEN_SEMAPHORE,
 };
+pub use traces::Trace;
 
 use crate::{
     fault::Rule,
@@ -30,6 +32,8 @@ pub struct WorkloadOptions {
     /// How many launches, instead of the workload's own number; workloads of fixed shape
     /// do not have such a choice.
     pub ops: Option<u32>,
+    /// How often a trace is replayed, instead of the workload's own number.
+    pub replays: Option<u32>,
     /// True if Ethernet cores take part where that makes sense.
     pub has_ethernet: bool,
     /// Seed of what the workload draws.
@@ -215,6 +219,18 @@ const ALL: &[Workload] = &[
         description: "random kernels that push in the middle of a launch",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: random_scripts::quick_push,
+    },
+    Workload {
+        name: "trace-replay",
+        description: "one launch, and 5 replays of a trace of 100 ops",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: traces::trace_replay,
+    },
+    Workload {
+        name: "sub-devices",
+        description: "three ops on two sub-devices that run side by side",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: traces::sub_devices,
     },
     Workload {
         name: "probe-cost",

@@ -173,6 +173,7 @@ impl BareChip {
             launch_index: 0,
             program_id: 1,
             args: Arc::from([]),
+            replays_begun: 0,
             sums_enabled: false,
             seed: 1,
         };

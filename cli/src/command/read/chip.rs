@@ -81,7 +81,7 @@ fn read_chips(
         sums_enabled: args.enable_sum_profiling,
         ..ReadOptions::default()
     };
-    let mut recording = Recording::begin_with(&mut mesh, options, capture.as_ref(), ops)?;
+    let mut recording = Recording::begin(&mut mesh, options, capture.as_ref(), ops)?;
     recording.read(&mut mesh, zone_names(args)?, true)?;
     recording.close(&mut mesh)?;
     for device in &mesh.devices {

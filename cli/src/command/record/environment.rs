@@ -4,76 +4,84 @@
 //! `tools/tracy/__main__.py` of tt-metal 0.81.1.
 
 use super::args::RecordArgs;
-use std::{path::Path, process::Command};
+use host_reader::environment::{Environment, Problem, Settings};
+use std::{collections::BTreeMap, path::Path, process::Command};
 
-/// A variable that is set, or removed.
-type Change = (&'static str, Option<String>);
+/// Variables that are set, or removed.
+type Changes = BTreeMap<&'static str, Option<String>>;
 
-/// Gives the program its variables.
-pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) {
+/// Variables that the user's options decide alone, so that they go where no option asks for them.
+const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CACHE_OP_INFO"];
+
+/// Gives the program its variables; returns the problems of those that it has then, the user's own
+/// among them.
+pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
+    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let inherited = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+    let mut variables: BTreeMap<String, String> = inherited.collect();
     for (name, value) in changes(args, output) {
         match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+            Some(value) => {
+                command.env(name, &value);
+                variables.insert(name.to_owned(), value);
+            }
+            None => {
+                command.env_remove(name);
+                variables.remove(name);
+            }
+        }
     }
+    Environment::of(variables).problems
 }
 
-fn changes(args: &RecordArgs, output: &Path) -> Vec<Change> {
-    let device = &args.device;
-    let switch = |is_on: bool| is_on.then(|| "1".to_owned());
-    let mut changes: Vec<Change> = vec![
-        ("TT_METAL_PROFILER_DIR", Some(output.display().to_string())),
-        ("TT_METAL_DEVICE_PROFILER", switch(!device.no_device)),
-        ("TT_METAL_PROFILER_NO_CACHE_OP_INFO", switch(device.no_op_info_cache)),
-        // A program that ends before it was found waits for the server, that is for kprof.
-        ("TRACY_NO_EXIT", switch(true)),
-    ];
+/// Variables of the options; all others stay as the user has them.
+fn changes(args: &RecordArgs, output: &Path) -> Changes {
+    let mut changes: Changes = REMOVED.map(|name| (name, None)).into();
+    let wanted = settings(args, output);
+    changes.extend(wanted.variables().map(|(name, value)| (name, Some(value))));
+    // A program that ends before it was found waits for the server, that is for kprof.
+    changes.insert("TRACY_NO_EXIT", Some("1".to_owned()));
     if let Some(port) = args.port {
-        changes.push(("TRACY_PORT", Some(port.to_string())));
-    }
-    // These stay as the user has them unless an option asks for them.
-    let mask = device.profiler_capture_perf_counters.iter().fold(0, |mask, group| mask | group);
-    let keeps_own_analysis = !(device.no_runtime_analysis
-        || device.enable_sum_profiling
-        || device.profile_dispatch_cores
-        || mask != 0);
-    let wanted = [
-        ("TTNN_OP_PROFILER", args.report),
-        ("TT_METAL_PROFILER_TRACE_TRACKING", args.report),
-        ("TT_METAL_DEVICE_PROFILER_DISPATCH", device.profile_dispatch_cores),
-        ("TT_METAL_PROFILER_SUM", device.enable_sum_profiling),
-        ("TT_METAL_PROFILER_ACCUMULATE", device.enable_accumulate_profiling),
-        ("TT_METAL_PROFILER_CPP_POST_PROCESS", keeps_own_analysis),
-        ("TT_METAL_PROFILER_SYNC", device.sync_host_device),
-        ("TT_METAL_TRACE_PROFILER", device.device_trace_profiler),
-        ("TT_METAL_MEM_PROFILER", device.device_memory_profiler),
-        ("TT_METAL_PROFILER_MID_RUN_DUMP", device.dump_device_data_mid_run),
-        ("TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES", device.disable_device_data_dump_to_files),
-        ("TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY", device.disable_device_data_push_to_tracy),
-        ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS", device.collect_noc_traces),
-    ];
-    changes.extend(
-        wanted.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, switch(true))),
-    );
-    if device.collect_noc_traces {
-        let logs = output.join(super::LOGS).display().to_string();
-        changes.push(("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH", Some(logs)));
-    }
-    if mask != 0 {
-        changes.push(("TT_METAL_PROFILE_PERF_COUNTERS", Some(mask.to_string())));
-    }
-    if let Some(count) = device.op_support_count {
-        changes.push(("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", Some(count.to_string())));
+        changes.insert("TRACY_PORT", Some(port.to_string()));
     }
     changes
+}
+
+/// Settings that the options ask for.
+fn settings(args: &RecordArgs, output: &Path) -> Settings {
+    let device = &args.device;
+    let counter_groups =
+        device.profiler_capture_perf_counters.iter().fold(0, |mask, group| mask | group);
+    let has_foreign_records =
+        device.enable_sum_profiling || device.profile_dispatch_cores || counter_groups != 0;
+    Settings {
+        profiler: !device.no_device,
+        dispatch_cores: device.profile_dispatch_cores,
+        clock_sync: device.sync_host_device,
+        noc_events: device.collect_noc_traces,
+        noc_events_folder: device.collect_noc_traces.then(|| output.join(super::LOGS)),
+        counter_groups,
+        buffer_usage: device.device_memory_profiler,
+        trace_only: device.device_trace_profiler,
+        trace_tracking: args.report,
+        mid_run_dump: device.dump_device_data_mid_run,
+        post_process: !device.no_runtime_analysis && !has_foreign_records,
+        sums: device.enable_sum_profiling,
+        accumulate: device.enable_accumulate_profiling,
+        program_support_count: device.op_support_count,
+        files: !device.disable_device_data_dump_to_files,
+        tracy: !device.disable_device_data_push_to_tracy,
+        artifacts: output.to_owned(),
+        op_records: args.report,
+        full_op_records: device.no_op_info_cache,
+        ..Settings::default()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
-    use std::collections::BTreeMap;
 
     #[derive(Parser)]
     struct Cli {
@@ -81,10 +89,10 @@ mod tests {
         record: RecordArgs,
     }
 
-    fn set(options: &str) -> BTreeMap<&'static str, Option<String>> {
+    fn set(options: &str) -> Changes {
         let words = format!("record {options} -- true");
         let args = Cli::try_parse_from(words.split_whitespace()).unwrap().record;
-        changes(&args, Path::new("/out")).into_iter().collect()
+        changes(&args, Path::new("/out"))
     }
 
     /// Each option with the variable that tt-metal's script sets for it.

@@ -34,7 +34,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         eprintln!("kprof: logs of the run before are in {}", previous.display());
     }
     let mut command = command(args);
-    environment::apply(args, &output, &mut command);
+    for problem in environment::apply(args, &output, &mut command) {
+        eprintln!("kprof: {problem}");
+    }
     let program = command.get_program().to_string_lossy().into_owned();
     let watched = watch::run(command, args.port);
     let Watched { status, mut taken } = watched.map_err(|error| {

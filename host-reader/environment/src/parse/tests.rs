@@ -201,6 +201,13 @@ fn options_of_reader_and_mesh_follow() {
 }
 
 #[test]
+fn nothing_but_the_folder_is_asked_for_where_nothing_is_recorded() {
+    let settings = Settings { sums: true, trace_tracking: true, ..Settings::default() };
+    let variables: Vec<_> = settings.variables().collect();
+    assert_eq!(variables, [("TT_METAL_PROFILER_DIR", "generated/profiler".to_owned())]);
+}
+
+#[test]
 fn a_raised_count_is_said() {
     assert_eq!(
         lines("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=10"),
@@ -225,7 +232,46 @@ fn numbers_are_read_as_c_reads_them() {
     }
 }
 
+fn flags() -> impl Strategy<Value = [bool; 16]> {
+    prop::array::uniform16(any::<bool>())
+}
+
 proptest! {
+    #[test]
+    fn settings_come_back_from_the_variables_that_ask_for_them(
+        flags in flags(), counter_groups in 0_u32..1 << 10,
+        program_support_count in prop::option::of(0_u32..1 << 31), poll_interval_ms: u32,
+        folders in prop::collection::vec("[a-z/ ]{1,9}", 2),
+    ) {
+        let [sync, noc_events, buffers, trace, tracking, mid_run, post, sums, accumulate, files,
+            tracy, non_dropping, streaming, op_records, full_op_records, dispatch] = flags;
+        let settings = Settings {
+            profiler: true,
+            dispatch_cores: dispatch,
+            clock_sync: sync,
+            noc_events: noc_events || non_dropping,
+            noc_events_folder: noc_events.then(|| PathBuf::from(&folders[0])),
+            counter_groups,
+            buffer_usage: buffers,
+            trace_only: trace,
+            trace_tracking: tracking,
+            mid_run_dump: mid_run,
+            post_process: post,
+            sums,
+            accumulate,
+            program_support_count,
+            files,
+            tracy,
+            non_dropping,
+            poll_interval_ms: if non_dropping { poll_interval_ms } else { 500 },
+            streaming,
+            artifacts: PathBuf::from(&folders[1]),
+            op_records,
+            full_op_records,
+        };
+        prop_assert_eq!(Environment::of(settings.variables()).settings, settings);
+    }
+
     #[test]
     fn any_value_of_any_variable_is_taken(
         values in prop::collection::vec((0..VARIABLES.len(), ".*"), 0..30),

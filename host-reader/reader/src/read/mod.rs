@@ -55,7 +55,7 @@ pub use watermark::Look;
 
 use crate::{
     anomaly::AnomalyKind,
-    decode::{LaneContext, LaneState, UndecodedLane},
+    decode::{CaptureMode, LaneContext, LaneState, UndecodedLane},
     lane::{Lane, LaneId},
     ledger::LossTotals,
     mesh::Mesh,
@@ -324,6 +324,11 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
+        // The last envelope is pushed when the next replay begins, which never comes.
+        let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
+        if core.control.is_ours() && is_trace_only && session.options.last_read {
+            pending::read_runs(session, core, generation, pieces);
+        }
         if core.control.is_ours() {
             let tells = !session.options.read_only;
             let acknowledged = tells.then(|| acknowledge::acknowledge(session, core)).flatten();

@@ -79,7 +79,8 @@ fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Gen
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };
     let trace_counter = packing.trace_counter(*id);
+    let times_begun = packing.generation_field(packing.generation(*id));
     let risc_index = u32::try_from(risc_index).unwrap_or(0);
-    *id = packing.pack(risc_index, core.core.flat_id, trace_counter);
+    *id = packing.pack(risc_index, core.core.flat_id, trace_counter) | times_begun;
     (*high, *low) = (0, 0);
 }

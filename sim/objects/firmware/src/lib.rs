@@ -34,7 +34,7 @@ use kernel_profiler::{
     device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
 };
 use mailbox::{
-    BEGINS_REPLAY, ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, RISC_COUNT, STAGE, SYNC, signal,
+    ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, REPLAYS_BEGUN, RISC_COUNT, STAGE, SYNC, signal,
     stage,
 };
 
@@ -137,7 +137,7 @@ fn lead_alone() {
 #[inline(always)]
 fn wait_for_launch() {
     wait_for_byte(GO, signal::GO);
-    if word(BEGINS_REPLAY) != 0 {
+    for _ in 0..word(REPLAYS_BEGUN) {
         device_increment_trace_count!();
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{HostLog, HostOp, Signpost};
 use crate::{problem::ProblemLog, report::value::Value};
+use host_events::{TraceMessage, TraceStep};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -141,7 +142,6 @@ impl MessageReader<'_> {
                     None => self.add_cached(message),
                 }
             } else if text.contains("TRACE")
-                && !text.starts_with("TT_METAL_TRACE_ENQUEUE_PROGRAM")
                 && let Err(detail) = self.add_trace(text, time_ns)
             {
                 self.problems.add_to_line(self.file, line, detail);
@@ -249,25 +249,27 @@ impl MessageReader<'_> {
     }
 
     fn add_trace(&mut self, text: &str, time_ns: u64) -> Result<(), String> {
-        let ids = text.rsplit(':').next().unwrap_or("").trim();
-        let parsed = ids.split_once(',').and_then(|(device, trace)| {
-            Some((device.trim().parse::<u64>().ok()?, trace.trim().parse::<u64>().ok()?))
-        });
-        let Some((device_id, trace_id)) = parsed else {
+        let Some(TraceMessage { step, chip_id, trace_id }) = TraceMessage::parse(text) else {
+            let ids = text.rsplit(':').next().unwrap_or("").trim();
             return Err(format!("expected a device and a trace, found `{ids}`"));
         };
-        if text.contains("BEGIN") {
-            self.current_traces.insert(device_id, trace_id);
-        } else if text.contains("END") {
-            let begun = self.current_traces.remove(&device_id);
-            if begun != Some(trace_id) {
-                return Err(format!(
-                    "trace {trace_id} of device {device_id} ends, and {} was begun",
-                    begun.map_or_else(|| "none".to_owned(), |id| format!("trace {id}"))
-                ));
+        match step {
+            TraceStep::Begin => {
+                self.current_traces.insert(chip_id, trace_id);
             }
-        } else if text.contains("REPLAY") {
-            self.log.replays.entry((device_id, trace_id)).or_default().push(time_ns);
+            TraceStep::End => {
+                let begun = self.current_traces.remove(&chip_id);
+                if begun != Some(trace_id) {
+                    return Err(format!(
+                        "trace {trace_id} of device {chip_id} ends, and {} was begun",
+                        begun.map_or_else(|| "none".to_owned(), |id| format!("trace {id}"))
+                    ));
+                }
+            }
+            TraceStep::Replay => {
+                self.log.replays.entry((chip_id, trace_id)).or_default().push(time_ns);
+            }
+            TraceStep::EnqueueProgram(_) | TraceStep::Release => {}
         }
         Ok(())
     }

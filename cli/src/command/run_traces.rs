@@ -1,0 +1,43 @@
+//! Messages of a run's host about its traces, as TT-Metal's hosts send them.
+
+use crate::host_zones::{HostZones, TRACES};
+use host_reader::{
+    host::{TraceMessage, TraceStep},
+    mesh::Mesh,
+};
+use sim::{
+    program::Launch,
+    workload::{Phase, Plan},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reports the programs of every trace of a plan.
+pub(super) fn report_traces<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, plan: &Plan) {
+    let mut traces: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+    for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
+        if let Some(trace_id) = launch.trace_id {
+            traces.entry(trace_id).or_default().insert(launch.program_id);
+        }
+    }
+    for (trace_id, programs) in traces {
+        let programs = programs.into_iter().map(|id| TraceStep::EnqueueProgram(id.into()));
+        let steps = std::iter::once(TraceStep::Begin).chain(programs).chain([TraceStep::End]);
+        steps.for_each(|step| report(host, mesh, step, trace_id));
+    }
+}
+
+/// Reports the replays of a phase, before they run.
+pub(super) fn report_replays<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, phase: &Phase) {
+    let begun = phase.launches.iter().filter(|launch: &&Launch| launch.begins_trace_replay);
+    begun
+        .filter_map(|launch| launch.trace_id)
+        .for_each(|trace_id| report(host, mesh, TraceStep::Replay, trace_id));
+}
+
+fn report<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, step: TraceStep, trace_id: u64) {
+    for index in 0..mesh.device_count() {
+        let Some(device) = mesh.device(index) else { continue };
+        let chip_id = device.description().chip_id.into();
+        host.message(mesh, &TRACES, &TraceMessage { step, chip_id, trace_id }.to_string());
+    }
+}

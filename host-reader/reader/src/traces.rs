@@ -1,0 +1,208 @@
+//! Traces: which replay of which trace a run belongs to.
+//!
+//! A core counts the replays that it was told of, whichever traces they are of, and stamps its
+//! runs with the count. The host knows which trace each of them replayed, and which programs a
+//! trace holds. Both together name the replay of a run.
+//!
+//! # Compatibility
+//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`: the count is that of the latest replay, so
+//! runs of programs that are in no trace carry it too, and are no replays.
+
+use crate::{
+    lane::{Lane, Run, TraceReplay},
+    readout::Readout,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::RunHostId;
+
+/// The host's book of traces: their programs and their replays, by chip.
+///
+/// ```
+/// use reader::{lane::TraceReplay, traces::TraceBook};
+/// use wire::RunHostId;
+/// let mut book = TraceBook::default();
+/// book.add_program(0, 7, 3);
+/// book.add_replay(0, 7);
+/// book.add_replay(0, 7);
+/// let program = RunHostId::encode(3, 0);
+/// let second = TraceReplay { trace_id: 7, counter: 2 };
+/// assert_eq!(book.replay_of(0, 2, program), Some(second));
+/// assert_eq!(book.replay_of(0, 2, RunHostId::encode(4, 0)), None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceBook {
+    chips: BTreeMap<u32, ChipTraces>,
+}
+
+/// Traces of one chip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ChipTraces {
+    /// Base ids of the programs of each trace.
+    programs: BTreeMap<u64, BTreeSet<u32>>,
+    /// Replays in the order in which they were begun.
+    replays: Vec<TraceReplay>,
+    replay_counts: BTreeMap<u64, u64>,
+}
+
+/// Runs that were compared with a book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NamedRuns {
+    /// Runs whose replay is known now.
+    pub named: u64,
+    /// Runs of a replay that the host's book does not hold.
+    pub unknown: u64,
+}
+
+/// Replays after which a core's count begins anew.
+const COUNTS: u64 = 1 << 16;
+
+impl TraceBook {
+    /// Adds a program to a trace, by its base id.
+    pub fn add_program(&mut self, chip_id: u32, trace_id: u64, base_id: u32) {
+        let programs = &mut self.chips.entry(chip_id).or_default().programs;
+        programs.entry(trace_id).or_default().insert(base_id);
+    }
+
+    /// Adds a replay, after those that were begun before.
+    pub fn add_replay(&mut self, chip_id: u32, trace_id: u64) {
+        let chip = self.chips.entry(chip_id).or_default();
+        let count = chip.replay_counts.entry(trace_id).or_default();
+        *count = count.saturating_add(1);
+        chip.replays.push(TraceReplay { trace_id, counter: *count });
+    }
+
+    /// Returns true if the book holds no replay.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chips.values().all(|chip| chip.replays.is_empty())
+    }
+
+    /// Number of replays of a chip.
+    #[must_use]
+    pub fn replay_count(&self, chip_id: u32) -> usize {
+        self.chips.get(&chip_id).map_or(0, |chip| chip.replays.len())
+    }
+
+    /// Returns the replay of a run: `count` replays had been begun when it was launched. `None` if
+    /// its program is not in the latest trace, or the book holds fewer replays.
+    #[must_use]
+    pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
+        let chip = self.chips.get(&chip_id)?;
+        let replay = *chip.replays.get(usize::try_from(count.checked_sub(1)?).ok()?)?;
+        chip.programs.get(&replay.trace_id)?.contains(&program.base()).then_some(replay)
+    }
+
+    /// Names the replay of every run that has none yet. To be given a whole session, whose lanes
+    /// begin with the first replays: a core's count of 16 bits is followed from run to run.
+    pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
+        let mut totals = NamedRuns::default();
+        for device in &mut readout.devices {
+            let chip_id = device.chip.chip_id;
+            for lane in &mut device.lanes {
+                let named = self.name_lane(chip_id, lane);
+                totals.named = totals.named.saturating_add(named.named);
+                totals.unknown = totals.unknown.saturating_add(named.unknown);
+            }
+        }
+        totals
+    }
+
+    fn name_lane(&self, chip_id: u32, lane: &mut Lane) -> NamedRuns {
+        let mut totals = NamedRuns::default();
+        let known = self.replay_count(chip_id) as u64;
+        let (mut rounds, mut before) = (0_u64, 0);
+        let is_open = |run: &&mut Run| run.trace_counter != 0 || run.trace.is_none();
+        for run in lane.runs.iter_mut().filter(is_open) {
+            if run.trace_counter < before {
+                rounds = rounds.saturating_add(1);
+            }
+            before = run.trace_counter;
+            let count = rounds.saturating_mul(COUNTS).saturating_add(run.trace_counter.into());
+            if count > known {
+                totals.unknown = totals.unknown.saturating_add(1);
+            } else if run.trace.is_none() {
+                run.trace = self.replay_of(chip_id, count, run.program);
+                totals.named = totals.named.saturating_add(u64::from(run.trace.is_some()));
+            }
+        }
+        totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        lane::LaneId,
+        mesh::Noc0Coord,
+        readout::{ChipSummary, DeviceReadout},
+    };
+    use wire::Risc;
+
+    fn readout(runs: &[(u32, u32)]) -> Readout {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut lane = Lane::new(LaneId { chip_id: 2, core, risc: Risc::Brisc });
+        for &(base, trace_counter) in runs {
+            lane.begin_run(RunHostId::encode(base, 2));
+            lane.runs.last_mut().unwrap().trace_counter = trace_counter;
+        }
+        let chip =
+            ChipSummary { chip_id: 2, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let lanes = vec![lane];
+        let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+        Readout { devices: vec![device], ..Readout::default() }
+    }
+
+    fn named(book: &TraceBook, runs: &[(u32, u32)]) -> (Vec<Option<(u64, u64)>>, NamedRuns) {
+        let mut readout = readout(runs);
+        let totals = book.name_runs(&mut readout);
+        let runs = readout.devices[0].lanes[0].runs.iter();
+        (runs.map(|run| run.trace.map(|trace| (trace.trace_id, trace.counter))).collect(), totals)
+    }
+
+    /// Trace 5 holds programs 3 and 4, trace 9 program 8; replayed 5, 9, 5.
+    fn book() -> TraceBook {
+        let mut book = TraceBook::default();
+        for (trace_id, base_id) in [(5, 3), (5, 4), (9, 8)] {
+            book.add_program(2, trace_id, base_id);
+        }
+        for trace_id in [5, 9, 5] {
+            book.add_replay(2, trace_id);
+        }
+        book
+    }
+
+    #[test]
+    fn each_replay_has_its_trace_and_its_own_number() {
+        let runs = [(3, 0), (3, 1), (4, 1), (8, 2), (1, 2), (3, 3), (4, 3)];
+        let expected = [
+            None,
+            Some((5, 1)),
+            Some((5, 1)),
+            Some((9, 1)),
+            // In no trace: launched after the second replay.
+            None,
+            Some((5, 2)),
+            Some((5, 2)),
+        ];
+        assert_eq!(named(&book(), &runs), (expected.to_vec(), NamedRuns { named: 5, unknown: 0 }));
+    }
+
+    #[test]
+    fn replays_that_the_host_does_not_know_are_counted() {
+        let found = named(&book(), &[(3, 4), (3, 1)]);
+        // The count fell from 4 to 1, so the core counted 65537.
+        assert_eq!(found, (vec![None, None], NamedRuns { named: 0, unknown: 2 }));
+        assert_eq!(named(&TraceBook::default(), &[(3, 0)]).1, NamedRuns::default());
+    }
+
+    #[test]
+    fn a_count_of_16_bits_is_followed_beyond_its_end() {
+        let mut book = TraceBook::default();
+        book.add_program(2, 1, 3);
+        (0..65_540).for_each(|_| book.add_replay(2, 1));
+        let runs = [(3, 1), (3, 65_535), (3, 0), (3, 4)];
+        let counters = [1, 65_535, 65_536, 65_540].map(|counter| Some((1, counter)));
+        assert_eq!(named(&book, &runs).0, counters);
+    }
+}

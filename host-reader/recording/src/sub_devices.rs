@@ -1,0 +1,86 @@
+//! Sub-devices that the host reported.
+
+use host_events::OpMetadata;
+use reader::{lane::Lane, readout::Readout};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::RunHostId;
+
+/// Key of the number of an op's sub-device, in the host's metadata as in a log's.
+///
+/// # Compatibility
+/// This and the one below: meta data of `profile_log_device.csv`.
+pub const SUB_DEVICE_ID: &str = "sub_device_id";
+/// Key of the number of the manager that split the chip.
+pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
+
+/// Attaches its sub-device to every record of a program that the host says ran on one, as a log
+/// of TT-Metal's has it.
+pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
+    let mut texts: BTreeMap<(u32, RunHostId), String> = BTreeMap::new();
+    for op in ops {
+        let number = |key| op.value(key).and_then(|value| value.parse::<u64>().ok());
+        if let (Some(id), Some(manager)) = (number(SUB_DEVICE_ID), number(SUB_DEVICE_MANAGER_ID)) {
+            let text = format!(r#"{{"{SUB_DEVICE_ID}":{id},"{SUB_DEVICE_MANAGER_ID}":{manager}}}"#);
+            texts.entry((op.chip_id, op.run_host_id)).or_insert(text);
+        }
+    }
+    if texts.is_empty() {
+        return;
+    }
+    for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
+        attach(lane, &texts);
+    }
+}
+
+fn attach(lane: &mut Lane, texts: &BTreeMap<(u32, RunHostId), String>) {
+    let known: BTreeSet<usize> = lane.metadata.iter().map(|(record, _)| *record).collect();
+    let mut added = Vec::new();
+    for (index, run) in lane.runs.iter().enumerate() {
+        let Some(text) = texts.get(&(lane.id.chip_id, run.program)) else { continue };
+        let bare = lane.run_records(index).filter(|record| !known.contains(record));
+        added.extend(bare.map(|record| (record, Box::from(text.as_str()))));
+    }
+    lane.metadata.extend(added);
+    lane.metadata.sort_by_key(|(record, _)| *record);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{
+        lane::{LaneId, RecordHead, ZoneIndex},
+        mesh::Noc0Coord,
+        readout::{ChipSummary, DeviceReadout},
+    };
+    use wire::{PacketKind, Risc};
+
+    #[test]
+    fn records_of_named_programs_get_their_sub_device_and_keep_what_they_have() {
+        let core = Noc0Coord { x: 1, y: 1 };
+        let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+        for program in [RunHostId(1024), RunHostId(2048)] {
+            lane.begin_run(program);
+            for time in [1, 2] {
+                lane.push(RecordHead::new(PacketKind::TimestampedEvent, ZoneIndex(7)), time, &[]);
+            }
+        }
+        lane.metadata.push((3, "kept".into()));
+        let chip =
+            ChipSummary { chip_id: 0, arch: "x".into(), aiclk_mhz: 1, max_compute_cores: None };
+        let lanes = vec![lane];
+        let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+        let mut readout = Readout { devices: vec![device], ..Readout::default() };
+        let op = |base, fields: &[(&str, &str)]| OpMetadata {
+            chip_id: 0,
+            run_host_id: RunHostId(base),
+            fields: fields.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+        };
+        let ops = [
+            op(1024, &[(SUB_DEVICE_ID, "1")]),
+            op(2048, &[(SUB_DEVICE_ID, "1"), (SUB_DEVICE_MANAGER_ID, "4")]),
+        ];
+        attach_sub_devices(&ops, &mut readout);
+        let text = r#"{"sub_device_id":1,"sub_device_manager_id":4}"#;
+        assert_eq!(readout.devices[0].lanes[0].metadata, [(2, text.into()), (3, "kept".into())]);
+    }
+}

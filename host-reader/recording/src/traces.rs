@@ -1,0 +1,31 @@
+//! Traces that the host reported.
+
+use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
+use reader::traces::TraceBook;
+
+/// The book of the traces that threads of the host reported, in the order of their messages'
+/// times.
+#[must_use]
+pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
+    let events =
+        host.iter().flat_map(|recording| &recording.threads).flat_map(|thread| &thread.events);
+    let messages = events.filter(|event| event.kind == HostEventKind::Message);
+    let mut messages: Vec<_> = messages
+        .filter_map(|event| Some((event.time_ns, TraceMessage::parse(event.text.as_deref()?)?)))
+        .collect();
+    messages.sort_by_key(|(time_ns, _)| *time_ns);
+    let mut book = TraceBook::default();
+    for (_, TraceMessage { step, chip_id, trace_id }) in messages {
+        let Ok(chip_id) = u32::try_from(chip_id) else { continue };
+        match step {
+            TraceStep::EnqueueProgram(base_id) => {
+                if let Ok(base_id) = u32::try_from(base_id) {
+                    book.add_program(chip_id, trace_id, base_id);
+                }
+            }
+            TraceStep::Replay => book.add_replay(chip_id, trace_id),
+            TraceStep::Begin | TraceStep::End | TraceStep::Release => {}
+        }
+    }
+    book
+}

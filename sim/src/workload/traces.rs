@@ -1,0 +1,94 @@
+//! Traces that are replayed, and sub-devices that work side by side.
+
+use super::{Plan, WorkloadOptions};
+use crate::{
+    arch::TileCoord,
+    kernel::TwinKernel,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Launch, Program, SubDevice},
+};
+use std::sync::Arc;
+use wire::{CoreKind, Risc};
+
+/// Programs that the host has put into a trace, to be launched as a whole.
+///
+/// ```
+/// use sim::{program::{Launch, Program}, workload::Trace};
+/// use std::sync::Arc;
+/// let program = Arc::new(Program::new("op"));
+/// let trace = Trace::new(7, [Launch::new(&program, 1), Launch::new(&program, 2)]);
+/// let replay = trace.replay();
+/// assert!(replay[0].begins_trace_replay && !replay[1].begins_trace_replay);
+/// assert_eq!(replay[1].trace_id, Some(7));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Trace {
+    launches: Vec<Launch>,
+}
+
+impl Trace {
+    /// A trace of launches.
+    #[must_use]
+    pub fn new(trace_id: u64, launches: impl IntoIterator<Item = Launch>) -> Self {
+        Self { launches: launches.into_iter().map(|launch| launch.of_trace(trace_id)).collect() }
+    }
+
+    /// The launches of one replay, the first of which begins it.
+    #[must_use]
+    pub fn replay(&self) -> Vec<Launch> {
+        let mut launches = self.launches.clone();
+        if let Some(first) = launches.first_mut() {
+            first.begins_trace_replay = true;
+        }
+        launches
+    }
+}
+
+const DEFAULT_OPS: u32 = 100;
+const DEFAULT_REPLAYS: u32 = 5;
+/// Any number will do.
+const TRACE_ID: u64 = 1;
+
+/// One launch outside of the trace, as a host makes it to compile, and the replays.
+///
+/// # Compatibility
+/// tt-metal's `test_device_trace_run`: 5 replays of 100 ops.
+pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let program = Arc::new(Program::new("step").with_kernel_on_all(&TwinKernel::shared("short")));
+    let ops = options.ops.unwrap_or(DEFAULT_OPS);
+    let trace = Trace::new(TRACE_ID, (0..ops).map(|op| Launch::new(&program, op + 2)));
+    let replays = options.replays.unwrap_or(DEFAULT_REPLAYS);
+    let replayed = (0..replays).flat_map(|_| trace.replay());
+    Plan::of(std::iter::once(Launch::new(&program, 1)).chain(replayed).collect())
+}
+
+/// Three programs on two sub-devices that share the worker cores: the first on sub-device 1, the
+/// others on sub-device 0, so that the first two run side by side.
+///
+/// # Compatibility
+/// tt-metal's `test_sub_device_profiler`.
+pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let steps = TwinKernel::shared("steps");
+    let program = Program::new("on-sub-device").with_kernel(Risc::Brisc, Arc::clone(&steps));
+    let program = Arc::new(program.with_kernel(Risc::Ncrisc, steps));
+    let [first, second] = halves(mesh);
+    let rounds = options.ops.unwrap_or(3).div_ceil(3);
+    let launches = (0..rounds).flat_map(|round| {
+        [(1, 1, &second), (2, 0, &first), (3, 0, &first)].map(|(program_id, id, cores)| {
+            Launch::new(&program, 3 * round + program_id)
+                .on(CoreSelection::At(cores.clone()))
+                .on_sub_device(SubDevice { id, manager_id: 1 })
+        })
+    });
+    Plan::of(launches.collect())
+}
+
+/// Worker cores of the mesh in two halves, by column and row.
+fn halves(mesh: &SimulatedMesh) -> [Vec<TileCoord>; 2] {
+    let cores = mesh.chips().flat_map(|chip| chip.plan().cores());
+    let workers = cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord);
+    let workers: std::collections::BTreeSet<_> = workers.collect();
+    let mut first: Vec<_> = workers.into_iter().collect();
+    let second = first.split_off(first.len() / 2);
+    [first, second]
+}

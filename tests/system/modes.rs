@@ -1,0 +1,283 @@
+//! Modes of the profiler that upstream's own tests cover, with their figures: replays of traces,
+//! trace-only mode, sub-devices.
+
+use crate::{
+    accounting::assert_honest,
+    support::{Outcome, has_object_code, outcome},
+};
+use host_reader::{
+    ProfilerOptions, ReadOptions,
+    analysis::{Op, ops_of},
+    decode::CaptureMode,
+    init_device_profiler,
+    lane::TraceReplay,
+    read::Reader,
+    readout::Readout,
+    traces::{NamedRuns, TraceBook},
+};
+use sim::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig},
+    kernel::TwinKernel,
+    machine::KernelKind,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+    truth::RiscKey,
+    workload::{Phase, Trace, Workload, WorkloadOptions},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use wire::{CoreKind, Risc};
+
+const CORES: usize = 64;
+const RISCS: usize = 5;
+
+fn wormhole(kernels: KernelKind) -> MeshConfig {
+    MeshConfig::wormhole(11).with_kernels(kernels)
+}
+
+/// A chip whose tiles share an epoch, so that times of different cores can be compared.
+fn in_one_epoch(arch: Arch) -> MeshConfig {
+    let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
+    MeshConfig::new(14).with_chip(chip)
+}
+
+fn kinds() -> Vec<KernelKind> {
+    let object_code = has_object_code().then_some(KernelKind::Riscv);
+    std::iter::once(KernelKind::Native).chain(object_code).collect()
+}
+
+/// Runs launches and reads them once, as a host in this mode would.
+fn run(config: &MeshConfig, launches: Vec<Launch>, mode: CaptureMode) -> Outcome {
+    let mut mesh = SimulatedMesh::new(config).unwrap();
+    let options = ProfilerOptions {
+        program_support_count: config.program_support_count,
+        ..ProfilerOptions::default()
+    };
+    init_device_profiler(&mut mesh, &options).unwrap();
+    mesh.enqueue_phase(&Phase { launches });
+    mesh.run_to_completion();
+    let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };
+    let readout = Reader::new(options).read(&mut mesh).unwrap();
+    outcome(readout, &mesh)
+}
+
+/// What a host would have noted of these launches.
+fn book_of(launches: &[Launch]) -> TraceBook {
+    let mut book = TraceBook::default();
+    for launch in launches {
+        let Some(trace_id) = launch.trace_id else { continue };
+        book.add_program(0, trace_id, launch.program_id);
+        if launch.begins_trace_replay {
+            book.add_replay(0, trace_id);
+        }
+    }
+    book
+}
+
+fn launches_of_workload(config: &MeshConfig, name: &str) -> Vec<Launch> {
+    let mesh = SimulatedMesh::new(config).unwrap();
+    let plan = Workload::named(name).unwrap().plan(&mesh, &WorkloadOptions::default());
+    plan.phases.into_iter().flat_map(|phase| phase.launches).collect()
+}
+
+fn step_program() -> Arc<Program> {
+    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("steps").unwrap());
+    Arc::new(Program::new("step").with_kernel_on_all(&kernel))
+}
+
+/// Runs by the trace and replay that they are named with.
+fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
+    let mut counts = BTreeMap::new();
+    for run in readout.lanes().flat_map(|lane| &lane.runs) {
+        *counts.entry(run.trace).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
+    for kernels in kinds() {
+        let config = wormhole(kernels);
+        let launches = launches_of_workload(&config, "trace-replay");
+        let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        assert!(outcome.readout.losses.is_empty());
+        let lanes = CORES * RISCS;
+        let named = book_of(&launches).name_runs(&mut outcome.readout);
+        assert_eq!(named, NamedRuns { named: (lanes * 500) as u64, unknown: 0 });
+        let replay = |counter| Some(TraceReplay { trace_id: 1, counter });
+        let expected = (1..=5).map(|counter| (replay(counter), lanes * 100));
+        let expected: BTreeMap<_, _> = expected.chain([(None, lanes)]).collect();
+        assert_eq!(runs_by_replay(&outcome.readout), expected);
+        let mut sessions: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        for Op { trace_id, trace_replay, run_host_id, launch, .. } in ops_of(&outcome.readout) {
+            assert_eq!(launch, 1, "a program runs once in a replay");
+            let session = sessions.entry((trace_id, trace_replay)).or_default();
+            session.push(run_host_id >> 10);
+        }
+        assert_eq!(sessions.remove(&(None, None)), Some(vec![1]));
+        let ids: Vec<u32> = (2..102).collect();
+        let expected = (1..=5).map(|replay| ((Some(1), Some(replay)), ids.clone()));
+        assert_eq!(sessions, expected.collect());
+    }
+}
+
+/// Upstream's `test_trace_run`: a trace of three ops and one of two, each replayed three times.
+#[test]
+fn each_of_two_traces_has_replays_one_to_three() {
+    let program = step_program();
+    let launch = |id| Launch::new(&program, id);
+    let adds = Trace::new(4, (11..14).map(launch));
+    let matmuls = Trace::new(9, (21..23).map(launch));
+    for kernels in kinds() {
+        let mut launches: Vec<Launch> = (1..5).map(launch).collect();
+        for _ in 0..3 {
+            launches.extend(adds.replay());
+            launches.extend(matmuls.replay());
+        }
+        // A launch after the last replay is none.
+        launches.push(launch(5));
+        let mut outcome = run(&wormhole(kernels), launches.clone(), CaptureMode::Workers);
+        book_of(&launches).name_runs(&mut outcome.readout);
+        assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
+        for lane in outcome.readout.lanes() {
+            let mut programs: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+            for run in &lane.runs {
+                programs.entry(run.trace).or_default().push(run.program.base());
+            }
+            let replays = (1..=3).flat_map(|counter| {
+                [(4, vec![11, 12, 13]), (9, vec![21, 22])]
+                    .map(|(trace_id, programs)| (Some(TraceReplay { trace_id, counter }), programs))
+            });
+            let expected = replays.chain([(None, vec![1, 2, 3, 4, 5])]);
+            assert_eq!(programs, expected.collect(), "{}", lane.id);
+        }
+    }
+}
+
+#[test]
+fn cores_count_replays_that_begin_on_others() {
+    let program = step_program();
+    let config = wormhole(KernelKind::Native);
+    let mesh = SimulatedMesh::new(&config).unwrap();
+    let cores = mesh.chip(0).unwrap().plan().cores().iter();
+    let workers: Vec<TileCoord> =
+        cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord).collect();
+    let on =
+        |id, cores: &[TileCoord]| Launch::new(&program, id).on(CoreSelection::At(cores.to_vec()));
+    // The first op of the trace leaves all cores but one alone.
+    let trace = Trace::new(3, [on(1, &workers[..1]), on(2, &workers[1..])]);
+    for kernels in kinds() {
+        let launches: Vec<Launch> = (0..4).flat_map(|_| trace.replay()).collect();
+        let config = config.clone().with_kernels(kernels);
+        let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
+        let named = book_of(&launches).name_runs(&mut outcome.readout);
+        assert_eq!(named, NamedRuns { named: (CORES * RISCS * 4) as u64, unknown: 0 });
+        for lane in outcome.readout.lanes() {
+            let counters: Vec<_> = lane.runs.iter().map(|run| run.trace.unwrap().counter).collect();
+            assert_eq!(counters, [1, 2, 3, 4], "{}", lane.id);
+        }
+    }
+}
+
+/// First kernel start and last kernel end of each replay on one core, as the simulator knows them.
+fn envelope_truth(outcome: &Outcome, core: TileCoord, first: u64, ops: u64) -> Vec<(u64, u64)> {
+    let mut envelopes: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for risc in (0..RISCS).filter_map(|index| CoreKind::Tensix.risc(index)) {
+        let key = RiscKey { chip_id: 0, core, risc };
+        for launch in &outcome.truth.launches[&key] {
+            let (Some(index), Some(kernel)) =
+                (launch.launch_index.checked_sub(first), launch.kernel)
+            else {
+                continue;
+            };
+            let envelope = envelopes.entry(index / ops).or_insert((u64::MAX, 0));
+            envelope.0 = envelope.0.min(kernel.start.0);
+            envelope.1 = envelope.1.max(kernel.end.0);
+        }
+    }
+    envelopes.into_values().collect()
+}
+
+/// Upstream's `test_device_trace_run`: five firmware and five kernel durations.
+#[test]
+fn trace_only_mode_records_one_envelope_per_replay_and_core() {
+    for arch in Arch::ALL {
+        let config = in_one_epoch(arch).with_trace_only();
+        let launches = launches_of_workload(&config, "trace-replay");
+        let outcome = run(&config, launches, CaptureMode::TraceOnly);
+        let readout = &outcome.readout;
+        assert!(readout.losses.is_empty(), "{:?}", readout.losses);
+        let odd: Vec<_> = readout.anomalies.kept().iter().collect();
+        assert!(odd.is_empty(), "{odd:?}");
+        let cores = readout.devices[0].chip.max_compute_cores.unwrap() as usize;
+        assert_eq!(readout.lanes().count(), cores);
+        for (lane, paired) in readout.lanes().zip(outcome.timeline.lanes()) {
+            assert_eq!((lane.id.risc, lane.runs.len()), (Risc::TensixAggregate, 5));
+            let programs: Vec<u32> = lane.runs.iter().map(|run| run.program.base()).collect();
+            assert_eq!(programs, [1, 2, 3, 4, 5], "the number of the replay");
+            let names = paired.zones.iter().map(|zone| readout.zones.name(zone.zone));
+            let names: Vec<&str> = names.collect();
+            assert_eq!(names.iter().filter(|name| name.ends_with("-FW")).count(), 5);
+            let kernels = paired.zones.iter().zip(&names);
+            let kernels: Vec<_> = kernels
+                .filter(|(_, name)| name.ends_with("-KERNEL"))
+                .map(|(zone, _)| zone)
+                .collect();
+            let core = TileCoord { x: lane.id.core.x, y: lane.id.core.y };
+            let truth = envelope_truth(&outcome, core, 1, 100);
+            assert_eq!((kernels.len(), truth.len()), (5, 5));
+            for (zone, (start, end)) in kernels.into_iter().zip(truth) {
+                let end_cycle = zone.end_cycle;
+                // The probe reads the clock some cycles after the kernel began and before it ended.
+                assert!((start..start + 80).contains(&zone.start_cycle), "{start} {zone:?}");
+                assert!((end - 80..=end).contains(&end_cycle), "{end} {zone:?}");
+            }
+        }
+        let ops = ops_of(readout);
+        let durations = |span: fn(&Op) -> bool| ops.iter().filter(|op| span(op)).count();
+        assert_eq!(durations(|op| op.trace_firmware.is_some()), 5);
+        assert_eq!(durations(|op| op.trace_kernel.is_some()), 5);
+        assert_eq!(durations(|op| op.kernel.is_some()), 5);
+    }
+}
+
+#[test]
+fn object_code_is_refused_in_trace_only_mode() {
+    let config = wormhole(KernelKind::Riscv).with_trace_only();
+    let error = SimulatedMesh::new(&config).unwrap_err().to_string();
+    assert_eq!(error, "kernels that record traces alone exist only as native functions");
+}
+
+/// Upstream's `test_sub_device_profiler`: three programs on two sub-devices.
+#[test]
+fn sub_devices_run_side_by_side_on_disjoint_cores() {
+    for kernels in kinds() {
+        let config = in_one_epoch(Arch::WormholeB0).with_kernels(kernels);
+        let launches = launches_of_workload(&config, "sub-devices");
+        let outcome = run(&config, launches, CaptureMode::Workers);
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        let mut cores: BTreeMap<u32, BTreeSet<_>> = BTreeMap::new();
+        for lane in outcome.readout.lanes() {
+            for run in &lane.runs {
+                cores.entry(run.program.base()).or_default().insert(lane.id.core);
+            }
+        }
+        assert_eq!(cores.values().map(BTreeSet::len).collect::<Vec<_>>(), [32, 32, 32]);
+        assert!(cores[&1].is_disjoint(&cores[&2]));
+        assert_eq!(cores[&2], cores[&3]);
+        let ops = ops_of(&outcome.readout);
+        let kernels: BTreeMap<u32, _> =
+            ops.iter().map(|op| (op.run_host_id >> 10, op.kernel.unwrap())).collect();
+        let [first, second, third] = [kernels[&1], kernels[&2], kernels[&3]];
+        assert!(first.start_cycle < second.start_cycle && second.start_cycle < first.end_cycle);
+        assert!(third.start_cycle > second.end_cycle);
+        // The chip is idle from when nothing runs any more, not from the end of the op before.
+        let idle_from = first.end_cycle.max(second.end_cycle);
+        let latencies: Vec<_> = ops.iter().map(|op| op.op_to_op_latency_cycles).collect();
+        assert_eq!(latencies, [Some(0), None, third.start_cycle.checked_sub(idle_from)]);
+    }
+}
