@@ -274,7 +274,8 @@ fn execute(
         ..ProfilerOptions::default()
     };
     init_device_profiler(mesh, &options).map_err(sentence)?;
-    let ops = op_names(mesh, plan);
+    // Envelopes carry the number of their replay in place of a program.
+    let ops = if config.is_trace_only { Vec::new() } else { op_names(mesh, plan) };
     let host = HostZones::new();
     let mode = if config.is_trace_only { CaptureMode::TraceOnly } else { CaptureMode::default() };
     let options = ReadOptions { mode, ..ReadOptions::default() };
