@@ -148,7 +148,7 @@ impl Core {
         }
     }
 
-    /// Tells the core that a trace replay begins; it takes note when it next runs a launch.
+    /// Notes that a trace replay begins; the core counts it when it next runs a launch.
     pub(crate) const fn begin_replay(&mut self) {
         self.replays_begun = self.replays_begun.saturating_add(1);
     }
