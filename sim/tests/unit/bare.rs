@@ -94,6 +94,7 @@ impl BareChip {
             chip_id: 0,
             arch,
             sums_enabled: false,
+            is_trace_only: false,
             lane_words: 12_000,
             region_bytes: 1_920_000,
             kernels: KernelKind::Riscv,
