@@ -24,6 +24,9 @@ HOST = _native.Host()
 _LOG = logging.getLogger("kprof")
 _LARGEST_COLOR = 0xFFFFFF
 
+LINES = False
+"""Whether a :class:`Profiler` traces lines unless told: ``python -m kprof -p -l`` sets it."""
+
 
 def signpost(header: str, message: str | None = None) -> None:
     """Marks a place in the run: a row of the ops report, and a message of the trace."""
@@ -87,8 +90,8 @@ class Profiler:
     traced and :meth:`enable` returns false.
     """
 
-    def __init__(self, lines: bool = False) -> None:
-        self._has_lines = lines
+    def __init__(self, lines: bool | None = None) -> None:
+        self._has_lines = LINES if lines is None else lines
         self._is_enabled = False
         self._local = threading.local()
 

@@ -1,8 +1,12 @@
 //! The recording as one of the host, which captures keep and every output shows.
 
-use crate::recording::{TracyRecording, TracyZone};
+use crate::recording::{DeviceZone, TracyRecording, TracyZone};
 use host_events::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 /// Begin of the messages that TT-Metal's Python package sends for a signpost.
 const SIGNPOST: &str = "`TT_SIGNPOST: ";
@@ -35,12 +39,21 @@ fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
+/// Order of a thread's zones: of two that end at once the inner one comes first.
+const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
+    match event.kind {
+        HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
+        _ => (event.end_ns(), 0),
+    }
+}
+
 impl TracyRecording {
     /// The zones, messages, plots and frames of the threads as a recording of the host.
     ///
     /// `start_ns` is the client's start on the clock that the recording is to have; 0 leaves the
     /// times as they are. Zones without an end are counted as open. Call stacks become lines of
-    /// a zone's text. Device zones are not part of it.
+    /// a zone's text. Each lane of a device is a thread with the device's name, behind those of
+    /// the program; its zones whose times did not come are counted as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
         let mut sources = Sources::default();
@@ -49,12 +62,7 @@ impl TracyRecording {
             let ended = thread.zones.iter().filter(|zone| zone.end_ns.is_some());
             let mut events: Vec<HostEvent> =
                 ended.map(|zone| self.zone_event(zone, start_ns, &mut sources)).collect();
-            // Of two zones that end at once the inner one comes first.
-            let order = |event: &HostEvent| match event.kind {
-                HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
-                _ => (event.end_ns(), 0),
-            };
-            events.sort_by_key(order);
+            events.sort_by_key(order_of_ends);
             let open_zone_count = thread.zones.len().saturating_sub(events.len()) as u64;
             let name = thread.name.clone();
             let thread =
@@ -63,6 +71,7 @@ impl TracyRecording {
         }
         self.add_messages(&mut threads, start_ns, &mut sources);
         self.add_series(&mut threads, start_ns, &mut sources);
+        self.add_devices(&mut threads, start_ns, &mut sources);
         HostRecording {
             process_id: u32::try_from(self.program.process_id).unwrap_or(0),
             sources: sources.met,
@@ -72,16 +81,8 @@ impl TracyRecording {
     }
 
     fn zone_event(&self, zone: &TracyZone, start_ns: u64, sources: &mut Sources) -> HostEvent {
-        let location = self.location(zone.location).cloned().unwrap_or_default();
-        let extra = zone.extra.as_deref();
-        let name = extra.and_then(|extra| extra.name.clone());
-        let name = name.unwrap_or_else(|| location.zone_name().into());
-        let source = sources.index(HostSource {
-            name: Cow::Owned(name.into()),
-            function: Cow::Owned(location.function.into()),
-            file: Cow::Owned(location.file.into()),
-            line: location.line,
-        });
+        let name = zone.extra.as_deref().and_then(|extra| extra.name.as_deref());
+        let source = self.source(zone.location, name, sources);
         let start = time_ns(zone.start_ns, start_ns);
         let end_ns = zone.end_ns.map_or(start, |end| time_ns(end, start_ns));
         HostEvent {
@@ -90,6 +91,74 @@ impl TracyRecording {
             kind: HostEventKind::Zone { end_ns, depth: zone.depth },
             text: self.zone_text(zone),
         }
+    }
+
+    /// Source of zones at a location, which may have a name of their own.
+    fn source(&self, location: u32, name: Option<&str>, sources: &mut Sources) -> u32 {
+        let location = self.location(location).cloned().unwrap_or_default();
+        let name = name.unwrap_or_else(|| location.zone_name()).to_owned();
+        sources.index(HostSource {
+            name: Cow::Owned(name),
+            function: Cow::Owned(location.function.into()),
+            file: Cow::Owned(location.file.into()),
+            line: location.line,
+        })
+    }
+
+    /// Adds a thread for each lane of each device.
+    fn add_devices(&self, threads: &mut Vec<HostThread>, start_ns: u64, sources: &mut Sources) {
+        for device in &self.devices {
+            let mut lanes: BTreeMap<u32, Vec<&DeviceZone>> = BTreeMap::new();
+            for zone in &device.zones {
+                lanes.entry(zone.lane).or_default().push(zone);
+            }
+            let lane_count = lanes.len();
+            for (lane, zones) in lanes {
+                let name = if device.name.is_empty() { "device" } else { &device.name };
+                let of_lane = if lane_count > 1 { format!(", lane {lane}") } else { String::new() };
+                let number = (threads.len() as u64).saturating_add(1);
+                let events = self.lane_events(&zones, start_ns, sources);
+                let open_zone_count = zones.len().saturating_sub(events.len()) as u64;
+                let name = format!("{name}{of_lane}");
+                threads.push(HostThread {
+                    number,
+                    name,
+                    events,
+                    open_zone_count,
+                    ..HostThread::default()
+                });
+            }
+        }
+    }
+
+    /// Zones of a lane whose times came, each as deep as those that it begins in.
+    fn lane_events(
+        &self,
+        zones: &[&DeviceZone],
+        start_ns: u64,
+        sources: &mut Sources,
+    ) -> Vec<HostEvent> {
+        let timed = zones.iter().filter_map(|zone| {
+            let times = zone.start_ns.zip(zone.end_ns).filter(|(start, end)| start <= end);
+            times.map(|(start, end)| (start, Reverse(end), zone.location))
+        });
+        let mut timed: Vec<_> = timed.collect();
+        timed.sort_by_key(|&(start, end, _)| (start, end));
+        let mut open: Vec<i64> = Vec::new();
+        let mut events = Vec::with_capacity(timed.len());
+        for (start, Reverse(end), location) in timed {
+            while open.pop_if(|end_before| *end_before <= start).is_some() {}
+            let depth = u16::try_from(open.len()).unwrap_or(u16::MAX);
+            open.push(end);
+            events.push(HostEvent {
+                source: self.source(location, None, sources),
+                time_ns: time_ns(start, start_ns),
+                kind: HostEventKind::Zone { end_ns: time_ns(end, start_ns), depth },
+                text: None,
+            });
+        }
+        events.sort_by_key(order_of_ends);
+        events
     }
 
     /// Attached text, then one line for each function of the call stack.
@@ -167,6 +236,62 @@ fn signpost(message: &str) -> Option<(&str, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn zone(location: u32, start_ns: i64, end_ns: Option<i64>) -> DeviceZone {
+        DeviceZone { location, lane: 5, start_ns: Some(start_ns), end_ns }
+    }
+
+    #[test]
+    fn lanes_of_devices_are_threads_behind_those_of_the_program() {
+        use crate::recording::{TracyDevice, TracyLocation, TracyThread};
+        let location = |name: &str| TracyLocation { name: name.into(), ..TracyLocation::default() };
+        let zones = vec![
+            zone(0, 100, Some(900)),
+            zone(1, 100, Some(300)),
+            zone(1, 300, Some(900)),
+            zone(1, 500, None),
+            zone(0, 900, Some(950)),
+            zone(0, 980, Some(970)),
+            DeviceZone { lane: 2, ..zone(1, -5, Some(7)) },
+        ];
+        let device = TracyDevice { name: "chip 3".into(), zones, ..TracyDevice::default() };
+        let recording = TracyRecording {
+            locations: vec![location("FW"), location("KERNEL")],
+            threads: vec![TracyThread { name: "main".to_owned(), ..TracyThread::default() }],
+            devices: vec![device],
+            ..TracyRecording::default()
+        };
+        let host = recording.to_host_recording(1000);
+        let threads: Vec<_> = host
+            .threads
+            .iter()
+            .map(|thread| (thread.number, &*thread.name, thread.open_zone_count))
+            .collect();
+        let expected = [(1, "main", 0), (2, "chip 3, lane 2", 0), (3, "chip 3, lane 5", 2)];
+        assert_eq!(threads, expected);
+        let zones = |thread: usize| -> Vec<_> {
+            let events = host.threads[thread].events.iter();
+            events
+                .map(|event| {
+                    let HostEventKind::Zone { end_ns, depth } = event.kind else {
+                        panic!("{event:?}")
+                    };
+                    let name = host.sources[event.source as usize].name.to_string();
+                    (name, event.time_ns, end_ns, depth)
+                })
+                .collect()
+        };
+        let zone = |name: &str, start, end, depth| (name.to_owned(), start, end, depth);
+        // In the order of their ends, inner ones first.
+        let of_lane = [
+            zone("KERNEL", 1100, 1300, 1),
+            zone("KERNEL", 1300, 1900, 1),
+            zone("FW", 1100, 1900, 0),
+            zone("FW", 1900, 1950, 0),
+        ];
+        assert_eq!(zones(2), of_lane);
+        assert_eq!(zones(1), [zone("KERNEL", 995, 1007, 0)]);
+    }
 
     #[test]
     fn signposts_have_a_header_and_perhaps_a_message() {

@@ -75,7 +75,7 @@ impl Process {
         )?;
         if self.device_zones > 0 {
             let zones = grouped(self.device_zones as u64);
-            writeln!(out, "  device zones, which the device log has: {zones}")?;
+            writeln!(out, "  device zones, as threads named after their devices: {zones}")?;
         }
         if let Some(end) = &self.end {
             writeln!(out, "  {end}")?;

@@ -1,13 +1,12 @@
 //! The program while it runs: its Tracy clients are found and recorded, its signals passed on.
 
-use super::listeners::{self, Listener};
+use super::listeners::{Listener, Search};
 use host_reader::tracy_capture::{RecordOptions, TracyClient, TracyError, TracyRecording};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
 use std::{
-    collections::HashSet,
     io::{self, IsTerminal},
     process::{Child, Command, ExitStatus},
     sync::{
@@ -51,14 +50,12 @@ fn watch(
     port: Option<u16>,
     stop: &Arc<AtomicBool>,
 ) -> io::Result<(ExitStatus, Vec<JoinHandle<Taken>>)> {
-    let mut known = HashSet::new();
+    let mut search = Search::default();
     let mut recorders = Vec::new();
     loop {
-        for listener in listeners::of_tree(child.id(), port) {
-            if known.insert(listener) {
-                let stop = Arc::clone(stop);
-                recorders.push(thread::spawn(move || record(listener, &stop)));
-            }
+        for listener in search.new_clients(child.id(), port) {
+            let stop = Arc::clone(stop);
+            recorders.push(thread::spawn(move || record(listener, &stop)));
         }
         if let Some(status) = child.try_wait()? {
             return Ok((status, recorders));

@@ -1,0 +1,121 @@
+"""``python -m kprof``: the command lines of TT-Metal's pages, with ``tracy`` changed to ``kprof``."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kprof
+
+SCRIPT = """
+import sys
+import kprof
+
+def inner():
+    return 1
+
+def function_under_test():
+    return inner() + 1
+
+def outside():
+    return 0
+
+outside()
+profiler = kprof.Profiler()
+profiler.enable()
+function_under_test()
+profiler.disable()
+kprof.signpost("Measurement Start")
+print("argv", sys.argv[1:], __name__)
+"""
+
+
+def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command line in a folder that has the script and a module of the same content."""
+    (folder / "your_script.py").write_text(SCRIPT)
+    (folder / "package").mkdir(exist_ok=True)
+    (folder / "package" / "module.py").write_text(SCRIPT)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TT_METAL")}
+    return subprocess.run(
+        [sys.executable, "-m", "kprof", *shlex.split(line)],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def zones(folder: Path) -> list[str]:
+    [capture] = folder.glob("*/.logs/python_host_*.kprof")
+    trace = folder / "host.trace.json"
+    kprof.open(capture).export(trace)
+
+
+    events = json.loads(trace.read_text())["traceEvents"]
+    return [event["name"] for event in events if event["ph"] in "XB"]
+
+
+def test_every_function_without_p(tmp_path: Path) -> None:
+    output = run(tmp_path, "-o out your_script.py --batch 16")
+    assert output.returncode == 0, output.stderr
+    assert output.stdout == "argv ['--batch', '16'] __main__\n"
+    found = zones(tmp_path)
+    for name in ("outside", "function_under_test", "inner"):
+        assert found.count(f"PY_FUNC_{name}") == 1, found
+
+
+def test_only_what_profilers_enclose_with_p(tmp_path: Path) -> None:
+    assert run(tmp_path, "-p -o out your_script.py").returncode == 0
+    found = zones(tmp_path)
+    assert found.count("PY_FUNC_inner") == 1 and "PY_FUNC_outside" not in found
+    assert not [name for name in found if name.startswith("PY_LINE_")]
+
+
+def test_lines_of_a_module_with_p_and_l(tmp_path: Path) -> None:
+    output = run(tmp_path, "-p -l -o out -m package.module -x")
+    assert output.stdout == "argv ['-x'] __main__\n", output.stderr
+    assert "PY_LINE_inner" in zones(tmp_path)
+    assert run(tmp_path, "-l your_script.py").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-p -v",
+        "-p -r -v -n name",
+        "-p --sync-host-device",
+        "-p -v --no-op-info-cache",
+        "-p -v --op-support-count 5000",
+        "-p -v --collect-noc-traces",
+        "-p --dump-device-data-mid-run",
+        "-p --no-device",
+        "-pv -n name --check-exit-code",
+        "-p --profiler-capture-perf-counters=fpu,instrn",
+        "-p --device-memory-profiler --profile-dispatch-cores --tracy-tools-folder tools",
+    ],
+)
+def test_options_reach_kprof_record(tmp_path: Path, options: str) -> None:
+    output = run(tmp_path, f"{options} -o out your_script.py")
+    assert output.returncode == 0, output.stderr
+    assert output.stdout.startswith("argv [] __main__\n")
+    report = tmp_path / "out/reports/name/ops_perf_results_name.csv"
+    assert report.exists() == ("-r" in options.split())
+    assert "PY_FUNC_function_under_test" in zones(tmp_path)
+
+
+def test_exit_codes_and_signals_are_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "fails.py").write_text("import kprof, sys; kprof.signpost('x'); sys.exit(7)")
+    assert run(tmp_path, "-o out fails.py").returncode == 7
+    assert len(list(tmp_path.glob("out/.logs/python_host_*.kprof"))) == 1, "kept all the same"
+    assert run(tmp_path, "--check-exit-code -o out fails.py").returncode == 4
+    (tmp_path / "dies.py").write_text("import os; os.kill(os.getpid(), 9)")
+    assert run(tmp_path, "-o out dies.py").returncode == 128 + signal.SIGKILL
+
+
+def test_wrong_command_lines_are_one_sentence_and_the_usage(tmp_path: Path) -> None:
+    for line in ("--unknown your_script.py", "-p"):
+        output = run(tmp_path, line)
+        assert output.returncode == 2
+        assert len(output.stderr.splitlines()) == 2 and "usage:" in output.stderr
