@@ -14,10 +14,10 @@ struct Bounds {
     /// As measured, with the host.
     earliest: (i128, String),
     latest: (i128, String),
-    /// Of the least that starts can be.
+    /// Earliest that starts can be, of all hosts.
     least_low: i128,
     greatest_low: i128,
-    /// Of the most that starts can be.
+    /// Latest that starts can be, of all hosts.
     least_high: i128,
     greatest_high: i128,
 }
