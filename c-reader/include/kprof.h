@@ -1168,6 +1168,17 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          double *bound_ns);
 
 /*
+ Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
+ to the recording.
+
+ # Safety
+ `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+ text.
+ */
+enum KprofStatus kprof_recording_explain_json(const struct KprofRecording *recording,
+                                              struct KprofText *json);
+
+/*
  Returns the name of the output with this index, from 0; null behind the last.
  */
 const char *kprof_output_name(size_t index);

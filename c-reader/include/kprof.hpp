@@ -274,6 +274,13 @@ public:
         return {std::move(times), bound};
     }
 
+    /// Causes of slowness as JSON.
+    std::string_view explain_json() const {
+        KprofText json{};
+        check(kprof_recording_explain_json(get(), &json));
+        return view(json);
+    }
+
     /// Writes a file; `outputs()` has the names.
     void write(const char* output, const std::string& file, const char* filter = nullptr) const {
         check(kprof_recording_write(get(), output, filter, file.c_str()));

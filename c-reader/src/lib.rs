@@ -28,6 +28,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+pub mod explanation;
 pub mod mesh;
 pub mod outputs;
 pub mod recording;

@@ -12,6 +12,7 @@ use crate::{
 };
 use host_reader::{
     analysis::Report,
+    causes::Explanation,
     lane::ZoneIndex,
     ledger::LossCause,
     recording::{Recording, clocks_of, load},
@@ -41,6 +42,8 @@ pub struct KprofRecording {
     /// Boxed, so that rows may point into it; nothing changes it.
     recording: Box<Recording>,
     figures: OnceLock<Figures>,
+    /// JSON of the explanation.
+    explanation: OnceLock<String>,
 }
 
 /// Figures and rows of a recording, computed when they are asked for.
@@ -52,7 +55,18 @@ struct Figures {
 
 impl KprofRecording {
     pub(crate) fn new(recording: Recording) -> Self {
-        Self { recording: Box::new(recording), figures: OnceLock::new() }
+        let (figures, explanation) = (OnceLock::new(), OnceLock::new());
+        Self { recording: Box::new(recording), figures, explanation }
+    }
+
+    /// Causes of slowness as JSON, computed when they are asked for.
+    pub(crate) fn explanation_json(&self) -> Result<&str, Fault> {
+        if let Some(text) = self.explanation.get() {
+            return Ok(text);
+        }
+        let text = serde_json::to_string(&Explanation::of_recording(&self.recording))
+            .map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+        Ok(self.explanation.get_or_init(|| text))
     }
 
     pub(crate) fn inner(&self) -> &Recording {

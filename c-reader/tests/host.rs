@@ -153,6 +153,7 @@ fn a_host_in_cpp_counts_what_kprof_run_counts() {
         assert!(found["zone_starts"].as_u64() > Some(1000), "{workload}");
         check_clock(&found);
         check_outputs(workload, &of_host, &outputs.path().join(".logs"));
+        check_causes(workload, &of_host);
     }
 }
 
@@ -194,6 +195,35 @@ fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
     }
     let ops = std::fs::read_to_string(of_host.join("ops")).unwrap();
     assert!(ops.starts_with("OP CODE,"), "{ops:.60}");
+}
+
+/// Causes are those of `kprof explain` and of the pages of `kprof export`, of the same capture.
+fn check_causes(workload: &str, of_host: &Path) {
+    let file = |name: &str| of_host.join(name).display().to_string();
+    let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
+    let told: Value = serde_json::from_str(&text("explain.json")).unwrap();
+    let output = kprof(&["explain", &file("run.kprof"), "--json"]);
+    let mut expected: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for name in ["input", "run", "title"] {
+        expected.as_object_mut().unwrap().remove(name).unwrap();
+    }
+    assert!(told == expected, "{workload}: explanations differ");
+    assert!(!told["ops"].as_array().unwrap().is_empty(), "{workload}");
+    kprof(&["export", &file("run.kprof"), "-o", &file("kprof.html")]);
+    let causes = |page: String| {
+        let (_, facts) = page.split_once(r#"<script type="application/json" id="facts">"#).unwrap();
+        let (facts, _) = facts.split_once("</script>").unwrap();
+        let mut facts: Value = serde_json::from_str(facts).unwrap();
+        facts["causes"].take()
+    };
+    let of_page = causes(text("html"));
+    assert!(of_page.is_object(), "{workload}: the page has no causes");
+    assert!(of_page == causes(text("kprof.html")), "{workload}: causes in pages differ");
+}
+
+/// Runs the program, which no C is part of.
+fn kprof(args: &[&str]) -> Output {
+    cargo(&[&["run", "--quiet", "--package=kprof", "--locked", "--"], args].concat())
 }
 
 #[test]

@@ -106,6 +106,16 @@ static void check_mesh(void) {
     KprofCounts counts;
     counts.struct_size = sizeof counts;
     EXPECT(kprof_recording_counts(recording, &counts), KPROF_STATUS_OK, "");
+    KprofText causes;
+    EXPECT(kprof_recording_explain_json(recording, &causes), KPROF_STATUS_OK, "");
+    if (causes.size == 0 || causes.bytes[0] != '{' || causes.bytes[causes.size - 1] != '}') {
+        fprintf(stderr, "no JSON of causes\n");
+        failures += 1;
+    }
+    EXPECT(kprof_recording_explain_json(NULL, &causes), KPROF_STATUS_INVALID_ARGUMENT,
+           "`recording`");
+    EXPECT(kprof_recording_explain_json(recording, NULL), KPROF_STATUS_INVALID_ARGUMENT,
+           "`json`");
     const KprofAnomaly *anomalies = NULL;
     size_t count = 0;
     EXPECT(kprof_recording_anomalies(recording, &anomalies, &count), KPROF_STATUS_OK, "");

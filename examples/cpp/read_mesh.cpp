@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <string>
 
 #include "kprof.hpp"
@@ -145,6 +146,8 @@ void run(SimulatedMesh* chips, const std::string& folder) {
     session.close_clocks(mesh);
     const kprof::Recording recording = session.finish();
     print_counts(recording);
+    const std::string_view causes = recording.explain_json();
+    std::ofstream(folder + "/explain.json", std::ios::binary) << causes;
     for (const std::string& output : kprof::Recording::outputs()) {
         try {
             recording.write(output.c_str(), folder + "/" + output);

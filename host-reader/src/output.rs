@@ -191,6 +191,7 @@ fn write_trace(
 ) -> Result<(), OutputError> {
     let mut trace = Trace::new(recording, filter);
     title.clone_into(&mut trace.title);
+    format.add_causes(&mut trace, recording);
     whole(path, |out| match format {
         ExportFormat::Tracy => {
             let options =

@@ -109,6 +109,16 @@ class Recording:
         """Every figure: summary, ops, zones, sums and data."""
         return _json.loads(self._native.report_json())
 
+    def explain(self) -> dict[str, Any]:
+        """Why it is slow, as ``kprof explain --json`` tells it.
+
+        ``findings`` are at most ten sentences, those with most to gain first, each with its
+        ``figure``, ``place``, ``gain_at_most_percent`` and ``advice``; ``untold`` are questions
+        that this recording cannot answer. ``devices``, ``phases`` and ``ops`` tell where the time
+        went.
+        """
+        return _json.loads(self._native.explain_json())
+
     def export(
         self, path: str | _os.PathLike[str], output: str | None = None, filter: str | None = None
     ) -> None:

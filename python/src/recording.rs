@@ -3,6 +3,7 @@
 use crate::{tables, value_error};
 use host_reader::{
     analysis::{Op, Report},
+    causes::Explanation,
     export::{ExportFormat, Trace, TraceFilter},
     output::Output,
     recording::{Recording, load},
@@ -119,11 +120,19 @@ impl PyRecording {
         py.detach(|| serde_json::to_string(self.figures())).map_err(|error| value_error(&error))
     }
 
+    /// Causes of slowness as one JSON text.
+    fn explain_json(&self, py: Python<'_>) -> PyResult<String> {
+        let explained =
+            py.detach(|| serde_json::to_string(&Explanation::of_recording(&self.recording)));
+        explained.map_err(|error| value_error(&error))
+    }
+
     /// The page of the recording, which needs no network.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| {
             let mut trace = Trace::new(&self.recording, &TraceFilter::default());
             self.title.clone_into(&mut trace.title);
+            ExportFormat::Html.add_causes(&mut trace, &self.recording);
             let mut page = Vec::new();
             ExportFormat::Html.write(&trace, &mut page, &mut |_| {}).map(|()| page)
         });

@@ -253,7 +253,15 @@ fn every_package_that_may_be_published_says_what_it_is_under_a_name_of_ours() {
 const UNSAFE_FILES: [(&str, &[&str]); 3] = [
     (
         "kprof-c",
-        &["arguments.rs", "mesh.rs", "outputs.rs", "recording.rs", "session.rs", "status.rs"],
+        &[
+            "arguments.rs",
+            "explanation.rs",
+            "mesh.rs",
+            "outputs.rs",
+            "recording.rs",
+            "session.rs",
+            "status.rs",
+        ],
     ),
     ("kprof-capture", &["mapping.rs"]),
     ("kprof-ttsim", &["library.rs"]),

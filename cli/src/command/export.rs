@@ -9,7 +9,6 @@ use crate::{
     progress::{Busy, Progress},
 };
 use host_reader::{
-    causes::Explanation,
     diff::{Certainty, Change, Diff, DiffOptions, Side},
     export::{
         CancelFlag, ComparedItem, Destination, ExportFormat, Recording, Trace, TraceComparison,
@@ -40,8 +39,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     drop(busy);
     trace.title = title(&args.file);
     trace.comparison = comparison(args, &run, &target)?;
-    if matches!(target, Target::File(ExportFormat::Html | ExportFormat::Perfetto, _)) {
-        trace.explanation = Some(Explanation::of_recording(&run));
+    if let Target::File(format, _) = &target {
+        format.add_causes(&mut trace, &run);
     }
     let cancel = cancel_on_signals()?;
     match target {

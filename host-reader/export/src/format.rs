@@ -1,6 +1,8 @@
 //! The formats that one file holds, and how each is chosen.
 
 use super::{Trace, chrome, folded, html, perfetto, speedscope, tracy};
+use causes::Explanation;
+use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
 /// A format of one file.
@@ -82,6 +84,13 @@ impl ExportFormat {
             .flat_map(|format| format.endings().iter().map(move |end| (end, format)));
         let fitting = with_endings.filter(|(end, _)| name.ends_with(**end));
         fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
+    }
+
+    /// Adds the causes of slowness of a recording to its trace, if files of this format show them.
+    pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
+        if matches!(self, Self::Html | Self::Perfetto) {
+            trace.explanation = Some(Explanation::of_recording(recording));
+        }
     }
 
     /// Writes a trace; `on_lanes` learns how many lanes are done.

@@ -1,0 +1,30 @@
+//! Causes of slowness of a recording.
+
+#![allow(unsafe_code, reason = "functions that C calls take pointers")]
+
+use crate::{
+    arguments::{Out, shared},
+    recording::{KprofRecording, KprofText},
+    status::{KprofStatus, guard},
+};
+
+/// Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
+/// to the recording.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_recording_explain_json(
+    recording: *const KprofRecording,
+    json: *mut KprofText,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a recording that lives.
+        let recording = unsafe { shared(recording, "recording") }?;
+        // SAFETY: the caller promises memory for a text.
+        let out = unsafe { Out::new(json, "json") }?;
+        out.set(KprofText::of(recording.explanation_json()?));
+        Ok(())
+    })
+}
