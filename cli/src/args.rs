@@ -145,6 +145,9 @@ pub(crate) struct WorkloadArgs {
     /// Record only traces: one envelope per replay and core. Native kernels only.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,
+    /// Record allocations of L1 and DRAM by the host.
+    #[arg(long)]
+    pub(crate) device_memory_profiler: bool,
     /// Seed of the simulator's random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

@@ -8,6 +8,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
+use wire::RunHostId;
 
 /// Sampling the clocks of tiles.
 pub(crate) static SYNCHRONISE_CLOCKS: HostSource =
@@ -62,6 +63,28 @@ impl HostZones {
     ) {
         self.look_at_clock(mesh);
         self.recorder.message(source, text);
+    }
+
+    /// Records `work` as the zone of an op.
+    pub(crate) fn zone_of_op<M: Mesh + ?Sized>(
+        &self,
+        mesh: &mut M,
+        source: &'static HostSource,
+        id: RunHostId,
+        work: impl FnOnce(&mut M),
+    ) {
+        self.look_at_clock(mesh);
+        let mut zone = self.recorder.zone(source);
+        zone.text(format!("id:{id}"));
+        work(mesh);
+        self.look_at_clock(mesh);
+        drop(zone);
+    }
+
+    /// Records a point of a plot.
+    pub(crate) fn plot<M: Mesh + ?Sized>(&self, mesh: &mut M, source: Arc<HostSource>, value: f64) {
+        self.look_at_clock(mesh);
+        self.recorder.plot_of(source, value);
     }
 
     pub(crate) const fn recorder(&self) -> &HostRecorder {

@@ -291,3 +291,58 @@ fn ops_of_sub_devices_name_them() {
     assert!(rows().count() > 1000);
     assert!(rows().all(|row| row.ends_with(&first) || row.ends_with(&second)));
 }
+
+/// Most bytes in DRAM and in L1 while the host enqueued each op, by the simulator's own account.
+fn true_peaks(seed: u64, op_count: u64) -> Vec<[u64; 2]> {
+    use sim::workload::{BufferMemory, buffer_changes};
+    let mut live = std::collections::BTreeMap::new();
+    let held = |live: &std::collections::BTreeMap<u64, (BufferMemory, u64)>, memory| {
+        live.values().filter(|(of, _)| *of == memory).map(|(_, bytes)| bytes).sum::<u64>()
+    };
+    let both = [BufferMemory::Dram, BufferMemory::L1];
+    let peaks = (0..op_count).map(|op| {
+        let mut peak = both.map(|memory| held(&live, memory));
+        for change in buffer_changes(seed, op) {
+            if change.is_allocated {
+                live.insert(change.buffer, (change.memory, change.byte_count));
+            } else {
+                live.remove(&change.buffer).unwrap();
+            }
+            for (peak, memory) in peak.iter_mut().zip(both) {
+                *peak = (*peak).max(held(&live, memory));
+            }
+        }
+        peak
+    });
+    peaks.collect()
+}
+
+#[test]
+fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
+    for seed in [3, 4, 5] {
+        let folder = tempfile::tempdir().unwrap();
+        let seed_text = seed.to_string();
+        let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = [&args[..], &[&seed_text, "--ops", "6", "-o", "x.kprof"]].concat();
+        assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
+        stdout(&kprof(folder.path(), &["ops", "x.kprof", "-o", "out"]));
+        let csv = folder.path().join("out/reports/ops_perf_results.csv");
+        let columns =
+            ["GLOBAL CALL COUNT", "DEVICE DRAM BUFFER PEAK [B]", "DEVICE L1 BUFFER PEAK [B]"];
+        let expected = (1_u64..).zip(true_peaks(seed, 6)).map(|(id, [dram, l1])| {
+            // Where there was no buffer yet, nothing is said.
+            let l1 = if l1 == 0 { String::new() } else { l1.to_string() };
+            (format!("{}/{dram}/{l1}", id << 10), 1)
+        });
+        let found = counted(&csv, &columns);
+        let says_nothing_or_zero = |key: &String| key.ends_with("/0");
+        let found: std::collections::BTreeMap<_, _> = found
+            .into_iter()
+            .map(|(key, count)| match says_nothing_or_zero(&key) {
+                true => (key.trim_end_matches('0').to_owned(), count),
+                false => (key, count),
+            })
+            .collect();
+        assert_eq!(found, expected.collect(), "seed {seed}");
+    }
+}

@@ -22,6 +22,7 @@ pub(crate) mod read;
 pub(crate) mod record;
 mod report;
 mod run;
+mod run_buffers;
 mod run_traces;
 mod sdk;
 mod serve;

@@ -4,6 +4,7 @@ use super::{
     backend::{self, Chips},
     kernels::{self, use_threads},
     own_kernels::{OwnKernels, read_firmware},
+    run_buffers::HostBuffers,
     run_traces::{report_replays, report_traces},
 };
 use crate::{
@@ -103,7 +104,12 @@ pub(super) fn carry_out(
         && !is_foreign
         && !config.is_trace_only
         && (outputs.capture.is_some() || show.subtract_probe_cost);
-    let readout = execute(&mut *mesh, &plan, &config, outputs.capture.as_ref(), is_calibrated)?;
+    let session = HostSession {
+        capture: outputs.capture.as_ref(),
+        is_calibrated,
+        has_buffers: args.device_memory_profiler,
+    };
+    let readout = execute(&mut *mesh, &plan, &config, &session)?;
     if let Some(log) = &outputs.log {
         end_on_signals()?;
         write_device_log_file(log, &readout).map_err(sentence)?;
@@ -261,13 +267,23 @@ pub(super) fn log_path(output: &Path) -> PathBuf {
     output.join(".logs/profile_log_device.csv")
 }
 
+/// Recordings of the host besides the chips' own.
+struct HostSession<'run> {
+    /// Capture to write.
+    capture: Option<&'run CaptureTarget>,
+    /// True if the cost of probes is measured.
+    is_calibrated: bool,
+    /// True if allocations of buffers are recorded.
+    has_buffers: bool,
+}
+
 fn execute(
     mesh: &mut dyn Chips,
     plan: &Plan,
     config: &MeshConfig,
-    capture: Option<&CaptureTarget>,
-    is_calibrated: bool,
+    session: &HostSession<'_>,
 ) -> Result<Readout, Failure> {
+    let HostSession { capture, is_calibrated, has_buffers } = *session;
     let options = ProfilerOptions {
         program_support_count: config.program_support_count,
         sums_enabled: config.sums_enabled,
@@ -285,7 +301,11 @@ fn execute(
     let progress = Progress::new("launches", launch_count(plan, config));
     let mut launches_done = 0;
     report_traces(&host, mesh, plan);
+    let mut buffers = HostBuffers::default();
     for (index, phase) in plan.phases.iter().enumerate() {
+        if has_buffers {
+            buffers.enqueue(&host, mesh, (phase, config.seed));
+        }
         report_replays(&host, mesh, phase);
         let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
             mesh.run_phase(phase, &mut || {

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod installed;
 mod log;
 mod macros;
@@ -51,6 +52,7 @@ mod trace_message;
 mod tracing_layer;
 mod words;
 
+pub use buffers::{BufferPool, BufferUsage};
 pub use installed::{AlreadyInstalled, installed};
 pub use op::OpMetadata;
 pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};

@@ -198,6 +198,11 @@ impl HostRecorder {
         self.add(SourceRef::Static(source), HostEventKind::Plot { value }, None);
     }
 
+    /// Records a point of a plot whose name is made while the program runs.
+    pub fn plot_of(&self, source: Arc<HostSource>, value: f64) {
+        self.add(SourceRef::Made(source), HostEventKind::Plot { value }, None);
+    }
+
     /// Records what the host knows of an op: its name and whatever else.
     pub fn op(&self, op: OpMetadata) {
         let mut ops = lock(&self.shared.ops);

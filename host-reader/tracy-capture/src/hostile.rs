@@ -7,7 +7,7 @@ use crate::{
 use proptest::prelude::*;
 use tracy_protocol::{Form, ItemKind, Program, TracyProtocol};
 
-fn session(protocol: &'static TracyProtocol, most_events: usize) -> Session {
+pub(crate) fn session(protocol: &'static TracyProtocol, most_events: usize) -> Session {
     let clock = ClientClock { start_ticks: 1_000, ns_per_tick: 0.5 };
     let [name, host] = [String::new(), String::new()];
     let welcome = Welcome { clock, name, host, process_id: 1, started_s: 0 };

@@ -48,6 +48,7 @@ mod host;
 mod hostile;
 mod item;
 mod locations;
+mod memory;
 mod queries;
 mod recording;
 mod session;

@@ -14,7 +14,7 @@ pub struct TracyRecording {
     pub threads: Vec<TracyThread>,
     /// Messages of all threads, in the order in which they came.
     pub messages: Vec<TracyMessage>,
-    /// Plots, the load of the processors among them.
+    /// Plots, among them the load of the processors and the bytes in each pool of memory.
     pub plots: Vec<TracyPlot>,
     /// Series of frames.
     pub frames: Vec<FrameSeries>,
@@ -26,7 +26,7 @@ pub struct TracyRecording {
     pub facts: Vec<String>,
     /// The crash that ended it.
     pub crash: Option<TracyCrash>,
-    /// Counts of items that came and are not kept, such as locks and memory, by kind.
+    /// Counts of items that came and are not kept, such as locks and memory without a pool, by kind.
     pub left_out: BTreeMap<ItemKind, u64>,
     /// Counts of what did not fit together.
     pub damage: Damage,
@@ -214,6 +214,8 @@ pub struct Damage {
     pub reversed_zones: u64,
     /// Texts, names, colours and numbers for a zone that was not open.
     pub stray_extras: u64,
+    /// Ends of allocations that had not begun.
+    pub unmatched_frees: u64,
     /// Times of device zones that no begin or end waited for, and items of unknown contexts.
     pub stray_device_items: u64,
     /// Device zones without one of their times.
@@ -259,6 +261,7 @@ impl Damage {
             open_zones,
             reversed_zones,
             stray_extras,
+            unmatched_frees,
             stray_device_items,
             untimed_device_zones,
             missing_texts,
@@ -271,6 +274,7 @@ impl Damage {
             open_zones,
             reversed_zones,
             stray_extras,
+            unmatched_frees,
             stray_device_items,
             untimed_device_zones,
             missing_texts,

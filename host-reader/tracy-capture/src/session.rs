@@ -7,6 +7,7 @@ use crate::{
     fields::{Fields, text},
     item::{BadItem, Candidate, Item, take_item},
     locations::Locations,
+    memory::{PoolItem, Pools},
     queries::Queries,
     recording::{
         Damage, FrameSeries, PlotFormat, ProgramFacts, RecordingEnd, TracyCrash, TracyMessage,
@@ -69,6 +70,9 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
+    /// Time of the serial queue, which locks, memory and devices share.
+    serial_time: Reference,
+    pools: Pools,
     first_text: Option<Box<str>>,
     second_text: Option<Box<str>>,
     left_out: BTreeMap<ItemKind, u64>,
@@ -112,6 +116,8 @@ impl Session {
             facts: Vec::new(),
             crash: None,
             thread_time: Reference::default(),
+            serial_time: Reference::default(),
+            pools: Pools::default(),
             first_text: None,
             second_text: None,
             left_out: BTreeMap::new(),
@@ -203,7 +209,46 @@ impl Session {
                 self.thread_time.advance(fields.i64()?);
                 return None;
             }
+            Topic::Lock => {
+                let mut fields = item.fields;
+                let ids_before_time = match item.kind {
+                    ItemKind::LockRelease | ItemKind::LockSharedRelease => 1,
+                    _ => 2,
+                };
+                for _ in 0..ids_before_time {
+                    fields.u32()?;
+                }
+                self.serial_time.advance(fields.i64()?);
+                return None;
+            }
+            Topic::Memory => return self.take_memory_item(item),
             Topic::Other => return None,
+        }
+        Some(())
+    }
+
+    /// Takes an item about an allocation; those of no pool are not kept.
+    fn take_memory_item(&mut self, item: Item<'_>) -> Option<()> {
+        use ItemKind as Kind;
+        let mut fields = item.fields;
+        if item.kind == Kind::MemNamePayload {
+            self.pools.set_name(fields.u64()?);
+            return Some(());
+        }
+        let of_pool = PoolItem::take(item.kind, fields)?;
+        let time_ns = self.clock.ns(self.serial_time.advance(of_pool.distance));
+        if matches!(
+            item.kind,
+            Kind::MemAlloc | Kind::MemAllocCallstack | Kind::MemFree | Kind::MemFreeCallstack
+        ) {
+            return None;
+        }
+        let has_room = self.has_room();
+        let thread = self.threads.thread_of(of_pool.thread.into(), &mut self.queries);
+        let Self { pools, texts, queries, damage, .. } = self;
+        let place = (time_ns, thread, has_room);
+        if pools.take(item.kind, of_pool, place, (texts, queries), damage)? {
+            self.point_count = self.point_count.saturating_add(1);
         }
         Some(())
     }
@@ -467,7 +512,10 @@ impl Session {
             Kind::GpuTime => self.devices.time(protocol, fields),
             Kind::GpuCalibration => self.devices.calibrate(protocol, fields, self.clock),
             Kind::GpuTimeSync => self.devices.synchronise(protocol, fields, self.clock),
-            Kind::GpuZoneEndSerial => self.devices.end(protocol, fields),
+            Kind::GpuZoneEndSerial => {
+                self.advance_serial_time(fields)?;
+                self.devices.end(protocol, fields)
+            }
             Kind::GpuZoneEnd => {
                 self.advance_thread_time(fields)?;
                 self.devices.end(protocol, fields)
@@ -483,6 +531,7 @@ impl Session {
             | Kind::GpuZoneBeginCallstackSerial
             | Kind::GpuZoneBeginAllocSrcLocSerial
             | Kind::GpuZoneBeginAllocSrcLocCallstackSerial => {
+                self.advance_serial_time(fields)?;
                 self.begin_device_zone(protocol, item)
             }
             Kind::GpuZone => {
@@ -502,6 +551,12 @@ impl Session {
     /// The host's time of a device zone that a thread recorded, and not the serial queue.
     fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.thread_time.advance(fields.i64()?);
+        Some(())
+    }
+
+    /// The same of a device zone of the serial queue.
+    fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
+        self.serial_time.advance(fields.i64()?);
         Some(())
     }
 
@@ -542,6 +597,7 @@ impl Session {
             TracyMessage { thread, time_ns, text: resolved(text), color, metadata, callstack }
         });
         let messages = messages.collect();
+        let pools = self.pools.finish(&mut resolved);
         let crash = self.crash.map(|(thread, time_ns, message)| TracyCrash {
             thread,
             time_ns,
@@ -559,7 +615,7 @@ impl Session {
             name: name_of(&self.plot_names, key, PROCESSOR_LOAD),
             ..plot
         });
-        let plots = plots.collect();
+        let plots = plots.chain(pools).collect();
         let frames = self.frames.items.into_iter().map(|(key, series)| FrameSeries {
             name: name_of(&self.frame_names, key, MAIN_FRAMES),
             ..series

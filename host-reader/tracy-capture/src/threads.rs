@@ -45,7 +45,8 @@ impl Threads {
         self.current = self.thread_of(id.into(), queries);
     }
 
-    fn thread_of(&mut self, id: u64, queries: &mut Queries) -> usize {
+    /// Index of the thread with a number.
+    pub(crate) fn thread_of(&mut self, id: u64, queries: &mut Queries) -> usize {
         let next = self.met.len();
         let index = *self.by_id.entry(id).or_insert_with(|| {
             queries.ask(Query::ThreadName, id);

@@ -26,7 +26,11 @@ pub(crate) enum Topic {
     FrameMark,
     Section,
     Device,
-    /// Kinds that are not kept: locks, memory, processors, samples.
+    /// Locks, which only the time of the serial queue needs.
+    Lock,
+    /// Allocations.
+    Memory,
+    /// Kinds that are not kept: processors, samples.
     Other,
 }
 
@@ -111,6 +115,23 @@ impl Topic {
             | Kind::GpuNewContext
             | Kind::GpuCalibration
             | Kind::GpuTimeSync => Self::Device,
+            Kind::LockWait
+            | Kind::LockObtain
+            | Kind::LockRelease
+            | Kind::LockSharedWait
+            | Kind::LockSharedObtain
+            | Kind::LockSharedRelease => Self::Lock,
+            Kind::MemNamePayload
+            | Kind::MemAlloc
+            | Kind::MemAllocNamed
+            | Kind::MemAllocCallstack
+            | Kind::MemAllocCallstackNamed
+            | Kind::MemFree
+            | Kind::MemFreeNamed
+            | Kind::MemFreeCallstack
+            | Kind::MemFreeCallstackNamed
+            | Kind::MemDiscard
+            | Kind::MemDiscardCallstack => Self::Memory,
             _ => Self::Other,
         }
     }

@@ -3,6 +3,7 @@
 //! Several mirror the device profiler's own tests in tt-metal, so that the same figures
 //! can be expected of a reader.
 
+mod buffers;
 mod floods;
 mod long_runs;
 mod matmul;
@@ -13,6 +14,7 @@ mod special_kernels;
 mod tests;
 mod traces;
 
+pub use buffers::{BufferChange, BufferMemory, buffer_changes};
 pub use pipeline::{
     INPUT_BUFFER, OUTPUT_BUFFER, PipelineShape, PipelineShapeError, WRITTEN_SEMAPHORE,
 };

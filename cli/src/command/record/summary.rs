@@ -110,6 +110,7 @@ fn damage(damage: &Damage) -> BTreeMap<&'static str, u64> {
         ("zones without an end", damage.open_zones),
         ("zones that end before they begin", damage.reversed_zones),
         ("texts for zones that were not open", damage.stray_extras),
+        ("ends of allocations that had not begun", damage.unmatched_frees),
         ("times of unknown device zones", damage.stray_device_items),
         ("device zones without times", damage.untimed_device_zones),
         ("names that did not come", damage.missing_texts),

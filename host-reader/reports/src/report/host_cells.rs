@@ -3,10 +3,14 @@
 use super::{
     device_op::Cells,
     host::{HostOp, Signpost},
-    sheet::{CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column, tensor_title},
+    sheet::{
+        BUFFER_PEAK_SUFFIX, CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column,
+        tensor_title,
+    },
     value::{Value, float_text},
 };
 use crate::problem::ProblemLog;
+use host_events::BufferUsage;
 
 /// Log of problems of descriptions.
 pub(super) struct Descriptions<'report> {
@@ -89,6 +93,16 @@ fn add_model(cells: &mut Cells, op: &HostOp) {
         if let Some(value) = model.get(key) {
             cells.insert(column.into(), value.cell());
         }
+    }
+}
+
+/// Most bytes of buffers on its chip while the host worked on the op.
+pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferUsage) {
+    let (Some(device_id), Some(time)) = (op.device_id, op.time) else { return };
+    let end_ns = time.start_ns.saturating_add(time.duration_ns);
+    for (pool, bytes) in buffers.peaks(device_id, time.start_ns, end_ns) {
+        let title = format!("DEVICE {}{BUFFER_PEAK_SUFFIX}", pool.kind);
+        cells.insert(title.into(), bytes.to_string());
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::problem::ProblemLog;
 use analysis::launches_of;
 use device_log::read_device_log_file;
-use host_events::OpMetadata;
+use host_events::{BufferUsage, OpMetadata};
 use reader::{
     anomaly::AnomalyKind,
     ledger::{LossLedger, UncountedSource},
@@ -30,6 +30,8 @@ const DEVICE_LOG: &str = "profile_log_device.csv";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 const OP_MESSAGES: &str = "tracy_ops_data.csv";
 const OP_TIMES: &str = "tracy_ops_times.csv";
+/// Name of the host's events in `.logs`, which `kprof record` adds.
+const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
 
 fn name(logs: &Path, file: &str) -> String {
     logs.join(file).display().to_string()
@@ -59,7 +61,30 @@ pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) 
             problems.add_to_line(&name(logs, OP_MESSAGES), op.line, detail);
         }
     }
+    if !is_exact {
+        log.buffers = read_buffers(logs, problems);
+    }
     log
+}
+
+/// Reads how many bytes of buffers the chips held, if `kprof record` has recorded that.
+fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
+    let path = logs.join(HOST_CAPTURE);
+    if !path.exists() {
+        return BufferUsage::default();
+    }
+    match recording::load(&path) {
+        Ok(loaded) => {
+            let host: Vec<_> =
+                loaded.recordings.into_iter().flat_map(|recording| recording.host).collect();
+            BufferUsage::of_host(&host)
+        }
+        Err(error) => {
+            let detail = format!("{error}; peaks of buffers are empty then");
+            problems.add_to_file(&path.display().to_string(), detail);
+            BufferUsage::default()
+        }
+    }
 }
 
 /// Device data of a mesh's ops.

@@ -3,7 +3,9 @@
 use super::{
     device_op::Cells,
     host::{HostLog, Signpost},
-    host_cells::{Descriptions, add_times, add_utilisation, op_cells, signpost_cells},
+    host_cells::{
+        Descriptions, add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells,
+    },
     inputs::{
         DeviceSide, device_of_log, device_of_log_exactly, device_of_readout, messages_name,
         read_device, read_host,
@@ -316,6 +318,7 @@ impl Builder<'_> {
         if let Some(host) = host {
             if op.session_id.is_none() || is_exact {
                 add_times(&mut cells, host);
+                add_buffer_peaks(&mut cells, host, &self.host.buffers);
             } else {
                 cells.insert("HOST START TS".into(), op.time_ns.to_string());
             }

@@ -6,7 +6,7 @@ use super::{
     value::Value,
 };
 use crate::problem::ProblemLog;
-use host_events::{HostEvent, HostEventKind, OpMetadata};
+use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata};
 use recording::Recording;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,7 +26,9 @@ const STRUCTURES: [&str; 8] = [
 /// attributes. Signposts become rows. A zone whose text is `id:` and the encoded id of an op
 /// says how long the host took for that op, and the zones within it for what.
 pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
-    let mut log = HostLog { ops: recorded.ops.iter().map(host_op).collect(), ..HostLog::default() };
+    let ops = recorded.ops.iter().map(host_op).collect();
+    let buffers = BufferUsage::of_host(&recorded.host);
+    let mut log = HostLog { ops, buffers, ..HostLog::default() };
     if log.ops.is_empty() {
         return log;
     }

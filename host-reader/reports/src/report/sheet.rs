@@ -13,6 +13,8 @@ pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 /// Why figures of a row are empty; upstream has no such column, and no row without a reason.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
+/// Behind the kind of memory; upstream has no such columns.
+pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
 /// Columns in front of the tensors.
@@ -142,6 +144,8 @@ fn titles_of(rows: &[Cells], columns: Columns) -> Vec<String> {
     titles.extend(OpCounters::titles().filter(|title| filled.contains(title.as_str())));
     let calls = filled.iter().filter(|title| title.ends_with(CHILD_CALL_SUFFIX));
     titles.extend(calls.map(|&title| title.to_owned()));
+    let peaks = filled.iter().filter(|title| title.ends_with(BUFFER_PEAK_SUFFIX));
+    titles.extend(peaks.map(|&title| title.to_owned()));
     titles.extend(filled.get(EMPTY_BECAUSE).map(|&title| title.to_owned()));
     titles
 }

@@ -13,6 +13,7 @@ mod times;
 
 use super::value::Value;
 use crate::problem::ProblemLog;
+use host_events::BufferUsage;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 pub(super) use messages::read_messages;
@@ -72,6 +73,8 @@ pub(super) struct HostLog {
     pub(super) ops: Vec<HostOp>,
     pub(super) signposts: Vec<Signpost>,
     pub(super) replays: Replays,
+    /// Bytes of the buffers on the chips.
+    pub(super) buffers: BufferUsage,
 }
 
 impl HostLog {

@@ -1,0 +1,214 @@
+//! Allocations in named pools, as plots of what each pool holds.
+//!
+//! # Compatibility
+//! Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`: the name of a pool comes in front of each
+//! allocation and each end of one; all items of the serial queue share one time, from which each
+//! gives its distance. TT-Metal's pools are the kinds of memory of a chip, `Device 0 L1` and so on
+//! (`buffer.cpp`).
+
+use crate::{
+    fields::Fields,
+    queries::Queries,
+    recording::{Damage, PlotFormat, TracyPlot},
+    texts::{TextRef, Texts},
+};
+use std::collections::HashMap;
+use tracy_protocol::ItemKind;
+
+/// Pools by the address of their name, in the order in which they were first heard of.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    met: Vec<(TextRef, Pool)>,
+    by_name: HashMap<u64, usize>,
+    /// Name of the pool that the next item is about.
+    next_name: Option<u64>,
+}
+
+/// One pool.
+#[derive(Debug, Default)]
+struct Pool {
+    /// Bytes of each allocation, by address.
+    sizes: HashMap<u64, u64>,
+    /// Bytes of all of them.
+    total: u64,
+    /// Times, totals and threads.
+    points: Vec<(i64, f64, usize)>,
+}
+
+/// One item about a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolItem {
+    /// Distance to the time of the serial queue's item before.
+    pub(crate) distance: i64,
+    /// Number of the thread.
+    pub(crate) thread: u32,
+    address: u64,
+    size: u64,
+}
+
+impl PoolItem {
+    /// The fields of an item; none of kinds that have no size are more than 0.
+    pub(crate) fn take(kind: ItemKind, mut fields: Fields<'_>) -> Option<Self> {
+        let (distance, thread, address) = (fields.i64()?, fields.u32()?, fields.u64()?);
+        let size = if is_allocation(kind) {
+            let [a, b, c, d, e, f] = fields.array()?;
+            u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+        } else {
+            0
+        };
+        Some(Self { distance, thread, address, size })
+    }
+}
+
+const fn is_allocation(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::MemAllocNamed | ItemKind::MemAllocCallstackNamed)
+}
+
+impl Pools {
+    /// Takes the name of the pool that the next item is about.
+    pub(crate) const fn set_name(&mut self, name: u64) {
+        self.next_name = Some(name);
+    }
+
+    /// Takes an allocation, the end of one, or of all. Returns true if a point was kept, for which
+    /// there is room only if `has_room`; `None` if the item's pool is not known.
+    pub(crate) fn take(
+        &mut self,
+        kind: ItemKind,
+        item: PoolItem,
+        (time_ns, thread, has_room): (i64, usize, bool),
+        (texts, queries): (&mut Texts, &mut Queries),
+        damage: &mut Damage,
+    ) -> Option<bool> {
+        let name = match kind {
+            // Its address is that of the pool's name.
+            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => item.address,
+            _ => self.next_name.take()?,
+        };
+        let next = self.met.len();
+        let index = *self.by_name.entry(name).or_insert(next);
+        if index == next {
+            self.met.push((texts.at(name, queries), Pool::default()));
+        }
+        let (_, pool) = self.met.get_mut(index)?;
+        match kind {
+            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => {
+                pool.sizes.clear();
+                pool.total = 0;
+            }
+            _ if is_allocation(kind) => {
+                let before = pool.sizes.insert(item.address, item.size).unwrap_or(0);
+                pool.total = pool.total.saturating_sub(before).saturating_add(item.size);
+            }
+            _ => match pool.sizes.remove(&item.address) {
+                Some(size) => pool.total = pool.total.saturating_sub(size),
+                None => {
+                    damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
+                    return Some(false);
+                }
+            },
+        }
+        if has_room {
+            #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
+            pool.points.push((time_ns, pool.total as f64, thread));
+        }
+        Some(has_room)
+    }
+
+    /// The plots, with names as `name` resolves them.
+    pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
+        let plot = |(text, pool): (TextRef, Pool)| TracyPlot {
+            name: name(text),
+            format: PlotFormat::Memory,
+            points: pool.points,
+        };
+        self.met.into_iter().map(plot).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RecordingEnd, hostile::session};
+    use tracy_protocol::{Program, TracyProtocol};
+
+    /// Items of the serial queue of a client that speaks protocol 76.
+    struct Frame(Vec<u8>, &'static TracyProtocol);
+
+    impl Frame {
+        fn item(&mut self, kind: ItemKind, fields: &[&[u8]]) {
+            self.0.push(self.1.code(kind).unwrap());
+            fields.iter().for_each(|field| self.0.extend(*field));
+        }
+
+        fn name(&mut self, name: u64) {
+            self.item(ItemKind::MemNamePayload, &[&name.to_le_bytes()]);
+        }
+
+        fn allocate(&mut self, kind: ItemKind, distance: i64, address: u64, size: u64) {
+            let [distance, address] = [distance.to_le_bytes(), address.to_le_bytes()];
+            let size = &size.to_le_bytes()[..6];
+            self.item(kind, &[&distance, &9_u32.to_le_bytes(), &address, size]);
+        }
+
+        fn free(&mut self, kind: ItemKind, distance: i64, address: u64) {
+            let [distance, address] = [distance.to_le_bytes(), address.to_le_bytes()];
+            self.item(kind, &[&distance, &9_u32.to_le_bytes(), &address]);
+        }
+    }
+
+    const L1: u64 = 0x500;
+    const DRAM: u64 = 0x600;
+
+    #[test]
+    fn pools_become_plots_of_their_bytes_at_the_times_of_the_serial_queue() {
+        use ItemKind as Kind;
+        let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
+        let mut frame = Frame(Vec::new(), protocol);
+        // The clock begins at tick 1,000 and has two ticks in a nanosecond.
+        frame.name(L1);
+        frame.allocate(Kind::MemAllocNamed, 1_020, 0x40, 4096);
+        // A lock and an allocation of no pool only take their time.
+        frame.item(Kind::LockWait, &[&[0; 8], &40_i64.to_le_bytes()]);
+        frame.item(Kind::LockRelease, &[&[0; 4], &10_i64.to_le_bytes()]);
+        frame.allocate(Kind::MemAlloc, 10, 0x40, 1);
+        frame.name(DRAM);
+        frame.allocate(Kind::MemAllocNamed, 20, 0x40, 1 << 33);
+        frame.name(L1);
+        frame.allocate(Kind::MemAllocNamed, 20, 0x2000, 100);
+        frame.name(L1);
+        frame.free(Kind::MemFreeNamed, 20, 0x40);
+        frame.name(L1);
+        frame.free(Kind::MemFreeNamed, 20, 0x99);
+        frame.free(Kind::MemDiscard, 20, L1);
+        for (key, name) in [(L1, "Device 0 L1"), (DRAM, "Device 0 DRAM")] {
+            let length = u16::try_from(name.len()).unwrap().to_le_bytes();
+            frame.item(Kind::StringData, &[&key.to_le_bytes(), &length, name.as_bytes()]);
+        }
+        let mut session = session(protocol, 100);
+        assert_eq!(session.take_frame(&frame.0), Ok(()));
+        let recording = session.finish(RecordingEnd::Complete);
+        let plots: Vec<_> =
+            recording.plots.iter().map(|plot| (&*plot.name, &plot.points)).collect();
+        let l1 = vec![(10, 4096.0, 0), (70, 4196.0, 0), (80, 100.0, 0), (100, 0.0, 0)];
+        let dram = vec![(60, f64::from(1_u32 << 31) * 4.0, 0)];
+        assert_eq!(plots, [("Device 0 L1", &l1), ("Device 0 DRAM", &dram)]);
+        assert_eq!(recording.threads[0].id, 9);
+        let damage = Damage { unmatched_frees: 1, ..Damage::default() };
+        assert_eq!(recording.damage, damage);
+        let left_out = recording.left_out.into_iter().collect::<Vec<_>>();
+        assert_eq!(left_out, [(Kind::LockWait, 1), (Kind::LockRelease, 1), (Kind::MemAlloc, 1)]);
+    }
+
+    #[test]
+    fn an_item_without_the_name_of_its_pool_is_left_out() {
+        let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
+        let mut frame = Frame(Vec::new(), protocol);
+        frame.allocate(ItemKind::MemAllocNamed, 1_020, 0x40, 4096);
+        let mut session = session(protocol, 100);
+        assert_eq!(session.take_frame(&frame.0), Ok(()));
+        let recording = session.finish(RecordingEnd::Complete);
+        assert!(recording.plots.is_empty());
+        assert_eq!(recording.left_out[&ItemKind::MemAllocNamed], 1);
+    }
+}

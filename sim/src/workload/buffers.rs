@@ -1,0 +1,67 @@
+//! Buffers that a host allocates around its ops.
+//!
+//! Each op reads the output of the one before and writes one of its own, in L1 or in DRAM, beside
+//! weights that stay. An output is given back when the op after it is enqueued.
+
+use crate::random::Stream;
+
+/// Memory of a chip that holds buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BufferMemory {
+    /// The DRAM banks.
+    Dram,
+    /// L1 of the worker cores.
+    L1,
+}
+
+/// Allocation or release of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferChange {
+    /// Where it lies.
+    pub memory: BufferMemory,
+    /// Number among the buffers of the run.
+    pub buffer: u64,
+    /// Bytes over all banks.
+    pub byte_count: u64,
+    /// True if it is allocated, false if it is given back.
+    pub is_allocated: bool,
+}
+
+/// Returns what the host allocates and gives back while it enqueues op `index`, in order.
+///
+/// ```
+/// use sim::workload::{BufferChange, buffer_changes};
+/// let outputs = |index| buffer_changes(7, index).into_iter().map(|change| change.is_allocated);
+/// // The first op allocates weights and an output, the others an output for the one before.
+/// assert!(outputs(0).eq([true, true]));
+/// assert!(outputs(1).eq([true, false]));
+/// let [_, output] = buffer_changes(7, 0)[..] else { panic!("two buffers") };
+/// assert_eq!(buffer_changes(7, 1)[1], BufferChange { is_allocated: false, ..output });
+/// ```
+#[must_use]
+pub fn buffer_changes(seed: u64, index: u64) -> Vec<BufferChange> {
+    let weights = BufferChange {
+        memory: BufferMemory::Dram,
+        buffer: 0,
+        byte_count: 64 << 20,
+        is_allocated: true,
+    };
+    let output = output_of(seed, index);
+    match index.checked_sub(1) {
+        None => vec![weights, output],
+        Some(before) => {
+            vec![output, BufferChange { is_allocated: false, ..output_of(seed, before) }]
+        }
+    }
+}
+
+fn output_of(seed: u64, index: u64) -> BufferChange {
+    let mut random = Stream::new(seed, &[BUFFER_STREAM, index]);
+    let memory = if random.chance(600_000) { BufferMemory::L1 } else { BufferMemory::Dram };
+    let tiles = random.between(1, 4096);
+    BufferChange { memory, buffer: index + 1, byte_count: tiles * TILE_BYTES, is_allocated: true }
+}
+
+/// A tile of 32 by 32 elements of two bytes.
+const TILE_BYTES: u64 = 2048;
+const BUFFER_STREAM: u64 = 0xB0F;
