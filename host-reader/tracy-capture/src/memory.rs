@@ -190,8 +190,8 @@ mod tests {
         let recording = session.finish(RecordingEnd::Complete);
         let plots: Vec<_> =
             recording.plots.iter().map(|plot| (&*plot.name, &plot.points)).collect();
-        let l1 = vec![(10, 4096.0, 0), (70, 4196.0, 0), (80, 100.0, 0), (100, 0.0, 0)];
-        let dram = vec![(60, f64::from(1_u32 << 31) * 4.0, 0)];
+        let l1 = vec![(10, 4096.0, 0), (60, 4196.0, 0), (70, 100.0, 0), (90, 0.0, 0)];
+        let dram = vec![(50, f64::from(1_u32 << 31) * 4.0, 0)];
         assert_eq!(plots, [("Device 0 L1", &l1), ("Device 0 DRAM", &dram)]);
         assert_eq!(recording.threads[0].id, 9);
         let damage = Damage { unmatched_frees: 1, ..Damage::default() };
