@@ -169,6 +169,7 @@ impl Bus for Tile {
     fn mmio_store(&mut self, address: u32, _: Width, value: u32, _: u64) -> Result<Flow, Refusal> {
         if address == NOC_0 + self.command_offset {
             self.push();
+            *self.registers.entry(NOC_0 + WRITES_SENT).or_default() += 1;
         } else {
             self.registers.insert(address, value);
         }
@@ -183,5 +184,7 @@ const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
+/// Counter of the acknowledged writes that were sent.
+const WRITES_SENT: u32 = 0x228;
 const TARG_ADDR_LO: u32 = 0x00;
 const AT_LEN_BE: u32 = 0x20;

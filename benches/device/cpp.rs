@@ -116,7 +116,8 @@ fn a_disabled_probe_in_cpp_leaves_no_byte() {
         return;
     }
     let code = |name| listing::words(disabled(), name);
-    for probe in PROBES.iter().chain(&["noc_events", "fabric_events", "fabric"]) {
+    let others = ["noc_events", "noc_addresses", "locks", "fabric_events", "fabric"];
+    for probe in PROBES.iter().chain(&others) {
         assert_eq!(code(probe), code("nothing"), "{probe}");
     }
     assert!(disabled().zones.is_empty());
@@ -271,6 +272,69 @@ fn noc_events_in_cpp_are_those_of_captures_and_none_is_lost() {
             let expected = FABRIC_EVENTS.map(u64::from_le_bytes).repeat(50);
             assert_eq!(noc_events(&core), expected, "{arch} {part}");
             assert_eq!(losses(&core), [0; 4]);
+        }
+    }
+}
+
+/// By hand from `event_metadata.hpp`: what the probe's events say, their addresses, and from bit 52
+/// on no counter. The second write's own address keeps its low 24 bits.
+const WITH_ADDRESSES: [[u64; 2]; 5] = [
+    [0x0080_F100_000B_0001, (0x12345 >> 2 | 1 << 22) << 26 | (0x1003 >> 2 | 3 << 22)],
+    [0x1002_1200_0000_090B, (0xDC_BA98 >> 2) << 26 | (0x10_0FE1 >> 2 | 1 << 22)],
+    [0x0003_1200_0000_0910, (6 >> 2 | 2 << 22) << 26 | 64 >> 2],
+    [0x0001_4109_0802_010F, (4 >> 2) << 26 | 8 >> 2],
+    [0x0000_F100_00FF_FF19, 0],
+];
+
+/// Both values of each record of 16 bytes under the id of NoC events.
+fn wide_noc_events(core: &BareCore) -> Vec<[u64; 2]> {
+    let pushed = core.pushed();
+    let events = records(pushed).into_iter().filter(|&(at, kind)| {
+        kind == PacketKind::TimestampedData16B && Header(pushed[at]).id() == ZoneId::NOC_TRACING
+    });
+    let value = |at: usize| u64::from(pushed[at]) << 32 | u64::from(pushed[at + 1]);
+    events.map(|(at, _)| [value(at + 2), value(at + 4)]).collect()
+}
+
+#[test]
+fn noc_events_in_cpp_have_their_addresses_and_none_is_lost() {
+    if !is_there() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let core = core_after(arch, "cpp_probes_addresses", "noc_addresses", 100);
+        let events = wide_noc_events(&core);
+        let counters: Vec<_> = events.iter().map(|event| event[1] >> 52).collect();
+        let timeless = events.iter().map(|[event, trailer]| [*event, trailer & ((1 << 52) - 1)]);
+        assert_eq!(timeless.collect::<Vec<_>>(), WITH_ADDRESSES.repeat(100), "{arch}");
+        // Nothing is sent but pushes, which are no reads, and no posted writes.
+        let of = |index: usize| counters.iter().skip(index).step_by(5).copied();
+        assert!(of(0).chain(of(1)).chain(of(2)).chain(of(4)).all(|count| count == 0), "{arch}");
+        assert!(of(3).is_sorted() && of(3).last() > Some(3), "{arch}: {counters:?}");
+        assert_eq!((noc_events(&core), losses(&core)), (Vec::new(), [0; 4]));
+    }
+}
+
+#[test]
+fn locks_in_cpp_are_recorded_where_they_are_asked_for() {
+    if !is_there() {
+        return;
+    }
+    // By hand from `noc_debugging_metadata.hpp`.
+    let locks = [0x0000_0800_0200_0000, 0x00FF_FFFF_FFFF_FF03, 7];
+    for arch in Arch::ALL {
+        for (part, expected) in
+            [("cpp_probes_addresses", locks.repeat(150)), ("cpp_probes", vec![])]
+        {
+            let core = core_after(arch, part, "locks", 150);
+            let pushed = core.pushed();
+            let found = records(pushed).into_iter().filter(|&(at, kind)| {
+                kind == PacketKind::TimestampedData
+                    && Header(pushed[at]).id() == ZoneId::NOC_DEBUGGING
+            });
+            let value = |at: usize| u64::from(pushed[at + 2]) << 32 | u64::from(pushed[at + 3]);
+            let found: Vec<_> = found.map(|(at, _)| value(at)).collect();
+            assert_eq!((found, losses(&core)), (expected, [0; 4]), "{arch} {part}");
         }
     }
 }

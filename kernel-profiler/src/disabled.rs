@@ -4,7 +4,10 @@
 //! Its twin `probe.rs` has the same names.
 
 use core::marker::PhantomData;
-use wire::noc_event::NocEventKind;
+use wire::{
+    noc_event::{LocalNocEvent, NocEventKind},
+    scoped_lock::LockEvent,
+};
 
 /// Stands where a guard would.
 #[must_use = "a zone ends where its guard is dropped"]
@@ -77,6 +80,24 @@ pub fn record_event(_: impl FnOnce() -> u16) {}
 /// Does nothing.
 #[inline(always)]
 pub fn record_noc_event(_: NocEventKind, _: impl FnOnce() -> u64) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
+    _: NocEventKind,
+    _: impl FnOnce() -> (LocalNocEvent, [u32; 2]),
+) {
+}
+
+/// Returns 0.
+#[inline(always)]
+pub const fn low_word(_: u64) -> u32 {
+    0
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn record_lock_event(_: impl FnOnce() -> LockEvent) {}
 
 /// Does nothing.
 #[inline(always)]

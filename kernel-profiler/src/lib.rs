@@ -134,7 +134,9 @@
 //! | `debug-dump` | riscv32: a RISC whose lane is full waits for the host, see [`stall`] |
 //! | `noc-events` | NoC events are recorded, but for waits and operations on single words |
 //! | `noc-events-all` | those are recorded, too |
+//! | `noc-addresses` | all of them, each with two addresses and a counter of the NoC, and `scoped-locks` |
 //! | `out-of-line` | markers are calls, see above |
+//! | `scoped-locks` | locks of memory are recorded |
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `waits` | riscv32: the waits of a kernel that blocked are added up by object, see [`wait`] |
 //! | `sync-events` | riscv32: each of them is recorded, too, and so are signals |
@@ -145,7 +147,6 @@
 //! # Limits
 //!
 //! - Accumulate mode, in which markers of several launches share a push, is not there.
-//! - The form of NoC events that TT-Metal's debug dump has, with addresses, is not there.
 //! - The main zone must be the outermost one of its RISC.
 //! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
 //! - Kernels leave the NoC's transaction id 15 alone.
@@ -204,7 +205,10 @@ pub mod wait;
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 use tensix as processor;
 
-pub use wire::noc_event::{FabricRoute, NocEventKind, NocTarget};
+pub use wire::{
+    noc_event::{FabricRoute, NocEventKind, NocTarget},
+    scoped_lock::LockEventKind,
+};
 
 pub use probe::{finish, flush_to_dram_if_full, init, quick_push, quick_push_if_linked};
 
@@ -215,5 +219,6 @@ pub mod __private {
     pub use wire::noc_event::{
         FABRIC_ROUTE_UNAVAILABLE, LocalNocEvent, pack_fabric, pack_fabric_line, pack_fabric_scatter,
     };
+    pub use wire::scoped_lock::LockEvent;
     pub use wire::wait::WaitKind;
 }

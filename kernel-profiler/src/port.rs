@@ -3,7 +3,10 @@
 //! The traits separate the runtime from the chip, so that one algorithm runs on a Tensix
 //! core and in the simulator's native kernels. Nothing here decides anything.
 
-use wire::{control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, vector::VECTOR_WORDS};
+use wire::{
+    control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
+    vector::VECTOR_WORDS,
+};
 
 /// The tile's wall clock.
 pub trait Clock {
@@ -148,6 +151,13 @@ pub trait Noc {
     /// Returns whether it has started; if not, the NoC is stuck, and nothing more is to be pushed
     /// or waited for.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
+
+    /// Reads a counter of the NoC of this RISC; 0 where a port has none, as the format has it.
+    #[inline(always)]
+    fn noc_counter(&mut self, counter: NocCounter) -> u32 {
+        let _ = counter;
+        0
+    }
 
     /// Counts `count` writes that have started where the kernel's barriers look.
     #[inline(always)]

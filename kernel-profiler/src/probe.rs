@@ -10,7 +10,10 @@ use crate::{
     state::State,
     wait::WaitRecords,
 };
-use wire::noc_event::NocEventKind;
+use wire::{
+    noc_event::{LocalNocEvent, NocEventKind},
+    scoped_lock::LockEvent,
+};
 
 /// Opens a zone.
 #[inline(always)]
@@ -75,6 +78,40 @@ pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     if is_noc_event_recorded(kind) {
         let event = event();
         with(|state, port| state.record_noc_event(port, event));
+    }
+}
+
+/// Records an event of the tile's own NoC and its addresses in the tile itself and in the other,
+/// where such are recorded; the addresses if `HAS_ADDRESSES`, or if they always are.
+#[inline(always)]
+pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
+    kind: NocEventKind,
+    event: impl FnOnce() -> (LocalNocEvent, [u32; 2]),
+) {
+    if is_noc_event_recorded(kind) {
+        let (event, addresses) = event();
+        if HAS_ADDRESSES || cfg!(feature = "noc-addresses") {
+            with(|state, port| state.record_noc_event_with_addresses(port, event, addresses));
+        } else {
+            let event = event.pack();
+            with(|state, port| state.record_noc_event(port, event));
+        }
+    }
+}
+
+/// Returns the address within a tile of a NoC address.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the coordinates stand above")]
+pub const fn low_word(address: u64) -> u32 {
+    address as u32
+}
+
+/// Records an event of a lock, where such are recorded.
+#[inline(always)]
+pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
+    if cfg!(feature = "scoped-locks") {
+        let event = event();
+        with(|state, port| state.record_lock_event(port, event));
     }
 }
 

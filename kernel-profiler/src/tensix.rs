@@ -82,7 +82,7 @@ use core::{
     arch::{asm, naked_asm},
     ptr,
 };
-use wire::{dram::SUM_COUNT, loss::LossKind, marker, vector::VECTOR_WORDS};
+use wire::{dram::SUM_COUNT, loss::LossKind, marker, noc_event::NocCounter, vector::VECTOR_WORDS};
 
 /// Most banks for which [`crate::firmware_state!`] has room.
 pub const BANK_COUNT_MAX: usize = 16;
@@ -434,6 +434,11 @@ impl Noc for Tensix {
     }
 
     #[inline(always)]
+    fn noc_counter(&mut self, counter: NocCounter) -> u32 {
+        Register(noc() + STATUS + 4 * u32::from(counter as u8)).read()
+    }
+
+    #[inline(always)]
     fn count_pushes(&mut self, count: u32) {
         let index = noc_index() as usize;
         let issued = Word(variable(&raw mut symbols::noc_nonposted_writes_num_issued, index));
@@ -757,8 +762,10 @@ const NOC_POLLS: u32 = 1 << 18;
 /// The transaction id of pushes, which kernels leave alone.
 const TRANSACTION_ID: u32 = 15;
 const TRANSACTION_ID_SHIFT: u32 = 10;
+/// The first counter of a NoC's interface.
+const STATUS: u32 = 0x200;
 /// Non-posted requests with that id that nobody has acknowledged yet.
-const STATUS_REQUESTS_OUTSTANDING: u32 = 0x200 + 4 * (0x10 + TRANSACTION_ID);
+const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS + 4 * (0x10 + TRANSACTION_ID);
 
 const COMMAND_BUFFER_MASK: u32 = 3;
 const COMMAND_BUFFER_STRIDE: u32 = if cfg!(feature = "blackhole") { 0x800 } else { 0x400 };

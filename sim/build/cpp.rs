@@ -103,6 +103,7 @@ impl CppBuild<'_> {
         for (name, flags) in [
             ("cpp_probes", &["-O2", &options, "-DPROFILE_NOC_EVENTS=2"][..]),
             ("cpp_probes_small", &["-Os", &options, "-DPROFILE_NOC_EVENTS"]),
+            ("cpp_probes_addresses", &["-O2", &options, "-DPROFILE_NOC_EVENTS=3"]),
             ("cpp_probes_dispatch", &["-O2", "-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"]),
         ] {
             let object = self.object("probes", name, flags)?;

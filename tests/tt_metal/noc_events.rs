@@ -7,7 +7,11 @@ use crate::{
     package::{Package, sources},
     toolchain::{Chip, Header, Processor, in_parallel},
 };
-use host_reader::{ProfilerOptions, init_device_profiler, read_device_profiler};
+use host_reader::{
+    ProfilerOptions, init_device_profiler,
+    mesh::{Mesh, Noc0Coord},
+    read_device_profiler,
+};
 use sim::{
     arch::TileCoord,
     config::{ChipConfig, MeshConfig},
@@ -20,7 +24,7 @@ use sim::{
     tt_metal::firmware::FirmwareSet,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use wire::{Risc, ZoneId};
+use wire::{Risc, ZoneId, control::ControlLayout};
 
 /// Where the kernel runs, where its writes go, and the rectangle of its multicasts: Tensix tiles of
 /// both chips.
@@ -41,6 +45,24 @@ fn config(chip: Chip) -> MeshConfig {
     MeshConfig::new(5).with_chip(whole).with_noc_truth()
 }
 
+/// Form of the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    /// With addresses, as upstream's header records them in its debug dump and ours on request.
+    Addresses,
+}
+
+impl Form {
+    fn defines(self, header: Header) -> &'static [&'static str] {
+        match (self, header) {
+            (Self::Plain, _) => &["PROFILE_NOC_EVENTS=1"],
+            (Self::Addresses, Header::Ours) => &["PROFILE_NOC_EVENTS=3"],
+            (Self::Addresses, _) => &["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"],
+        }
+    }
+}
+
 /// Places as the kernel names them, valid on both NoCs.
 fn places(chip: Chip) -> Vec<String> {
     let mesh = SimulatedMesh::new(&config(chip)).unwrap();
@@ -51,7 +73,6 @@ fn places(chip: Chip) -> Vec<String> {
         let (x, y) = translation.logical(tile).unwrap();
         defines.extend([format!("{name}_X={x}"), format!("{name}_Y={y}")]);
     }
-    defines.push("PROFILE_NOC_EVENTS=1".to_owned());
     defines
 }
 
@@ -61,7 +82,7 @@ struct Outcome {
     requests: BTreeMap<RiscKey, Vec<NocRequest>>,
 }
 
-fn run(package: &Package, chip: Chip, header: Header) -> Outcome {
+fn run(package: &Package, chip: Chip, header: Header, form: Form) -> Outcome {
     let files = Processor::TENSIX.map(|processor| {
         let program = firmware::program(package, chip, processor, header);
         program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
@@ -69,14 +90,20 @@ fn run(package: &Package, chip: Chip, header: Header) -> Outcome {
     let firmware = Arc::new(FirmwareSet::from_files(files).unwrap());
     let mut program = Program::new("noc-events");
     for (processor, risc) in MOVERS {
-        let job = kernels::Job::new(chip, processor, sources().join("noc_events.cpp"), 3000);
-        let linked = kernels::link(package, &job.with_defines(places(chip)), false, header);
+        let number = if form == Form::Plain { 3000 } else { 3001 };
+        let job = kernels::Job::new(chip, processor, sources().join("noc_events.cpp"), number);
+        let forms = form.defines(header).iter().map(|&define| define.to_owned());
+        let job = job.with_defines(places(chip).into_iter().chain(forms).collect());
+        let linked = kernels::link(package, &job, false, header);
         let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}"));
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
         program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
     }
     let mut mesh = SimulatedMesh::new(&config(chip).with_firmware(&firmware)).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    if form == Form::Addresses && header == Header::Upstream {
+        give_lanes_of_the_dump(&mut mesh);
+    }
     let pushed = Arc::new(PushedRuns::default());
     mesh.add_shared_rule(&(Arc::clone(&pushed) as Arc<dyn Rule>));
     let launch = Launch::new(&Arc::new(program), 1).on(CoreSelection::At(vec![CORE]));
@@ -97,6 +124,22 @@ fn run(package: &Package, chip: Chip, header: Header) -> Outcome {
         events.insert(lane.id.risc, of_lane.collect());
     }
     Outcome { events, requests: mesh.truth().noc_requests }
+}
+
+/// Writes the address of the lanes where pushes of a kernel in the debug dump look for it, one word
+/// per RISC.
+fn give_lanes_of_the_dump(mesh: &mut SimulatedMesh) {
+    const OF_BRISC: u64 = 60;
+    let layout = ControlLayout::WORDS64;
+    let core = Noc0Coord { x: CORE.x, y: CORE.y };
+    let chip = mesh.device(0).unwrap();
+    let known = chip.description().cores.iter().find(|known| known.noc0 == core).unwrap();
+    let control = known.control_address;
+    let mut address = [0];
+    chip.read_l1(core, control + 4 * layout.dram_address as u64, &mut address).unwrap();
+    for risc in 0..MOVERS.len() as u64 {
+        chip.write_l1(core, control + 4 * (OF_BRISC + risc), &address).unwrap();
+    }
 }
 
 const NOC_TRACING: u32 = 12345;
@@ -126,7 +169,7 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
         .into_iter()
         .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
         .collect();
-    let outcomes = in_parallel(&jobs, |&(chip, header)| run(package, chip, header));
+    let outcomes = in_parallel(&jobs, |&(chip, header)| run(package, chip, header, Form::Plain));
     for (&(chip, header), outcome) in jobs.iter().zip(&outcomes) {
         check(chip, header, outcome);
     }
@@ -136,6 +179,41 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
                 outcome.events[&risc].iter().map(|event| event.values.clone()).collect::<Vec<_>>()
             };
             assert_eq!(values(&pair[0]), values(&pair[1]), "{chip} {risc:?}");
+        }
+    }
+}
+
+/// The events that both headers record, as upstream's leaves out no wait in its debug dump; values
+/// without the NoC's counter, in which upstream's posted pushes count and our acknowledged ones.
+fn transfers(events: &[PushedRecord]) -> Vec<(u8, Vec<u64>)> {
+    const COUNTER: u64 = 0xFFF << 52;
+    let is_transfer = |event: &&PushedRecord| PASS.contains(&event.values[0].to_le_bytes()[0]);
+    let value = |event: &PushedRecord| {
+        let [first, trailer] = event.values[..] else { panic!("{event:?}: of 16 bytes") };
+        (event.kind, vec![first, trailer & !COUNTER])
+    };
+    events.iter().filter(is_transfer).map(value).collect()
+}
+
+/// With addresses, too: those of upstream's debug dump are the same, and the NoC's requests have
+/// them.
+#[test]
+fn events_with_addresses_are_those_of_upstreams_debug_dump() {
+    let Some(package) = ready_package() else { return };
+    let jobs: Vec<(Chip, Header)> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
+        .collect();
+    let run = |&(chip, header): &(Chip, Header)| run(package, chip, header, Form::Addresses);
+    let outcomes = in_parallel(&jobs, run);
+    for (pair, chip) in outcomes.chunks(2).zip(Chip::ALL) {
+        let [upstream, ours] = pair else { panic!("two headers") };
+        check(chip, Header::Ours, ours);
+        for (_, risc) in MOVERS {
+            let [upstream, ours] =
+                [upstream, ours].map(|outcome| transfers(&outcome.events[&risc]));
+            assert_eq!(ours.len(), PASS.len() * PASSES, "{chip} {risc:?}");
+            assert_eq!(upstream, ours, "{chip} {risc:?}");
         }
     }
 }

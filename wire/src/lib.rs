@@ -13,6 +13,7 @@
 //! | Which packet types exist, how long is each? | [`packet`] |
 //! | Where do runs begin, and which core, RISC and program do they belong to? | [`run`] |
 //! | What do the 64 bits of a NoC event say? | [`noc_event`] |
+//! | Which memory does a kernel lock? | [`scoped_lock`] |
 //! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
 //! | What lies in a core's control vector? | [`control`] |
 //! | How far is a lane filled, and where did it begin anew? | [`lane_end`] |
@@ -60,6 +61,7 @@ pub mod noc_event;
 pub mod packet;
 pub mod risc;
 pub mod run;
+pub mod scoped_lock;
 pub mod vector;
 pub mod wait;
 pub mod zone;

@@ -13,6 +13,8 @@
 //! | 48..60 | payload in units of 32 bytes | 0 | 48..56: parts, 56..60: network + 1, 60..64: form | 0 |
 //! | 60 | posted | 0 | | 0 |
 //!
+//! The form of 16 bytes has a second value behind an event of the tile's own NoC: [`NocTrailer`].
+//!
 //! # Compatibility
 //! `event_metadata.hpp` of tt-metal 0.81. Before, the payload had eight bits and `posted` was bit
 //! 56; below 8,192 bytes, unposted events are the same in both.
@@ -133,6 +135,29 @@ impl NocEventKind {
         )
     }
 
+    /// Returns the counter of the NoC whose value stands in a [`NocTrailer`]; `None` if 0 does.
+    ///
+    /// # Compatibility
+    /// `createNocEventDstTrailer`.
+    #[must_use]
+    pub const fn counter(self, is_posted: bool) -> Option<NocCounter> {
+        match self {
+            Self::Write
+            | Self::WriteWithTrid
+            | Self::WriteWithState
+            | Self::WriteWithTridWithState
+            | Self::WriteMulticast
+            | Self::SemaphoreSetRemote
+            | Self::SemaphoreSetMulticast => {
+                Some(if is_posted { NocCounter::PostedWritesSent } else { NocCounter::WritesSent })
+            }
+            Self::Read | Self::ReadWithState | Self::ReadWithStateAndTrid => {
+                Some(NocCounter::ReadResponses)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns true for operations on all tiles of a rectangle.
     #[must_use]
     pub const fn is_multicast(self) -> bool {
@@ -245,6 +270,53 @@ impl LocalNocEvent {
             | chunks << 16
             | (is_posted as u32) << 28;
         words(high, places(kind, target))
+    }
+}
+
+/// Counter of a NoC, by its index among those of a tile's interface.
+///
+/// # Compatibility
+/// `NIU_MST_*` of `noc_parameters.h`, the same on Wormhole and Blackhole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum NocCounter {
+    /// Packets of reads that have arrived.
+    ReadResponses = 2,
+    /// Packets of writes that are acknowledged.
+    WritesSent = 10,
+    /// Packets of posted writes.
+    PostedWritesSent = 11,
+}
+
+/// Second value of an event's form of 16 bytes: where in the tiles, and a counter of the NoC.
+///
+/// ```
+/// use wire::noc_event::NocTrailer;
+/// let trailer = NocTrailer { local_address: 23, remote_address: 33, noc_counter: 0x5123 };
+/// assert_eq!(trailer.pack(), 0x123 << 52 | 3 << 48 | 5 << 26 | 1 << 22 | 8);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NocTrailer {
+    /// Address in the tile itself, of which 24 bits are recorded.
+    pub local_address: u32,
+    /// Address in the other tiles, of which 24 bits are recorded: one in DRAM is known modulo 16 MiB.
+    pub remote_address: u32,
+    /// Value of the kind's counter before the transfer, of which 12 bits are recorded.
+    pub noc_counter: u32,
+}
+
+impl NocTrailer {
+    /// Packs the value.
+    #[must_use]
+    #[inline(always)]
+    pub const fn pack(self) -> u64 {
+        /// Address by 4 in 22 bits, and the two bits below in four.
+        const fn address(address: u32) -> u64 {
+            (address >> 2 & 0x3F_FFFF | (address & 3) << 22) as u64
+        }
+        address(self.remote_address)
+            | address(self.local_address) << 26
+            | ((self.noc_counter & 0xFFF) as u64) << 52
     }
 }
 
@@ -363,6 +435,61 @@ mod tests {
         // Of a capture of a Blackhole; upstream passes -1 for the network.
         assert_eq!(wait(255).pack(), 264_982_319_071_004);
         assert_eq!(wait(1).pack() - wait(0).pack(), 1 << 40);
+    }
+
+    #[test]
+    fn a_trailer_holds_no_more_than_its_fields() {
+        let trailer = NocTrailer { local_address: !0, remote_address: 0, noc_counter: 0 };
+        assert_eq!(trailer.pack(), 0x0003_FFFF_FC00_0000);
+        let trailer = NocTrailer { local_address: 0, remote_address: !0, noc_counter: !0 };
+        assert_eq!(trailer.pack(), 0xFFF0_0000_00FF_FFFF);
+    }
+
+    #[test]
+    fn counters_are_those_of_upstreams_trailer() {
+        use NocCounter::{PostedWritesSent, ReadResponses, WritesSent};
+        // By their numbers in `noc_event_profiler.hpp`; any other kind has none.
+        let (writes, reads) = ([11, 13, 15, 17, 19, 30, 31], [1, 4, 5]);
+        use NocEventKind::*;
+        let kinds = [
+            Read,
+            ReadSetState,
+            ReadSetTrid,
+            ReadWithState,
+            ReadWithStateAndTrid,
+            ReadBarrierStart,
+            ReadDramShardedWithState,
+            Write,
+            WriteSetTrid,
+            WriteWithTrid,
+            WriteInline,
+            WriteMulticast,
+            WriteSetState,
+            WriteWithState,
+            WriteWithTridSetState,
+            WriteWithTridWithState,
+            WriteFlush,
+            FullBarrier,
+            SemaphoreInc,
+            SemaphoreSet,
+            SemaphoreSetRemote,
+            SemaphoreSetMulticast,
+            SemaphoreIncMulticast,
+            FabricUnicastWrite,
+        ];
+        for kind in kinds {
+            let number = kind as u8;
+            let expected = |posted| match number {
+                number if writes.contains(&number) && posted => Some(PostedWritesSent),
+                number if writes.contains(&number) => Some(WritesSent),
+                number if reads.contains(&number) => Some(ReadResponses),
+                _ => None,
+            };
+            assert_eq!(
+                [false, true].map(|posted| kind.counter(posted)),
+                [false, true].map(expected)
+            );
+        }
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::{
 use host_reader::{
     export::{CancelFlag, Destination, write_atomically},
     noc_events::{
-        Activity, LinkLoad, NocTraces, Pair, ProgramTrace, TileMap, TraceOptions, Traffic,
-        read_json,
+        Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocTraces, Pair, ProgramTrace,
+        TileMap, TraceOptions, Traffic, read_json,
     },
     recording::Recording,
 };
@@ -29,11 +29,11 @@ use wire::RunHostId;
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let Events { traces, grids, notes } = Events::read(args)?;
+    let Events { traces, grids, held, notes } = Events::read(args)?;
     for note in &notes {
         eprintln!("kprof: {}: {note}", args.file.display());
     }
-    if traces.is_empty() {
+    if traces.is_empty() && held.as_ref().is_none_or(Vec::is_empty) {
         eprintln!(
             "kprof: {}: expected NoC events, found none; tt-metal records them with \
              TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
@@ -47,12 +47,13 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        let document = Document::new(&traffic, &notes);
+        let document = Document::new(&traffic, held.as_deref(), &notes);
         serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
         let rows = if args.rows == 0 { usize::MAX } else { args.rows };
         write_tables(&traffic, rows, &mut out)?;
+        write_locks(held.as_deref().unwrap_or_default(), rows, &mut out)?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -63,6 +64,8 @@ struct Events {
     traces: Vec<ProgramTrace>,
     /// Columns and rows of each chip's tiles.
     grids: BTreeMap<u32, (u16, u16)>,
+    /// Memory that kernels held; a noc_trace file does not say.
+    held: Option<Vec<HeldMemory>>,
     notes: Vec<String>,
 }
 
@@ -83,10 +86,12 @@ impl Events {
             run.readout.devices.iter().filter_map(|device| {
                 Some((device.chip.chip_id, TileMap::of_device(device)?.grid()))
             });
+        let locks = Locks::of_readout(&run.readout);
         Self {
             grids: grids.collect(),
-            notes: traces.notes.sentences().collect(),
+            notes: traces.notes.sentences().chain(locks.notes.sentences()).collect(),
             traces: traces.programs,
+            held: Some(locks.held),
         }
     }
 
@@ -110,6 +115,7 @@ impl Events {
         Ok(Self {
             traces: traces.collect(),
             grids: BTreeMap::new(),
+            held: None,
             notes: read.problems.iter().map(ToString::to_string).collect(),
         })
     }
@@ -249,11 +255,65 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     write_table(&mut links, loads.len(), rows, out)
 }
 
+/// Memory that kernels held, over all cores, by program, RISC and kind.
+fn write_locks(held: &[HeldMemory], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let mut sums: BTreeMap<(u32, u32, &str, LockEventKind), LockSum> = BTreeMap::new();
+    for one in held {
+        let HeldMemory { lane, program, kind, .. } = *one;
+        let key = (lane.chip_id, program.0, lane.risc.label(), kind);
+        sums.entry(key).or_default().add(one);
+    }
+    if sums.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nMemory that kernels held\n")?;
+    let titles = ["chip", "program", "RISC", "kind", "times", "cycles", "longest", "without end"];
+    let mut locks = table(&titles);
+    for ((chip_id, program, risc, kind), sum) in sums.iter().take(rows) {
+        let cycles = |cycles: Option<u64>| cycles.map_or_else(String::new, grouped);
+        locks.add_row([
+            chip_id.to_string(),
+            program_label(*program, None),
+            (*risc).to_owned(),
+            kind.name().to_owned(),
+            grouped(sum.count),
+            cycles(sum.cycles),
+            cycles(sum.longest),
+            grouped(sum.open_count),
+        ]);
+    }
+    write_table(&mut locks, sums.len(), rows, out)
+}
+
+/// Times of one kind; cycles of those whose end is known.
+#[derive(Default)]
+struct LockSum {
+    count: u64,
+    open_count: u64,
+    cycles: Option<u64>,
+    longest: Option<u64>,
+}
+
+impl LockSum {
+    fn add(&mut self, held: &HeldMemory) {
+        self.count += 1;
+        match held.cycles() {
+            Some(cycles) => {
+                self.cycles = Some(self.cycles.unwrap_or(0).saturating_add(cycles));
+                self.longest = self.longest.max(Some(cycles));
+            }
+            None => self.open_count += 1,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     events: Vec<EventRow<'a>>,
     pairs: Vec<PairRow>,
     links: Vec<LinkRow>,
+    /// `None` if the input does not say.
+    held_memory: Option<Vec<HeldRow>>,
     multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
@@ -300,8 +360,41 @@ struct LinkRow {
     bytes: u64,
 }
 
+/// Memory that a kernel held; addresses and sizes of 16,777,215 stand for more, too.
+#[derive(Serialize)]
+struct HeldRow {
+    chip: u32,
+    run_host_id: u32,
+    core_x: u16,
+    core_y: u16,
+    risc: &'static str,
+    kind: &'static str,
+    address: u32,
+    bytes: u32,
+    begin: u64,
+    end: Option<u64>,
+}
+
+impl HeldRow {
+    fn new(held: &HeldMemory) -> Self {
+        let HeldMemory { lane, program, kind, address, byte_count, begin, end } = *held;
+        Self {
+            chip: lane.chip_id,
+            run_host_id: program.0,
+            core_x: lane.core.x,
+            core_y: lane.core.y,
+            risc: lane.risc.label(),
+            kind: kind.name(),
+            address,
+            bytes: byte_count,
+            begin,
+            end,
+        }
+    }
+}
+
 impl<'a> Document<'a> {
-    fn new(traffic: &'a Traffic, notes: &'a [String]) -> Self {
+    fn new(traffic: &'a Traffic, held: Option<&[HeldMemory]>, notes: &'a [String]) -> Self {
         let event = |one: &'a Activity| EventRow {
             chip: one.chip_id,
             run_host_id: one.program.0,
@@ -338,6 +431,7 @@ impl<'a> Document<'a> {
             events: traffic.activities.iter().map(event).collect(),
             pairs: traffic.pairs.iter().map(pair).collect(),
             links: traffic.links.iter().map(link).collect(),
+            held_memory: held.map(|held| held.iter().map(HeldRow::new).collect()),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,

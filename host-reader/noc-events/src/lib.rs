@@ -1,7 +1,7 @@
 //! NoC events: transfers, barriers, semaphores and fabric packets that kernels recorded.
 //!
 //! A NoC event is timestamped data under the id 12345 ([`wire::ZoneId::NOC_TRACING`]). No other id
-//! is ever taken for one.
+//! is ever taken for one. Events of locks have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
 //!
 //! | question | item |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | what happened in each program? | [`NocTraces::of_readout`] |
 //! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
 //! | who moved how much, to whom, over which links? | [`Traffic`] |
+//! | which memory did kernels hold, and for how long? | [`Locks`] |
 //!
 //! # Compatibility
 //! `tt_metal/tools/profiler/event_metadata.hpp` and `tt_metal/impl/profiler/profiler.cpp`: the
@@ -29,6 +30,7 @@
 mod fabric;
 mod json;
 mod kind;
+mod locks;
 mod object;
 mod payload;
 mod size_field;
@@ -38,6 +40,7 @@ mod traffic;
 
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kind::{EventKind, Numbering};
+pub use locks::{HeldMemory, Locks};
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
 pub use payload::{
     FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
@@ -47,3 +50,4 @@ pub use size_field::{FoundSizeField, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use traffic::{Activity, Direction, Link, LinkLoad, Pair, Traffic};
+pub use wire::scoped_lock::LockEventKind;

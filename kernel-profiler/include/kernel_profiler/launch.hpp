@@ -135,7 +135,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
     write_word(words + 4 * FIRST_REFUSED, 0);
     write_word(words + 4 * LAST_REFUSED, 0);
     write_word(words + 4 * DROPPED, 0);
-    if constexpr (NON_DROPPING) {
+    if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
         write_word(words + 4 * IN_VAIN, 0);
     }
     const uint32_t flat = read_word(words + 4 * FLAT) & FLAT_MAX;
@@ -409,7 +409,7 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     using namespace detail;
     wIndex = own_vector() + FIRST_OPTIONAL_BYTES;
     stackSize = OPTIONAL_BYTES;
-    if constexpr (NON_DROPPING) {
+    if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
         write_word(own_vector() + IN_VAIN_BYTES, 0);
     }
     if constexpr (DO_SUM) {

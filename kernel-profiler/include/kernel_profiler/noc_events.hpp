@@ -7,7 +7,9 @@
 ///
 /// The macros record on BRISC and NCRISC (COMPILE_FOR_BRISC or COMPILE_FOR_NCRISC defined) with
 /// PROFILE_NOC_EVENTS defined; elsewhere they vanish. Waits and operations on single words are
-/// recorded if its value is 2 or more.
+/// recorded if its value is 2 or more. If it is 3, and in the debug dump, each event of the tile's
+/// own NoC has 64 bits more, with addresses within the tiles and a counter of the NoC, and locks of
+/// memory are recorded under the id 23456.
 ///
 /// Fabric packets are recorded by what the kernel says of them: RECORD_FABRIC_EVENT and the macros
 /// below it, this project's own. The header of a packet is not understood here, so that
@@ -74,6 +76,18 @@ enum class NocEventType : uint8_t {
     FABRIC_ROUTING_METADATA_UNAVAILABLE_2D = 41,
 };
 
+/// Type of a lock's event.
+enum class NocDebugEventType : uint8_t {
+    CB_LOCK = 0,
+    CB_UNLOCK = 1,
+    MEM_LOCK = 2,
+    MEM_UNLOCK = 3,
+    DFB_LOCK = 4,
+    DFB_UNLOCK = 5,
+    DFB_REGION_START = 6,
+    DFB_REGION_CLEAR = 7,
+};
+
 /// Form of a fabric packet's route.
 enum class FabricPacketType : uint8_t { REGULAR, LOW_LATENCY, LOW_LATENCY_MESH, DYNAMIC_MESH };
 
@@ -136,7 +150,7 @@ constexpr bool is_debug_only(NocEventType type) {
 }
 
 /// PROFILE_NOC_EVENTS may be defined without a value.
-constexpr bool IS_EACH_NOC_EVENT_RECORDED = (PROFILE_NOC_EVENTS + 0) > 1;
+constexpr bool IS_EACH_NOC_EVENT_RECORDED = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 1;
 
 constexpr bool is_recorded(NocEventType type) { return IS_EACH_NOC_EVENT_RECORDED || !is_debug_only(type); }
 
@@ -181,29 +195,105 @@ constexpr uint64_t fabric_scatter_event(
     return noc_words(high, NocEventType::FABRIC_UNICAST_SCATTER_WRITE, {target, {0, 0}});
 }
 
-/// Records an event; pushes first if there is no room.
-inline void record_noc_event(uint64_t event) {
+/// Records data under an id; pushes first if there is no room.
+template <uint32_t ID>
+inline void record_or_push(uint64_t data) {
     constexpr uint32_t WORDS = 4;
     flush_to_dram_if_full<DoingDispatch::DISPATCH>(WORDS - 1);
-    timeStampedData<NOC_TRACING_STATIC_ID, DoingDispatch::DISPATCH>(event);
+    timeStampedData<ID, DoingDispatch::DISPATCH>(data);
+}
+
+/// Records an event.
+inline void record_noc_event(uint64_t event) { record_or_push<NOC_TRACING_STATIC_ID>(event); }
+
+// Counters of a NoC, in the order of their registers.
+constexpr uint32_t NOC_STATUS_PLACE = 0x200;
+constexpr uint32_t READ_RESPONSES = 2;
+constexpr uint32_t WRITES_SENT = 10;
+constexpr uint32_t POSTED_WRITES_SENT = 11;
+constexpr uint32_t NO_COUNTER = ~0u;
+
+/// The counter that stands with a type of event.
+constexpr uint32_t counter_of(NocEventType type, bool posted) {
+    switch (type) {
+        case NocEventType::WRITE_:
+        case NocEventType::WRITE_WITH_TRID:
+        case NocEventType::WRITE_WITH_STATE:
+        case NocEventType::WRITE_WITH_TRID_WITH_STATE:
+        case NocEventType::WRITE_MULTICAST:
+        case NocEventType::SEMAPHORE_SET_REMOTE:
+        case NocEventType::SEMAPHORE_SET_MULTICAST: return posted ? POSTED_WRITES_SENT : WRITES_SENT;
+        case NocEventType::READ:
+        case NocEventType::READ_WITH_STATE:
+        case NocEventType::READ_WITH_STATE_AND_TRID: return READ_RESPONSES;
+        default: return NO_COUNTER;
+    }
+}
+
+/// 24 bits of an address: those above the lowest two, and these in a field of their own.
+constexpr uint32_t trailer_address(uint32_t address) { return (address >> 2 & 0x3FFFFF) | (address & 3) << 22; }
+
+/// The second 64 bits: addresses in the other tile and in this one, and 12 bits of a counter.
+constexpr uint64_t noc_trailer(uint32_t remote, uint32_t local, uint32_t counter) {
+    return static_cast<uint64_t>(trailer_address(remote)) | static_cast<uint64_t>(trailer_address(local)) << 26 |
+           static_cast<uint64_t>(counter & 0xFFF) << 52;
+}
+
+/// Records an event with addresses and the counter of its type; pushes first if there is no room.
+inline void record_noc_event_with_addresses(uint64_t event, uint32_t remote, uint32_t local, uint32_t counter) {
+    constexpr uint32_t WORDS = 6;
+    flush_to_dram_if_full<DoingDispatch::DISPATCH>(WORDS - 1);
+    // Not earlier: a push is a write, too.
+    const uint32_t count = counter == NO_COUNTER ? 0 : read_word(noc_place() + NOC_STATUS_PLACE + 4 * counter);
+    timeStampedData<NOC_TRACING_STATIC_ID, DoingDispatch::DISPATCH, TS_DATA_16B>(
+        event, noc_trailer(remote, local, count));
+}
+
+/// Records an event of the tile's own NoC in the form that was asked for.
+template <NocEventType TYPE>
+KERNEL_PROFILER_ALWAYS_INLINE void record_local_event(uint64_t event, uint32_t remote, uint32_t local, bool posted) {
+    if constexpr (NON_DROPPING) {
+        record_noc_event_with_addresses(event, remote, local, counter_of(TYPE, posted));
+    } else {
+        record_noc_event(event);
+    }
 }
 
 template <NocEventType TYPE>
 KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_without_address(bool posted, uint8_t noc) {
     if constexpr (is_recorded(TYPE)) {
-        record_noc_event(noc_event(TYPE, NO_TARGET, 0, NO_VC, posted, noc));
+        record_local_event<TYPE>(noc_event(TYPE, NO_TARGET, 0, NO_VC, posted, noc), 0, 0, posted);
     }
 }
 
 template <NocEventType TYPE>
-KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_t bytes, int8_t vc, bool posted, uint8_t noc) {
+KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(
+    uint32_t local, uint64_t address, uint32_t bytes, int8_t vc, bool posted, uint8_t noc) {
     if constexpr (is_recorded(TYPE)) {
-        record_noc_event(noc_event(TYPE, target_of(TYPE, address), bytes, vc, posted, noc));
+        record_local_event<TYPE>(
+            noc_event(TYPE, target_of(TYPE, address), bytes, vc, posted, noc),
+            static_cast<uint32_t>(address),
+            local,
+            posted);
     }
+}
+
+constexpr uint32_t LOCK_FIELD_MAX = (1u << 24) - 1;
+
+constexpr uint64_t lock_field(uint32_t value) { return value > LOCK_FIELD_MAX ? LOCK_FIELD_MAX : value; }
+
+/// The 64 bits of a lock's event.
+constexpr uint64_t lock_event(NocDebugEventType type, uint32_t address, uint32_t bytes) {
+    return static_cast<uint64_t>(type) | lock_field(address) << 8 | lock_field(bytes) << 32;
 }
 
 }  // namespace detail
 }  // namespace kernel_profiler
+
+/// Upstream's home of the types of locks.
+struct NocDebuggingEventMetadata {
+    using NocDebugEventType = ::kernel_profiler::NocDebugEventType;
+};
 
 #define KERNEL_PROFILER_NOC_EVENT(...)                                                          \
     do {                                                                                        \
@@ -217,10 +307,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
     KERNEL_PROFILER_NOC_EVENT(::kernel_profiler::detail::record_noc_event_without_address<type>(posted, noc))
 
 /// Records a transfer or a semaphore's change at a NoC address; of a multicast, which tiles.
-/// `local_addr` is of interest to upstream's debug dump only.
-#define RECORD_NOC_EVENT_WITH_ADDR(type, local_addr, noc_addr, bytes, vc, posted, noc)       \
-    KERNEL_PROFILER_NOC_EVENT(static_cast<void>(sizeof(local_addr));                         \
-                              ::kernel_profiler::detail::record_noc_event_at<type>(noc_addr, bytes, vc, posted, noc))
+/// `local_addr` and the address within the tiles are recorded if PROFILE_NOC_EVENTS is 3.
+#define RECORD_NOC_EVENT_WITH_ADDR(type, local_addr, noc_addr, bytes, vc, posted, noc) \
+    KERNEL_PROFILER_NOC_EVENT(                                                         \
+        ::kernel_profiler::detail::record_noc_event_at<type>(local_addr, noc_addr, bytes, vc, posted, noc))
 
 /// As RECORD_NOC_EVENT_WITH_ADDR, at page `noc_id` of an address generator.
 #define RECORD_NOC_EVENT_WITH_ID(type, local_addr, noc_id, addrgen, offset, bytes, vc, posted, noc) \
@@ -270,6 +360,20 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
     ::kernel_profiler::detail::record_noc_event( \
         static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_METADATA_UNAVAILABLE_2D))
 
+/// Records that this kernel begins or ends to use memory of its tile, by type, address and bytes.
+#if (KERNEL_PROFILER_IS_NON_DROPPING || (PROFILE_NOC_EVENTS + 0) > 2) && !defined(DISPATCH_KERNEL)
+#define RECORD_SCOPED_LOCK_EVENT(type, address, bytes)                                             \
+    ::kernel_profiler::detail::record_or_push<::kernel_profiler::NOC_DEBUGGING_STATIC_ID>(         \
+        ::kernel_profiler::detail::lock_event(type, address, bytes))
+#else
+#define RECORD_SCOPED_LOCK_EVENT(type, address, bytes) \
+    (static_cast<void>(type), static_cast<void>(sizeof(address)), static_cast<void>(sizeof(bytes)))
+#endif
+
+/// Records that the dataflow buffers of this RISC own no memory any longer.
+#define RECORD_DFB_REGION_CLEAR() \
+    RECORD_SCOPED_LOCK_EVENT(::kernel_profiler::NocDebugEventType::DFB_REGION_CLEAR, 0, 0)
+
 #else
 
 // Not even type-checked: the enumeration and the address generator may not be there.
@@ -283,11 +387,11 @@ KERNEL_PROFILER_ALWAYS_INLINE void record_noc_event_at(uint64_t address, uint32_
 #define RECORD_FABRIC_SCATTER_EVENT(...) static_cast<void>(0)
 #define RECORD_FABRIC_ROUTE_1D(value) static_cast<void>(0)
 #define RECORD_FABRIC_ROUTE_UNAVAILABLE_2D() static_cast<void>(0)
+#define RECORD_SCOPED_LOCK_EVENT(...) static_cast<void>(0)
+#define RECORD_DFB_REGION_CLEAR() static_cast<void>(0)
 
 #endif
 
-#define RECORD_SCOPED_LOCK_EVENT(...) static_cast<void>(0)
-#define RECORD_DFB_REGION_CLEAR(...) static_cast<void>(0)
 #define StartPerfCounters(...) static_cast<void>(0)
 #define StopPerfCounters(...) static_cast<void>(0)
 #define RecordPerfCounters(...) static_cast<void>(0)

@@ -63,7 +63,14 @@ constexpr bool DO_SUM = false;
 // Modes that upstream's own header serves; its siblings ask.
 constexpr bool TRACE_ON_TENSIX = false;
 constexpr bool DO_ACCUMULATE = false;
+
+/// True if NoC events have addresses: the name by which upstream's `noc_event_profiler.hpp` asks.
+/// They have in the debug dump, and where PROFILE_NOC_EVENTS is 3.
+#if defined(PROFILE_NOC_EVENTS)
+constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 2;
+#else
 constexpr bool NON_DROPPING = KERNEL_PROFILER_IS_NON_DROPPING != 0;
+#endif
 
 /// Words behind the clock's base that upstream's names speak of.
 constexpr int WALL_CLOCK_LOW_INDEX = 0;
@@ -106,7 +113,7 @@ constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
 constexpr int32_t SUM_TOTALS_BYTES = DO_SUM ? SUM_COUNT * static_cast<int32_t>(MARKER_BYTES) : 0;
 /// Bytes that every launch keeps for zones of stalls, where a RISC may wait for the host: of one
 /// within the launch, and of one at its end.
-constexpr int32_t STALL_BYTES = NON_DROPPING ? 2 * ZONE_BYTES : 0;
+constexpr int32_t STALL_BYTES = KERNEL_PROFILER_IS_NON_DROPPING != 0 ? 2 * ZONE_BYTES : 0;
 constexpr int32_t OPTIONAL_BYTES =
     4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES - STALL_BYTES;
 /// The largest record.
@@ -196,7 +203,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void move_cursor(uint32_t place) {
 
 /// Pushes, where nothing is to be dropped, if so many bytes find no room.
 KERNEL_PROFILER_ALWAYS_INLINE void make_room(int32_t bytes) {
-    if constexpr (NON_DROPPING) {
+    if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
         if (__builtin_expect(load_room() < bytes, 0)) {
             quick_push();
         }

@@ -15,6 +15,7 @@ namespace kernel_profiler {
 
 constexpr int SUM_COUNT = 2;
 constexpr uint32_t NOC_TRACING_STATIC_ID = 12345;
+constexpr uint32_t NOC_DEBUGGING_STATIC_ID = 23456;
 constexpr uint32_t CUSTOM_MARKERS = 12;
 constexpr uint32_t PROFILER_L1_VECTOR_SIZE = 512;
 constexpr uint32_t PROFILER_L1_BUFFER_SIZE = 4 * PROFILER_L1_VECTOR_SIZE;
@@ -80,7 +81,7 @@ namespace kernel_profiler {
 namespace detail {
 
 /// Ids that the format keeps for records that are no zones, and 0, as of padding.
-constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != 23456 && id != 9090; }
+constexpr bool is_free(uint32_t id) { return id != 0 && id != NOC_TRACING_STATIC_ID && id != NOC_DEBUGGING_STATIC_ID && id != 9090; }
 
 /// Returns true if the assembler accepts a text without escapes.
 constexpr bool is_plain(const char* text) {

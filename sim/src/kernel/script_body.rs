@@ -14,12 +14,13 @@
 //! | [`opcode::SPIN`] | cycles | spends cycles |
 //! | [`opcode::QUICK_PUSH`] | | pushes what has been recorded so far |
 //! | [`opcode::TRANSFER`], form << 8, target << 16 | bytes | moves bytes and records a NoC event |
+//! | [`opcode::LOCK`], kind << 8 | address, bytes | records an event of a lock |
 
 use super::body::{Environment, Transfer};
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
     device_zone_scoped_sum1, device_zone_scoped_sum2, quick_push, record_noc_event,
-    record_noc_event_with_addr,
+    record_noc_event_with_addr, record_noc_event_with_addresses, record_scoped_lock_event,
 };
 
 /// Opcodes: the low byte of a step's first word.
@@ -46,12 +47,16 @@ pub mod opcode {
     pub const QUICK_PUSH: u32 = 9;
     /// Moves bytes.
     pub const TRANSFER: u32 = 10;
+    /// Locks memory, or frees it.
+    pub const LOCK: u32 = 11;
 }
 
 /// Bit of a transfer's form: a write, else a read.
 pub const IS_WRITE: u32 = 1;
 /// Bit of a write's form: nobody acknowledges it.
 pub const IS_POSTED: u32 = 2;
+/// Bit of a transfer's form: its event has addresses.
+pub const HAS_ADDRESSES: u32 = 4;
 
 /// L1 of a Tensix tile that nothing else uses: where reads arrive and writes come from.
 const SCRATCH: u32 = 0xF_0000;
@@ -110,6 +115,11 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
                 transfer(environment, operand, environment.data(next + 1));
                 next += 2;
             }
+            opcode::LOCK => {
+                let [address, bytes] = [1, 2].map(|index| environment.data(next + index));
+                record_lock(operand, address, bytes);
+                next += 3;
+            }
             // The end closes every block that is open.
             _ => return next,
         }
@@ -125,15 +135,41 @@ fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) 
     let (is_write, is_posted) = (operand & IS_WRITE != 0, operand & IS_POSTED != 0);
     let remote = if is_write { WRITTEN } else { READ };
     let address = u64::from(tile) << 36 | u64::from(remote);
-    if is_write {
-        record_noc_event_with_addr!(Write, SCRATCH, address, byte_count, 1, is_posted, noc);
-    } else {
-        record_noc_event_with_addr!(Read, SCRATCH, address, byte_count, -1, false, noc);
+    match (is_write, operand & HAS_ADDRESSES != 0) {
+        (true, false) => {
+            record_noc_event_with_addr!(Write, SCRATCH, address, byte_count, 1, is_posted, noc);
+        }
+        (false, false) => {
+            record_noc_event_with_addr!(Read, SCRATCH, address, byte_count, -1, false, noc);
+        }
+        (true, true) => {
+            record_noc_event_with_addresses!(
+                Write, SCRATCH, address, byte_count, 1, is_posted, noc
+            );
+        }
+        (false, true) => {
+            record_noc_event_with_addresses!(Read, SCRATCH, address, byte_count, -1, false, noc);
+        }
     }
     let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
     environment.transfer(&transfer);
     // A wait, which is not recorded unless that is asked for.
     record_noc_event!(FullBarrier, false, noc);
+}
+
+/// Records an event of a lock. Kernels without a NoC record none.
+#[inline(never)]
+fn record_lock(kind: u32, address: u32, bytes: u32) {
+    match kind {
+        0 => record_scoped_lock_event!(CbLock, address, bytes),
+        1 => record_scoped_lock_event!(CbUnlock, address, bytes),
+        2 => record_scoped_lock_event!(MemLock, address, bytes),
+        3 => record_scoped_lock_event!(MemUnlock, address, bytes),
+        4 => record_scoped_lock_event!(DfbLock, address, bytes),
+        5 => record_scoped_lock_event!(DfbUnlock, address, bytes),
+        6 => record_scoped_lock_event!(DfbRegionStart, address, bytes),
+        _ => record_scoped_lock_event!(DfbRegionClear, address, bytes),
+    }
 }
 
 fn value_at<E: Environment>(environment: &E, index: u32) -> u64 {

@@ -6,7 +6,7 @@ use kernel_profiler::{
     port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters, word_at},
     wait::WaitRecords,
 };
-use wire::{CoreKind, control::ControlLayout};
+use wire::{CoreKind, control::ControlLayout, noc_event::NocCounter};
 
 /// One RISC of whatever tile is on the stage of its thread.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +105,14 @@ impl Noc for RiscPort {
             stage.push(self.risc_index, source, word_count, bank, u64::from(address));
         });
         true
+    }
+
+    fn noc_counter(&mut self, counter: NocCounter) -> u32 {
+        stage::with(|stage| {
+            stage.advance(self.risc_index, cost::STATUS_READ);
+            let noc = stage.context().noc().unwrap_or(0);
+            stage.tile.noc_counters[usize::from(noc)].get(&counter).copied().unwrap_or(0)
+        })
     }
 
     fn wait_for_pushes(&mut self, _: Pushes) -> bool {

@@ -7,12 +7,13 @@
 use crate::{
     kernel::{
         Native, script_body,
-        script_body::{IS_POSTED, IS_WRITE, opcode},
+        script_body::{HAS_ADDRESSES, IS_POSTED, IS_WRITE, opcode},
     },
     program::{Emission, Kernel, KernelContext},
     random::Stream,
 };
 use std::sync::Arc;
+use wire::scoped_lock::{LockEvent, LockEventKind};
 
 /// One thing that a scripted kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,11 @@ pub enum Step {
     QuickPush,
     /// Moves bytes over the NoC and records that. RISCs without a NoC of their own do nothing.
     Transfer(Movement),
+    /// The same, with addresses in the record.
+    TransferWithAddresses(Movement),
+    /// Records an event of a lock: kind, address and bytes. RISCs without a NoC of their own do
+    /// nothing.
+    Lock(LockEvent),
 }
 
 /// A transfer of a script.
@@ -46,6 +52,24 @@ pub enum Movement {
     Read(u8, u16),
     /// Bytes to L1 of the tile itself; the second says that nobody acknowledges them.
     Write(u16, bool),
+}
+
+impl Movement {
+    const fn byte_count(self) -> u16 {
+        match self {
+            Self::Read(_, byte_count) | Self::Write(byte_count, _) => byte_count,
+        }
+    }
+
+    /// Writes the movement down, with more bits of its form.
+    fn write(self, more: u32, words: &mut Vec<u32>) {
+        let (form, target) = match self {
+            Self::Read(target, _) => (0, u32::from(target)),
+            Self::Write(_, is_posted) => (IS_WRITE | if is_posted { IS_POSTED } else { 0 }, 0),
+        };
+        words.push(opcode::TRANSFER | (form | more) << 8 | target << 16);
+        words.push(self.byte_count().into());
+    }
 }
 
 /// Most bytes of a transfer.
@@ -147,10 +171,11 @@ impl Script {
                 return Err(ScriptError::NoSuchSite { step_index, site, site_count });
             }
             match step {
-                Step::Transfer(Movement::Read(_, byte_count) | Movement::Write(byte_count, _))
-                    if !(1..=MOVED_BYTES_MAX).contains(byte_count) =>
+                Step::Transfer(movement) | Step::TransferWithAddresses(movement)
+                    if !(1..=MOVED_BYTES_MAX).contains(&movement.byte_count()) =>
                 {
-                    return Err(ScriptError::NoTransfer { step_index, byte_count: *byte_count });
+                    let byte_count = movement.byte_count();
+                    return Err(ScriptError::NoTransfer { step_index, byte_count });
                 }
                 Step::Open(_) if depth == DEPTH_MAX => {
                     return Err(ScriptError::TooDeep { step_index });
@@ -191,10 +216,22 @@ impl Script {
     /// NoC events that the script tries to leave on a RISC with a NoC of its own.
     #[must_use]
     pub fn transfer_count(&self) -> usize {
-        self.steps.iter().filter(|step| matches!(step, Step::Transfer(_))).count()
+        let is_transfer =
+            |step: &&Step| matches!(step, Step::Transfer(_) | Step::TransferWithAddresses(_));
+        self.steps.iter().filter(is_transfer).count()
     }
 
-    /// The records that the script tries to leave, NoC events aside.
+    /// Events of locks that the script tries to leave on such a RISC, in order.
+    #[must_use]
+    pub fn locks(&self) -> Vec<LockEvent> {
+        let lock = |step: &Step| match step {
+            Step::Lock(event) => Some(*event),
+            _ => None,
+        };
+        self.steps.iter().filter_map(lock).collect()
+    }
+
+    /// The records that the script tries to leave, events of NoCs and locks aside.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;
@@ -207,7 +244,12 @@ impl Script {
                 Step::Sum(accumulator, _) => {
                     accumulators.insert(*accumulator);
                 }
-                Step::Close | Step::Spin(_) | Step::QuickPush | Step::Transfer(_) => {}
+                Step::Close
+                | Step::Spin(_)
+                | Step::QuickPush
+                | Step::Transfer(_)
+                | Step::TransferWithAddresses(_)
+                | Step::Lock(_) => {}
             }
         }
         emission.sums = if sums_enabled { accumulators.len() as u64 } else { 0 };
@@ -235,12 +277,10 @@ impl Step {
             Self::Sum(Accumulator::Two, cycles) => words.extend([opcode::SUM_2, cycles]),
             Self::Spin(cycles) => words.extend([opcode::SPIN, cycles]),
             Self::QuickPush => words.push(opcode::QUICK_PUSH),
-            Self::Transfer(Movement::Read(target, byte_count)) => {
-                words.extend([opcode::TRANSFER | u32::from(target) << 16, byte_count.into()]);
-            }
-            Self::Transfer(Movement::Write(byte_count, is_posted)) => {
-                let form = IS_WRITE | if is_posted { IS_POSTED } else { 0 };
-                words.extend([opcode::TRANSFER | form << 8, byte_count.into()]);
+            Self::Transfer(movement) => movement.write(0, words),
+            Self::TransferWithAddresses(movement) => movement.write(HAS_ADDRESSES, words),
+            Self::Lock(LockEvent { kind, address, byte_count }) => {
+                words.extend([opcode::LOCK | (kind as u32) << 8, address, byte_count]);
             }
         }
     }
@@ -254,7 +294,7 @@ impl Kernel for Script {
     fn emission(&self, context: &KernelContext) -> Emission {
         let mut emission = self.count(context.sums_enabled);
         if context.noc().is_some() {
-            emission.data += self.transfer_count() as u64;
+            emission.data += (self.transfer_count() + self.locks().len()) as u64;
         }
         emission
     }
@@ -283,13 +323,24 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
         12 | 13 => Step::Data(small(random, u64::from(DATA_SITE_COUNT)), random.next_u64()),
         14 => Step::Data16(random.next_u64(), random.next_u64()),
         15 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
-        16 if shape.has_pushes && random.chance(500_000) => Step::Transfer(movement(random)),
+        16 if shape.has_pushes && random.chance(500_000) => match random.below(4) {
+            0 => Step::Lock(lock(random)),
+            1 => Step::TransferWithAddresses(movement(random)),
+            _ => Step::Transfer(movement(random)),
+        },
         16 => Step::Event(u16::try_from(random.below(1 << 16)).unwrap_or(0)),
         17 => Step::Sum(Accumulator::One, cycles(random)),
         18 => Step::Sum(Accumulator::Two, cycles(random)),
         19 if shape.has_pushes && random.chance(200_000) => Step::QuickPush,
         _ => Step::Spin(cycles(random)),
     }
+}
+
+fn lock(random: &mut Stream) -> LockEvent {
+    let index = usize::try_from(random.below(LockEventKind::ALL.len() as u64)).unwrap_or(0);
+    // Now and then more than the record's fields hold.
+    let mut value = || u32::try_from(random.below(1 << 25)).unwrap_or(0);
+    LockEvent { kind: LockEventKind::ALL[index], address: value(), byte_count: value() }
 }
 
 fn movement(random: &mut Stream) -> Movement {
@@ -331,7 +382,7 @@ mod tests {
             let names = script.steps.iter().map(|step| format!("{step:?}"));
             kinds.extend(names.map(|name| name.split('(').next().unwrap_or("").to_owned()));
         }
-        assert_eq!(kinds.len(), 9, "{kinds:?}");
+        assert_eq!(kinds.len(), 11, "{kinds:?}");
     }
 
     #[test]

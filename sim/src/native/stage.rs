@@ -17,7 +17,7 @@ use crate::{
     truth::{NocOperation, NocRequest},
 };
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
-use wire::{Cycles, risc::RISCS_PER_CORE};
+use wire::{Cycles, noc_event::NocCounter, risc::RISCS_PER_CORE};
 
 thread_local! {
     static STAGE: RefCell<Option<Box<Stage>>> = const { RefCell::new(None) };
@@ -274,10 +274,17 @@ impl Stage {
         let Some(noc) = self.context.noc() else { return };
         let risc_index = self.context.risc.index();
         self.advance(risc_index, cost::PUSH);
+        let &Transfer { is_write, is_posted, tile, local, remote, byte_count } = transfer;
+        // A read's answer is there at once.
+        let counter = match (is_write, is_posted) {
+            (false, _) => NocCounter::ReadResponses,
+            (true, false) => NocCounter::WritesSent,
+            (true, true) => NocCounter::PostedWritesSent,
+        };
+        self.tile.count_transfer(noc.into(), counter);
         if !self.chip.has_noc_truth {
             return;
         }
-        let &Transfer { is_write, is_posted, tile, local, remote, byte_count } = transfer;
         let part = |bits: u32| u16::try_from(bits & 0x3F).unwrap_or(0);
         let (x, y) = (part(tile), part(tile >> 6));
         let target = self.chip.translation.tile(noc.into(), x, y);
@@ -309,6 +316,7 @@ impl Stage {
     ) {
         let words: Vec<u32> =
             (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
+        self.tile.count_transfer(noc, NocCounter::WritesSent);
         let issued_at = self.cycle_of(risc_index);
         let landing = Landing { chip_cycle: issued_at, bank, address, words };
         match self.chip.arch.facts().bank_tile(bank) {

@@ -10,7 +10,8 @@ use crate::truth::{NocOperation, NocRequest};
 ///
 /// Each event must be followed by a request of the same operation, coordinates, bytes, network,
 /// virtual channel and acknowledgement, before the next event; a transfer that is longer than a
-/// packet is several requests. Requests without an event are fine where `may_lack_events`, since
+/// packet is several requests. Where the event has addresses, they must be the first request's, and
+/// the counter must agree with the requests before. Requests without an event are fine where `may_lack_events`, since
 /// events can be lost. Events of kinds that are no transfers are left out.
 ///
 /// ```
@@ -27,6 +28,7 @@ pub fn unexplained_noc_event<'a>(
 ) -> Option<String> {
     let events = records.into_iter().filter_map(Event::of);
     let mut rest = requests.iter();
+    let mut counts = Counts::default();
     for event in events {
         let mut left = event.unit_count;
         loop {
@@ -35,6 +37,13 @@ pub fn unexplained_noc_event<'a>(
             };
             let is_its = event.is_of(request) && request.sent.0 >= event.cycle;
             let units = request.byte_count.div_ceil(UNIT_BYTES);
+            let is_first = is_its && left == event.unit_count;
+            if let Some(trailer) = event.trailer.filter(|_| is_first)
+                && let Some(error) = trailer.disagreement(request, &counts)
+            {
+                return Some(format!("{error}: {event:?}, {request:?}"));
+            }
+            counts.add(request);
             if is_its && units <= left {
                 left -= units;
                 if left == 0 {
@@ -62,7 +71,58 @@ struct Event {
     noc: u8,
     virtual_channel: Option<u8>,
     is_posted: bool,
+    trailer: Option<Trailer>,
 }
+
+/// Addresses and the counter of an event.
+#[derive(Clone, Copy, Debug)]
+struct Trailer {
+    there: u64,
+    here: u64,
+    counter: u64,
+}
+
+impl Trailer {
+    /// Reads the fields one by one: 22 bits of an address in units of four, two of four bits of
+    /// what is below, twice, and twelve bits.
+    fn of(bits: u64) -> Self {
+        let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
+        Self {
+            there: field(0, 22) * 4 + field(22, 4),
+            here: field(26, 22) * 4 + field(48, 4),
+            counter: field(52, 12),
+        }
+    }
+}
+
+/// Requests so far, by what a NoC counts.
+#[derive(Default)]
+struct Counts {
+    reads: u64,
+    writes: u64,
+    posted_writes: u64,
+}
+
+impl Counts {
+    const fn add(&mut self, request: &NocRequest) {
+        match (request.operation, request.is_posted) {
+            (NocOperation::Read, _) => self.reads += 1,
+            (NocOperation::Write | NocOperation::Multicast | NocOperation::InlineWrite, posted) => {
+                if posted {
+                    self.posted_writes += 1;
+                } else {
+                    self.writes += 1;
+                }
+            }
+            (NocOperation::Increment, _) => {}
+        }
+    }
+}
+
+/// Values that a counter of an event has.
+const COUNTER_VALUES: u64 = 1 << 12;
+/// Addresses of which one of an event is one.
+const ADDRESSES: u64 = 1 << 24;
 
 const NOC_TRACING: u16 = 12345;
 const UNIT_BYTES: u32 = 32;
@@ -74,8 +134,10 @@ const SEMAPHORE_SET_MULTICAST: u8 = 31;
 
 impl Event {
     fn of(record: &PushedRecord) -> Option<Self> {
-        let (NOC_TRACING, 3, &[bits]) = (record.id, record.kind, record.values.as_slice()) else {
-            return None;
+        let (bits, trailer) = match (record.id, record.kind, record.values.as_slice()) {
+            (NOC_TRACING, 3, &[bits]) => (bits, None),
+            (NOC_TRACING, 5, &[bits, trailer]) => (bits, Some(Trailer::of(trailer))),
+            _ => return None,
         };
         let [kind, x, y, end_x, end_y, carrier, size, flags] = bits.to_le_bytes();
         let operation = match kind {
@@ -95,6 +157,7 @@ impl Event {
             noc: (carrier & 0xF).wrapping_sub(1),
             virtual_channel: Some(carrier >> 4).filter(|channel| *channel != 0xF),
             is_posted: flags & 0x10 != 0,
+            trailer,
         })
     }
 
@@ -109,5 +172,31 @@ impl Event {
             && self.first_corner == request.first_corner
             && self.noc == request.noc
             && self.is_posted == request.is_posted
+    }
+}
+
+impl Trailer {
+    /// Says what of it the request, with those before it, does not bear out.
+    ///
+    /// The NoC's counters count from before the first request. Posted writes are kernels' alone;
+    /// the profiler's pushes are acknowledged ones; answers to reads come later than the requests.
+    fn disagreement(self, request: &NocRequest, before: &Counts) -> Option<String> {
+        let here = request.local_address.map_or(0, u64::from);
+        if (self.there, self.here) != (request.address % ADDRESSES, here % ADDRESSES) {
+            return Some("addresses of another transfer".to_owned());
+        }
+        let ahead = |later: u64, earlier: u64| (later + COUNTER_VALUES - earlier) % COUNTER_VALUES;
+        let Self { counter, .. } = self;
+        let is_possible = match (request.operation, request.is_posted) {
+            (NocOperation::Read, _) => {
+                ahead(before.reads % COUNTER_VALUES, counter) <= before.reads
+            }
+            (_, true) => counter == before.posted_writes % COUNTER_VALUES,
+            (_, false) => ahead(counter, before.writes % COUNTER_VALUES) < COUNTER_VALUES / 2,
+        };
+        let Counts { reads, writes, posted_writes } = before;
+        (!is_possible).then(|| {
+            format!("counter {counter} after {reads} reads, {writes} and {posted_writes} writes")
+        })
     }
 }

@@ -7,13 +7,14 @@ pub mod journal;
 pub mod l1;
 
 use crate::{
-    arch::{ArchFacts, floorplan::CorePlace},
+    arch::{ArchFacts, floorplan::CorePlace, translation::NOC_COUNT},
     clock::WallClock,
     random::Stream,
 };
 use journal::Journal;
 use l1::L1;
-use wire::{control::ControlLayout, vector::VECTOR_BYTES};
+use std::collections::BTreeMap;
+use wire::{control::ControlLayout, noc_event::NocCounter, vector::VECTOR_BYTES};
 
 /// Index of the control word that the host writes its time to.
 pub(crate) const HOST_MAILBOX: usize = ControlLayout::WORDS64.fw_reset_low;
@@ -47,6 +48,9 @@ pub struct Tile {
     /// When this tile's latest write reached each DRAM bank: writes of one tile to one
     /// bank never overtake each other.
     pub last_landing: Vec<u64>,
+    /// What native kernels have asked each NoC for, by counter: the NoCs' own counters count for
+    /// object code.
+    pub(crate) noc_counters: [BTreeMap<NocCounter, u32>; NOC_COUNT],
     /// The control vector as it was when the latest launch began.
     pub stale_control: Vec<u32>,
     control_address: u64,
@@ -67,6 +71,7 @@ impl Tile {
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
+            noc_counters: Default::default(),
             stale_control: vec![0; ControlLayout::WORDS64.word_count],
             control_address: facts.control_address(place.kind),
         }
@@ -77,6 +82,12 @@ impl Tile {
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
         self
+    }
+
+    /// Counts a transfer of a native kernel, or one of the profiler's writes.
+    pub(crate) fn count_transfer(&mut self, noc: usize, counter: NocCounter) {
+        let count = self.noc_counters[noc].entry(counter).or_default();
+        *count = count.wrapping_add(1);
     }
 
     /// L1 byte address of a word of the control vector.

@@ -1,0 +1,229 @@
+//! The probes of the NoCs and of locks.
+
+/// Records an event of the NoC that has no target: a wait.
+///
+/// The kind is a variant of [`NocEventKind`](crate::NocEventKind), its name alone.
+///
+/// ```
+/// use kernel_profiler::record_noc_event;
+/// record_noc_event!(ReadBarrierStart, false, 0);
+/// // ... wait for reads ...
+/// record_noc_event!(ReadBarrierEnd, false, 0);
+/// ```
+///
+/// # Cost
+/// 4 words of L1; nothing without the feature `noc-events`.
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT`.
+#[macro_export]
+macro_rules! record_noc_event {
+    ($kind:ident, $posted:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_local_noc_event::<false>($crate::NocEventKind::$kind, || {
+            let kind = $crate::NocEventKind::$kind;
+            let event = $crate::__private::LocalNocEvent::without_address(kind, $posted, $noc);
+            (event, [0, 0])
+        })
+    };
+}
+
+/// Records a transfer to or from a NoC address: bits 36 to 47 are the tile; of a multicast, those
+/// and the twelve above are the corners of a rectangle.
+///
+/// ```
+/// use kernel_profiler::record_noc_event_with_addr;
+/// let (source, target) = (0x2_0000_u32, 0x3_0000_u64 | 18 << 36 | 25 << 42);
+/// record_noc_event_with_addr!(Write, source, target, 2048, 1, false, 0);
+/// ```
+///
+/// The addresses within the tiles are recorded with the feature `noc-addresses`; without it,
+/// [`record_noc_event_with_addresses!`] does so.
+///
+/// # Cost
+/// As [`record_noc_event!`].
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT_WITH_ADDR`.
+#[macro_export]
+macro_rules! record_noc_event_with_addr {
+    ($kind:ident, $local:expr, $address:expr, $bytes:expr, $vc:expr, $posted:expr, $noc:expr $(,)?) => {
+        $crate::__noc_transfer!(false, $kind, $local, $address, $bytes, $vc, $posted, $noc)
+    };
+}
+
+/// As [`record_noc_event_with_addr!`], with both addresses and the NoC's counter of such
+/// transfers, of 12 bits. 24 bits of an address are recorded.
+///
+/// ```
+/// use kernel_profiler::record_noc_event_with_addresses;
+/// let (source, target) = (0x2_0000_u32, 0x3_0000_u64 | 18 << 36 | 25 << 42);
+/// record_noc_event_with_addresses!(Write, source, target, 2048, 1, false, 0);
+/// ```
+///
+/// # Cost
+/// 6 words of L1, of transfers a reading of a NoC register; nothing without the feature
+/// `noc-events`.
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT_WITH_ADDR` under `DEVICE_DEBUG_DUMP`.
+#[macro_export]
+macro_rules! record_noc_event_with_addresses {
+    ($kind:ident, $local:expr, $address:expr, $bytes:expr, $vc:expr, $posted:expr, $noc:expr $(,)?) => {
+        $crate::__noc_transfer!(true, $kind, $local, $address, $bytes, $vc, $posted, $noc)
+    };
+}
+
+/// Records a transfer, with addresses or in the form that the features say.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __noc_transfer {
+    (
+        $has_addresses:literal, $kind:ident, $local:expr, $address:expr, $bytes:expr, $vc:expr,
+        $posted:expr, $noc:expr
+    ) => {
+        $crate::__private::record_local_noc_event::<$has_addresses>(
+            $crate::NocEventKind::$kind,
+            || {
+                let kind = $crate::NocEventKind::$kind;
+                let (local, address): (u32, u64) = ($local, $address);
+                let event = $crate::__private::LocalNocEvent {
+                    kind,
+                    target: $crate::NocTarget::of(kind, address),
+                    byte_count: $bytes,
+                    virtual_channel: $vc,
+                    is_posted: $posted,
+                    noc: $noc,
+                };
+                (event, [local, $crate::__private::low_word(address)])
+            },
+        )
+    };
+}
+
+/// Records that a kernel begins or ends to use memory of its tile: a variant of
+/// [`LockEventKind`](crate::LockEventKind), the first address and the bytes.
+///
+/// ```
+/// use kernel_profiler::record_scoped_lock_event;
+/// record_scoped_lock_event!(MemLock, 0x2_0000, 2048);
+/// // ... nothing else may touch these bytes ...
+/// record_scoped_lock_event!(MemUnlock, 0x2_0000, 2048);
+/// ```
+///
+/// # Cost
+/// 4 words of L1; nothing without the feature `scoped-locks`, and on RISCs that move no data.
+///
+/// # Compatibility
+/// `RECORD_SCOPED_LOCK_EVENT`; `RECORD_DFB_REGION_CLEAR` is the kind `DfbRegionClear` with zeros.
+#[macro_export]
+macro_rules! record_scoped_lock_event {
+    ($kind:ident, $address:expr, $bytes:expr $(,)?) => {
+        $crate::__private::record_lock_event(|| $crate::__private::LockEvent {
+            kind: $crate::LockEventKind::$kind,
+            address: $address,
+            byte_count: $bytes,
+        })
+    };
+}
+
+/// As [`record_noc_event_with_addr!`], at page `id` of something that has a method
+/// `get_noc_addr(id, offset, noc)`.
+///
+/// # Compatibility
+/// `RECORD_NOC_EVENT_WITH_ID`.
+#[macro_export]
+macro_rules! record_noc_event_with_id {
+    (
+        $kind:ident, $local:expr, $id:expr, $pages:expr, $offset:expr, $bytes:expr, $vc:expr,
+        $posted:expr, $noc:expr $(,)?
+    ) => {
+        $crate::record_noc_event_with_addr!(
+            $kind,
+            $local,
+            $pages.get_noc_addr($id, $offset, $noc),
+            $bytes,
+            $vc,
+            $posted,
+            $noc
+        )
+    };
+}
+
+/// Pushes before a transaction that is to be linked begins on a command buffer: while it lasts,
+/// no push is possible. Where NoC events are not recorded it does nothing.
+///
+/// # Compatibility
+/// `NOC_TRACE_QUICK_PUSH_IF_LINKED`.
+#[macro_export]
+macro_rules! noc_trace_quick_push_if_linked {
+    ($command_buffer:expr, $linked:expr $(,)?) => {
+        $crate::__private::quick_push_if_linked_for_noc_events(|| ($command_buffer, $linked))
+    };
+}
+
+/// Records a packet of the fabric to the tile of a NoC address, or to a rectangle of tiles by its
+/// corners. The route follows as an event of its own.
+///
+/// ```
+/// use kernel_profiler::{FabricRoute, record_fabric_event, record_fabric_route};
+/// let address = 0x3_0000_u64 | 18 << 36 | 25 << 42;
+/// record_fabric_event!(FabricUnicastWrite, FabricRoute::LowLatency, address, 0);
+/// record_fabric_route!(line 0b10);
+/// record_fabric_event!(FabricMulticastWrite, FabricRoute::LowLatency, [1, 2], [4, 5], 0);
+/// record_fabric_route!(line 0b0101);
+/// ```
+///
+/// # Compatibility
+/// `recordFabricNocEvent` and `recordFabricNocEventMulticast`.
+#[macro_export]
+macro_rules! record_fabric_event {
+    ($kind:ident, $route:expr, $address:expr, $noc:expr $(,)?) => {
+        $crate::record_fabric_event!(
+            $kind,
+            $route,
+            $crate::NocTarget::tile($address).first,
+            [-1, -1],
+            $noc
+        )
+    };
+    ($kind:ident, $route:expr, $first:expr, $last:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::$kind, || {
+            let kind = $crate::NocEventKind::$kind;
+            $crate::__private::pack_fabric(kind, $route, $first, $last, $noc)
+        })
+    };
+}
+
+/// Records one target of a fabric packet that writes to several places: its bytes, 0 for the last
+/// target, and how many there are.
+///
+/// # Compatibility
+/// `recordFabricScatterEvent`.
+#[macro_export]
+macro_rules! record_fabric_scatter_event {
+    ($route:expr, $address:expr, $bytes:expr, $parts:expr, $noc:expr $(,)?) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::FabricUnicastScatterWrite, || {
+            let target = $crate::NocTarget::tile($address).first;
+            $crate::__private::pack_fabric_scatter($route, target, $bytes, $parts, $noc)
+        })
+    };
+}
+
+/// Records the route of the fabric packet before: `line` and its word, or `unavailable` on a mesh.
+///
+/// # Compatibility
+/// `recordRoutingFields1D` and `recordRoutingMetadataUnavailable2D`.
+#[macro_export]
+macro_rules! record_fabric_route {
+    (line $value:expr) => {
+        $crate::__private::record_noc_event($crate::NocEventKind::FabricRoutingFields1d, || {
+            $crate::__private::pack_fabric_line($value)
+        })
+    };
+    (unavailable) => {
+        $crate::__private::record_noc_event(
+            $crate::NocEventKind::FabricRoutingUnavailable2d,
+            || $crate::__private::FABRIC_ROUTE_UNAVAILABLE,
+        )
+    };
+}

@@ -1,0 +1,139 @@
+//! The 64 bits of a lock's event: memory of a tile that a kernel uses for a while.
+//!
+//! It is timestamped data under the id [`ZoneId::NOC_DEBUGGING`](crate::ZoneId::NOC_DEBUGGING).
+//!
+//! | bits | |
+//! |---|---|
+//! | 0..8 | kind |
+//! | 8..32 | first address |
+//! | 32..56 | bytes |
+//! | 56..64 | 0 |
+//!
+//! # Compatibility
+//! `noc_debugging_metadata.hpp` of tt-metal 0.81.
+
+/// Kind of a lock's event, with its number in this format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum LockEventKind {
+    /// A circular buffer's pages are locked.
+    CbLock = 0,
+    /// They are free again.
+    CbUnlock = 1,
+    /// A range of memory is locked.
+    MemLock = 2,
+    /// It is free again.
+    MemUnlock = 3,
+    /// Pages of a dataflow buffer are locked.
+    DfbLock = 4,
+    /// They are free again.
+    DfbUnlock = 5,
+    /// A dataflow buffer begins to own a range of memory.
+    DfbRegionStart = 6,
+    /// No dataflow buffer of the RISC owns memory any longer.
+    DfbRegionClear = 7,
+}
+
+impl LockEventKind {
+    /// Kinds in the order of their numbers, which begin at 0.
+    pub const ALL: [Self; 8] = [
+        Self::CbLock,
+        Self::CbUnlock,
+        Self::MemLock,
+        Self::MemUnlock,
+        Self::DfbLock,
+        Self::DfbUnlock,
+        Self::DfbRegionStart,
+        Self::DfbRegionClear,
+    ];
+
+    /// Returns upstream's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CbLock => "CB_LOCK",
+            Self::CbUnlock => "CB_UNLOCK",
+            Self::MemLock => "MEM_LOCK",
+            Self::MemUnlock => "MEM_UNLOCK",
+            Self::DfbLock => "DFB_LOCK",
+            Self::DfbUnlock => "DFB_UNLOCK",
+            Self::DfbRegionStart => "DFB_REGION_START",
+            Self::DfbRegionClear => "DFB_REGION_CLEAR",
+        }
+    }
+
+    /// Returns the event that frees what this one locks; `None` of any other.
+    #[must_use]
+    pub const fn unlock(self) -> Option<Self> {
+        match self {
+            Self::CbLock => Some(Self::CbUnlock),
+            Self::MemLock => Some(Self::MemUnlock),
+            Self::DfbLock => Some(Self::DfbUnlock),
+            _ => None,
+        }
+    }
+}
+
+/// An event of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockEvent {
+    /// Kind.
+    pub kind: LockEventKind,
+    /// First address in L1.
+    pub address: u32,
+    /// Bytes from there on.
+    pub byte_count: u32,
+}
+
+impl LockEvent {
+    /// Packs the event. Numbers above [`FIELD_MAX`] are recorded as that.
+    ///
+    /// ```
+    /// use wire::scoped_lock::{LockEvent, LockEventKind};
+    /// let event = LockEvent { kind: LockEventKind::MemUnlock, address: 0x2_0000, byte_count: 64 };
+    /// assert_eq!(event.pack(), 0x0000_0040_0200_0003);
+    /// assert_eq!(LockEvent::unpack(event.pack()), Some(event));
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub const fn pack(self) -> u64 {
+        const fn field(value: u32) -> u64 {
+            (if value > FIELD_MAX { FIELD_MAX } else { value }) as u64
+        }
+        self.kind as u64 | field(self.address) << 8 | field(self.byte_count) << 32
+    }
+
+    /// Reads an event; `None` if its kind has no meaning. The upper eight bits are not looked at.
+    #[must_use]
+    pub const fn unpack(bits: u64) -> Option<Self> {
+        let number = (bits & 0xFF) as usize;
+        if number >= LockEventKind::ALL.len() {
+            return None;
+        }
+        let address = (bits >> 8) as u32 & FIELD_MAX;
+        let byte_count = (bits >> 32) as u32 & FIELD_MAX;
+        Some(Self { kind: LockEventKind::ALL[number], address, byte_count })
+    }
+}
+
+/// Greatest number that an event holds; it stands for more, too.
+pub const FIELD_MAX: u32 = (1 << 24) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_upstreams_and_fields_do_not_overflow() {
+        for (number, kind) in (0_u64..).zip(LockEventKind::ALL) {
+            let event = LockEvent { kind, address: u32::MAX, byte_count: 1 << 24 };
+            assert_eq!(event.pack(), 0x00FF_FFFF_FFFF_FF00 | number);
+            let event = LockEvent { kind, address: 0, byte_count: FIELD_MAX - 1 };
+            assert_eq!(event.pack(), 0x00FF_FFFE_0000_0000 | number);
+        }
+        assert_eq!(LockEvent::unpack(8), None);
+        assert_eq!(LockEvent::unpack(0xFF), None);
+        let padded = LockEvent::unpack(0xAB00_0000_0000_0107).unwrap();
+        assert_eq!((padded.kind, padded.address), (LockEventKind::DfbRegionClear, 1));
+    }
+}
