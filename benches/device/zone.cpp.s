@@ -2,8 +2,8 @@ zone:
    0  beq a0, zero, 84
    4  lui t1, 0x1
    8  addi a7, zero, 0
-   c  lui t6, 0x8bc7b
-  10  lui t5, 0x9bc7b
+   c  lui t6, 0x83cee
+  10  lui t5, 0x93cee
   14  lui a2, 0xffb12
   18  addi t1, t1, -1
   1c  lw a6, -1856(gp)

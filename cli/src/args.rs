@@ -300,9 +300,9 @@ pub(crate) struct ReportArgs {
 
 /// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.
 ///
-/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1. The tables
-/// show events by program, RISC and kind, the pairs of tiles that moved most, and the links that
-/// carried most. Sizes are rounded up to 32 bytes on the device; what is larger than an event can
+/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and locks of
+/// memory. The tables show events by program, RISC and kind, the pairs of tiles that moved most, the
+/// links that carried most, and for how long kernels held memory. Sizes are rounded up to 32 bytes on the device; what is larger than an event can
 /// say, 8,160 bytes or 131,040 since tt-metal 0.81.1, is counted as that and marked.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

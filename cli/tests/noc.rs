@@ -76,3 +76,44 @@ fn a_log_without_noc_events_says_how_to_record_them() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1"), "{told}");
 }
+
+/// Two locks of which one is never undone, and a number that is no lock.
+const LOCKS: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,NCRISC,23456,100,274911461376,1024,,TS_DATA
+0,1,2,NCRISC,23456,150,9,1024,,TS_DATA
+0,1,2,NCRISC,23456,180,274911461378,1024,,TS_DATA
+0,1,2,NCRISC,23456,1300,274911461377,1024,,TS_DATA
+";
+
+#[test]
+fn memory_that_kernels_held_is_shown_with_what_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    std::fs::write(&path, LOCKS).unwrap();
+    let path = path.display().to_string();
+    let output = noc(&[&path, "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("1 x 9 is no kind of lock; first: "), "{told}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // By hand: 274911461376 is 64 << 32 | 0x20000 << 8, a lock of a circular buffer.
+    let held = |kind: &str, begin: u64, end: Option<u64>| {
+        serde_json::json!({
+            "chip": 0, "run_host_id": 1024, "core_x": 1, "core_y": 2, "risc": "NCRISC",
+            "kind": kind, "address": 0x2_0000, "bytes": 64, "begin": begin, "end": end,
+        })
+    };
+    let expected = [held("CB_LOCK", 100, Some(1300)), held("MEM_LOCK", 180, None)];
+    assert_eq!(json["held_memory"], serde_json::Value::from(expected.to_vec()));
+    let shown = String::from_utf8(noc(&[&path]).stdout).unwrap();
+    let row = |kind| shown.lines().find(|line| line.contains(kind)).unwrap().to_owned();
+    assert!(row("CB_LOCK").contains("1,200"), "{shown}");
+    // Cycles that are not known are none, not 0.
+    let words: Vec<_> = row("MEM_LOCK").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(words[words.len() - 3..], ["MEM_LOCK", "1", "1"], "{shown}");
+    let trace = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
+    let json = noc(&[&trace.display().to_string(), "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["held_memory"], serde_json::Value::Null);
+}

@@ -61,3 +61,62 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Rig;
+    use std::{boxed::Box, vec::Vec};
+    use wire::{
+        noc_event::{LocalNocEvent, NocEventKind, NocTarget},
+        scoped_lock::{LockEvent, LockEventKind},
+    };
+
+    const WRITE: LocalNocEvent = LocalNocEvent {
+        kind: NocEventKind::Write,
+        target: NocTarget { first: [0, 11], last: [0, 0] },
+        byte_count: 256,
+        virtual_channel: 1,
+        is_posted: false,
+        noc: 0,
+    };
+    const LOCK: LockEvent =
+        LockEvent { kind: LockEventKind::CbLock, address: 0x2_0000, byte_count: 64 };
+    const EVENTS: u32 = 300;
+
+    /// Values behind each marker of a type and id in a lane, whose words have no other meaning.
+    fn values(lane: &[u32], prefix: u32, count: usize) -> Vec<&[u32]> {
+        let starts = (0..lane.len()).filter(|&at| lane[at] & 0xFFFF_F000 == prefix);
+        starts.map(|at| &lane[at + 2..at + 2 + count]).collect()
+    }
+
+    #[test]
+    fn addresses_and_locks_of_a_risc_that_pushes_are_all_kept() {
+        let mut rig = Rig::new(12_000);
+        let body = |risc: &mut crate::testing::TestRisc| {
+            for index in 0..EVENTS {
+                let addresses = [index, 0x100_0000 + 4 * index];
+                risc.state.record_noc_event_with_addresses(&mut risc.port, WRITE, addresses);
+                risc.state.record_lock_event(&mut risc.port, LOCK);
+            }
+        };
+        rig.launch(5, &mut [(0, Box::new(body)), (4, Box::new(body))]);
+        let lane = rig.lane(0);
+        let events = values(&lane, 0xD303_9000, 4);
+        assert_eq!(events.len(), EVENTS as usize);
+        let mut counters = Vec::new();
+        for (index, event) in (0..EVENTS).zip(events) {
+            // Written out from the format: 24 bits of each address, two of them apart.
+            let local = u64::from(index >> 2 | (index & 3) << 22);
+            let trailer = u64::from(event[2]) << 32 | u64::from(event[3]);
+            assert_eq!((event[0], event[1]), (0x0008_1100, 0x000B_000B));
+            assert_eq!(trailer & ((1 << 52) - 1), local << 26 | u64::from(index), "{index}");
+            counters.push(trailer >> 52);
+        }
+        // The counter is read after the push that an event may need: it never stands still at one.
+        assert!(counters.is_sorted() && counters.last() > Some(&4), "{counters:?}");
+        let locks = values(&lane, 0xB5BA_0000, 2);
+        assert_eq!(locks, [&[0x40, 0x0200_0000][..]].repeat(EVENTS as usize));
+        // A RISC without a NoC of its own records none, and loses none.
+        assert_eq!((rig.lane(4).len(), rig.lost(0), rig.lost(4)), (12, [0; 3], [0; 3]));
+    }
+}

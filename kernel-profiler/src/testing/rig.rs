@@ -7,7 +7,7 @@ use crate::{
     state::State,
 };
 use std::{boxed::Box, cell::RefCell, collections::BTreeMap, rc::Rc, vec, vec::Vec};
-use wire::{ZoneId, control::ControlLayout};
+use wire::{ZoneId, control::ControlLayout, noc_event::NocCounter};
 
 pub(crate) const C: ControlLayout = ControlLayout::WORDS64;
 pub(crate) const REGION: u32 = 0x1000;
@@ -197,6 +197,12 @@ impl Noc for TestPort {
         }
         core.in_flight.push((place, word_count, address));
         true
+    }
+
+    /// As many writes as pushes; of anything else none.
+    fn noc_counter(&mut self, counter: NocCounter) -> u32 {
+        let pushes = self.core.borrow().pushes.len() as u32;
+        if counter == NocCounter::WritesSent { pushes } else { 0 }
     }
 
     /// Drops writes under way if the NoC has got stuck.
