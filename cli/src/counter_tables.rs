@@ -220,7 +220,7 @@ struct MetricRow {
     cannot_see: Vec<&'static str>,
 }
 
-/// Counts are `None` where the hardware ties the counter to a constant.
+/// Counts are `None` where nothing was observed.
 #[derive(Serialize)]
 struct CounterRow<'a> {
     counter: &'a str,

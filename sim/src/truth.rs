@@ -122,6 +122,19 @@ pub struct StarvationTruth {
     pub stalled_cycles: u64,
 }
 
+/// Instructions of a core's coprocessor over the time that its performance counters counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterTruth {
+    /// Number of the launch on its chip, from 0.
+    pub launch_index: u64,
+    /// Program id that the launch carried.
+    pub program_id: u32,
+    /// Cycles from the start to the stop.
+    pub cycles: u64,
+    /// Instructions that each thread issued meanwhile.
+    pub thread_instructions: [u64; 3],
+}
+
 /// Everything that happened on a mesh so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
@@ -136,6 +149,8 @@ pub struct Truth {
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
     /// Time of the math engine in launches of kernels that hand tiles to it, by chip and core.
     pub starvation: BTreeMap<(u32, TileCoord), Vec<StarvationTruth>>,
+    /// Times over which instructions were counted, by chip and core, in order.
+    pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
     /// GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
     /// Faults that rules applied, in order of chip, launch, core and time.

@@ -16,6 +16,7 @@
 //! | do launches under tt-metal's firmware leave what they leave under ours | [`launches`] |
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same, and what the NoC did | [`noc_events`] |
+//! | do hardware counters say what the coprocessor did | [`counters`], `counters.cpp` |
 //! | is every loss counted | [`losses`] |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
@@ -26,6 +27,7 @@
 mod clang;
 mod core;
 mod cost;
+mod counters;
 mod firmware;
 mod hazards;
 mod kernels;

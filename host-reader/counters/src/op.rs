@@ -93,8 +93,12 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading; one of the same counter takes the place of an earlier one.
+    /// Adds a reading; one of the same counter takes the place of an earlier one. What was counted
+    /// over no cycles is no reading: the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
+        if sample.cycles == Some(0) {
+            return;
+        }
         #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
         let (count, cycles) = (sample.count as f64, sample.cycles.unwrap_or(0) as f64);
         for ((counter, _), total) in OF_GRID.iter().zip(&mut self.of_grid) {

@@ -143,11 +143,11 @@ impl Sample {
         format!("{{\"counter type\":\"{}\";{neo}{cycles}\"value\":{}}}", self.name, self.count)
     }
 
-    /// Returns false if the hardware ties the counter to a constant, so that what it reads says
-    /// nothing.
+    /// Returns false if what the counter reads says nothing: the hardware ties it to a constant, or
+    /// it counted over no cycles, as one that was never started.
     #[must_use]
     pub fn is_observable(&self) -> bool {
-        !is_tied_off(&self.name)
+        !is_tied_off(&self.name) && self.cycles != Some(0)
     }
 }
 
@@ -201,8 +201,11 @@ mod tests {
 
     #[test]
     fn counters_that_are_tied_off_are_not_observable() {
-        let is_observable = |number| Sample::decode(&[0, number], None).unwrap().is_observable();
+        let first = |cycles: u64| cycles << 32;
+        let is_observable =
+            |number| Sample::decode(&[first(100), number], None).unwrap().is_observable();
         assert!(is_observable(7) && is_observable(94));
+        assert!(!Sample::decode(&[first(0) | 3, 7], None).unwrap().is_observable());
         for number in [6, 15, 16, 17, 92, 93, 203, 206] {
             assert!(!is_observable(number), "{number}");
         }

@@ -94,8 +94,8 @@ pub struct CounterTotal {
     pub group: Option<CounterGroup>,
     /// Times that it was read.
     pub sample_count: u64,
-    /// Events, the fewest and the most of a core, and those of all; `None` if the hardware ties
-    /// the counter to a constant.
+    /// Events, the fewest and the most of a core, and those of all; `None` if nothing was observed:
+    /// the hardware ties the counter to a constant, or it counted over no cycles.
     pub counts: Option<CounterCounts>,
     /// Cycles that it was counted over, the fewest and the most of a core, as far as known.
     pub cycles: Option<(u64, u64)>,
@@ -114,24 +114,26 @@ pub struct CounterCounts {
 
 impl CounterTotal {
     fn new(sample: &Sample) -> Self {
-        let counts = CounterCounts { min: u64::MAX, max: 0, total: 0 };
         Self {
             name: sample.name.clone(),
             group: CounterGroup::of_counter(&sample.name),
             sample_count: 0,
-            counts: sample.is_observable().then_some(counts),
+            counts: None,
             cycles: None,
         }
     }
 
     fn add(&mut self, sample: &Sample) {
         self.sample_count = self.sample_count.saturating_add(1);
-        if let Some(counts) = &mut self.counts {
+        if sample.is_observable() {
+            let none = CounterCounts { min: u64::MAX, max: 0, total: 0 };
+            let counts = self.counts.get_or_insert(none);
             counts.min = counts.min.min(sample.count);
             counts.max = counts.max.max(sample.count);
             counts.total = counts.total.saturating_add(sample.count);
         }
-        if let Some(cycles) = sample.cycles {
+        // A counter that was never started counted over none.
+        if let Some(cycles) = sample.cycles.filter(|&cycles| cycles > 0) {
             let (min, max) = self.cycles.unwrap_or((cycles, cycles));
             self.cycles = Some((min.min(cycles), max.max(cycles)));
         }
@@ -225,10 +227,16 @@ mod tests {
                 let sample = Sample { name: name.into(), neo: 0, count, cycles };
                 launch.add(lane, 5, Ok(sample));
             }
+            // One that was never started.
+            let sample = Sample { name: "FPU_COUNTER".into(), neo: 0, count: 0, cycles: Some(0) };
+            launch.add(lane, 5, Ok(sample));
             launch.add(lane, 6, Err(SampleProblem::Unnamed));
         }
         let totals = launch.totals();
-        assert_eq!(totals.len(), 2);
+        assert_eq!(totals.len(), 3);
+        assert_eq!((totals[2].counts, totals[2].cycles, totals[2].sample_count), (None, None, 3));
+        let mut labels = launch.counters.summaries(false).map(|summary| summary.metric.label());
+        assert!(labels.all(|label| label != "FPU Util"));
         let counts = CounterCounts { min: 10, max: 30, total: 60 };
         assert_eq!((totals[0].counts, totals[0].cycles), (Some(counts), Some((90, 100))));
         assert_eq!((totals[1].counts, totals[1].sample_count), (None, 3));

@@ -20,7 +20,7 @@ use crate::{
     },
     program::{KernelContext, Launch},
     tile::Tile,
-    truth::{LaunchTruth, NocRequest, RiscKey, StarvationTruth, Truth, WaitTruth},
+    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, StarvationTruth, Truth, WaitTruth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ pub(crate) struct Core {
     /// By index of the RISC.
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     starvation: Vec<StarvationTruth>,
+    counters: Vec<CounterTruth>,
     idle_launch_count: u64,
     /// Trace replays that began since the last launch here.
     replays_begun: u32,
@@ -141,6 +142,7 @@ impl Core {
             noc_requests: Default::default(),
             waits: Default::default(),
             starvation: Vec::new(),
+            counters: Vec::new(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
             idle_launch_count: 0,
@@ -204,6 +206,13 @@ impl Core {
         let Running { mut stage, go, progress } = self.running.take()?;
         let machine = self.machine.as_mut()?;
         let (report, failures) = progress.finish((machine, &mut stage), (job.launch, &go));
+        let windows = machine.take_counter_windows();
+        self.counters.extend(windows.into_iter().map(|window| CounterTruth {
+            launch_index: job.launch_index,
+            program_id: job.launch.program_id,
+            cycles: window.cycles,
+            thread_instructions: window.thread_instructions,
+        }));
         Some(self.settle(stage, report, failures))
     }
 
@@ -308,6 +317,9 @@ impl Core {
         }
         if !self.starvation.is_empty() {
             truth.starvation.insert((chip_id, core), self.starvation.clone());
+        }
+        if !self.counters.is_empty() {
+            truth.counters.insert((chip_id, core), self.counters.clone());
         }
         if self.idle_launch_count > 0 {
             truth.idle_launches.insert((chip_id, core), self.idle_launch_count);

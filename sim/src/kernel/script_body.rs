@@ -117,7 +117,9 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
             }
             opcode::LOCK => {
                 let [address, bytes] = [1, 2].map(|index| environment.data(next + index));
-                record_lock(operand, address, bytes);
+                if environment.noc().is_some() {
+                    record_lock(operand, address, bytes);
+                }
                 next += 3;
             }
             // The end closes every block that is open.
@@ -157,7 +159,7 @@ fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) 
     record_noc_event!(FullBarrier, false, noc);
 }
 
-/// Records an event of a lock. Kernels without a NoC record none.
+/// Records an event of a lock.
 #[inline(never)]
 fn record_lock(kind: u32, address: u32, bytes: u32) {
     match kind {

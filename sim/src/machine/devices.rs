@@ -4,6 +4,7 @@ use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
     mailbox,
     niu::NocInterfaces,
+    performance::{PerformanceCounters, Reading, Window},
     queues::{Queues, member},
     registers::{Effect, Found, Registers, TileKind},
     request::Request,
@@ -32,6 +33,7 @@ pub(crate) struct Devices {
     stored: BTreeMap<u32, u32>,
     /// Space that is left in the buffer of each stream.
     stream_space: BTreeMap<u32, u32>,
+    performance: PerformanceCounters,
     mover_parameters: [u32; 4],
     /// NCRISC's, where the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
@@ -120,6 +122,7 @@ impl Devices {
             queues: Queues::default(),
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
+            performance: PerformanceCounters::default(),
             mover_parameters: [0; 4],
             instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
             control_status: Default::default(),
@@ -195,6 +198,9 @@ impl Devices {
             }
             Effect::Config => self.coprocessor.config(config_word(address)),
             Effect::MoverStatus => MOVER_IDLE,
+            Effect::Performance(bank, register) => {
+                self.performance.load(bank, register, self.reading(cycle))
+            }
             Effect::MoverParameter | Effect::MoverCommand => 0,
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
                 self.queues.drained_pc(pc_buffer(address))?
@@ -239,6 +245,10 @@ impl Devices {
             }
             Effect::Config => self.coprocessor.set_config(config_word(address), value),
             Effect::MoverParameter => self.mover_parameters[word] = value,
+            Effect::Performance(bank, register) => {
+                let now = self.reading(cycle);
+                self.performance.store(bank, register, value, now)?;
+            }
             Effect::MoverCommand => return self.command_mover(value),
             Effect::PushInstruction => self.push_instruction(found, address, risc_index, value)?,
             Effect::PcBuffer | Effect::CoprocessorDone | Effect::Semaphore if risc_index == 0 => {
@@ -262,6 +272,16 @@ impl Devices {
             }
         }
         Ok(Consequence::Nothing)
+    }
+
+    /// What performance counters count, as of a cycle.
+    const fn reading(&self, cycle: u64) -> Reading {
+        Reading { cycle, thread_instructions: self.coprocessor.instruction_counts() }
+    }
+
+    /// Takes the times over which instructions were counted.
+    pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
+        self.performance.take_windows()
     }
 
     fn store_to_stream(&mut self, found: Found, address: u32, value: u32) {

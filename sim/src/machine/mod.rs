@@ -59,6 +59,7 @@ pub mod link_script;
 pub mod mailbox;
 pub(crate) mod message;
 mod niu;
+mod performance;
 mod polling;
 mod queues;
 mod registers;
@@ -178,6 +179,11 @@ impl Machine {
     /// Instructions that the coprocessor has taken from each TRISC.
     pub(crate) const fn tensix_instruction_counts(&self) -> [u64; 3] {
         self.devices.coprocessor.instruction_counts()
+    }
+
+    /// Takes the times over which the coprocessor's instructions were counted.
+    pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
+        self.devices.take_counter_windows()
     }
 
     /// Returns the devices that the RISCs share.

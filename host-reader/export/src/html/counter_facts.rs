@@ -34,7 +34,7 @@ struct CounterColumns {
     name: Vec<String>,
     group: Vec<Option<&'static str>>,
     samples: Vec<u64>,
-    /// Fewest, most, all; none where the hardware ties the counter to a constant.
+    /// Fewest, most, all; none where nothing was observed.
     counts: Vec<Option<[u64; 3]>>,
     /// Fewest and most cycles, where known.
     cycles: Vec<Option<(u64, u64)>>,

@@ -319,7 +319,7 @@ const COUNTERS: TableSchema = TableSchema {
             "value",
             Unsigned64,
             true,
-            "events; none if the hardware ties the counter to a constant",
+            "events; none if the hardware ties the counter to a constant, or if it was never started",
         ),
         column("cycles", Unsigned64, true, "cycles that they were counted over, if known"),
         column("problem", Text, true, "why there is no reading, if there is none"),

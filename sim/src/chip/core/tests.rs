@@ -193,7 +193,7 @@ fn what_is_no_register_or_not_so_stops_the_hart() {
     let stores = [
         (0xFFB2_0050, false, "NOC_CLEAR_OUTSTANDING_REQ_CNT at 0xffb20050"),
         (0xFFB2_0200, true, "NIU counter at 0xffb20200"),
-        (0xFFB1_2000, true, "exists, but this simulator does not model it"),
+        (0xFFB1_203C, true, "exists, but this simulator does not model it"),
         (0xFFB1_21F0, true, "RISCV_DEBUG_REG_WALL_CLOCK_L"),
         (0xFFB8_0000, true, "is not in this RISC's address space"),
         (0xFFB2_0FF0, true, "wormhole_b0 has no register"),

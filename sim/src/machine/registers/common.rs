@@ -1,17 +1,21 @@
 //! Registers that Wormhole and Blackhole have at the same addresses.
 
 use super::{
+    super::performance::{
+        BankIndex,
+        BankRegister::{Control, Cycles, Events, Mode, Period},
+    },
     Access::{Read, ReadWrite, Write},
     Block,
     Effect::{
-        CoprocessorDone, Gpr, Mailbox, MopConfig, PcBuffer, PushInstruction, Semaphore, SoftReset,
-        Stored, WallClockHigh, WallClockLatched, WallClockLow,
+        CoprocessorDone, Gpr, Mailbox, MopConfig, PcBuffer, Performance, PushInstruction,
+        Semaphore, SoftReset, Stored, WallClockHigh, WallClockLatched, WallClockLow,
     },
     Reach, Register, unmodelled, word, words,
 };
 
 /// Blocks of every tile with RISCs.
-pub(super) static ALL_TILES: [Block; 3] = [
+pub(super) static ALL_TILES: [Block; 5] = [
     Block {
         source: "TensixTile/DebugTimestamper.md",
         base: 0xFFB1_2000,
@@ -36,6 +40,22 @@ pub(super) static ALL_TILES: [Block; 3] = [
         reach: Reach::ALL,
         registers: &DEBUG,
     },
+    Block {
+        source: "tt-metal's perf_counters/registers.h",
+        base: 0xFFB1_2000,
+        instance_count: 1,
+        stride: 0,
+        reach: Reach::ALL,
+        registers: PERFORMANCE.as_flattened(),
+    },
+    Block {
+        source: "tt-metal's perf_counters/registers.h",
+        base: 0xFFB1_2000,
+        instance_count: 1,
+        stride: 0,
+        reach: Reach::ALL,
+        registers: PERFORMANCE_READINGS.as_flattened(),
+    },
 ];
 
 static WALL_CLOCK: [Register; 4] = [
@@ -45,9 +65,25 @@ static WALL_CLOCK: [Register; 4] = [
     unmodelled(0x1FC, 7, "the debug timestamper"),
 ];
 
-static DEBUG: [Register; 15] = [
-    unmodelled(0x000, 9, "performance counters (RISCV_DEBUG_REG_PERF_CNT_*)"),
-    unmodelled(0x030, 4, "performance counters (RISCV_DEBUG_REG_PERF_CNT_L1_*)"),
+/// Registers of a bank of performance counters that set it up, side by side.
+const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Register; 3] {
+    [
+        word(offset, names[0], ReadWrite, Performance(index, Period)),
+        word(offset + 4, names[1], ReadWrite, Performance(index, Mode)),
+        word(offset + 8, names[2], ReadWrite, Performance(index, Control)),
+    ]
+}
+
+/// Registers of a bank that are read.
+const fn readings(offset: u32, index: BankIndex, names: [&'static str; 2]) -> [Register; 2] {
+    [
+        word(offset, names[0], Read, Performance(index, Cycles)),
+        word(offset + 4, names[1], Read, Performance(index, Events)),
+    ]
+}
+
+static DEBUG: [Register; 13] = [
+    unmodelled(0x03C, 1, "RISCV_DEBUG_REG_PERF_CNT_ALL"),
     unmodelled(0x048, 8, "the debug bus (RISCV_DEBUG_REG_DBG_*)"),
     // Its one documented bit chooses how the coprocessor reads Dst (Dst.md).
     word(0x068, "RISCV_DEBUG_REG_DBG_FEATURE_DISABLE", ReadWrite, Stored),
@@ -57,11 +93,31 @@ static DEBUG: [Register; 15] = [
     unmodelled(0x080, 4, "the debugger's interface (RISCV_DEBUG_REG_RISC_DBG_*)"),
     unmodelled(0x090, 2, "RISCV_DEBUG_REG_TRISC_PC_BUF_OVERRIDE and DBG_INVALID_INSTRN"),
     unmodelled(0x0A0, 8, "the debugger's instruction buffers (RISCV_DEBUG_REG_INSTRN_BUF_*)"),
-    unmodelled(0x0F0, 3, "performance counters (RISCV_DEBUG_REG_PERF_CNT_TDMA_PACK*)"),
-    unmodelled(0x100, 10, "performance counters (RISCV_DEBUG_REG_PERF_CNT_OUT_*)"),
     unmodelled(0x1D0, 2, "RISCV_DEBUG_REG_ECC_*"),
     unmodelled(0x1E0, 3, "the watchdog (RISCV_DEBUG_REG_WDT_*)"),
-    unmodelled(0x218, 2, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL and DBG_L1_READBACK_OFFSET"),
+    // Which part of L1 its counters count; none of that is modelled.
+    word(0x218, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL", ReadWrite, Stored),
+    unmodelled(0x21C, 1, "RISCV_DEBUG_REG_DBG_L1_READBACK_OFFSET"),
+];
+
+static PERFORMANCE: [[Register; 3]; 5] = [
+    bank(
+        0x000,
+        0,
+        ["PERF_CNT_INSTRN_THREAD0", "PERF_CNT_INSTRN_THREAD1", "PERF_CNT_INSTRN_THREAD2"],
+    ),
+    bank(0x00C, 2, ["PERF_CNT_TDMA_UNPACK0", "PERF_CNT_TDMA_UNPACK1", "PERF_CNT_TDMA_UNPACK2"]),
+    bank(0x018, 1, ["PERF_CNT_FPU0", "PERF_CNT_FPU1", "PERF_CNT_FPU2"]),
+    bank(0x030, 3, ["PERF_CNT_L1_0", "PERF_CNT_L1_1", "PERF_CNT_L1_2"]),
+    bank(0x0F0, 4, ["PERF_CNT_TDMA_PACK0", "PERF_CNT_TDMA_PACK1", "PERF_CNT_TDMA_PACK2"]),
+];
+
+static PERFORMANCE_READINGS: [[Register; 2]; 5] = [
+    readings(0x100, 0, ["PERF_CNT_OUT_L_INSTRN_THREAD", "PERF_CNT_OUT_H_INSTRN_THREAD"]),
+    readings(0x108, 2, ["PERF_CNT_OUT_L_TDMA_UNPACK", "PERF_CNT_OUT_H_TDMA_UNPACK"]),
+    readings(0x110, 4, ["PERF_CNT_OUT_L_TDMA_PACK", "PERF_CNT_OUT_H_TDMA_PACK"]),
+    readings(0x118, 3, ["PERF_CNT_OUT_L_DBG_L1", "PERF_CNT_OUT_H_DBG_L1"]),
+    readings(0x120, 1, ["PERF_CNT_OUT_L_FPU", "PERF_CNT_OUT_H_FPU"]),
 ];
 
 /// Blocks of Tensix tiles.

@@ -7,6 +7,7 @@ mod blackhole;
 mod common;
 mod wormhole;
 
+use super::performance::{BankIndex, BankRegister};
 use crate::arch::Arch;
 use std::sync::OnceLock;
 
@@ -97,6 +98,8 @@ pub(crate) enum Effect {
     MoverParameter,
     MoverCommand,
     MoverStatus,
+    /// A register of a bank of performance counters.
+    Performance(BankIndex, BankRegister),
     /// Exists, but is not modelled.
     NotModelled,
 }

@@ -1,0 +1,167 @@
+//! Hardware counters that tt-metal's firmware starts, stops and reads, with either header: what the
+//! host shows is what the simulated coprocessor did, and what it cannot know is not shown.
+
+use crate::{
+    firmware, kernels,
+    launches::{arch, ready_package},
+    package::{Package, sources},
+    program::Program as Linked,
+    toolchain::{Chip, Header, Processor, Target, in_parallel},
+};
+use host_reader::{
+    ProfilerOptions,
+    analysis::launches_of,
+    counters::{CounterArch, CounterGroup, LaunchCounters, PassPlan, counters_of},
+    init_device_profiler, read_device_profiler,
+};
+use sim::{
+    arch::TileCoord,
+    config::{ChipConfig, MeshConfig},
+    kernel::file::KernelFile,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+    truth::CounterTruth,
+    tt_metal::firmware::FirmwareSet,
+};
+use std::{collections::BTreeSet, sync::Arc};
+use wire::Risc;
+
+const CORE: TileCoord = TileCoord { x: 2, y: 3 };
+const LAUNCHES: u32 = 3;
+/// Instructions that each TRISC issues in a launch.
+const INSTRUCTIONS: [u64; 3] = [410, 57, 230];
+const TRISCS: [(Processor, Risc); 3] = [
+    (Processor::Trisc0, Risc::Trisc0),
+    (Processor::Trisc1, Risc::Trisc1),
+    (Processor::Trisc2, Risc::Trisc2),
+];
+
+/// Counters that the simulator knows.
+const KNOWN: [&str; 3] =
+    ["THREAD_INSTRUCTIONS_0", "THREAD_INSTRUCTIONS_1", "THREAD_INSTRUCTIONS_2"];
+
+fn counter_arch(chip: Chip) -> CounterArch {
+    match chip {
+        Chip::Wormhole => CounterArch::Wormhole,
+        Chip::Blackhole => CounterArch::Blackhole,
+    }
+}
+
+/// Firmware whose BRISC stops and reads the counters of a mask.
+fn firmware_set(package: &Package, chip: Chip, header: Header, mask: u32) -> Arc<FirmwareSet> {
+    let files = Processor::TENSIX.map(|processor| {
+        let program = if processor == Processor::Brisc {
+            let target = Target {
+                defines: vec![format!("PROFILE_PERF_COUNTERS={mask}")],
+                ..Target::new(chip, processor, header)
+            };
+            let into = format!("counters-{mask}");
+            firmware::build(package, &target, "brisc.cc", &into)
+                .and_then(|path| Linked::read(&path))
+        } else {
+            firmware::program(package, chip, processor, header)
+        };
+        program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
+    });
+    Arc::new(FirmwareSet::from_files(files).unwrap())
+}
+
+/// Counters of each launch as the host has read them, and the truth.
+struct Outcome {
+    launches: Vec<LaunchCounters>,
+    truth: Vec<CounterTruth>,
+}
+
+fn run(package: &Package, chip: Chip, header: Header, mask: u32) -> Outcome {
+    let firmware = firmware_set(package, chip, header, mask);
+    let mut defines = vec![format!("PROFILE_PERF_COUNTERS={mask}")];
+    let counts = INSTRUCTIONS.iter().enumerate();
+    defines.extend(counts.map(|(thread, count)| format!("INSTRUCTIONS_{thread}={count}")));
+    let mut program = Program::new("counters");
+    for (processor, risc) in TRISCS {
+        let source = sources().join("counters.cpp");
+        let job = kernels::Job::new(chip, processor, source, 6000 + mask as usize);
+        let linked = kernels::link(package, &job.with_defines(defines.clone()), false, header);
+        let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}"));
+        let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
+        program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+    }
+    let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
+    let config = MeshConfig::new(11).with_chip(whole).with_firmware(&firmware);
+    let mut mesh = SimulatedMesh::new(&config).unwrap();
+    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    let program = Arc::new(program);
+    for id in 1..=LAUNCHES {
+        let launch = Launch::new(&program, id).on(CoreSelection::At(vec![CORE]));
+        mesh.enqueue(0, launch).unwrap();
+    }
+    mesh.run_to_completion();
+    let failures: Vec<_> = mesh.execution_failures().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{chip} {header}: {failures:#?}");
+    let readout = read_device_profiler(&mut mesh).unwrap();
+    let losses: Vec<_> = readout.losses.entries().collect();
+    assert!(losses.is_empty(), "{chip} {header}: {losses:?}");
+    let launches = counters_of(&readout, &launches_of(&readout));
+    let truth = mesh.truth().counters.remove(&(0, CORE)).unwrap_or_default();
+    Outcome { launches, truth }
+}
+
+/// Asserts that each counter that the simulator knows is what it did, and that no other has a
+/// value, in no table and no metric.
+fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
+    assert_eq!(launch.problems.len(), 0, "{what}: {:?}", launch.problems);
+    for total in launch.totals() {
+        let thread = KNOWN.iter().position(|known| *known == total.name);
+        let expected = thread.map(|thread| truth.thread_instructions[thread]);
+        assert_eq!(total.counts.map(|counts| counts.total), expected, "{what}: {}", total.name);
+        let cycles = thread.map(|_| (truth.cycles, truth.cycles));
+        assert_eq!(total.cycles, cycles, "{what}: {}", total.name);
+    }
+    let summaries: Vec<_> = launch.counters.summaries(false).collect();
+    let labels: Vec<_> = summaries.iter().map(|summary| summary.metric.label()).collect();
+    assert_eq!(labels, ["T0 Instrn Issue Rate", "T1 Instrn Issue Rate", "T2 Instrn Issue Rate"]);
+    for (summary, count) in summaries.iter().zip(truth.thread_instructions) {
+        let rate = count as f64 / truth.cycles as f64 * 100.0;
+        assert!((summary.mean - rate).abs() < 1e-9, "{what}: {} is not {rate}", summary.mean);
+    }
+}
+
+/// The counters of instructions, whose records are more than a ring holds: with both headers the
+/// same ones, each once a launch, and what the coprocessor did.
+#[test]
+fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
+    let Some(package) = ready_package() else { return };
+    let group = CounterGroup::Instruction;
+    let mask = PassPlan::new(&[group]).masks()[0];
+    let jobs: Vec<(Chip, Header)> = Chip::ALL
+        .into_iter()
+        .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
+        .collect();
+    let outcomes = in_parallel(&jobs, |&(chip, header)| run(package, chip, header, mask));
+    let mut read = Vec::new();
+    for (&(chip, header), outcome) in jobs.iter().zip(&outcomes) {
+        let what = format!("{chip} {header}");
+        assert_eq!(outcome.launches.len(), LAUNCHES as usize, "{what}");
+        assert_eq!(outcome.truth.len(), LAUNCHES as usize, "{what}");
+        for (launch, truth) in outcome.launches.iter().zip(&outcome.truth) {
+            check(&what, launch, truth);
+            // TRISC 1 starts the counters before its kernel; the others may have begun earlier.
+            assert_eq!(truth.thread_instructions[1], INSTRUCTIONS[1], "{what}");
+            for thread in [0, 2] {
+                assert!(truth.thread_instructions[thread] <= INSTRUCTIONS[thread], "{what}");
+                assert!(truth.thread_instructions[thread] > 0, "{what}");
+            }
+            let names: BTreeSet<_> =
+                launch.samples.iter().map(|one| one.sample.name.to_string()).collect();
+            assert_eq!(names.len(), launch.samples.len(), "{what}: each counter once");
+            assert_eq!(names.len() as u64, group.record_count(counter_arch(chip)), "{what}");
+        }
+        let names = |launch: &LaunchCounters| {
+            launch.samples.iter().map(|one| one.sample.name.to_string()).collect::<Vec<_>>()
+        };
+        read.push(outcome.launches.iter().map(names).collect::<Vec<_>>());
+    }
+    for (pair, chip) in read.chunks(2).zip(Chip::ALL) {
+        assert_eq!(pair[0], pair[1], "{chip}: in the same order");
+    }
+}
