@@ -16,6 +16,8 @@ pub(crate) enum Row {
     Data16,
     Event,
     NocEvent,
+    NocEventWithAddresses,
+    HardwareCounter,
     Sum,
     KernelZone,
     BeginOnBrisc,
@@ -27,12 +29,14 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Zone,
         Self::Data,
         Self::Data16,
         Self::Event,
         Self::NocEvent,
+        Self::NocEventWithAddresses,
+        Self::HardwareCounter,
         Self::Sum,
         Self::KernelZone,
         Self::BeginOnBrisc,
@@ -50,6 +54,8 @@ impl Row {
             Self::Data16 => "128 bits of data",
             Self::Event => "event",
             Self::NocEvent => "NoC event",
+            Self::NocEventWithAddresses => "NoC event with addresses",
+            Self::HardwareCounter => "hardware counter's record",
             Self::Sum => "sum zone",
             Self::KernelZone => "kernel's zone, open and close",
             Self::BeginOnBrisc => "begin of a launch, BRISC",
@@ -75,6 +81,8 @@ impl Row {
             Self::Data16
             | Self::Event
             | Self::NocEvent
+            | Self::NocEventWithAddresses
+            | Self::HardwareCounter
             | Self::LaunchOnBrisc
             | Self::LaunchOfFive => return None,
         };
@@ -138,12 +146,16 @@ pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<C
     let sums = probes::build(package, chip, header, Variant::Sums, 1)?;
     let core = &mut used_core(chip, &plain);
     let with_sums = &mut used_core(chip, &sums);
+    let wide = probes::build(package, chip, header, Variant::Wide, 1)?;
+    let wide = &mut used_core(chip, &wide);
     let rows = Row::ALL.map(|row| match row {
         Row::Zone => per_pass(core, "zone"),
         Row::Data => per_pass(core, "data"),
         Row::Data16 => per_pass(core, "data_16b"),
         Row::Event => per_pass(core, "event"),
         Row::NocEvent => per_pass(core, "noc_event"),
+        Row::NocEventWithAddresses => per_pass(wide, "noc_event"),
+        Row::HardwareCounter => per_pass(wide, "counter"),
         Row::Sum => per_pass(with_sums, "sum"),
         Row::KernelZone => per_pass(core, "kernel_zone"),
         Row::BeginOnBrisc => begin_on(core, 0),

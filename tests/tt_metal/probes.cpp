@@ -22,6 +22,9 @@
 #endif
 #include "api/debug/kernel_profiler.hpp"
 #include "hostdev/dev_msgs.h"
+#if defined(PROFILE_PERF_COUNTERS)
+#include "internal/profiler/perf_counters.hpp"
+#endif
 
 #if !defined(COMPILE_FOR_TRISC)
 #if !defined(KERNEL_BUILD)
@@ -105,6 +108,15 @@ PROBE noc_event(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {
         const uint64_t there = uint64_t(0x652 + pass) << NOC_ADDR_LOCAL_BITS | 0x10000;
         RECORD_NOC_EVENT_WITH_ADDR(NocEventType::WRITE_, 0x20000, there, 2048, NOC_UNICAST_WRITE_VC, false, noc_index);
+        STEP();
+    }
+}
+#endif
+
+#if defined(COMPILE_FOR_BRISC) && defined(PROFILE_PERF_COUNTERS)
+PROBE counter(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+        kernel_profiler::emit_counter(PerfCounterType::THREAD_STALLS_0, passes, pass);
         STEP();
     }
 }

@@ -24,6 +24,8 @@ pub(crate) enum Variant {
     Sums,
     /// In the debug dump; the number is the bound of a wait in cycles.
     DebugDump(u32),
+    /// The same with addresses of NoC events, and with hardware counters.
+    Wide,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
 }
@@ -54,6 +56,14 @@ pub(crate) fn build(
                     "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
                     format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
                 ];
+            }
+            Variant::Wide => {
+                let forms: &[&str] = match header {
+                    Header::Ours => &["PROFILE_NOC_EVENTS=3"],
+                    _ => &["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"],
+                };
+                target.defines = forms.iter().map(|&define| define.to_owned()).collect();
+                target.defines.push("PROFILE_PERF_COUNTERS=32".to_owned());
             }
             Variant::DynamicNoc(noc) => {
                 target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
