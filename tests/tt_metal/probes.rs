@@ -24,7 +24,7 @@ pub(crate) enum Variant {
     Sums,
     /// In the debug dump; the number is the bound of a wait in cycles.
     DebugDump(u32),
-    /// The same with addresses of NoC events, and with hardware counters.
+    /// As firmware, with addresses of NoC events and hardware counters.
     Wide,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
