@@ -105,6 +105,7 @@ impl LockEvent {
 
     /// Reads an event; `None` if its kind has no meaning. The upper eight bits are not looked at.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "fields have 24 bits")]
     pub const fn unpack(bits: u64) -> Option<Self> {
         let number = (bits & 0xFF) as usize;
         if number >= LockEventKind::ALL.len() {

@@ -86,7 +86,6 @@ impl PerformanceCounters {
     /// Reads a register of a bank.
     pub(crate) fn load(&self, index: BankIndex, register: BankRegister, now: Reading) -> u32 {
         let bank = &self.banks[index];
-        let low = |count: u64| (count & u64::from(u32::MAX)) as u32;
         match register {
             BankRegister::Period => bank.period,
             BankRegister::Mode => bank.mode,
@@ -99,8 +98,8 @@ impl PerformanceCounters {
                 };
                 match thread_of(index, bank.mode >> SELECT_SHIFT) {
                     None => 0,
-                    Some(_) if register == BankRegister::Cycles => low(window.cycles),
-                    Some(thread) => low(window.thread_instructions[thread]),
+                    Some(_) if register == BankRegister::Cycles => low_word(window.cycles),
+                    Some(thread) => low_word(window.thread_instructions[thread]),
                 }
             }
         }
@@ -143,6 +142,11 @@ impl PerformanceCounters {
     pub(crate) fn take_windows(&mut self) -> Vec<Window> {
         std::mem::take(&mut self.windows)
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "registers have 32 bits")]
+const fn low_word(count: u64) -> u32 {
+    count as u32
 }
 
 /// The thread whose issued instructions are the event.
