@@ -49,7 +49,7 @@ def build(work):
     shutil.copytree(HERE / "src", work / "src", dirs_exist_ok=True)
     manifest = work / "Cargo.toml"
     if not (work / "sys").exists():
-        manifest.write_text(MANIFEST.format(patch=""))
+        manifest.write_text(MANIFEST.replace("{patch}", ""))
         listed = subprocess.run(["cargo", "metadata", "--format-version", "1"], cwd=work, check=True,
                                 capture_output=True)
         packages = json.loads(listed.stdout)["packages"]
@@ -59,7 +59,7 @@ def build(work):
         text = header.read_text()
         assert text.count("ProtocolVersion = 74") == 1, "expected protocol 74"
         header.write_text(text.replace("ProtocolVersion = 74", "ProtocolVersion = 72"))
-    manifest.write_text(MANIFEST.format(patch=PATCH))
+    manifest.write_text(MANIFEST.replace("{patch}", PATCH))
     subprocess.run(["cargo", "build", "-q"], cwd=work, check=True)
     return work / "target/debug/tracy-load"
 
