@@ -274,7 +274,7 @@ impl Devices {
         Ok(Consequence::Nothing)
     }
 
-    /// What performance counters count, as of a cycle.
+    /// Returns the counts that performance counters see, as of a cycle.
     const fn reading(&self, cycle: u64) -> Reading {
         Reading { cycle, thread_instructions: self.coprocessor.instruction_counts() }
     }

@@ -54,7 +54,7 @@ struct Bank {
     span: Span,
 }
 
-/// What a bank has counted.
+/// State of a bank's counting.
 #[derive(Clone, Copy, Debug, Default)]
 enum Span {
     #[default]
@@ -71,7 +71,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// What has happened since an earlier reading.
+    /// Returns the counts since an earlier reading.
     fn since(self, start: Self) -> Window {
         Window {
             cycles: self.cycle - start.cycle,

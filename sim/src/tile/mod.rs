@@ -48,7 +48,7 @@ pub struct Tile {
     /// When this tile's latest write reached each DRAM bank: writes of one tile to one
     /// bank never overtake each other.
     pub last_landing: Vec<u64>,
-    /// What native kernels have asked each NoC for, by counter: the NoCs' own counters count for
+    /// Requests of native kernels to each NoC, by counter: the NoCs' own counters count for
     /// object code.
     pub(crate) noc_counters: [BTreeMap<NocCounter, u32>; NOC_COUNT],
     /// The control vector as it was when the latest launch began.
