@@ -1,7 +1,7 @@
 //! A tile's performance counters: banks that count events of the coprocessor and of L1 between two
 //! writes to their control registers.
 //!
-//! Of the events, this simulator knows the instructions that each thread has issued. Any other
+//! This simulator knows one sort of events, the instructions that each thread has issued. Any other
 //! reads as counted over no cycles, as a bank does that was never started: a reader must take that
 //! for no reading.
 //!
