@@ -159,6 +159,10 @@ pub(crate) struct WorkloadArgs {
     /// Records of waits for circular buffers, semaphores and NoC barriers.
     #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
+    /// Read while the launches run, too, after each stretch of simulated time, as in 50us, 2ms or
+    /// 1s. Default: read between the phases of a workload.
+    #[arg(long, value_name = "DURATION", value_parser = duration_ns)]
+    pub(crate) read_every: Option<u64>,
     /// Kind of kernels. Default: object code, if this program was built with it.
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kernels: Option<Kernels>,
@@ -222,6 +226,16 @@ fn word(text: &str) -> Result<u32, String> {
         None => text.parse(),
     };
     parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
+}
+
+/// A time of at least a nanosecond, in nanoseconds.
+fn duration_ns(text: &str) -> Result<u64, String> {
+    let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let parsed = units.into_iter().find_map(|(unit, ns)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(ns).filter(|&ns| ns > 0)
+    });
+    parsed.ok_or_else(|| "expected a whole number and a unit of ns, us, ms, s: 50us".to_owned())
 }
 
 /// Write the linker scripts for kernels of your own, one per processor.

@@ -30,6 +30,9 @@ pub(crate) struct Document<'a> {
     /// `riscv` or `native` where kernels were simulated.
     kernels: Option<&'a str>,
     execution_failures: &'a [String],
+    /// Reads of a run that was read while it went on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reads: Option<ReadCounts>,
     #[serde(flatten)]
     host: HostCounts,
     kept: Kept,
@@ -172,8 +175,26 @@ pub(crate) struct Source<'a> {
     pub(crate) kernels: Option<&'a str>,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
+    /// Reads of a run that was read while it went on.
+    pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
     pub(crate) host: HostCounts,
+}
+
+/// How often a run was read, and how often that was asked for.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct ReadCounts {
+    pub(crate) count: u64,
+    pub(crate) every_ns: u64,
+}
+
+impl ReadCounts {
+    /// One line.
+    pub(crate) fn write(self, out: &mut impl Write) -> std::io::Result<()> {
+        let Self { count, every_ns } = self;
+        let reads = counted(count, "time", "times");
+        writeln!(out, "Read {reads}, every {} ns of the run", grouped(every_ns))
+    }
 }
 
 impl<'a> Document<'a> {
@@ -192,6 +213,7 @@ impl<'a> Document<'a> {
             launches: source.launches,
             kernels: source.kernels,
             execution_failures: source.execution_failures,
+            reads: source.reads,
             host: source.host,
             kept: kept(report),
             lost: Lost::of(&readout.losses),

@@ -102,6 +102,9 @@ impl Findings {
         } else {
             writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
             self.tables().write(show, &mut out)?;
+            if let Some(reads) = source.reads {
+                reads.write(&mut out)?;
+            }
             source.host.write(&mut out)?;
             if let Some(filtered) = &self.filtered {
                 filtered.write(&mut out)?;

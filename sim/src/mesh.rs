@@ -123,6 +123,13 @@ impl SimulatedMesh {
         }
     }
 
+    /// Returns true if a launch has not begun that can: its chip is there, and nothing that it
+    /// waits for is missing.
+    #[must_use]
+    pub fn has_launches_to_begin(&self) -> bool {
+        self.chips().any(Chip::has_launch_to_begin)
+    }
+
     /// Carries out every launch and waits until all has landed.
     pub fn run_to_completion(&mut self) {
         self.run_to_completion_with(&mut || {});

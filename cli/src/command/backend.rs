@@ -16,6 +16,12 @@ pub(super) trait Chips: Mesh {
     /// Runs the launches of a phase to their end; calls `on_launch` after each.
     fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure>;
 
+    /// Hands over the launches of a phase, for [`Chips::run_for`].
+    fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
+
+    /// Lets a time pass; returns false once all launches have begun.
+    fn run_for(&mut self, duration_ns: u64) -> bool;
+
     /// Texts of the zones that the programs open.
     fn zone_texts(&self) -> Vec<String>;
 
@@ -51,6 +57,19 @@ impl Chips for SimulatedMesh {
         self.enqueue_phase(phase);
         self.run_to_completion_with(on_launch);
         Ok(())
+    }
+
+    fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure> {
+        self.enqueue_phase(phase);
+        Ok(())
+    }
+
+    fn run_for(&mut self, duration_ns: u64) -> bool {
+        let has_more = self.has_launches_to_begin();
+        if has_more {
+            self.wait_ns(duration_ns);
+        }
+        has_more
     }
 
     fn zone_texts(&self) -> Vec<String> {
@@ -110,6 +129,16 @@ mod on_ttsim {
                 on_launch();
             }
             self.settle().map_err(sentence)
+        }
+
+        fn begin_phase(&mut self, _: &Phase) -> Result<(), Failure> {
+            Err(Failure::Sentence(
+                "--read-every needs times, and ttsim has none; choose --backend sim".to_owned(),
+            ))
+        }
+
+        fn run_for(&mut self, _: u64) -> bool {
+            false
         }
 
         fn zone_texts(&self) -> Vec<String> {

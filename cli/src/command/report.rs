@@ -79,6 +79,7 @@ fn show(
         launches: report.summary.launch_count,
         kernels: None,
         execution_failures: &[],
+        reads: None,
         host: HostCounts::new(host),
     };
     let title = format!("{which}{title}");

@@ -11,7 +11,7 @@ use crate::{
     args::{Backend, RunArgs, ShowArgs, Waits, WorkloadArgs},
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
-    json::{HostCounts, Source},
+    json::{HostCounts, ReadCounts, Source},
     numbers::counted,
     output::Findings,
     progress::Progress,
@@ -108,8 +108,9 @@ pub(super) fn carry_out(
         capture: outputs.capture.as_ref(),
         is_calibrated,
         has_buffers: args.device_memory_profiler,
+        read_every_ns: args.read_every,
     };
-    let readout = execute(&mut *mesh, &plan, &config, &session)?;
+    let (readout, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
     if let Some(log) = &outputs.log {
         end_on_signals()?;
         write_device_log_file(log, &readout).map_err(sentence)?;
@@ -123,6 +124,7 @@ pub(super) fn carry_out(
         launches: launch_count(&plan, &config),
         kernels: Some(config.kernels.label()),
         execution_failures: &failures,
+        reads: args.read_every.map(|every_ns| ReadCounts { count: read_count, every_ns }),
         host: HostCounts::default(),
     };
     let title = title(args, work.name(), &source);
@@ -275,15 +277,18 @@ struct HostSession<'run> {
     is_calibrated: bool,
     /// True if allocations of buffers are recorded.
     has_buffers: bool,
+    /// Time between reads while launches run.
+    read_every_ns: Option<u64>,
 }
 
+/// Runs and reads; returns what was read and in how many reads.
 fn execute(
     mesh: &mut dyn Chips,
     plan: &Plan,
     config: &MeshConfig,
     session: &HostSession<'_>,
-) -> Result<Readout, Failure> {
-    let HostSession { capture, is_calibrated, has_buffers } = *session;
+) -> Result<(Readout, u64), Failure> {
+    let HostSession { capture, is_calibrated, has_buffers, read_every_ns } = *session;
     let options = ProfilerOptions {
         program_support_count: config.program_support_count,
         sums_enabled: config.sums_enabled,
@@ -299,7 +304,7 @@ fn execute(
         host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
     let mut recording = begun?;
     let progress = Progress::new("launches", launch_count(plan, config));
-    let mut launches_done = 0;
+    let (mut launches_done, mut read_count) = (0, 0);
     report_traces(&host, mesh, plan);
     let mut buffers = HostBuffers::default();
     for (index, phase) in plan.phases.iter().enumerate() {
@@ -307,8 +312,13 @@ fn execute(
             buffers.enqueue(&host, mesh, (phase, config.seed));
         }
         report_replays(&host, mesh, phase);
+        let mut rest = phase.clone();
+        if let Some(every_ns) = read_every_ns {
+            mesh.begin_phase(&std::mem::take(&mut rest))?;
+            read_count += read_meanwhile(mesh, &host, &mut recording, every_ns)?;
+        }
         let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
-            mesh.run_phase(phase, &mut || {
+            mesh.run_phase(&rest, &mut || {
                 launches_done += 1;
                 progress.set(launches_done);
             })
@@ -317,6 +327,7 @@ fn execute(
         let names = zone_names(mesh)?;
         let is_last = index + 1 == plan.phases.len();
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
+        read_count += 1;
         mesh.check()?;
     }
     host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
@@ -324,7 +335,23 @@ fn execute(
         recording.add_probe_costs(calibrate(mesh, config)?)?;
     }
     recording.capture_host(host.recorder())?;
-    recording.finish()
+    Ok((recording.finish()?, read_count))
+}
+
+/// Reads while launches run, as often as a time has gone by; returns how often.
+fn read_meanwhile(
+    mesh: &mut dyn Chips,
+    host: &HostZones,
+    recording: &mut Recording,
+    every_ns: u64,
+) -> Result<u64, Failure> {
+    let mut read_count = 0;
+    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(every_ns)) {
+        let names = zone_names(mesh)?;
+        host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, false))?;
+        read_count += 1;
+    }
+    Ok(read_count)
 }
 
 /// Measures what probes cost on a mesh, by a launch and a read of their own.

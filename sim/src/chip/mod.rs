@@ -213,6 +213,11 @@ impl Chip {
         self.clock.ps_at(end_cycle)
     }
 
+    /// Returns true if a launch is queued that can begin.
+    pub(crate) fn has_launch_to_begin(&self) -> bool {
+        self.next_go_cycle().is_some()
+    }
+
     /// When the next launch begins, if it does so before the chip is lost.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;

@@ -100,6 +100,7 @@ fn read_chips(
         launches: findings.parts().1.summary.launch_count,
         kernels: None,
         execution_failures: &[],
+        reads: None,
         host: HostCounts::default(),
     };
     let chips = counted(source.devices as u64, "chip", "chips");
