@@ -54,6 +54,41 @@ fn the_log_of_a_run_reports_as_the_run_did() {
     }
 }
 
+/// Lanes hold 43 of the 90 launches, each of a tenth of a millisecond.
+#[test]
+fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = ["--workload", "cycle-count", "--ops", "90", "--op-support-count", "43"];
+    let run = |extra: &[&str]| {
+        let args = [&["run", "-o", "out", "--kernels", "native"], &workload[..], extra].concat();
+        kprof(folder.path(), &args)
+    };
+    let often: serde_json::Value =
+        serde_json::from_slice(&run(&["--read-every", "200us", "--json"]).stdout).unwrap();
+    // A zone of the firmware, one of the kernel and one within, on 320 RISCs.
+    assert_eq!(often["kept"]["zones"], 90 * 3 * 320);
+    assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
+    assert_eq!(often["reads"]["every_ns"], 200_000);
+    let count = often["reads"]["count"].as_u64().unwrap();
+    // The run takes ten milliseconds, and a read of 64 cores some of that.
+    assert!((5..50).contains(&count), "{count} reads");
+    let once = stdout(&run(&["--fail-on-loss"]));
+    assert!(!once.contains("Lost: nothing") && !once.contains("Read "), "{once}");
+    let often = stdout(&run(&["--read-every", "200us", "--rows", "1"]));
+    assert!(often.contains("Lost: nothing"), "{often}");
+    assert!(often.contains(&format!("Read {count} times, every 200,000 ns of the run")), "{often}");
+}
+
+#[test]
+fn a_time_between_reads_needs_a_unit() {
+    for wrong in ["200", "0us", "1.5ms", "-3us", "us", "99999999999999999999s", "20000000000s"] {
+        let output = kprof(Path::new("."), &["run", &format!("--read-every={wrong}")]);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {errors}");
+        assert!(errors.contains("expected a whole number and a unit of ns, us, ms, s"), "{errors}");
+    }
+}
+
 #[test]
 fn json_has_the_fields_that_scripts_rely_on() {
     let folder = tempfile::tempdir().unwrap();
