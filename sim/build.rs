@@ -81,6 +81,8 @@ struct Variant {
     enabled: bool,
     /// Markers as calls, all of it as small as it can be; of the probes alone.
     out_of_line: bool,
+    /// The feature that records waits, of firmware and kernels alone.
+    waits: Option<&'static str>,
 }
 
 impl Build {
@@ -108,6 +110,7 @@ impl Build {
             "sim/objects",
             "sim/src/kernel/body.rs",
             "sim/src/kernel/script_body.rs",
+            "sim/src/kernel/tile_words.rs",
             "sim/src/random.rs",
         ];
         let shared = ["sim/src/machine/mailbox.rs", "Cargo.toml", "rust-toolchain.toml"];
@@ -136,13 +139,17 @@ impl Build {
     fn all_images(&self, list: &mut String) -> Result<()> {
         for arch in ARCHITECTURES {
             for sums in [false, true] {
-                let variant = Variant { arch, sums, enabled: true, out_of_line: false };
+                let variant = Variant { sums, ..Variant::plain(arch) };
                 let libraries = self.compile(&variant)?;
                 self.link_all(&variant, &libraries, list)?;
             }
+            for feature in ["waits", "sync-events"] {
+                let variant = Variant { waits: Some(feature), ..Variant::plain(arch) };
+                let libraries = self.compile(&variant)?;
+                self.link_launched(&variant, &libraries, list)?;
+            }
         }
-        let disabled =
-            Variant { arch: ARCHITECTURES[0], sums: false, enabled: false, out_of_line: false };
+        let disabled = Variant { enabled: false, ..Variant::plain(ARCHITECTURES[0]) };
         let libraries = self.compile(&disabled)?;
         self.link_all(&disabled, &libraries, list)?;
         let small = Variant { out_of_line: true, enabled: true, ..disabled };
@@ -203,6 +210,12 @@ impl Build {
 
     /// Links every image of a variant.
     fn link_all(&self, variant: &Variant, libraries: &Path, list: &mut String) -> Result<()> {
+        self.link_launched(variant, libraries, list)?;
+        self.link_probes(variant, libraries, list)
+    }
+
+    /// Links the firmware and kernels of a variant.
+    fn link_launched(&self, variant: &Variant, libraries: &Path, list: &mut String) -> Result<()> {
         let library = |part: &str| vec![libraries.join(format!("lib{part}.a"))];
         for processor in PROCESSORS {
             let entry = format!("__{processor}_entry");
@@ -213,7 +226,7 @@ impl Build {
                 self.link(variant, processor, &kernels, &library("kernels"), list)?;
             }
         }
-        self.link_probes(variant, libraries, list)
+        Ok(())
     }
 
     /// Links the probes of a variant.
@@ -277,6 +290,11 @@ fn run(tool: &mut Command, made: &Path) -> Result<()> {
 }
 
 impl Variant {
+    /// The profiler switched on, and nothing beyond.
+    const fn plain(arch: &'static str) -> Self {
+        Self { arch, sums: false, enabled: true, out_of_line: false, waits: None }
+    }
+
     fn features(&self) -> String {
         let mut features = Vec::new();
         for (feature, is_wanted) in [
@@ -292,13 +310,17 @@ impl Variant {
         if self.out_of_line {
             features.push("probes/out-of-line".to_owned());
         }
+        if let Some(feature) = self.waits {
+            features.extend(["firmware", "kernels"].map(|name| format!("{name}/{feature}")));
+        }
         features.join(",")
     }
 
     fn name(&self) -> String {
-        let Self { arch, sums, enabled, out_of_line } = self;
+        let Self { arch, sums, enabled, out_of_line, waits } = self;
         let form = if *out_of_line { "-out-of-line" } else { "" };
-        format!("{arch}-sums-{sums}-enabled-{enabled}{form}")
+        let waits = waits.map_or_else(String::new, |feature| format!("-{feature}"));
+        format!("{arch}-sums-{sums}-enabled-{enabled}{form}{waits}")
     }
 
     /// Where its libraries, objects and images are kept; tests look into them too.
@@ -310,13 +332,18 @@ impl Variant {
 
     /// Adds an image to the list of all.
     fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
-        let Self { arch, sums, enabled, .. } = self;
+        let Self { arch, sums, enabled, waits, .. } = self;
+        let waits = match waits {
+            None => "Off",
+            Some("waits") => "Totals",
+            Some(_) => "Events",
+        };
         let (part, processor) = what;
         let digest = digest(&fs::read(image)?);
         writeln!(
             list,
             "    EmbeddedImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
-             part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
+             waits: WaitRecords::{waits}, part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
         )?;
         Ok(())
     }

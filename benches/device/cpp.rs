@@ -35,12 +35,12 @@ fn is_there() -> bool {
 }
 
 fn image(arch: Arch, part: &str) -> &'static Image {
-    let selection = Selection { arch, has_sums: true, is_enabled: true };
+    let selection = Selection::new(arch, true);
     images::find(selection, part, "brisc").expect("the build has every image")
 }
 
 fn disabled() -> &'static Image {
-    let selection = Selection { arch: Arch::WormholeB0, has_sums: false, is_enabled: false };
+    let selection = Selection { is_enabled: false, ..Selection::new(Arch::WormholeB0, false) };
     images::find(selection, "cpp_probes", "brisc").expect("the build has every image")
 }
 

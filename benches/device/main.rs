@@ -46,7 +46,7 @@ mod bar {
 const PROBES: [&str; 7] = ["zone", "data", "data_16b", "event", "noc_event", "sum", "kernel_zone"];
 
 fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
-    let selection = Selection { arch, has_sums: is_enabled && part == "sums", is_enabled };
+    let selection = Selection { is_enabled, ..Selection::new(arch, is_enabled && part == "sums") };
     let part = if part == "sums" { "probes" } else { part };
     images::find(selection, part, "brisc").expect("the build has every image")
 }
@@ -146,7 +146,7 @@ fn stacks(arch: Arch) -> Vec<(&'static str, u32)> {
 /// Bytes that the profiler adds to the firmware of a processor.
 fn profiler_bytes_of_firmware(arch: Arch, processor: &str) -> usize {
     let bytes = |arch, is_enabled| {
-        let selection = Selection { arch, has_sums: false, is_enabled };
+        let selection = Selection { is_enabled, ..Selection::new(arch, false) };
         let image = images::find(selection, "firmware", processor);
         image.expect("the build has every image").loaded_bytes()
     };

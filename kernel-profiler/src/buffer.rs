@@ -77,6 +77,26 @@ impl State {
         }
     }
 
+    /// Records 128 bits of data with a time that is not the present one.
+    pub(crate) fn record_data_16b_at<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        id: ZoneId,
+        data: [u64; 2],
+        time: ClockWords,
+    ) {
+        const KIND: PacketKind = PacketKind::TimestampedData16B;
+        const WORDS: usize = KIND.record_words();
+        if !self.take(bytes(WORDS), headroom(port, METADATA_HEADROOM)) {
+            return port.count_loss(LossKind::Data);
+        }
+        let place = self.next();
+        self.set_next(place.wrapping_add(offset(WORDS)));
+        write_marker(port, place, Header::prefix(KIND, id), time);
+        write_data(port, place.wrapping_add(8), data[0]);
+        write_data(port, place.wrapping_add(16), data[1]);
+    }
+
     /// Records an event.
     #[inline(always)]
     pub fn record_event<P: Port + ?Sized>(&mut self, port: &mut P, event: u16) {

@@ -392,6 +392,7 @@ macro_rules! firmware_state {
             "noc_nonposted_writes_num_issued" NOC_WRITES_ISSUED: [u32; 2] = [0; 2];
             "noc_nonposted_writes_acked" NOC_WRITES_ACKED: [u32; 2] = [0; 2];
         }
+        $crate::__firmware_waits!();
     };
     ($($symbol:literal $name:ident: $type:ty = $value:expr;)*) => {
         $(
@@ -400,6 +401,26 @@ macro_rules! firmware_state {
             static mut $name: $type = $value;
         )*
     };
+}
+
+/// Defines the waits of kernels, which the end of a kernel's zone records.
+#[cfg(feature = "waits")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __firmware_waits {
+    () => {
+        $crate::firmware_state! {
+            "__kprof_waits" WAITS: $crate::wait::WaitTotals = $crate::wait::WaitTotals::new();
+        }
+    };
+}
+
+/// Kernels record no waits.
+#[cfg(not(feature = "waits"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __firmware_waits {
+    () => {};
 }
 
 /// The text of a zone at the place of the outermost macro call.

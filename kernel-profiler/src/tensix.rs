@@ -24,6 +24,7 @@
 //! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates as command buffers take them |
 //! | `bank_to_dram_offset` | per bank, a word: what is added to addresses in it |
 //! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: what the kernel's barriers expect of each NoC |
+//! | `__kprof_waits` | waits of the kernel so far; with the feature `waits`, which firmware and kernels must share |
 //!
 //! And two names say what this firmware's RISC is; the linker is told so
 //! (`--defsym=__kprof_begin=kprof_begin_core`):
@@ -90,7 +91,7 @@ pub const BANK_COUNT_MAX: usize = 16;
 /// The firmware's symbols. Those that begin with `__kprof` are numbers in place of an address.
 #[allow(non_upper_case_globals, reason = "upstream's names")]
 mod symbols {
-    use super::SUM_COUNT;
+    use super::{SUM_COUNT, WaitTotals};
 
     unsafe extern "C" {
         pub(super) static __kprof_control: u8;
@@ -109,6 +110,9 @@ mod symbols {
         pub(super) static mut SUM_HEADERS: [u32; SUM_COUNT];
         #[link_name = "_ZN15kernel_profiler10traceCountE"]
         pub(super) static mut TRACE_COUNT: u32;
+
+        #[link_name = "__kprof_waits"]
+        pub(super) static mut WAITS: WaitTotals;
 
         pub(super) static noc_index: u8;
         pub(super) static my_x: [u8; 2];
@@ -149,10 +153,6 @@ core::arch::global_asm!(
     options(raw)
 );
 
-/// Waits of the kernel that this crate is linked into; nothing refers to them without the feature
-/// `waits`.
-static mut WAITS: WaitTotals = WaitTotals::new();
-
 /// The runtime's memory of the RISC that executes this code: the firmware's variables.
 #[derive(Debug)]
 pub struct State(());
@@ -187,9 +187,10 @@ impl State {
 
     #[inline(always)]
     pub(crate) fn waits(&mut self) -> &mut WaitTotals {
-        let waits = &raw mut WAITS;
-        // SAFETY: this RISC alone reaches its local RAM, in its one thread; nothing but this
-        // function names the variable, and `State` is made anew for each probe and borrowed here.
+        let waits = &raw mut symbols::WAITS;
+        // SAFETY: the firmware provides the variable, zeroed at boot, which is no waits; this RISC
+        // alone reaches its local RAM, in its one thread; nothing but this function names the
+        // variable, and `State` is made anew for each probe and borrowed here.
         unsafe { &mut *waits }
     }
 

@@ -3,17 +3,21 @@
 //! A wait polls; if its first poll finds nothing, the clock is read, and read again when a later
 //! poll has found something. So a wait that does not block costs nothing. The cycles are added up
 //! in the RISC's local RAM by kind and key ([`wire::wait`]); the end of the kernel's zone writes a
-//! record for each, with the time of that end, and empties the sums.
+//! record for each, with the time of that end, and empties the sums. They are the firmware's, which
+//! zeroes them at boot: nobody clears variables of a kernel.
 //!
 //! Sums have room for [`OBJECTS_MAX`] objects. A wait for one more is counted as lost data, and so
 //! is a total that finds no room in L1.
 
 pub use crate::port::WaitRecords;
-use crate::{launch::Scope, port::Port, state::State};
+use crate::{
+    launch::Scope,
+    port::{ClockWords, Port},
+    state::State,
+};
 use wire::{
     Header, PacketKind, ZoneId,
     loss::LossKind,
-    marker,
     wait::{BlockedWait, WaitKind, WaitTotal},
 };
 
@@ -74,11 +78,12 @@ impl Default for WaitTotals {
 impl State {
     /// Adds a wait that blocked to its object's sum, and records it where each wait is recorded.
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
-        if !self.waits().add(ids.total, wait) {
-            port.count_loss(LossKind::Data);
-        }
+        // The record first: its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {
             self.record_data_16b(port, ids.blocked, wait.to_data());
+        }
+        if !self.waits().add(ids.total, wait) {
+            port.count_loss(LossKind::Data);
         }
     }
 
@@ -88,29 +93,22 @@ impl State {
         for index in 0..count {
             let object = self.waits().objects.get(index).copied();
             if let Some(total) = object {
-                let place = self.next();
-                self.record_data_16b(port, id, total.to_data());
-                if self.next() != place {
-                    stamp_with_kernels_end(port, place);
-                }
+                let ended = kernels_end(port);
+                self.record_data_16b_at(port, id, total.to_data(), ended);
             }
         }
         self.waits().count = 0;
     }
 }
 
-/// Gives the record at `place` the time of the kernel's end, which lies in front of it: a later
-/// one would make the end step back in time.
-fn stamp_with_kernels_end<P: Port + ?Sized>(port: &mut P, place: u32) {
+/// The time of the kernel's end, which lies in front of its totals: with a later one the end would
+/// step back in time. The time now where no kernel has ended.
+fn kernels_end<P: Port + ?Sized>(port: &mut P) -> ClockWords {
     const END: u32 = Header::prefix(PacketKind::ZoneEnd, ZoneId(0));
     const KIND_MASK: u32 = 0xF000_0000;
     let end = port.own_vector() + Scope::MainChild.end();
-    let (header, low) = (port.load(end), port.load(end + 4));
-    if header & KIND_MASK == END {
-        let prefix = port.load(place) & !marker::TIME_HIGH_MASK;
-        port.store(place, prefix | (header & marker::TIME_HIGH_MASK));
-        port.store(place + 4, low);
-    }
+    let (high, low) = (port.load(end), port.load(end + 4));
+    if high & KIND_MASK == END { ClockWords { high, low } } else { port.now() }
 }
 
 #[cfg(test)]

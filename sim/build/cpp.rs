@@ -47,12 +47,11 @@ impl Build {
         fs::write(self.out.join("twin_lines.hpp"), self.twin_lines()?)?;
         for arch in ARCHITECTURES {
             for sums in [false, true] {
-                let variant = Variant { arch, sums, enabled: true, out_of_line: false };
+                let variant = Variant { sums, ..Variant::plain(arch) };
                 CppBuild { build: self, variant, compiler: &compiler }.recording(list)?;
             }
         }
-        let variant =
-            Variant { arch: ARCHITECTURES[0], sums: false, enabled: false, out_of_line: false };
+        let variant = Variant { enabled: false, ..Variant::plain(ARCHITECTURES[0]) };
         CppBuild { build: self, variant, compiler: &compiler }.switched_off(list)
     }
 

@@ -210,8 +210,10 @@ pub struct MeshConfig {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth holds every request of kernels to the NoCs.
     pub has_noc_truth: bool,
-    /// Records of waits that native kernels make.
+    /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
+    /// True if object code makes them, too.
+    pub has_object_waits: bool,
     /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
     pub cycle_budget: u64,
     /// How long the host's accesses take.
@@ -232,6 +234,7 @@ impl MeshConfig {
             firmware: None,
             has_noc_truth: false,
             wait_records: WaitRecords::Totals,
+            has_object_waits: false,
             cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
         }
@@ -299,7 +302,15 @@ impl MeshConfig {
         self
     }
 
-    /// The same mesh with native kernels that make other records of their waits.
+    /// The same mesh with object code that records waits, as native kernels do. Its firmware takes
+    /// some cycles more at the end of each kernel, and there is none that records sum zones, too.
+    #[must_use]
+    pub const fn with_object_waits(mut self) -> Self {
+        self.has_object_waits = true;
+        self
+    }
+
+    /// The same mesh with kernels that make other records of their waits.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.wait_records = wait_records;

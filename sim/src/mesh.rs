@@ -212,6 +212,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         firmware: config.firmware.clone(),
         has_noc_truth: config.has_noc_truth,
         wait_records: config.wait_records,
+        has_object_waits: config.has_object_waits,
         cycle_budget: config.cycle_budget,
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),

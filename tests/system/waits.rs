@@ -8,18 +8,20 @@
 //!
 //! `KPROF_WAITS_COUNT` sets how many seeds are tried, half of them fresh.
 
-use crate::support::{Outcome, Session};
+use crate::support::{Outcome, Session, has_object_code};
 use host_reader::{lane::LaneId, readout::Readout};
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
+    machine::KernelKind,
+    program::{CoreSelection, Emission, Kernel, KernelContext, Program},
     random::Stream,
     truth::{RiscKey, Truth},
-    workload::{PipelineShape, WorkloadOptions},
+    workload::{PipelineShape, Plan, Workload, WorkloadOptions},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use wire::{
-    Risc, RunHostId,
+    CoreKind, Risc, RunHostId,
     wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal},
 };
 
@@ -123,12 +125,22 @@ fn play(seed: u64, records: WaitRecords, shape: PipelineShape) -> Outcome {
 fn compare(seed: u64) -> u64 {
     let mut random = Stream::new(seed, &[0x7761_6974]);
     let shape = random_shape(&mut random);
-    let records = if random.below(2) == 0 { WaitRecords::Totals } else { WaitRecords::Events };
+    let records = random_records(&mut random);
     let outcome = play(seed, records, shape);
-    assert!(outcome.readout.anomalies.is_empty(), "seed {seed}: {:?}", outcome.readout.anomalies);
-    let place = |run: &Run| format!("seed {seed}, {run:?}, {shape:?}");
+    compare_outcome(&outcome, records, &format!("seed {seed}, {shape:?}"))
+}
+
+fn random_records(random: &mut Stream) -> WaitRecords {
+    if random.below(2) == 0 { WaitRecords::Totals } else { WaitRecords::Events }
+}
+
+/// Compares what was read with the truth; returns how many waits blocked.
+fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str) -> u64 {
+    assert!(outcome.failures.is_empty(), "{of}: {:?}", outcome.failures);
+    assert!(outcome.readout.anomalies.is_empty(), "{of}: {:?}", outcome.readout.anomalies);
+    let place = |run: &Run| format!("{run:?}, {of}");
     let (found, expected) = (found(&outcome.readout), expected(&outcome.truth));
-    assert!(expected.keys().all(|run| found.contains_key(run)), "seed {seed}");
+    assert!(expected.keys().all(|run| found.contains_key(run)), "{of}");
     let mut blocked = 0;
     for (run, found) in found {
         let waits = expected.get(&run).map_or(&[][..], Vec::as_slice);
@@ -147,7 +159,7 @@ fn compare(seed: u64) -> u64 {
             assert_eq!(count, true_count, "{object:?}, {}", place(&run));
             assert!(
                 cycles.abs_diff(true_cycles) <= TOLERANCE_CYCLES * count,
-                "{object:?}: {cycles} cycles for {true_cycles}, {}",
+                "{object:?}: {count} waits, {cycles} cycles for {true_cycles}, {}",
                 place(&run)
             );
             blocked += count;
@@ -196,6 +208,121 @@ fn kernels_that_record_no_waits_leave_none() {
     assert!(!outcome.truth.waits.is_empty());
     let records = outcome.readout.devices.iter().flat_map(|device| &device.lanes);
     assert!(records.flat_map(|lane| &lane.data).next().is_none());
+}
+
+/// Runs kernels as object code on a few cores of a chip.
+fn play_object_code(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Session)) -> Outcome {
+    let arch = Arch::ALL[usize::from(seed % 2 == 1)];
+    let config = MeshConfig::new(seed)
+        .with_chip(ChipConfig::new(arch).with_epoch_max_cycles(0))
+        .with_kernels(KernelKind::Riscv)
+        .with_object_waits()
+        .with_wait_records(records);
+    let mut session = Session::new(&config, "pipeline", &WorkloadOptions::default(), Vec::new());
+    plan(&mut session);
+    let cores = session.mesh.chip(0).unwrap().plan().cores();
+    let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
+    let skipped = usize::try_from(seed % 40).unwrap();
+    let chosen: Vec<_> = workers.skip(skipped).take(2).map(|core| core.coord).collect();
+    for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
+        *launch = launch.clone().on(CoreSelection::At(chosen.clone()));
+    }
+    session.run()
+}
+
+/// Compares a pipeline of object code with the truth; returns how many waits blocked.
+fn compare_object_code(seed: u64) -> u64 {
+    let mut random = Stream::new(seed, &[0x636F_6465]);
+    let shape = random_shape(&mut random);
+    let shape = PipelineShape { barrier: 0, straggler: 0, ahead: 0, ..shape };
+    let records = random_records(&mut random);
+    let outcome = play_object_code(seed, records, |session| {
+        let options =
+            WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
+        session.plan = Workload::named("pipeline").unwrap().plan(&session.mesh, &options);
+        assert!(session.plan.runs_as_object_code());
+    });
+    compare_outcome(&outcome, records, &format!("object code, seed {seed}, {shape:?}"))
+}
+
+#[test]
+fn waits_of_object_code_are_those_that_the_bus_has_seen() {
+    if !has_object_code() {
+        return;
+    }
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x636F_6465]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    let seeds = (0..count / 2).chain(fresh..fresh + count / 2);
+    let blocked: u64 = seeds.map(compare_object_code).sum();
+    println!("{blocked} waits blocked");
+    assert!(blocked > 0);
+}
+
+/// The kernel `pass_tiles` on any RISC.
+struct Passer([u32; 6]);
+
+impl Kernel for Passer {
+    fn run(&self, _: &KernelContext) {
+        panic!("exists only as object code");
+    }
+
+    fn emission(&self, _: &KernelContext) -> Emission {
+        Emission::NONE
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        Some("pass_tiles")
+    }
+
+    fn object_data(&self) -> &[u32] {
+        &self.0
+    }
+
+    fn is_object_code_only(&self) -> bool {
+        true
+    }
+}
+
+/// Five RISCs one behind the other, with a third one that is slow: the first ones wait for room,
+/// the last ones for tiles, and each leaves what it has waited for in every launch.
+#[test]
+fn every_risc_of_both_chips_records_the_waits_of_object_code() {
+    const NONE: u32 = u32::MAX;
+    const TILES: u32 = 12;
+    if !has_object_code() {
+        return;
+    }
+    let chain = [Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2, Risc::Brisc];
+    let cycles = [300, 200, 900, 250, 350];
+    for seed in 0..2 {
+        let outcome = play_object_code(seed, WaitRecords::Totals, |session| {
+            let mut program = Program::new("chain");
+            for ((number, risc), cycles) in (0..).zip(chain).zip(cycles) {
+                let input = if number == 0 { NONE } else { number };
+                let output = if number == 4 { NONE } else { number + 1 };
+                let words = [TILES, cycles, 0, input, output, 3];
+                program = program.with_kernel(risc, Arc::new(Passer(words)));
+            }
+            session.plan = Plan::launching(&Arc::new(program), 3, &[]);
+        });
+        let place = format!("chain, seed {seed}");
+        assert!(compare_outcome(&outcome, WaitRecords::Totals, &place) > 0);
+        let found = found(&outcome.readout);
+        assert_eq!(found.len(), 2 * 3 * 5, "two cores, three launches");
+        for ((key, _), found) in found {
+            let number = chain.iter().position(|&risc| risc == key.risc).unwrap();
+            // What the slow one waits for is there but for the first tiles.
+            let (kind, buffer, least) = match number {
+                0 | 1 => (WaitKind::CB_RESERVE, number + 1, 5),
+                2 => (WaitKind::CB_WAIT, number, 1),
+                _ => (WaitKind::CB_WAIT, number, 10),
+            };
+            let object = (kind.0, u32::try_from(buffer).unwrap());
+            let waits = found.totals.get(&object).map_or(0, |sums| sums.1);
+            assert!(waits >= least, "{place}, {key:?}: {:?}", found.totals);
+        }
+    }
 }
 
 /// Percent of a launch that a RISC waits for tiles of a buffer, and that the math engine starves,

@@ -76,7 +76,7 @@ fn program_of_ours(package: &Package, chip: Chip) -> Program {
     let folder = folder("launches");
     let mut program = Program::new("reader-writer");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
-        let selection = Selection { arch: arch(chip), has_sums: false, is_enabled: true };
+        let selection = Selection::new(arch(chip), false);
         let script = folder.join(format!("{chip}-{processor}.ld"));
         fs::write(&script, link_script(selection, index).unwrap()).unwrap();
         let elf = folder.join(format!("{chip}-{processor}.elf"));

@@ -27,7 +27,7 @@ impl OwnKernels {
         }
         let name = args.own.files().into_iter().flatten().next().map(|path| stem(path));
         let mut program = Program::new(name.unwrap_or_default());
-        let selection = Selection { arch, has_sums: args.enable_sum_profiling, is_enabled: true };
+        let selection = Selection::new(arch, args.enable_sum_profiling);
         for (index, path) in args.own.files().into_iter().enumerate() {
             let Some((path, risc)) = path.zip(CoreKind::Tensix.risc(index)) else { continue };
             let kernel = read_kernel(path)?;

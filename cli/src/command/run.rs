@@ -33,6 +33,7 @@ use host_reader::{
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
+    machine::KernelKind,
     mesh::SimulatedMesh,
     program::SubDevice,
     workload::{Plan, Workload, WorkloadOptions},
@@ -83,6 +84,11 @@ pub(super) fn carry_out(
     } else {
         let kernels = kernels::choose(args.kernels, &plan, args.device_trace_profiler)?;
         config.with_kernels(kernels)
+    };
+    let config = if records_object_waits(args, &work, &config) {
+        config.with_object_waits()
+    } else {
+        config
     };
     outputs.check()?;
     let mut mesh = backend::start(args, &config, &plan)?;
@@ -254,6 +260,13 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
         config = config.with_firmware(&firmware);
     }
     Ok(config)
+}
+
+/// Returns true for object code that waits for other kernels and is to record that.
+fn records_object_waits(args: &WorkloadArgs, work: &Work, config: &MeshConfig) -> bool {
+    let is_native = config.kernels == KernelKind::Native;
+    let has_waits = work.name() == "pipeline" && args.waits != Waits::Off;
+    has_waits && !is_native && args.backend == Backend::Sim && !args.enable_sum_profiling
 }
 
 fn unknown_arch(name: &str) -> Failure {

@@ -11,7 +11,7 @@ use wire::{CoreKind, risc::RISCS_PER_CORE};
 /// Writes a script for each processor of each architecture.
 pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
     for arch in Arch::ALL {
-        let selection = Selection { arch, has_sums: args.enable_sum_profiling, is_enabled: true };
+        let selection = Selection::new(arch, args.enable_sum_profiling);
         let folder = args.output.join(arch.facts().name);
         fs::create_dir_all(&folder).map_err(|error| {
             let folder = folder.display();

@@ -34,8 +34,10 @@ pub struct ChipFacts {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth holds every request of kernels to the NoCs.
     pub has_noc_truth: bool,
-    /// Records of waits that native kernels make.
+    /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
+    /// True if object code makes them, too.
+    pub has_object_waits: bool,
     /// Most cycles that a launch of object code may take on a core.
     pub cycle_budget: u64,
     /// Seed of the simulation.

@@ -6,6 +6,7 @@
 pub mod body;
 pub mod file;
 pub mod script_body;
+pub mod tile_words;
 
 use crate::{
     native,

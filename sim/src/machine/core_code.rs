@@ -52,8 +52,7 @@ impl CoreCode {
     /// The code for a core; empty if the build has no object code.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        let selection =
-            Selection { arch: chip.arch, has_sums: chip.sums_enabled, is_enabled: true };
+        let selection = selection(chip);
         let code = |index| {
             let name = images::processor(place.kind, index);
             Some(RiscCode {
@@ -170,8 +169,7 @@ impl CoreCode {
         if self.place.kind != CoreKind::Tensix {
             return Err(format!("kernel {name} is a file, which only Tensix cores run"));
         }
-        let selection =
-            Selection { arch: self.chip.arch, has_sums: self.chip.sums_enabled, is_enabled: true };
+        let selection = selection(&self.chip);
         let image = fitting_image(selection, index, file)?;
         for segment in image.segments() {
             let zeros = vec![0; segment.zero_byte_count as usize];
@@ -212,6 +210,13 @@ impl CoreCode {
         }
         Ok(enables)
     }
+}
+
+/// The build that a chip runs.
+fn selection(chip: &ChipFacts) -> Selection {
+    let plain = Selection::new(chip.arch, chip.sums_enabled);
+    let waits = if chip.has_object_waits { chip.wait_records } else { plain.waits };
+    Selection { waits, ..plain }
 }
 
 /// A kernel's program, if it was linked for a processor and its firmware.

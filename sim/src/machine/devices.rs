@@ -8,6 +8,7 @@ use super::{
     queues::{Queues, member},
     registers::{Effect, Found, Registers, TileKind},
     request::Request,
+    tile_watch::TileWatch,
 };
 use crate::{
     arch::{Arch, floorplan::CorePlace},
@@ -34,6 +35,8 @@ pub(crate) struct Devices {
     /// Space that is left in the buffer of each stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
+    /// Accesses to the counters of circular buffers, where waits of object code are recorded.
+    pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// NCRISC's, where the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
@@ -123,6 +126,7 @@ impl Devices {
             stored: BTreeMap::new(),
             stream_space: BTreeMap::new(),
             performance: PerformanceCounters::default(),
+            tile_watch: chip.has_object_waits.then(|| TileWatch::new(chip.arch)),
             mover_parameters: [0; 4],
             instruction_ram: vec![0; if has_instruction_ram { INSTRUCTION_RAM_BYTES } else { 0 }],
             control_status: Default::default(),
@@ -186,6 +190,9 @@ impl Devices {
         cycle: u64,
     ) -> Result<u32, Fault> {
         let word = found.word as usize;
+        if let (Some(watch), true) = (&mut self.tile_watch, found.register.effect.is_stream()) {
+            watch.note_load(risc_index, address, cycle);
+        }
         Ok(match found.register.effect {
             Effect::SoftReset => self.soft_reset,
             Effect::ResetAddress(of) => self.reset_addresses[of],
@@ -228,6 +235,9 @@ impl Devices {
         (value, cycle): (u32, u64),
     ) -> Result<Consequence, Fault> {
         let word = found.word as usize;
+        if let (Some(watch), true) = (&mut self.tile_watch, found.register.effect.is_stream()) {
+            watch.note_store(risc_index, address, cycle);
+        }
         match found.register.effect {
             Effect::SoftReset => {
                 self.soft_reset = value;

@@ -1,6 +1,7 @@
 //! The object code that is embedded: what `build.rs` has linked, as memory and symbols.
 
 use crate::{arch::Arch, riscv};
+use kernel_profiler::port::WaitRecords;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::{collections::BTreeMap, sync::OnceLock};
 use wire::CoreKind;
@@ -11,6 +12,7 @@ struct EmbeddedImage {
     arch: &'static str,
     has_sums: bool,
     is_enabled: bool,
+    waits: WaitRecords,
     part: &'static str,
     processor: &'static str,
     digest: u64,
@@ -25,7 +27,7 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 /// use sim::machine::images::{self, Selection};
 /// use sim::arch::Arch;
 /// if sim::machine::has_object_code() {
-///     let selection = Selection { arch: Arch::Blackhole, has_sums: false, is_enabled: true };
+///     let selection = Selection::new(Arch::Blackhole, false);
 ///     let image = images::find(selection, "firmware", "brisc").unwrap();
 ///     assert!(image.symbol("__wait_for_byte").is_some());
 /// }
@@ -59,6 +61,16 @@ pub struct Selection {
     pub has_sums: bool,
     /// True if the profiler is switched on.
     pub is_enabled: bool,
+    /// Records of waits that are made; with any, sum zones are not.
+    pub waits: WaitRecords,
+}
+
+impl Selection {
+    /// The build for an architecture, with sum zones or without, that records no waits.
+    #[must_use]
+    pub const fn new(arch: Arch, has_sums: bool) -> Self {
+        Self { arch, has_sums, is_enabled: true, waits: WaitRecords::Off }
+    }
 }
 
 /// The name that images give the processor with this index on a core of a kind.
@@ -82,6 +94,7 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
         image.arch == selection.arch.facts().name
             && image.has_sums == selection.has_sums
             && image.is_enabled == selection.is_enabled
+            && image.waits == selection.waits
             && (image.part, image.processor) == (part, processor)
     })?;
     parsed().get(index)
@@ -173,7 +186,10 @@ mod tests {
 
     fn selections() -> impl Iterator<Item = Selection> {
         Arch::ALL.into_iter().flat_map(|arch| {
-            [false, true].map(|has_sums| Selection { arch, has_sums, is_enabled: true })
+            let plain = Selection::new(arch, false);
+            let waits = [WaitRecords::Off, WaitRecords::Totals, WaitRecords::Events];
+            let all = waits.map(|waits| Selection { waits, ..plain });
+            all.into_iter().chain([Selection::new(arch, true)])
         })
     }
 

@@ -20,7 +20,7 @@ pub const MARK: &str = "__kprof_firmware";
 ///
 /// ```
 /// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};
-/// let selection = Selection { arch: Arch::Blackhole, has_sums: false, is_enabled: true };
+/// let selection = Selection::new(Arch::Blackhole, false);
 /// if let Some(script) = link_script(selection, 1) {
 ///     assert!(script.contains("ORIGIN = 0x110000"));
 ///     assert!(script.contains("__kprof_firmware = 0x"));

@@ -26,7 +26,7 @@
 //! - A hart that waits for a byte of the mailbox is not executed until somebody writes it,
 //!   and then goes on at that time.
 //! - Harts take turns of [`TURN_CYCLES`]; what they do to each other within one may be seen
-//!   that much too early or too late.
+//!   that much too early or too late. Where waits are recorded, turns are shorter than polls.
 //! - A fault that holds a read of the clock back does so between its two loads: a kernel
 //!   that only waits loads the low word alone.
 //! - A store is visible to the host, and a kernel said to begin, when the hart enters the
@@ -68,6 +68,7 @@ mod run;
 #[cfg(object_code)]
 #[cfg(test)]
 mod tests;
+mod tile_watch;
 mod tt_metal;
 
 use crate::{

@@ -101,7 +101,8 @@ impl Progress {
         (machine, stage): (&mut Machine, &mut Stage),
         (launch, go): (&Launch, &Go),
     ) -> (LaunchReport, Vec<ExecutionFailure>) {
-        let run = Run { machine, stage, launch, until: u64::MAX, progress: &mut self };
+        let mut run = Run { machine, stage, launch, until: u64::MAX, progress: &mut self };
+        run.hand_waits_over();
         let report = run.report(go);
         if !self.failures.is_empty() {
             // What is left of a core that failed is not a state to go on from.
@@ -251,8 +252,13 @@ impl Run<'_> {
         }
         let (index, first) = next.filter(|(_, first)| *first < limit)?;
         let until =
-            if second == u64::MAX { first + LONE_TURN_CYCLES } else { second + TURN_CYCLES };
+            if second == u64::MAX { first + LONE_TURN_CYCLES } else { second + self.turn_cycles() };
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
+    }
+
+    /// Cycles of a turn: few where harts wait for each other and the truth says for how long.
+    const fn turn_cycles(&self) -> u64 {
+        if self.machine.devices.tile_watch.is_some() { EXACT_TURN_CYCLES } else { TURN_CYCLES }
     }
 
     fn take_turn(&mut self, index: usize, until: u64) {
@@ -415,6 +421,15 @@ impl Run<'_> {
         self.stage.tile.store(word_address, word, cycle);
     }
 
+    /// Adds the waits that the bus has seen to the truth.
+    fn hand_waits_over(&mut self) {
+        let context = self.stage.context().clone();
+        if let Some(watch) = &mut self.machine.devices.tile_watch {
+            let Stage { dataflow, tile, .. } = &mut *self.stage;
+            watch.hand_over(dataflow, &context, &tile.clock);
+        }
+    }
+
     fn report(&self, go: &Go) -> LaunchReport {
         let signals = &self.machine.devices.signals;
         let cycles = self.machine.processors.iter().map(|risc| risc.hart.cycle());
@@ -448,6 +463,8 @@ impl Run<'_> {
             let mut emitted = Emission::zones(1);
             if let Some(kernel) = kernel {
                 emitted += Emission::zones(1) + kernel.emission(&context);
+                emitted.data +=
+                    self.stage.dataflow.record_count(index, self.stage.chip.wait_records);
             }
             let (launch_index, program_id) = (context.launch_index, context.program_id);
             let kernel = kernel.and_then(|_| self.kernel_times(index));
@@ -466,6 +483,8 @@ impl Run<'_> {
 
 /// Cycles before GO at which the core comes out of reset, if it has not yet.
 const BOOT_CYCLES: u64 = 20_000;
+/// Cycles of a turn where waits are recorded: below those from one poll to the next.
+const EXACT_TURN_CYCLES: u64 = 4;
 /// Cycles that a hart runs while all others wait.
 const LONE_TURN_CYCLES: u64 = 256;
 /// The two instructions of the loop in `__wait_for_byte`.

@@ -27,8 +27,8 @@ use crate::{
     program::KernelContext,
     truth::{StarvationTruth, WaitTruth},
 };
-use kernel_profiler::{device_blocked_wait, device_signal};
-use std::collections::BTreeMap;
+use kernel_profiler::{device_blocked_wait, device_signal, wait::WaitRecords};
+use std::collections::{BTreeMap, BTreeSet};
 use wire::{risc::RISCS_PER_CORE, wait::WaitKind};
 
 /// A queue of tiles between two RISCs.
@@ -355,12 +355,16 @@ impl Dataflow {
         (0..tiles).for_each(|_| buffer.popped_at.push(cycle));
     }
 
-    /// Objects of a RISC's waits: as many totals as it leaves.
-    pub(crate) fn object_count(&self, risc_index: usize) -> u64 {
-        let waits = self.waits[risc_index].iter();
-        let objects: std::collections::BTreeSet<_> =
-            waits.map(|wait| (wait.kind, wait.key)).collect();
-        objects.len() as u64
+    /// Records of a RISC's waits and signals.
+    pub(crate) fn record_count(&self, risc_index: usize, records: WaitRecords) -> u64 {
+        let waits = &self.waits[risc_index];
+        let objects: BTreeSet<_> = waits.iter().map(|wait| (wait.kind, wait.key)).collect();
+        let totals = objects.len() as u64;
+        match records {
+            WaitRecords::Off => 0,
+            WaitRecords::Totals => totals,
+            WaitRecords::Events => totals + waits.len() as u64 + self.signal_counts[risc_index],
+        }
     }
 }
 

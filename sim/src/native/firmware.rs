@@ -37,7 +37,6 @@ use kernel_profiler::{
     device_validate_profiler, device_zone_scoped_main, device_zone_set_counter,
     hosted::{self, HostedRisc},
     state::State,
-    wait::WaitRecords,
 };
 use std::sync::Arc;
 use wire::{CoreKind, Cycles, Risc};
@@ -365,15 +364,7 @@ impl Run<'_> {
         emitted.data = stage::with(|stage| {
             stage.dataflow.starvation.launch_index = launch_index;
             stage.dataflow.starvation.program_id = program_id;
-            let (flow, index) = (&stage.dataflow, turn.risc.index());
-            let totals = flow.object_count(index);
-            match stage.chip.wait_records {
-                WaitRecords::Off => 0,
-                WaitRecords::Totals => totals,
-                WaitRecords::Events => {
-                    totals + flow.waits[index].len() as u64 + flow.signal_counts[index]
-                }
-            }
+            stage.dataflow.record_count(turn.risc.index(), stage.chip.wait_records)
         });
         let kernel = turn.end.map(|end| KernelTimes { start: turn.start, end });
         self.launches.push((turn.risc, LaunchTruth { launch_index, program_id, emitted, kernel }));

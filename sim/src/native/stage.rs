@@ -468,6 +468,7 @@ mod tests {
             firmware: None,
             has_noc_truth: false,
             wait_records: WaitRecords::Off,
+            has_object_waits: false,
             cycle_budget: 0,
             seed,
             translation: Translation::new(arch, &[]),

@@ -7,10 +7,14 @@
 //! | TRISC 1 | computes |
 //! | TRISC 2 | waits for room in buffer 16, has the tile packed, which pushes it |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
+//!
+//! As object code, the TRISCs stand for their engines, two tiles of which are under way between
+//! each two. It has no barriers, no semaphore and no straggler: a shape with one of them is native.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
+    kernel::tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER},
     mesh::SimulatedMesh,
     native::{self, dataflow},
     program::{Emission, Kernel, KernelContext, Program, Progress, SteppedKernel},
@@ -167,9 +171,10 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             })
             .collect(),
     );
-    let kernel = |role| -> Arc<dyn Kernel> {
+    let kernel = |role: Role| -> Arc<dyn Kernel> {
         let stragglers = Arc::clone(&stragglers);
-        Arc::new(PipelineKernel { role, shape: options.pipeline, stragglers })
+        let tile_words = role.tile_words(&options.pipeline);
+        Arc::new(PipelineKernel { role, shape: options.pipeline, tile_words, stragglers })
     };
     let program = Program::new("pipeline")
         .with_kernel(Risc::Brisc, kernel(Role::Writer))
@@ -189,10 +194,31 @@ enum Role {
     Writer,
 }
 
+/// Tiles between two engines.
+const ENGINE_TILES: u32 = 2;
+
+impl Role {
+    /// Data of the role's object code.
+    fn tile_words(self, shape: &PipelineShape) -> [u32; tile_words::WORD_COUNT] {
+        const UNPACKED: u32 = FIRST_SILENT_BUFFER;
+        const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;
+        let (cycles, input, output, capacity) = match self {
+            Self::Reader => (shape.reader, NO_BUFFER, INPUT_BUFFER, shape.input),
+            Self::Unpack => (shape.unpack, INPUT_BUFFER, UNPACKED, ENGINE_TILES),
+            Self::Math => (shape.compute, UNPACKED, COMPUTED, ENGINE_TILES),
+            Self::Pack => (shape.pack, COMPUTED, OUTPUT_BUFFER, shape.output),
+            Self::Writer => (shape.writer, OUTPUT_BUFFER, NO_BUFFER, 1),
+        };
+        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1)]
+    }
+}
+
 /// One of the kernels.
 struct PipelineKernel {
     role: Role,
     shape: PipelineShape,
+    /// Data of the kernel's object code.
+    tile_words: [u32; tile_words::WORD_COUNT],
     /// The core with more tiles, by chip.
     stragglers: Arc<BTreeMap<u32, TileCoord>>,
 }
@@ -205,6 +231,15 @@ impl Kernel for PipelineKernel {
     /// None beside waits and signals, which the firmware counts.
     fn emission(&self, _: &KernelContext) -> Emission {
         Emission::NONE
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        let PipelineShape { barrier, straggler, ahead, .. } = self.shape;
+        (barrier == 0 && straggler == 0 && ahead == 0).then_some("pass_tiles")
+    }
+
+    fn object_data(&self) -> &[u32] {
+        &self.tile_words
     }
 
     fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {

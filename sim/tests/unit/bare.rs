@@ -100,6 +100,7 @@ impl BareChip {
             kernels: KernelKind::Riscv,
             firmware: None,
             has_noc_truth: false,
+            has_object_waits: false,
             wait_records: WaitRecords::Off,
             cycle_budget: 0,
             seed: 1,

@@ -1,7 +1,7 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
 //! Their bodies are in the simulator's `kernel::body` and `kernel::script_body`, which native
-//! kernels share. [`broken`] and [`uncounted`] have no native twins, since no native kernel can do what
+//! kernels share. [`broken`], [`tiles`] and [`uncounted`] have no native twins, since no native kernel can do what
 //! they do.
 
 #![no_std]
@@ -19,4 +19,8 @@ mod random;
 mod risc;
 #[path = "../../../src/kernel/script_body.rs"]
 mod script_body;
+#[path = "../../../src/kernel/tile_words.rs"]
+#[allow(dead_code, reason = "the number of words is for the simulator")]
+mod tile_words;
+mod tiles;
 mod uncounted;

@@ -10,7 +10,7 @@ use crate::{
     },
     noc::{CTRL_ANSWERED_WRITE, CTRL_CHANNEL_1, CTRL_POSTED_WRITE, Initiator, Remote},
     random::Stream,
-    script_body, uncounted,
+    script_body, tiles, uncounted,
 };
 use core::{panic::PanicInfo, ptr};
 
@@ -145,6 +145,8 @@ exported! {
 exported! { script_body: script }
 
 exported! { uncounted: uncounted_writes }
+
+exported! { tiles: pass_tiles }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
 #[panic_handler]

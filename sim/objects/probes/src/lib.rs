@@ -9,6 +9,7 @@
 #[cfg(feature = "sums")]
 mod launch;
 mod risc;
+mod waits;
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,

@@ -105,6 +105,11 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
+    /// Returns true for a counter of a circular buffer.
+    pub(crate) const fn is_stream(self) -> bool {
+        matches!(self, Self::StreamSize | Self::StreamStored)
+    }
+
     /// Returns true if other tiles can access the register over the NoC in this model.
     pub(crate) const fn is_remote(self) -> bool {
         matches!(
