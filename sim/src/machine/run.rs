@@ -426,7 +426,7 @@ impl Run<'_> {
         let context = self.stage.context().clone();
         if let Some(watch) = &mut self.machine.devices.tile_watch {
             let Stage { dataflow, tile, .. } = &mut *self.stage;
-            watch.hand_over(dataflow, &context, &tile.clock);
+            (dataflow.waits, dataflow.signal_counts) = watch.take(&context, &tile.clock);
         }
     }
 

@@ -5,8 +5,8 @@
 //! latest store before that made it so. Nothing here knows what kernels record.
 
 use crate::{
-    arch::Arch, clock::WallClock, kernel::tile_words::FIRST_SILENT_BUFFER,
-    native::dataflow::Dataflow, program::KernelContext, truth::WaitTruth,
+    arch::Arch, clock::WallClock, kernel::tile_words::FIRST_SILENT_BUFFER, program::KernelContext,
+    truth::WaitTruth,
 };
 use std::collections::BTreeMap;
 use wire::{risc::RISCS_PER_CORE, wait::WaitKind};
@@ -85,7 +85,7 @@ impl TileWatch {
         }
     }
 
-    /// What a RISC that polls a register waits for; `None` for what kernels do not record.
+    /// Object that a RISC waits for by polling a register; `None` if kernels do not record that.
     ///
     /// # Compatibility
     /// `stream_io_map.h`: tiles that were received and acknowledged.
@@ -103,27 +103,25 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Hands over what a launch has left.
-    pub(crate) fn hand_over(
+    /// Takes the waits of a launch and the number of its signals, by RISC.
+    pub(crate) fn take(
         &mut self,
-        dataflow: &mut Dataflow,
         context: &KernelContext,
         clock: &WallClock,
-    ) {
+    ) -> ([Vec<WaitTruth>; RISCS_PER_CORE], [u64; RISCS_PER_CORE]) {
+        (0..RISCS_PER_CORE).for_each(|risc_index| self.end_poll(risc_index));
         let &KernelContext { launch_index, program_id, .. } = context;
-        for risc_index in 0..RISCS_PER_CORE {
-            self.end_poll(risc_index);
-            let truth = |wait: Wait| WaitTruth {
-                launch_index,
-                program_id,
-                kind: wait.kind,
-                key: wait.buffer,
-                begin: clock.value(wait.begin),
-                cycles: wait.cycles,
-            };
-            dataflow.waits[risc_index].extend(self.waits[risc_index].drain(..).map(truth));
-        }
-        dataflow.signal_counts = std::mem::take(&mut self.store_counts);
+        let truth = |wait: Wait| WaitTruth {
+            launch_index,
+            program_id,
+            kind: wait.kind,
+            key: wait.buffer,
+            begin: clock.value(wait.begin),
+            cycles: wait.cycles,
+        };
+        let waits = std::mem::take(&mut self.waits);
+        let waits = waits.map(|waits| waits.into_iter().map(truth).collect());
+        (waits, std::mem::take(&mut self.store_counts))
     }
 }
 
