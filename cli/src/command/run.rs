@@ -33,7 +33,6 @@ use host_reader::{
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
-    machine::KernelKind,
     mesh::SimulatedMesh,
     program::SubDevice,
     workload::{Plan, Workload, WorkloadOptions},
@@ -84,11 +83,6 @@ pub(super) fn carry_out(
     } else {
         let kernels = kernels::choose(args.kernels, &plan, args.device_trace_profiler)?;
         config.with_kernels(kernels)
-    };
-    let config = if records_object_waits(args, &work, &config) {
-        config.with_object_waits()
-    } else {
-        config
     };
     outputs.check()?;
     let mut mesh = backend::start(args, &config, &plan)?;
@@ -253,6 +247,9 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
+    if records_object_waits(args, work) {
+        config = config.with_object_waits();
+    }
     if let Some(cycle_limit) = args.own.cycle_limit {
         config = config.with_cycle_budget(cycle_limit);
     }
@@ -263,10 +260,9 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 }
 
 /// Returns true for object code that waits for other kernels and is to record that.
-fn records_object_waits(args: &WorkloadArgs, work: &Work, config: &MeshConfig) -> bool {
-    let is_native = config.kernels == KernelKind::Native;
+fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_waits = work.name() == "pipeline" && args.waits != Waits::Off;
-    has_waits && !is_native && args.backend == Backend::Sim && !args.enable_sum_profiling
+    has_waits && args.backend == Backend::Sim && !args.enable_sum_profiling
 }
 
 fn unknown_arch(name: &str) -> Failure {

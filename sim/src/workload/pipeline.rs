@@ -171,10 +171,12 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             })
             .collect(),
     );
+    let has_object_code = mesh.chips().all(|chip| chip.facts().has_object_waits);
     let kernel = |role: Role| -> Arc<dyn Kernel> {
         let stragglers = Arc::clone(&stragglers);
         let tile_words = role.tile_words(&options.pipeline);
-        Arc::new(PipelineKernel { role, shape: options.pipeline, tile_words, stragglers })
+        let shape = options.pipeline;
+        Arc::new(PipelineKernel { role, shape, tile_words, has_object_code, stragglers })
     };
     let program = Program::new("pipeline")
         .with_kernel(Risc::Brisc, kernel(Role::Writer))
@@ -219,6 +221,8 @@ struct PipelineKernel {
     shape: PipelineShape,
     /// Data of the kernel's object code.
     tile_words: [u32; tile_words::WORD_COUNT],
+    /// True if the mesh's object code records waits: no other has the kernel.
+    has_object_code: bool,
     /// The core with more tiles, by chip.
     stragglers: Arc<BTreeMap<u32, TileCoord>>,
 }
@@ -235,7 +239,8 @@ impl Kernel for PipelineKernel {
 
     fn object_name(&self) -> Option<&str> {
         let PipelineShape { barrier, straggler, ahead, .. } = self.shape;
-        (barrier == 0 && straggler == 0 && ahead == 0).then_some("pass_tiles")
+        (self.has_object_code && barrier == 0 && straggler == 0 && ahead == 0)
+            .then_some("pass_tiles")
     }
 
     fn object_data(&self) -> &[u32] {

@@ -19,8 +19,10 @@ mod random;
 mod risc;
 #[path = "../../../src/kernel/script_body.rs"]
 mod script_body;
+#[cfg(feature = "waits")]
 #[path = "../../../src/kernel/tile_words.rs"]
 #[allow(dead_code, reason = "the number of words is for the simulator")]
 mod tile_words;
+#[cfg(feature = "waits")]
 mod tiles;
 mod uncounted;

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
+#[cfg(feature = "waits")]
+use crate::tiles;
 use crate::{
     body::{self, Environment, Transfer},
     mailbox::{
@@ -10,7 +12,7 @@ use crate::{
     },
     noc::{CTRL_ANSWERED_WRITE, CTRL_CHANNEL_1, CTRL_POSTED_WRITE, Initiator, Remote},
     random::Stream,
-    script_body, tiles, uncounted,
+    script_body, uncounted,
 };
 use core::{panic::PanicInfo, ptr};
 
@@ -146,6 +148,7 @@ exported! { script_body: script }
 
 exported! { uncounted: uncounted_writes }
 
+#[cfg(feature = "waits")]
 exported! { tiles: pass_tiles }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
