@@ -18,7 +18,7 @@ pub struct DeviceTime {
     pub op_count: u64,
     /// Its time by class. Ops that overlap, as on sub-devices, count once.
     pub time: TimeSplit,
-    /// Time in which at least one kernel ran, in nanoseconds.
+    /// Time in which at least one kernel ran, in nanoseconds; `None` if no kernel's length is known.
     pub busy_ns: Option<u64>,
     /// Lengths of all kernels together, in nanoseconds: more than `busy_ns` where ops overlap.
     pub kernel_sum_ns: Option<u64>,
@@ -64,7 +64,8 @@ pub(crate) fn device_time(
         .collect();
     let length = |intervals: &[(u64, u64)]| {
         let sum = intervals.iter().map(|(start, end)| end.saturating_sub(*start));
-        analysis::cycles_to_ns(sum.fold(0, u64::saturating_add), aiclk_mhz)
+        let sum = sum.reduce(u64::saturating_add)?;
+        analysis::cycles_to_ns(sum, aiclk_mhz)
     };
     DeviceTime {
         chip_id,

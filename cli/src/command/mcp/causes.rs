@@ -173,12 +173,11 @@ fn devices(explanation: &Explanation) -> Table<'_> {
         let mut row = cells![device.chip_id, device.op_count, device.time.total_ns];
         row.extend(shares(&device.time));
         let overlap = device.time.overlap;
-        let has_kernels = device.kernel_sum_ns.is_some_and(|sum| sum > 0);
         row.extend(cells![
             overlap.map(|overlap| overlap.at_least_percent),
             overlap.map(|overlap| overlap.at_most_percent),
-            device.busy_ns.filter(|_| has_kernels),
-            device.kernel_sum_ns.filter(|_| has_kernels),
+            device.busy_ns,
+            device.kernel_sum_ns,
         ]);
         row
     })

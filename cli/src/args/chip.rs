@@ -1,0 +1,75 @@
+//! Options of commands that read real chips.
+
+use super::ShowArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Read the device profiler of a chip once, beside the program that uses it.
+///
+/// Where the profiler's words lie is taken from the debug information of the running firmware:
+/// from --elf, else from the builds that the environment names. Nothing is written unless --write
+/// is given. Ethernet cores and chips behind another chip's Ethernet are not read.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof read
+  kprof read --chip 1 --elf ~/.cache/tt-metal-cache/*/*/firmware -o now.kprof
+
+Exit code: 0 if a chip was read, 1 if --fail-on-loss is given and records were lost, 2 if nothing
+could be read.")]
+pub(crate) struct ReadArgs {
+    #[command(flatten)]
+    pub(crate) chip: ChipArgs,
+}
+
+/// Read the device profiler of the chips of a running program once.
+///
+/// Finds the program's firmware through its open files, its Inspector, its cache of builds and its
+/// copy of TT-Metal, and names ops as the Inspector's log does if the program runs with
+/// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof attach 4711
+  kprof attach 4711 --chip 0 -o now.kprof
+  kprof attach --elf build/firmware/brisc/brisc.elf
+
+Exit code: as of kprof read.")]
+pub(crate) struct AttachArgs {
+    /// Number of the process.
+    #[arg(value_name = "PID", required_unless_present = "elf")]
+    pub(crate) pid: Option<u32>,
+    #[command(flatten)]
+    pub(crate) chip: ChipArgs,
+}
+
+/// Choice of the chip, and of what is known about it.
+#[derive(Args, Debug)]
+pub(crate) struct ChipArgs {
+    /// Number of the chip, as in /dev/tenstorrent. Default: all.
+    #[arg(long, value_name = "N")]
+    pub(crate) chip: Option<usize>,
+    /// The running firmware: brisc.elf, or the folder with brisc/brisc.elf in it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) elf: Option<PathBuf>,
+    /// Folder of the Inspector's log, for names of ops. Default: the program's.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) inspector: Option<PathBuf>,
+    /// Folder of TT-Metal's logs, for names of zones. Default: generated/profiler/.logs, if it is
+    /// there.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) names: Option<PathBuf>,
+    /// Tell the chip what was read, so that it can use its lanes anew. The program's own reads
+    /// then miss what this one has taken.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Number of programs the DRAM buffers can hold, as the program was started with.
+    #[arg(long, value_name = "N")]
+    pub(crate) op_support_count: Option<u32>,
+    /// The program also records sum zones.
+    #[arg(long)]
+    pub(crate) enable_sum_profiling: bool,
+    /// Capture to keep every word in that was read.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}

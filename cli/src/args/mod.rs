@@ -1,0 +1,94 @@
+//! Options and help text, one struct per command.
+
+mod chip;
+mod run;
+mod show;
+mod write;
+
+use crate::command::{
+    diff::DiffArgs, explain::ExplainArgs, mcp::McpArgs, perf::PerfArgs, record::RecordArgs,
+};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs};
+pub(crate) use run::{Backend, CaptureArgs, Kernels, RunArgs, SdkArgs, Waits, WorkloadArgs};
+pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, ShowArgs};
+pub(crate) use write::{ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
+
+/// Folder of simulations: not the one in which tt-metal leaves its measurements.
+const SIMULATION_FOLDER: &str = "generated/kprof";
+
+/// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.
+///
+/// With no command, `kprof run` is assumed.
+#[derive(Debug, Parser)]
+#[command(name = "kprof", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(RunArgs),
+    Sdk(SdkArgs),
+    Capture(CaptureArgs),
+    Record(RecordArgs),
+    Read(ReadArgs),
+    Attach(AttachArgs),
+    Report(ReportArgs),
+    Explain(ExplainArgs),
+    Export(ExportArgs),
+    Perf(PerfArgs),
+    Diff(DiffArgs),
+    Merge(MergeArgs),
+    Ops(OpsArgs),
+    Noc(NocArgs),
+    Serve(ServeArgs),
+    Mcp(McpArgs),
+    Info(InfoArgs),
+    Check(CheckArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+    /// Run the library of Tenstorrent's simulator for the program that starts this one.
+    #[cfg(feature = "ttsim")]
+    #[command(name = TTSIM_CHILD, hide = true)]
+    TtsimChild(TtsimChildArgs),
+}
+
+/// Name of the command that `kprof run --backend ttsim` starts.
+#[cfg(feature = "ttsim")]
+pub(crate) const TTSIM_CHILD: &str = "ttsim-child";
+
+/// Run the library of Tenstorrent's simulator for the program that starts this one.
+#[cfg(feature = "ttsim")]
+#[derive(Args, Debug)]
+pub(crate) struct TtsimChildArgs {
+    /// The library.
+    pub(crate) library: PathBuf,
+}
+
+/// Write shell completions to standard output.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof completions bash > ~/.local/share/bash-completion/completions/kprof
+  kprof completions zsh > ~/.zfunc/_kprof
+  kprof completions fish > ~/.config/fish/completions/kprof.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages into a folder.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  kprof man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Folder to write to.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}

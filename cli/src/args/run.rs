@@ -1,0 +1,227 @@
+//! Options of commands that run kernels.
+
+use super::{SIMULATION_FOLDER, ShowArgs};
+use clap::{Args, ValueEnum};
+use sim::workload::PipelineShape;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Run a workload on the simulator and show the tables of its profile.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof run --workload matmul --ops 5
+  kprof run --arch blackhole --cores 130 --devices 2 --json
+  kprof run --workload multi-op-overflow --fail-on-loss")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    /// Folder for artifacts; the log goes into its .logs folder. A log that no simulation wrote
+    /// is never replaced.
+    #[arg(short, long, value_name = "DIR", default_value = SIMULATION_FOLDER)]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// Run a workload on the simulator and keep every word that was read in a capture.
+///
+/// `kprof report` shows the same tables from the capture at any time, decoded from the words.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof capture --workload matmul --ops 5 -o captures
+  kprof capture --workload random --seed 7 -o random-7.kprof
+  kprof capture --seed 8 -o random-7.kprof --append")]
+pub(crate) struct CaptureArgs {
+    #[command(flatten)]
+    pub(crate) workload: WorkloadArgs,
+    /// A file that ends in .kprof, or a folder: then the capture is WORKLOAD.kprof in it,
+    /// and the log goes into its .logs folder.
+    #[arg(short, long, value_name = "DIR|FILE", default_value = SIMULATION_FOLDER)]
+    pub(crate) output: PathBuf,
+    /// Append to an existing capture instead of refusing it; `kprof report` shows each run
+    /// separately.
+    #[arg(long)]
+    pub(crate) append: bool,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// Workload and simulated mesh.
+#[derive(Args, Debug)]
+pub(crate) struct WorkloadArgs {
+    /// Architecture: wormhole_b0 or blackhole.
+    #[arg(long, default_value = "wormhole_b0")]
+    pub(crate) arch: String,
+    /// Worker cores per chip after harvesting: 64, 72, 80 on Wormhole, 120, 130, 140 on
+    /// Blackhole. Default: 64 or 140.
+    #[arg(long, value_name = "N")]
+    pub(crate) cores: Option<u32>,
+    /// Chips in the mesh.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) devices: u32,
+    /// Simulator of the chips.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    pub(crate) backend: Backend,
+    /// Library of ttsim for this architecture, with --backend ttsim.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ttsim_library: Option<PathBuf>,
+    /// Workload to run; an unknown name lists the known ones.
+    #[arg(long, value_name = "NAME", default_value = "matmul")]
+    pub(crate) workload: String,
+    /// Number of ops to launch, if the workload allows a choice.
+    #[arg(long, value_name = "N")]
+    pub(crate) ops: Option<u32>,
+    /// Number of replays, if the workload replays a trace.
+    #[arg(long, value_name = "N")]
+    pub(crate) replays: Option<u32>,
+    /// Number of programs the DRAM buffers can hold; small counts are raised to 43 (32 with
+    /// sums). Default: the workload's own, else 1000.
+    #[arg(long, value_name = "N")]
+    pub(crate) op_support_count: Option<u32>,
+    /// Also record sum zones.
+    #[arg(long)]
+    pub(crate) enable_sum_profiling: bool,
+    /// Record only traces: one envelope per replay and core. Native kernels only.
+    #[arg(long)]
+    pub(crate) device_trace_profiler: bool,
+    /// Record allocations of L1 and DRAM by the host.
+    #[arg(long)]
+    pub(crate) device_memory_profiler: bool,
+    /// Seed of the simulator's random numbers.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Sizes and speeds of --workload pipeline, as in `reader=1200,compute=1000`: tiles, cycles of
+    /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
+    /// percent of barrier, straggler and jitter, tiles that the reader may be ahead.
+    #[arg(long, value_name = "SHAPE", default_value = "", hide_default_value = true)]
+    pub(crate) pipeline: PipelineShape,
+    /// Records of waits for circular buffers, semaphores and NoC barriers.
+    #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
+    pub(crate) waits: Waits,
+    /// Read while the launches run, too, after each stretch of simulated time, as in 50us, 2ms or
+    /// 1s. Default: read between the phases of a workload.
+    #[arg(long, value_name = "DURATION", value_parser = duration_ns)]
+    pub(crate) read_every: Option<u64>,
+    /// Kind of kernels. Default: object code, if this program was built with it.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) kernels: Option<Kernels>,
+    /// Number of threads. Default: one per processor. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) own: OwnKernelArgs,
+}
+
+/// The user's own kernels, in place of a workload: see docs/kernels.md.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Own kernels (docs/kernels.md)")]
+pub(crate) struct OwnKernelArgs {
+    /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops says how often
+    /// it is launched; default: 1.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel: Option<PathBuf>,
+    /// ELF file of a kernel for NCRISC.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_ncrisc: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 0.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc0: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 1.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc1: Option<PathBuf>,
+    /// ELF file of a kernel for TRISC 2.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) kernel_trisc2: Option<PathBuf>,
+    /// Runtime arguments of every launch: words in decimal or with 0x.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
+    pub(crate) kernel_args: Vec<u32>,
+    /// Firmware for the Tensix cores instead of this program's: a folder with brisc/brisc.elf
+    /// and so on, as tt-metal builds it. Kernels are linked against it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) firmware: Option<PathBuf>,
+    /// Number of cycles after which a launch is stopped. Default: 100 million.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) cycle_limit: Option<u64>,
+}
+
+impl OwnKernelArgs {
+    /// The files by processor, in the order of their indices.
+    pub(crate) fn files(&self) -> [Option<&PathBuf>; 5] {
+        let [kernel, ncrisc] = [&self.kernel, &self.kernel_ncrisc];
+        [kernel, ncrisc, &self.kernel_trisc0, &self.kernel_trisc1, &self.kernel_trisc2]
+            .map(Option::as_ref)
+    }
+
+    /// Returns true if any file was given.
+    pub(crate) fn has_files(&self) -> bool {
+        self.files().iter().any(Option::is_some)
+    }
+}
+
+/// A word, in decimal or with 0x.
+fn word(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
+}
+
+/// A time of at least a nanosecond, in nanoseconds.
+fn duration_ns(text: &str) -> Result<u64, String> {
+    let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let parsed = units.into_iter().find_map(|(unit, ns)| {
+        let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(ns).filter(|&ns| ns > 0)
+    });
+    parsed.ok_or_else(|| "expected a whole number and a unit of ns, us, ms, s: 50us".to_owned())
+}
+
+/// Write the linker scripts for kernels of your own, one per processor.
+///
+/// A script holds all addresses that a kernel shares with the simulator's firmware, so nothing
+/// else has to be linked. See docs/kernels.md.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof sdk sdk
+  kprof sdk sdk --enable-sum-profiling")]
+pub(crate) struct SdkArgs {
+    /// Folder for the scripts: wormhole_b0/brisc.ld and so on.
+    #[arg(value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Scripts for runs with --enable-sum-profiling.
+    #[arg(long)]
+    pub(crate) enable_sum_profiling: bool,
+}
+
+/// Simulator of the chips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    /// This project's simulator.
+    #[default]
+    Sim,
+    /// Tenstorrent's ttsim: one whole chip, functional, without timing. Needs a kprof built
+    /// with --features ttsim.
+    Ttsim,
+}
+
+/// Records of waits that kernels make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Waits {
+    /// None.
+    Off,
+    /// Cycles and number of the waits that blocked, by object, at the kernel's end.
+    #[default]
+    Totals,
+    /// Each wait that blocked and each signal, too.
+    Events,
+}
+
+/// Kind of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kernels {
+    /// RV32IM object code, interpreted with the chip's timing.
+    Riscv,
+    /// Rust functions of this program: faster, with estimated costs.
+    Native,
+}

@@ -1,0 +1,126 @@
+//! Options of commands that print what was recorded.
+
+use clap::{Args, ValueEnum};
+use host_reader::export::TraceFilter;
+use std::path::PathBuf;
+
+/// Show the tables of a device log or capture.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof report generated/profiler/.logs/profile_log_device.csv
+  kprof report matmul.kprof
+  kprof report matmul.kprof --filter op=3..9,risc=brisc,zone!=*-FW
+  kprof report log.csv --json | jq '.zones[0]'
+  zstdcat log.csv.zst | kprof report -")]
+pub(crate) struct ReportArgs {
+    /// Device log of any version since 2024, capture, or folder with tt-metal's logs; - reads a
+    /// device log from standard input.
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) file: PathBuf,
+    /// Launches, lanes and zones to show, in the terms of `kprof export --help`; repeat to add
+    /// terms. Launches are shown or hidden as a whole.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+/// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.
+///
+/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and locks of
+/// memory. The tables show events by program, RISC and kind, the pairs of tiles that moved most, the
+/// links that carried most, and for how long kernels held memory. Sizes are rounded up to 32 bytes on the device; what is larger than an event can
+/// say, 8,160 bytes or 131,040 since tt-metal 0.81.1, is counted as that and marked.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof noc generated/profiler
+  kprof noc profile_log_device.csv -o noc_traces
+  kprof noc noc_trace_dev0_ID1024.json
+  kprof noc generated/profiler --json | jq '.links[0]'
+
+Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
+pub(crate) struct NocArgs {
+    /// Device log, capture, folder with tt-metal's logs, or a noc_trace file.
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) file: PathBuf,
+    /// Folder for noc_trace_*.json, one for each program and chip, named as tt-metal names them.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Number of the run, from 1, if a capture holds several.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// Maximum number of rows per table; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) rows: usize,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what a capture contains.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof info matmul.kprof
+  kprof info matmul.kprof --json | jq '.reads[0]'")]
+pub(crate) struct InfoArgs {
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Check every byte of a capture and list the damage.
+///
+/// Exit code: 0 if all of it is usable, 1 if some is not, 2 if the file is not a capture.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof check matmul.kprof
+  kprof check matmul.kprof --json | jq '.problems[]'")]
+pub(crate) struct CheckArgs {
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Order of the ops in their table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpOrder {
+    /// By chip and start.
+    #[default]
+    Start,
+    /// Longest kernel first.
+    Time,
+}
+
+/// Output options.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ShowArgs {
+    /// Print JSON instead of tables: one object, or one line per run of a capture.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Maximum number of rows per table; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) rows: usize,
+    /// Order of the ops.
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t)]
+    pub(crate) sort: OpOrder,
+    /// Subtract the measured cost of the probes from zone durations; ops are shown as recorded.
+    #[arg(long)]
+    pub(crate) subtract_probe_cost: bool,
+    /// Exit with code 1 on any unintended loss.
+    #[arg(long)]
+    pub(crate) fail_on_loss: bool,
+}

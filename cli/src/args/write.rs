@@ -1,0 +1,281 @@
+//! Options of commands that write files or serve viewers.
+
+use clap::Args;
+use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+
+/// Write a log or capture as a trace for Perfetto, Tracy, Chrome, speedscope or flame graphs, as an
+/// HTML report, or as a Parquet dataset.
+///
+/// Chips, cores and RISCs become nested tracks with their zones; ops get a track of their own
+/// with arrows to their kernels. Values, events and sums are marks with arguments. Losses are
+/// marks at the time they happened; zones without an end are flagged.
+///
+/// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
+/// losses, clocks.
+///
+/// The output appears under its name only when it is complete: an error, a full disk or an
+/// interrupt leaves the previous file unchanged.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Filters:
+  Terms separated by commas. Several values of one key widen the selection, further keys
+  narrow it, != excludes. Ranges include both ends; either end may be omitted.
+
+    device=0            chips by number: 0, 0..3, 2..
+    core=1-1..4-8       cores by NoC-0 x-y: one core or a rectangle
+    risc=brisc,trisc*   BRISC, NCRISC, TRISC_0 to TRISC_2, ERISC; * and ? are wildcards
+    op=3..9             programs by number, range, or the host's op name: op=Matmul*
+    zone=Load*          zones, events, values and sums by name; a comma is written \\,
+    signpost=a..b       from the host's first signpost a to the next b; either may be omitted
+    time=10us..1.5ms    since the start of the trace, in ns, us, ms or s
+
+  Hidden items are counted, in the trace and in the printed summary.
+
+Examples:
+  kprof export generated/profiler/.logs
+  kprof export generated/profiler/.logs -o report.html
+  kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
+  kprof export matmul.kprof -o matmul.tracy
+  kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
+  kprof export twice.kprof --run 2 -o second.speedscope.json
+  kprof export matmul.kprof --format parquet -o dataset --host node-3
+  kprof export matmul.kprof -o profile_log_device.csv
+
+Exit code: 0 if the trace was written, 2 otherwise.")]
+pub(crate) struct ExportArgs {
+    /// Device log, capture, or folder with tt-metal's logs; - reads a device log from standard
+    /// input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// perfetto, tracy, chrome, speedscope, folded, html, parquet or device-log. Default: inferred
+    /// from the output name, else perfetto.
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportTarget>,
+    /// File to write; - for standard output. Default: FILE's name with the format's extension,
+    /// in the current folder. For parquet: the dataset's folder, by default `dataset`.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Part to write, such as `device=0,risc=BRISC,op=3..9`; repeat to add terms. `--help`
+    /// lists all keys.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
+    /// Number of the run, from 1, if a capture holds several.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// For html: recording to compare with; the page also shows which ops and zones are slower or
+    /// faster there, as `kprof diff FILE OTHER` finds them.
+    #[arg(long, value_name = "OTHER", conflicts_with = "filters")]
+    pub(crate) compare: Option<PathBuf>,
+    /// For parquet: name of the host that owns the chips.
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub(crate) host: String,
+    /// For parquet: name of the recording in the dataset. Default: FILE's name and a number
+    /// derived from the recording's start.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) recording: Option<String>,
+    /// Print one JSON object that describes the output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write tt-metal's reports: ops_perf_results.csv, per_core_op_to_op_times.csv and
+/// cpp_device_perf_report.csv.
+///
+/// Does what tt-metal's process_ops_logs.py does, in the same folders: joins the host's ops
+/// (tracy_ops_data.csv, tracy_ops_times.csv, or a capture) with the device's records
+/// (profile_log_device.csv or cpp_device_perf_report.csv). Without host files the report covers
+/// the device alone. Missing or broken input is listed with file, line and column; the rest is
+/// written. Known bugs of tt-metal's scripts are fixed unless --upstream-exact is given.
+/// Nothing is ever deleted from reports/.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof ops                                    reports on generated/profiler
+  kprof ops generated/profiler -n matmul --date
+  kprof ops run.kprof -o artifacts             also writes the logs of the capture
+  kprof ops artifacts --upstream-exact -n exact
+  kprof ops run.kprof --filter op=Matmul*,device=0
+  kprof ops --device-only profile_log_device.csv -o out
+
+Output, in OUT:
+  reports/[NAME/][DATE/]ops_perf_results[_NAME][_DATE].csv
+  reports/[NAME/][DATE/]per_core_op_to_op_times[_NAME][_DATE].csv   without a host
+  reports/[NAME/][DATE/]profile_log_device.csv                      a copy
+  .logs/cpp_device_perf_report.csv                                  of captures, and with --perf-report
+  .logs/profile_log_device.csv, .logs/zone_src_locations.log,
+  .logs/sync_device_info.csv                                        of captures
+
+Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and there were
+problems or losses, 2 if nothing could be written.")]
+pub(crate) struct OpsArgs {
+    /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture.
+    #[arg(
+        value_name = "FILE",
+        env = "TT_METAL_PROFILER_DIR",
+        default_value = "generated/profiler"
+    )]
+    pub(crate) file: PathBuf,
+    /// Artifacts folder to write to. Default: the folder of FILE.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Name of a folder in reports/, also part of the file names.
+    #[arg(short, long, value_name = "NAME", value_parser = parse_name)]
+    pub(crate) name_append: Option<String>,
+    /// Add date and time to the folder and file names.
+    #[arg(long)]
+    pub(crate) date: bool,
+    /// Ignore the host's files.
+    #[arg(long)]
+    pub(crate) device_only: bool,
+    /// Take durations from profile_log_device.csv even if cpp_device_perf_report.csv exists.
+    #[arg(long)]
+    pub(crate) force_legacy_device_logs: bool,
+    /// Take durations from cpp_device_perf_report.csv even if a device log exists; an error if
+    /// it is missing.
+    #[arg(long, conflicts_with = "force_legacy_device_logs")]
+    pub(crate) force_perf_report: bool,
+    /// Durations of the device perf report, in the form of tt-metal's cpp_device_analyses.json.
+    /// Default: tt-metal's own.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) analyses: Option<PathBuf>,
+    /// Write .logs/cpp_device_perf_report.csv, replacing an existing one.
+    #[arg(long)]
+    pub(crate) perf_report: bool,
+    /// Do not copy the device log into the report's folder.
+    #[arg(long)]
+    pub(crate) no_copies: bool,
+    /// Reproduce the known bugs of tt-metal's scripts, for comparison with their reports.
+    #[arg(long)]
+    pub(crate) upstream_exact: bool,
+    /// Launches to report on, in the terms of `kprof export --help`: by device, core, RISC, op,
+    /// time or, in captures, signposts; repeat to add terms. Not available with
+    /// cpp_device_perf_report.csv and with --upstream-exact.
+    #[arg(
+        long = "filter",
+        value_name = "TERMS",
+        conflicts_with_all = ["upstream_exact", "force_perf_report"]
+    )]
+    pub(crate) filters: Vec<TraceFilter>,
+    /// Number of the run, from 1, if a capture holds several.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+    /// Exit with code 1 if any input was missing or broken.
+    #[arg(long)]
+    pub(crate) fail_on_problems: bool,
+    /// Print one JSON object about what was written instead of lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A name that is one part of a path: it must not lead out of the folder it is put into.
+fn parse_name(text: &str) -> Result<String, String> {
+    let mut parts = Path::new(text).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) if name == text => Ok(text.to_owned()),
+        _ => Err(format!("expected a name without folders, found `{text}`")),
+    }
+}
+
+/// Export format: one file, or a dataset of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExportTarget {
+    /// A file.
+    File(ExportFormat),
+    /// A folder of Parquet files.
+    Parquet,
+    /// tt-metal's `profile_log_device.csv`.
+    DeviceLog,
+}
+
+impl FromStr for ExportTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "parquet" {
+            return Ok(Self::Parquet);
+        }
+        if text == "device-log" {
+            return Ok(Self::DeviceLog);
+        }
+        let format = text.parse().map(Self::File);
+        format.map_err(|error: UnknownFormat| format!("{error}, parquet, device-log"))
+    }
+}
+
+/// Serve a log or capture to a connecting Tracy viewer.
+///
+/// Serves stock viewers and capture tools of Tracy 0.11 to 0.14, each in its own protocol
+/// version, and Tenstorrent's fork. Cores are GPU contexts with RISCs as lanes; ops are a
+/// thread; events, values, sums and losses are messages.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof serve --tracy matmul.kprof
+  kprof serve --tracy generated/profiler/.logs --filter op=3..9
+  kprof serve --tracy matmul.kprof --fork --listen 127.0.0.1:9000
+  kprof serve --tracy matmul.kprof --once & tracy-capture -o matmul.tracy
+
+Without --once, viewers are served side by side until the program is interrupted.
+Exit code: 0 if the viewer received everything, 2 otherwise.")]
+pub(crate) struct ServeArgs {
+    /// Speak Tracy's protocol; the only one so far.
+    #[arg(long, required = true)]
+    pub(crate) tracy: bool,
+    /// Device log, capture, or folder with tt-metal's logs.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Address and port to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8086")]
+    pub(crate) listen: String,
+    /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.
+    #[arg(long)]
+    pub(crate) fork: bool,
+    /// Exit after the first viewer.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Drop a viewer that takes nothing for so long.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub(crate) drop_after: u64,
+    /// Part to serve, as for `kprof export`; repeat to add terms.
+    #[arg(long = "filter", value_name = "TERMS")]
+    pub(crate) filters: Vec<TraceFilter>,
+    /// Which run of a capture that holds several, from 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<usize>,
+}
+
+/// Merge recordings of many hosts: one ops report, one dataset, one trace and a table of skew.
+///
+/// Hosts are read one after the other. One that cannot be read is named and left out. Without
+/// --offsets, clocks of hosts are not related: durations are compared and starts are not.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
+  kprof merge node-1=a.kprof node-2=b.kprof -o both
+  kprof merge generated/profiler/ttrun --offsets offsets.csv
+
+Output, in OUT:
+  ops_perf_results.csv   the ops of all hosts, with the host in the first column
+  rank_skew.csv          each launch: its fastest, slowest, earliest and latest host
+  hosts.csv              each recording: offset of its host's clock, or why there is none
+  trace.pftrace          all hosts in one Perfetto trace, each a process
+  dataset/               as kprof export --format parquet writes it
+
+Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
+pub(crate) struct MergeArgs {
+    /// Folder with rank folders, capture, log or folder of logs; a host has the name of its file
+    /// or folder unless NAME= stands before.
+    #[arg(value_name = "[NAME=]PATH", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// Folder to write to.
+    #[arg(short, long, value_name = "OUT", default_value = "merged")]
+    pub(crate) output: PathBuf,
+    /// CSV with the columns host, offset_ns and error_ns: nanoseconds that one common clock is
+    /// ahead of the host's monotonic clock, and a bound of their error.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) offsets: Option<PathBuf>,
+}
