@@ -2,7 +2,7 @@ data:
    0  beq a0, zero, 80
    4  lui a1, 0xffb12
    8  lui a5, 0x1
-   c  lui a4, 0xb1dd1
+   c  lui a4, 0xbd6f8
   10  lui a6, 0x11223
   14  lui a7, 0x55667
   18  addi a5, a5, -1
@@ -27,7 +27,7 @@ data:
   64  lw t2, 500(a1)
   68  addi t3, t3, -16
   6c  bge t3, zero, 28
-  70  jal t0, 1978
+  70  jal t0, 1990
   74  addi zero, zero, 0
   78  addi a0, a0, -1
   7c  bne a0, zero, 58

@@ -2,7 +2,7 @@ data_16b:
    0  beq a0, zero, 80
    4  lui a1, 0xffb12
    8  lui a6, 0x1
-   c  lui a4, 0xdda66
+   c  lui a4, 0xd99bc
   10  addi a5, zero, 1
   14  addi a6, a6, -1
   18  addi a7, zero, 2
@@ -27,7 +27,7 @@ data_16b:
   64  lw t2, 500(a1)
   68  addi t3, t3, -24
   6c  bge t3, zero, 20
-  70  jal t0, 18f4
+  70  jal t0, 190c
   74  addi zero, zero, 0
   78  addi a0, a0, -1
   7c  bne a0, zero, 58

@@ -5,7 +5,7 @@ event:
    c  addi a4, a4, -1
   10  lui a5, 0xc0007
   14  jal zero, 28
-  18  jal t0, 1194
+  18  jal t0, 11ac
   1c  addi zero, zero, 0
   20  addi a0, a0, -1
   24  beq a0, zero, 68

@@ -43,7 +43,7 @@ noc_event:
   a4  lw s8, 8(sp)
   a8  addi sp, sp, 48
   ac  jalr zero, ra
-  b0  jal t0, e30
+  b0  jal t0, e48
   b4  addi zero, zero, 0
   b8  addi a0, a0, -1
   bc  beq a0, zero, 80
@@ -69,6 +69,6 @@ noc_event:
  10c  bne a0, zero, c0
  110  jal zero, 80
  114  addi s8, a0, 0
- 118  jal ra, 1120
+ 118  jal ra, 1138
  11c  addi a0, s8, 0
  120  jal zero, c8

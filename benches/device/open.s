@@ -3,7 +3,7 @@ open:
    4  lui a1, 0xffb12
    8  lui a4, 0x80007
    c  jal zero, 20
-  10  jal t0, 804
+  10  jal t0, 81c
   14  addi zero, zero, 0
   18  addi a0, a0, -1
   1c  beq a0, zero, 64

@@ -1,7 +1,7 @@
 sum:
    0  beq a0, zero, 34
    4  lui a1, 0xffb12
-   8  lui a4, 0xae630
+   8  lui a4, 0xacebe
    c  lw a5, 496(a1)
   10  addi zero, zero, 0
   14  lw a6, -1952(gp)

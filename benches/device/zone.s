@@ -2,9 +2,9 @@ zone:
    0  beq a0, zero, 90
    4  lui a1, 0xffb12
    8  lui a5, 0x1
-   c  lui a4, 0x8689e
+   c  lui a4, 0x8a10d
   10  addi a5, a5, -1
-  14  lui a6, 0x9689e
+  14  lui a6, 0x9a10d
   18  jal zero, 68
   1c  addi t3, a7, 8
   20  sw t3, -1944(gp)

@@ -34,7 +34,9 @@ pub struct WaitIds {
 }
 
 /// Waits of a kernel so far, by object.
+// Firmware and kernels, which are built apart, share it by its symbol.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct WaitTotals {
     objects: [WaitTotal; OBJECTS_MAX],
     count: usize,

@@ -83,7 +83,7 @@ const EVERY_NAME: &str = r#"
     NOC_TRACE_QUICK_PUSH_IF_LINKED(0, true);
     RECORD_FABRIC_HEADER(nullptr);
     RECORD_SCOPED_LOCK_EVENT(0, 1, 2);
-    RECORD_DFB_REGION_CLEAR(0, 1, 2);
+    RECORD_DFB_REGION_CLEAR();
     StartPerfCounters();
     StopPerfCounters();
     RecordPerfCounters();

@@ -49,6 +49,7 @@ pub const KEY_SUFFIX: &str = "-KEY";
 
 /// Sort of wait, with its number in this format. Other numbers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct WaitKind(pub u8);
 
 /// Sort of object that a wait's key names.
@@ -141,6 +142,7 @@ impl WaitKind {
 /// assert_eq!(WaitTotal::from_data(total.to_data()), Some(total));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct WaitTotal {
     /// Sort of wait.
     pub kind: WaitKind,

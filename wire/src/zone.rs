@@ -20,6 +20,7 @@ pub const ZONE_TAG: &str = "KERNEL_PROFILER";
 /// assert_eq!(ID, ZoneId(0xB765));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct ZoneId(pub u16);
 
 impl ZoneId {

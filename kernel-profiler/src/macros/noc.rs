@@ -37,7 +37,7 @@ macro_rules! record_noc_event {
 /// ```
 ///
 /// The addresses within the tiles are recorded with the feature `noc-addresses`; without it,
-/// [`record_noc_event_with_addresses!`] does so.
+/// [`record_noc_event_with_addresses!`](crate::record_noc_event_with_addresses) does so.
 ///
 /// # Cost
 /// As [`record_noc_event!`].
