@@ -228,12 +228,16 @@ impl Devices {
         &mut self,
         protocol: &TracyProtocol,
         mut fields: Fields<'_>,
+        is_kept: bool,
         location: impl FnOnce(u64) -> Option<u32>,
     ) -> Option<()> {
         let [start, end] = [fields.i64()?, fields.i64()?];
         let location = location(fields.u64()?)?;
         let lane = fields.u32()?;
         let device = self.device(context(protocol, &mut fields)?)?;
+        if !is_kept {
+            return Some(());
+        }
         let [start_ns, end_ns] = [start, end].map(|ticks| Some(device.clock.host_ns(ticks)));
         device.device.zones.push(DeviceZone { location, lane, start_ns, end_ns });
         self.count = self.count.saturating_add(1);

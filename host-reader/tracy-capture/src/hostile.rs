@@ -61,7 +61,9 @@ fn assert_valid(recording: &TracyRecording) {
         assert!(message.thread < thread_count && is_stack(message.callstack));
     }
     let host = recording.to_host_recording(5);
-    let zones: usize = recording.threads.iter().map(|thread| thread.zones.len()).sum();
+    let of_threads = recording.threads.iter().map(|thread| thread.zones.len());
+    let of_devices = recording.devices.iter().map(|device| device.zones.len());
+    let zones: usize = of_threads.chain(of_devices).sum();
     let open: u64 = host.threads.iter().map(|thread| thread.open_zone_count).sum();
     let kinds = host.threads.iter().flat_map(|thread| &thread.events).map(|event| event.kind);
     let kept = kinds.filter(|kind| matches!(kind, host_events::HostEventKind::Zone { .. }));
@@ -119,6 +121,24 @@ fn the_end_of_a_zone_that_is_not_kept_ends_no_other() {
     assert_eq!((zones[0].start_ns, zones[0].end_ns), (0, Some(65)));
     let damage = crate::Damage { beyond_limit: 1, ..crate::Damage::default() };
     assert_eq!(recording.damage, damage);
+}
+
+#[test]
+fn whole_zones_of_devices_keep_to_the_limit() {
+    let protocol = TracyProtocol::with_number(83, Program::Fork).unwrap();
+    let items =
+        [(ItemKind::GpuNewContext, [2, 3].as_slice()), (ItemKind::GpuZone, &[2, 3, 0, 0, 0, 0, 0])];
+    // Repeated, these bytes give both items the same context.
+    for (most_events, kept, beyond_limit) in [(0, 0, 1), (1, 1, 0)] {
+        let mut session = session(protocol, most_events);
+        let frame: Vec<u8> =
+            items.iter().flat_map(|(kind, bytes)| item(protocol, *kind, bytes)).collect();
+        assert_eq!(session.take_frame(&frame), Ok(()));
+        let recording = session.finish(RecordingEnd::Cut);
+        assert_eq!(recording.damage.beyond_limit, beyond_limit);
+        assert_eq!(recording.damage.stray_device_items, 0);
+        assert_eq!(recording.devices[0].zones.len(), kept);
+    }
 }
 
 proptest! {

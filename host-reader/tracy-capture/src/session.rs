@@ -535,9 +535,10 @@ impl Session {
                 self.begin_device_zone(protocol, item)
             }
             Kind::GpuZone => {
+                let is_kept = self.has_room();
                 let Self { devices, locations, queries, .. } = self;
                 let location = |address| locations.at(address, queries);
-                devices.whole_zone(protocol, fields, location)
+                devices.whole_zone(protocol, fields, is_kept, location)
             }
             _ => return None,
         };
