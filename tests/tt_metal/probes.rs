@@ -5,7 +5,11 @@ use crate::{
     program::Program,
     toolchain::{Chip, Header, Processor, Target, folder, in_parallel, run},
 };
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 /// The programs of a core's RISCs, BRISC's first.
 pub(crate) struct Probes {
@@ -83,6 +87,9 @@ pub(crate) fn program_of(
     name: &str,
     risc: usize,
 ) -> Result<Program, String> {
+    // Tests that run at once build the same probes; each build has files of its own.
+    static BUILDS: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{name}-{}", BUILDS.fetch_add(1, Ordering::Relaxed));
     let folder = folder("probes");
     let object = folder.join(format!("{name}.o"));
     target.object(package, &sources().join(source), &object)?;
