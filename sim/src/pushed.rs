@@ -68,6 +68,17 @@ struct Push {
     words: Vec<u32>,
 }
 
+impl Push {
+    /// Returns true if this write carries an earlier one of the same launch once more.
+    ///
+    /// Optional records have times, so that no two writes begin with the same ones by chance.
+    fn repeats(&self, earlier: &Self) -> bool {
+        let optional = earlier.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
+        let own = self.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
+        self.place == earlier.place || !optional.is_empty() && own.starts_with(optional)
+    }
+}
+
 impl Rule for PushedRuns {
     fn name(&self) -> &'static str {
         "pushed-runs"
@@ -146,13 +157,16 @@ struct Pushes<'a> {
 }
 
 const EMPTY: u32 = 0x8000_0000;
+/// Index of the first word behind the guaranteed slots.
+const OPTIONAL_WORD: usize = 12;
 
 impl<'a> Pushes<'a> {
     /// Takes another write. What was not acknowledged in time is sent once more, together with
-    /// what has been recorded since, to the same place; writes to one bank do not overtake each
-    /// other, so that the later one stays.
+    /// what has been recorded since: to the same place, or to the begin of the lane where the host
+    /// has read all before it. Writes to one bank do not overtake each other, so that the later
+    /// one stays.
     fn add(&mut self, push: &'a Push) {
-        if self.pushes.last().is_some_and(|last| last.place == push.place) {
+        if self.pushes.last().is_some_and(|last| push.repeats(last)) {
             self.pushes.pop();
         }
         self.pushes.push(push);
@@ -179,7 +193,7 @@ impl<'a> Pushes<'a> {
 }
 
 fn optional_records(words: &[u32], near_cycle: u64, records: &mut Vec<PushedRecord>) {
-    let mut at = 12;
+    let mut at = OPTIONAL_WORD;
     while let Some(&header) = words.get(at) {
         let word_count = match header >> 28 & 7 {
             3 => 4,
@@ -275,9 +289,16 @@ mod tests {
         ];
         let [first, second] = [(0, first.to_vec()), (64, second.to_vec())]
             .map(|(address, words)| Push { place: (0, address), words });
-        // The first did not arrive in time and was sent again.
+        // The first did not arrive in time and was sent again, to the same place or elsewhere.
+        let elsewhere = Push { place: (0, 128), words: first.words.clone() };
+        for again in [&first, &elsewhere] {
+            check_records([&first, again, &second]);
+        }
+    }
+
+    fn check_records(all: [&Push; 3]) {
         let mut pushes = Pushes::default();
-        [&first, &first, &second].into_iter().for_each(|push| pushes.add(push));
+        all.into_iter().for_each(|push| pushes.add(push));
         let records = pushes.records(1 << 32 | 1000);
         let found: Vec<_> =
             records.iter().map(|r| (r.kind, r.id, r.cycle & 0xFFFF, r.values.clone())).collect();
