@@ -17,6 +17,7 @@ use wire::{
     CoreKind, Generation, LaneEnd, Risc,
     control::ext,
     dram::{DramGeometry, bytes_per_program},
+    risc::RISCS_PER_CORE,
     vector,
 };
 
@@ -153,8 +154,17 @@ pub(super) fn settle(
 }
 
 /// Returns true if every finished launch of a core was read and none is in progress.
+///
+/// A launch may begin behind the word that says so, and zero the words that follow: then these
+/// are not the ends of the lanes any more.
 fn is_at_rest(control: &ControlVector) -> bool {
-    control.run_counter() == control.word(ext::SEEN_RUNS) && !control.is_under_way()
+    let is_read = |risc_index: usize| {
+        let end = control.host_end(risc_index);
+        [end, LaneEnd::from_word(end, 0).end].contains(&control.consumed(risc_index))
+    };
+    control.run_counter() == control.word(ext::SEEN_RUNS)
+        && !control.is_under_way()
+        && (!control.has_turning_lanes() || (0..RISCS_PER_CORE).all(is_read))
 }
 
 impl CoreRead {

@@ -135,6 +135,34 @@ fn lanes_that_are_handed_back_between_two_words_are_not_read_twice() {
 }
 
 #[test]
+fn lanes_that_are_handed_back_behind_the_word_that_says_rest_keep_their_new_words() {
+    let mut bench = Bench::ours();
+    push(&mut bench.0.image, (0, 0), 0, &run(0, 0, 7, 100));
+    finish(&mut bench.0.image, 0, 1);
+    let mut reader = Reader::new(ReadOptions::default());
+    reader.read(&mut bench).unwrap();
+    // A launch begins when all words but the last are under way to the host, that it is done
+    // among them.
+    let mut accesses = 0;
+    bench.on_access(move |image, _| {
+        accesses += 1;
+        if accesses == 1 {
+            set(image, 0, ext::CONSUMED, &[0; 5]);
+        } else if accesses == 2 {
+            set(image, 0, DONE, &[0]);
+            hand_back(image, 0, 1);
+        }
+    });
+    assert_eq!(programs(&reader.read(&mut bench).unwrap()), []);
+    bench.on_access(|_, _| ());
+    push(&mut bench.0.image, (0, 0), 0, &of_generation(1, run(0, 0, 9, 5000)));
+    finish(&mut bench.0.image, 0, 2);
+    let readout = reader.read(&mut bench).unwrap();
+    assert_eq!(programs(&readout), [(1, Risc::Brisc, 9)]);
+    assert_eq!(readout.anomalies.anomaly_count(), 0);
+}
+
+#[test]
 fn upstreams_runtime_is_reset_after_its_last_push_was_read() {
     let mut bench = Bench::new();
     push(&mut bench.0.image, (0, 1), 0, &run(0, 1, 7, 100));
