@@ -59,17 +59,7 @@ impl Fault {
 
     /// The sentence of an error and of its causes.
     pub(crate) fn of_error(status: KprofStatus, error: &dyn Error) -> Self {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let sentence = error.to_string();
-            // Transparent errors repeat the sentence of what they hold.
-            if !text.contains(&sentence) {
-                text = format!("{text}: {sentence}");
-            }
-            cause = error.source();
-        }
-        Self::new(status, text)
+        Self::new(status, host_reader::sentence::of_error(error))
     }
 }
 

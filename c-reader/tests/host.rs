@@ -17,18 +17,14 @@ struct Libraries {
     simulated_mesh: PathBuf,
 }
 
-/// Builds the libraries as cargo builds them for this profile.
+/// Builds the libraries. No package is named, here and below: cargo then takes the features that
+/// the whole workspace asks for, and what a test run of all has built is there already.
 fn libraries() -> &'static Libraries {
     static BUILT: OnceLock<Libraries> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let output = cargo(&[
-            "build",
-            "--package=kprof-c",
-            "--lib",
-            "--example=simulated_mesh",
-            "--locked",
-            "--message-format=json",
-        ]);
+        // The example links the library, so both are built.
+        let output =
+            cargo(&["build", "--example=simulated_mesh", "--locked", "--message-format=json"]);
         let text = String::from_utf8(output.stdout).unwrap();
         let artifacts: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -100,7 +96,6 @@ fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path)
     let output = cargo(&[
         "run",
         "--quiet",
-        "--package=kprof",
         "--locked",
         "--",
         "run",

@@ -16,17 +16,7 @@ pub(crate) enum Failure {
 impl Failure {
     /// Any error as a failure, with its causes in one sentence.
     pub(crate) fn from_error(error: &dyn std::error::Error) -> Self {
-        let mut sentence = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            let text = inner.to_string();
-            if !sentence.contains(&text) {
-                sentence.push_str(": ");
-                sentence.push_str(&text);
-            }
-            cause = inner.source();
-        }
-        Self::Sentence(sentence)
+        Self::Sentence(host_reader::sentence::of_error(error))
     }
 
     /// An error about a file, which is named if the error does not do so.

@@ -31,6 +31,7 @@
 //! | How does every viewer get its file? | `export` |
 //! | Which files can a recording be written to? | `output` |
 //! | How is a read kept, word for word? | `capture` |
+//! | How is an error with its causes put into one sentence? | [`sentence`] |
 //!
 //! The first example to run is that of [`read_device_profiler`].
 
@@ -38,6 +39,7 @@
 
 #[cfg(feature = "outputs")]
 pub mod output;
+pub mod sentence;
 
 #[cfg(feature = "analysis")]
 pub use ::analysis::{self, probe_cost};

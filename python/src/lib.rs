@@ -28,15 +28,5 @@ mod _native {
 
 /// The sentence of an error and of its causes, as a Python exception.
 fn value_error(error: &dyn std::error::Error) -> PyErr {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let sentence = error.to_string();
-        // Transparent errors repeat the sentence of what they hold.
-        if !text.contains(&sentence) {
-            text = format!("{text}: {sentence}");
-        }
-        cause = error.source();
-    }
-    pyo3::exceptions::PyValueError::new_err(text)
+    pyo3::exceptions::PyValueError::new_err(host_reader::sentence::of_error(error))
 }

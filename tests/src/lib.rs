@@ -5,9 +5,11 @@
 //! | What must hold, whatever bytes come in? | [`fuzz`] |
 //! | Which bytes reach deep into the readers? | [`noise`] |
 //! | What does a launch leave on a chip? | [`launch`] |
+//! | Which seed has no run tried before? | [`seed`] |
 
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
 pub mod launch;
 pub mod noise;
+pub mod seed;

@@ -34,7 +34,6 @@ use sim::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 const FIXED_SEEDS: u64 = 20;
@@ -205,8 +204,7 @@ fn run(seed: u64) -> Result<Shown, String> {
 #[test]
 fn no_figure_of_an_op_goes_over_a_hole() {
     let one = std::env::var("KPROF_FIGURES_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let first = u64::try_from(now.as_millis()).unwrap() % 1_000_000_000_000;
+    let first = tests::seed::fresh();
     let count = std::env::var("KPROF_FIGURES_COUNT").ok().map(|count| count.parse().unwrap());
     let fresh = first..first + count.unwrap_or(FRESH_SEEDS);
     let seeds: Vec<u64> = one.map_or_else(

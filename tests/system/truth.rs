@@ -19,7 +19,6 @@ use scenario::{FaultKind, Scenario};
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// So many that every fault happens with and without repeated reads.
@@ -48,9 +47,7 @@ fn what_is_read_is_what_was_pushed_in_fresh_runs() {
         return;
     }
     let count = number("KPROF_TRUTH_COUNT").unwrap_or(FRESH_SEED_COUNT);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let first = number("KPROF_TRUTH_FIRST")
-        .unwrap_or(u64::try_from(now.as_millis()).unwrap() % 1_000_000_000_000);
+    let first = number("KPROF_TRUTH_FIRST").unwrap_or_else(tests::seed::fresh);
     eprintln!("{count} fresh seeds from {first} on");
     run_all(first..first + count);
 }

@@ -23,10 +23,7 @@ use sim::{
     mesh::SimulatedMesh,
     workload::{Workload, WorkloadOptions},
 };
-use std::{
-    collections::BTreeMap,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
 use tests::noise::Dice;
 
 const WORKLOADS: [&str; 5] = ["random", "full-buffer", "multi-op-overflow", "matmul", "multi-op"];
@@ -220,10 +217,8 @@ fn assert_at_most_emitted(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
 
 /// The numbers of a fresh seed, which is printed.
 fn dice(what: &str) -> (Dice, u64) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let fresh = u64::try_from(now.as_micros()).unwrap() % 1_000_000_000_000;
     let named = std::env::var("KPROF_UNKNOWN_SEED").ok();
-    let seed = named.map_or(fresh, |seed| seed.parse().unwrap());
+    let seed = named.map_or_else(tests::seed::fresh, |seed| seed.parse().unwrap());
     eprintln!("{what}: seed {seed}");
     (Dice::new(seed), seed)
 }

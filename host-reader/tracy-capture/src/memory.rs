@@ -70,8 +70,11 @@ impl Pools {
         self.next_name = Some(name);
     }
 
-    /// Takes an allocation, the end of one, or of all. Returns true if a point was kept, for which
-    /// there is room only if `has_room`; `None` if the item's pool is not known.
+    /// Takes an allocation, the end of one, or of all. Returns true if a point was kept; `None` if
+    /// the item's pool is not known.
+    ///
+    /// Without room for a point nothing is remembered either, so that what a program sends cannot
+    /// fill the memory.
     pub(crate) fn take(
         &mut self,
         kind: ItemKind,
@@ -85,34 +88,50 @@ impl Pools {
             ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => item.address,
             _ => self.next_name.take()?,
         };
+        if !has_room {
+            return Some(false);
+        }
+        match kind {
+            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => {
+                let pool = self.pool(name, texts, queries)?;
+                pool.sizes.clear();
+                pool.total = 0;
+            }
+            _ if is_allocation(kind) => {
+                let pool = self.pool(name, texts, queries)?;
+                let before = pool.sizes.insert(item.address, item.size).unwrap_or(0);
+                pool.total = pool.total.saturating_sub(before).saturating_add(item.size);
+            }
+            _ => {
+                let Some(size) = self.free(name, item.address) else {
+                    damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
+                    return Some(false);
+                };
+                let pool = self.pool(name, texts, queries)?;
+                pool.total = pool.total.saturating_sub(size);
+            }
+        }
+        let pool = self.pool(name, texts, queries)?;
+        #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
+        pool.points.push((time_ns, pool.total as f64, thread));
+        Some(true)
+    }
+
+    /// The pool of a name, a new one if it was not heard of.
+    fn pool(&mut self, name: u64, texts: &mut Texts, queries: &mut Queries) -> Option<&mut Pool> {
         let next = self.met.len();
         let index = *self.by_name.entry(name).or_insert(next);
         if index == next {
             self.met.push((texts.at(name, queries), Pool::default()));
         }
-        let (_, pool) = self.met.get_mut(index)?;
-        match kind {
-            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => {
-                pool.sizes.clear();
-                pool.total = 0;
-            }
-            _ if is_allocation(kind) => {
-                let before = pool.sizes.insert(item.address, item.size).unwrap_or(0);
-                pool.total = pool.total.saturating_sub(before).saturating_add(item.size);
-            }
-            _ => match pool.sizes.remove(&item.address) {
-                Some(size) => pool.total = pool.total.saturating_sub(size),
-                None => {
-                    damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
-                    return Some(false);
-                }
-            },
-        }
-        if has_room {
-            #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
-            pool.points.push((time_ns, pool.total as f64, thread));
-        }
-        Some(has_room)
+        self.met.get_mut(index).map(|(_, pool)| pool)
+    }
+
+    /// Forgets an allocation and returns its bytes; makes no pool, since the end of what had not
+    /// begun keeps no point that would count against the limit.
+    fn free(&mut self, name: u64, address: u64) -> Option<u64> {
+        let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
+        pool.sizes.remove(&address)
     }
 
     /// The plots, with names as `name` resolves them.
@@ -198,6 +217,34 @@ mod tests {
         assert_eq!(recording.damage, damage);
         let left_out = recording.left_out.into_iter().collect::<Vec<_>>();
         assert_eq!(left_out, [(Kind::LockWait, 1), (Kind::LockRelease, 1), (Kind::MemAlloc, 1)]);
+    }
+
+    #[test]
+    fn pools_take_no_more_memory_than_the_limit_of_events_allows() {
+        use ItemKind as Kind;
+        let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
+        let mut frame = Frame(Vec::new(), protocol);
+        // Ends in pools that nothing was allocated in.
+        for name in [0x700, 0x800] {
+            frame.name(name);
+            frame.free(Kind::MemFreeNamed, 1_020, 0x40);
+        }
+        // The second allocation, a third in another pool and an end are beyond the limit.
+        for (name, address) in [(L1, 0x40), (L1, 0x80), (DRAM, 0x40)] {
+            frame.name(name);
+            frame.allocate(Kind::MemAllocNamed, 20, address, 100);
+        }
+        frame.name(L1);
+        frame.free(Kind::MemFreeNamed, 20, 0x40);
+        frame.free(Kind::MemDiscard, 20, 0x900);
+        let mut session = session(protocol, 1);
+        assert_eq!(session.take_frame(&frame.0), Ok(()));
+        let recording = session.finish(RecordingEnd::Complete);
+        let points: Vec<_> = recording.plots.iter().map(|plot| plot.points.len()).collect();
+        assert_eq!(points, [1]);
+        assert_eq!(recording.plots[0].points[0].1, 100.0);
+        let Damage { unmatched_frees, beyond_limit, .. } = recording.damage;
+        assert_eq!((unmatched_frees, beyond_limit), (2, 4));
     }
 
     #[test]

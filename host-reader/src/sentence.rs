@@ -1,0 +1,39 @@
+//! An error as a person meets it: one sentence with its causes.
+
+use std::error::Error;
+
+/// Returns the sentence of an error, followed by those of its causes.
+///
+/// ```
+/// use host_reader::sentence::of_error;
+///
+/// #[derive(Debug)]
+/// struct Unreadable(std::io::Error);
+/// impl std::fmt::Display for Unreadable {
+///     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         out.write_str("log.csv cannot be read")
+///     }
+/// }
+/// impl std::error::Error for Unreadable {
+///     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+///         Some(&self.0)
+///     }
+/// }
+/// let error = Unreadable(std::io::Error::other("the disk is gone"));
+/// assert_eq!(of_error(&error), "log.csv cannot be read: the disk is gone");
+/// ```
+#[must_use]
+pub fn of_error(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let sentence = error.to_string();
+        // Transparent errors repeat the sentence of what they hold.
+        if !text.contains(&sentence) {
+            text.push_str(": ");
+            text.push_str(&sentence);
+        }
+        cause = error.source();
+    }
+    text
+}
