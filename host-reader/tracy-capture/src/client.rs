@@ -11,8 +11,12 @@ use crate::{
 };
 use std::{
     io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
-    sync::atomic::{AtomicBool, Ordering},
+    net::{Shutdown, SocketAddr, TcpStream},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::{self, Builder},
     time::{Duration, Instant},
 };
 use tracy_protocol::{COMPRESSED_FRAME_BYTES, GREETING, Handshake, Program, Query, TracyProtocol};
@@ -22,8 +26,10 @@ const GREETING_TIME: Duration = Duration::from_secs(10);
 /// How long a stop waits for answers, and then for the end: clients answer at once, but for
 /// functions of call stacks, which they drop once they are told to stop.
 const STOP_TIME: Duration = Duration::from_secs(2);
-/// How long a read waits before it looks whether to stop.
+/// How long a wait for a block lasts before it looks whether to stop.
 const POLL_TIME: Duration = Duration::from_millis(50);
+/// Blocks that are read ahead: some ten megabytes of what a program sends.
+const MOST_BLOCKS: usize = 256;
 /// Numbers from here on are not tried: the protocol gains about five in a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
 /// A program that is recorded on demand: frames so far, and the time of the connection.
@@ -255,15 +261,32 @@ struct Recorder<'stop> {
 }
 
 impl Recorder<'_> {
+    /// Takes blocks as they come, while a thread of its own reads on: a program whose blocks
+    /// nobody reads waits.
     fn run(&mut self) -> RecordingEnd {
-        if self.stream.set_read_timeout(Some(POLL_TIME)).is_err() {
+        let Ok(stream) = self.stream.try_clone() else { return RecordingEnd::Cut };
+        if stream.set_read_timeout(None).is_err() {
             return RecordingEnd::Cut;
         }
-        let mut block = Vec::new();
-        loop {
-            if let Err(end) = self.read_block(&mut block) {
-                return end;
+        let (sender, blocks) = sync_channel(MOST_BLOCKS);
+        thread::scope(|scope| {
+            let reading = Builder::new().name("kprof-tracy".to_owned());
+            if reading.spawn_scoped(scope, move || read_blocks(stream, &sender)).is_err() {
+                return RecordingEnd::Cut;
             }
+            let end = self.take_blocks(blocks);
+            // Ends the thread, which may wait for a block.
+            let _ = self.stream.shutdown(Shutdown::Both);
+            end
+        })
+    }
+
+    fn take_blocks(&mut self, blocks: Receiver<Result<Vec<u8>, Ending>>) -> RecordingEnd {
+        loop {
+            let block = match self.next_block(&blocks) {
+                Ok(block) => block,
+                Err(end) => return end,
+            };
             let frame = match self.frames.decompress(&block) {
                 Ok(frame) => frame,
                 Err(error) => {
@@ -282,6 +305,36 @@ impl Recorder<'_> {
                     Some(_) => RecordingEnd::Stopped,
                     None => RecordingEnd::Complete,
                 };
+            }
+        }
+    }
+
+    /// The next compressed frame.
+    fn next_block(
+        &mut self,
+        blocks: &Receiver<Result<Vec<u8>, Ending>>,
+    ) -> Result<Vec<u8>, RecordingEnd> {
+        let begun = Instant::now();
+        loop {
+            self.heed_stop();
+            match blocks.recv_timeout(POLL_TIME) {
+                Ok(Ok(block)) => return Ok(block),
+                Ok(Err(Ending::TooLong(bytes))) => {
+                    self.session.count_unread(SIZE_BYTES);
+                    return Err(self.session.unreadable(format!(
+                        "a frame of {bytes} bytes, where none has more than \
+                         {COMPRESSED_FRAME_BYTES}"
+                    )));
+                }
+                Ok(Err(Ending::Cut)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(RecordingEnd::Cut);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let (patience, end) = self.patience();
+                    if begun.elapsed() >= patience {
+                        return Err(end);
+                    }
+                }
             }
         }
     }
@@ -312,46 +365,38 @@ impl Recorder<'_> {
             (self.silence, RecordingEnd::Silent)
         }
     }
+}
 
-    /// Reads one compressed frame.
-    fn read_block(&mut self, block: &mut Vec<u8>) -> Result<(), RecordingEnd> {
-        let mut size = [0; 4];
-        self.fill(&mut size)?;
-        let bytes = usize::try_from(u32::from_le_bytes(size)).unwrap_or(usize::MAX);
-        if bytes > COMPRESSED_FRAME_BYTES {
-            self.session.count_unread(size.len());
-            return Err(self.session.unreadable(format!(
-                "a frame of {bytes} bytes, where none has more than {COMPRESSED_FRAME_BYTES}"
-            )));
-        }
-        block.clear();
-        block.resize(bytes, 0);
-        self.fill(block)
-    }
+/// Reason why there are no more blocks.
+enum Ending {
+    /// The connection ended.
+    Cut,
+    /// A block says that it has this many bytes, which none has.
+    TooLong(usize),
+}
 
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<(), RecordingEnd> {
-        let begun = Instant::now();
-        let mut filled = 0_usize;
-        self.heed_stop();
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.stream.read(rest) {
-                Ok(0) => return Err(RecordingEnd::Cut),
-                Ok(count) => filled = filled.saturating_add(count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_timeout(&error) => {
-                    self.heed_stop();
-                    let (patience, end) = self.patience();
-                    if begun.elapsed() >= patience {
-                        return Err(end);
-                    }
-                }
-                Err(_) => return Err(RecordingEnd::Cut),
-            }
+/// Bytes of a block's size, in front of the block.
+const SIZE_BYTES: usize = 4;
+
+/// Reads compressed frames until the connection ends or nobody takes them any more.
+fn read_blocks(mut stream: TcpStream, blocks: &SyncSender<Result<Vec<u8>, Ending>>) {
+    loop {
+        let block = read_block(&mut stream);
+        let is_last = block.is_err();
+        if blocks.send(block).is_err() || is_last {
+            return;
         }
-        Ok(())
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+fn read_block(stream: &mut TcpStream) -> Result<Vec<u8>, Ending> {
+    let mut size = [0; SIZE_BYTES];
+    stream.read_exact(&mut size).map_err(|_| Ending::Cut)?;
+    let bytes = usize::try_from(u32::from_le_bytes(size)).unwrap_or(usize::MAX);
+    if bytes > COMPRESSED_FRAME_BYTES {
+        return Err(Ending::TooLong(bytes));
+    }
+    let mut block = vec![0; bytes];
+    stream.read_exact(&mut block).map_err(|_| Ending::Cut)?;
+    Ok(block)
 }
