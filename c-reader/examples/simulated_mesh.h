@@ -39,6 +39,10 @@ void simulated_mesh_free(SimulatedMesh *mesh);
 uint32_t simulated_mesh_support_count(const SimulatedMesh *mesh);
 size_t simulated_mesh_phase_count(const SimulatedMesh *mesh);
 void simulated_mesh_run_phase(SimulatedMesh *mesh, size_t phase);
+/* Hands over the launches of a phase; each call of the second lets some time pass, and returns 0
+ * once all have ended. */
+void simulated_mesh_begin_phase(SimulatedMesh *mesh, size_t phase);
+int32_t simulated_mesh_run_for(SimulatedMesh *mesh, uint64_t duration_ns);
 /* The text of a zone, valid until the next call; null behind the last. */
 const char *simulated_mesh_zone_text(SimulatedMesh *mesh, size_t index);
 

@@ -141,6 +141,23 @@ pub extern "C" fn simulated_mesh_run_phase(mesh: &mut SimulatedMesh, phase: usiz
 
 /// See the header.
 #[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_begin_phase(mesh: &mut SimulatedMesh, phase: usize) {
+    mesh.chips.enqueue_phase(&mesh.plan.phases[phase]);
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn simulated_mesh_run_for(mesh: &mut SimulatedMesh, duration_ns: u64) -> i32 {
+    if mesh.chips.has_launches_to_begin() {
+        mesh.chips.wait_ns(duration_ns);
+        return 1;
+    }
+    mesh.chips.run_to_completion();
+    0
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_zone_text(
     mesh: &mut SimulatedMesh,
     index: usize,

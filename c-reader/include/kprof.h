@@ -143,6 +143,12 @@ typedef enum KprofStatus {
 typedef struct KprofMesh KprofMesh;
 
 /*
+ A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
+ by `kprof_periodic_stop`.
+ */
+typedef struct KprofPeriodicReader KprofPeriodicReader;
+
+/*
  Everything that was recorded of one run; made by reads and loads, freed by
  `kprof_recording_free`.
  */
@@ -412,6 +418,24 @@ typedef struct KprofReadOptions {
      */
     uint32_t mode;
 } KprofReadOptions;
+
+/*
+ Reads of a periodic reader.
+ */
+typedef struct KprofPeriodicCounts {
+    /*
+     `sizeof(KprofPeriodicCounts)`; to be set before the call.
+     */
+    size_t struct_size;
+    /*
+     Reads until now, those that failed included.
+     */
+    uint64_t reads;
+    /*
+     Reads that failed. The next one tries again, so that nothing need be lost by them.
+     */
+    uint64_t failed_reads;
+} KprofPeriodicCounts;
 
 /*
  Counts of a recording, as `kprof report --json` has them.
@@ -898,8 +922,8 @@ const char *kprof_last_error(void);
  # Safety
  `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
  mesh is freed, its callbacks must be callable with its context by every thread that calls the
- library with the mesh, must fill or read no more words than they are asked to, and must
- return. `mesh` must lead to memory for a pointer.
+ library with the mesh, and by that of a periodic reader; they must fill or read no more words
+ than they are asked to, and must return. `mesh` must lead to memory for a pointer.
  */
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
@@ -907,7 +931,8 @@ enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 struct KprofMesh **mesh);
 
 /*
- Frees a mesh; null is allowed. A mesh that takes part in a call is not freed.
+ Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
+ is not freed.
 
  # Safety
  `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
@@ -936,8 +961,8 @@ enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
                                    struct KprofSession **session);
 
 /*
- Frees a session; null is allowed. One that takes part in a call is not freed. A capture of a
- session that was not finished has no end mark, which readers report.
+ Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
+ is not freed. A capture of a session that was not finished has no end mark, which readers report.
 
  # Safety
  `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -1046,6 +1071,48 @@ enum KprofStatus kprof_session_finish(struct KprofSession *session,
 enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
+
+/*
+ Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
+ first read begins at once.
+
+ Until then the session and the mesh are the thread's: every other call with them gets
+ `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
+ mesh are called by that thread, one after the other, while the host's own threads launch
+ programs. A read that takes longer than the period is followed by the next one at once.
+
+ # Safety
+ `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+ memory for a pointer.
+ */
+enum KprofStatus kprof_periodic_start(struct KprofSession *session,
+                                      struct KprofMesh *mesh,
+                                      uint64_t period_ns,
+                                      struct KprofPeriodicReader **reader);
+
+/*
+ Gives the number of reads until now.
+
+ # Safety
+ `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+ size is set.
+ */
+enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
+                                       struct KprofPeriodicCounts *counts);
+
+/*
+ Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
+
+ Waits for the read in progress; there must be no further launch after the call. `counts` gets
+ the number of reads unless it is null. The status is that of the last read, which takes what
+ earlier ones have left.
+
+ # Safety
+ `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
+ must be null or lead to a struct whose size is set.
+ */
+enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
+                                     struct KprofPeriodicCounts *counts);
 
 /*
  Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.

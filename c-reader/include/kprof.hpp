@@ -1,11 +1,12 @@
 // The host side of the device profiler for C++17: handles that free themselves, errors as
 // exceptions. Everything is in this file and in the C header; link the library kprof_c.
 //
-// The rules of kprof.h hold here too: a mesh and a session take part in one call at a time, and a
-// recording may be read by any number of threads.
+// The rules of kprof.h hold here too: a mesh and a session take part in one call at a time, a
+// recording may be read by any number of threads, and a periodic reader has a thread of its own.
 #ifndef KPROF_HPP
 #define KPROF_HPP
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -354,6 +355,44 @@ private:
         void operator()(KprofSession* session) const noexcept { kprof_session_free(session); }
     };
     std::unique_ptr<KprofSession, Free> handle_;
+};
+
+/// A thread that reads a mesh every so often while programs run on it. Until it is stopped, it
+/// calls the backend, and session and mesh, which must outlive it, take part in no other call.
+class PeriodicReader {
+public:
+    template <typename Count, typename Unit>
+    PeriodicReader(Session& session, Mesh& mesh, std::chrono::duration<Count, Unit> period) {
+        const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(period).count();
+        KprofPeriodicReader* made = nullptr;
+        check(kprof_periodic_start(session.get(), mesh.get(),
+                                   ns < 0 ? 0U : static_cast<std::uint64_t>(ns), &made));
+        handle_.reset(made);
+    }
+
+    /// Reads until now.
+    KprofPeriodicCounts counts() const {
+        KprofPeriodicCounts counts{};
+        counts.struct_size = sizeof counts;
+        check(kprof_periodic_counts(handle_.get(), &counts));
+        return counts;
+    }
+
+    /// Stops after a last read; throws if that failed. Without it, the destructor stops.
+    KprofPeriodicCounts stop() {
+        KprofPeriodicCounts counts{};
+        counts.struct_size = sizeof counts;
+        check(kprof_periodic_stop(handle_.release(), &counts));
+        return counts;
+    }
+
+private:
+    struct Stop {
+        void operator()(KprofPeriodicReader* reader) const noexcept {
+            kprof_periodic_stop(reader, nullptr);
+        }
+    };
+    std::unique_ptr<KprofPeriodicReader, Stop> handle_;
 };
 
 /// Reads everything that a mesh has recorded, with its clocks.

@@ -5,6 +5,7 @@
 //! | What does a call return, and why did it fail? | [`status`] |
 //! | What can a host do to a chip? | [`mesh`] |
 //! | How is a mesh prepared, and read? | [`session`] |
+//! | How is it read while programs run? | [`periodic`] |
 //! | What did the reads give? | [`recording`] |
 //! | Which files can be written of it? | [`outputs`] |
 //!
@@ -21,7 +22,8 @@
 //!   `KPROF_STATUS_BUSY`. A recording may be read by any number of threads at the same time. A
 //!   handle is freed once, when no call uses it any more.
 //! - **Callbacks** are called by the thread that called the library, during that call and in no
-//!   other. They must return: no exception and no `longjmp` may leave them.
+//!   other; those of a mesh with a periodic reader by its thread alone. They must return: no
+//!   exception and no `longjmp` may leave them.
 //! - **Lifetimes.** Texts and columns belong to the recording that gave them, and are valid and
 //!   unchanged until it is freed.
 
@@ -29,8 +31,10 @@
 
 mod arguments;
 pub mod explanation;
+mod handle;
 pub mod mesh;
 pub mod outputs;
+pub mod periodic;
 pub mod recording;
 pub mod session;
 pub mod status;

@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "calls into functions that a host hands over")]
 
 use crate::{
-    arguments::{HasSize, Out, array, owned, shared, sized, text},
+    arguments::{HasSize, Out, array, sized, text},
+    handle::{Handle, free},
     status::{Fault, KprofStatus, guard},
 };
 use host_reader::{
@@ -16,7 +17,6 @@ use host_reader::{
 use std::{
     collections::BTreeSet,
     ffi::{CStr, c_char, c_void},
-    sync::{Mutex, MutexGuard, TryLockError},
     time::{Duration, Instant},
 };
 use wire::CoreKind;
@@ -195,53 +195,7 @@ unsafe impl HasSize for KprofMeshCallbacks {
 
 /// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
 #[derive(Debug)]
-pub struct KprofMesh(Mutex<CallbackMesh>);
-
-/// Locks a handle, unless it takes part in another call.
-pub(crate) fn lock<T>(handle: &Mutex<T>) -> Result<MutexGuard<'_, T>, Fault> {
-    handle.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => Fault::new(
-            KprofStatus::Busy,
-            "expected a handle that is free, found it in another call; callbacks and other \
-             threads have to wait",
-        ),
-        TryLockError::Poisoned(_) => Fault::new(
-            KprofStatus::Panic,
-            "an earlier call with this handle met a defect of the library; free it",
-        ),
-    })
-}
-
-/// Frees a handle, unless it takes part in a call.
-///
-/// # Safety
-/// As [`owned`].
-pub(crate) unsafe fn free<T>(
-    pointer: *mut T,
-    name: &str,
-    lock_of: impl Fn(&T) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    if pointer.is_null() {
-        return Ok(());
-    }
-    // SAFETY: it came from `Box::into_raw` and was not freed, so it leads to a valid `T`.
-    let handle = unsafe { shared(pointer.cast_const(), name) }?;
-    match lock_of(handle) {
-        Err(fault) if fault.status == KprofStatus::Busy => return Err(fault),
-        // A handle that met a defect is there to be freed.
-        _ => {}
-    }
-    // SAFETY: the caller promises where it came from; no call uses it, as was just seen, and the
-    // reference to it is not used any more.
-    drop(unsafe { owned(pointer) });
-    Ok(())
-}
-
-impl KprofMesh {
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, CallbackMesh>, Fault> {
-        lock(&self.0)
-    }
-}
+pub struct KprofMesh(pub(crate) Handle<CallbackMesh>);
 
 /// Functions that are there, with what they are called with.
 #[derive(Clone, Copy, Debug)]
@@ -283,7 +237,7 @@ impl Accesses {
             return format!("the access failed with code {code}");
         };
         // SAFETY: `kprof_mesh_new` asks that callbacks may be called with the context, one after
-        // the other, by a thread that is in a call of the library; that is so here.
+        // the other, by a thread that is in a call of the library or reads for it; that is so here.
         let text = unsafe { last_error(self.context) };
         if text.is_null() {
             return format!("the access failed with code {code}");
@@ -453,8 +407,8 @@ impl Mesh for CallbackMesh {
 /// # Safety
 /// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
-/// library with the mesh, must fill or read no more words than they are asked to, and must
-/// return. `mesh` must lead to memory for a pointer.
+/// library with the mesh, and by that of a periodic reader; they must fill or read no more words
+/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_new(
     callbacks: *const KprofMeshCallbacks,
@@ -487,20 +441,21 @@ pub unsafe extern "C" fn kprof_mesh_new(
         }
         let links = links.iter().filter(|_| accesses.exchange.is_some());
         let links = links.map(|link| chip_link(link, devices.len())).collect::<Result<_, _>>()?;
-        let made = KprofMesh(Mutex::new(CallbackMesh { accesses, devices, links }));
+        let made = KprofMesh(Handle::new(CallbackMesh { accesses, devices, links }));
         out.set(Box::into_raw(Box::new(made)));
         Ok(())
     })
 }
 
-/// Frees a mesh; null is allowed. A mesh that takes part in a call is not freed.
+/// Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
+/// is not freed.
 ///
 /// # Safety
 /// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_free(mesh: *mut KprofMesh) -> KprofStatus {
     // SAFETY: the caller promises where it came from.
-    guard(|| unsafe { free(mesh, "mesh", |mesh| mesh.lock().map(|_| ())) })
+    guard(|| unsafe { free(mesh, "mesh", |mesh| &mesh.0) })
 }
 
 /// Copies a chip's description.

@@ -4,7 +4,8 @@
 
 use crate::{
     arguments::{HasSize, Out, path, shared, sized, text},
-    mesh::{KprofMesh, free, lock},
+    handle::{Handle, free},
+    mesh::{CallbackMesh, KprofMesh},
     recording::KprofRecording,
     status::{Fault, KprofStatus, guard},
 };
@@ -19,7 +20,7 @@ use host_reader::{
     recording::Recording,
     zone_names::{ZoneNames, ZoneNamesError},
 };
-use std::{ffi::c_char, path::Path, sync::Mutex};
+use std::{ffi::c_char, path::Path};
 use wire::RunHostId;
 
 /// How a mesh is to be profiled.
@@ -97,11 +98,11 @@ impl KprofReadOptions {
 /// Reads of a mesh that belong together; made by `kprof_session_new`, freed by
 /// `kprof_session_free`.
 #[derive(Debug)]
-pub struct KprofSession(Mutex<State>);
+pub struct KprofSession(pub(crate) Handle<State>);
 
 /// State of a session, until it is finished.
 #[derive(Debug)]
-struct State {
+pub(crate) struct State {
     recorder: Option<MeshRecorder>,
     zones: ZoneTable,
     anomalies: AnomalyLog,
@@ -118,7 +119,7 @@ impl State {
         })
     }
 
-    fn recorder(&mut self) -> Result<&mut MeshRecorder, Fault> {
+    pub(crate) fn recorder(&mut self) -> Result<&mut MeshRecorder, Fault> {
         self.recorder.as_mut().ok_or_else(finished)
     }
 
@@ -134,12 +135,12 @@ impl State {
         Ok(())
     }
 
-    fn read(&mut self, mesh: &KprofMesh, is_last: bool) -> Result<(), Fault> {
+    pub(crate) fn read(&mut self, mesh: &mut CallbackMesh, is_last: bool) -> Result<(), Fault> {
         let zones = self.zones.clone();
         let recorder = self.recorder()?;
         let options = recorder.options_mut();
         (options.zones, options.last_read) = (zones, is_last);
-        recorder.read(&mut *mesh.lock()?).map_err(|error| {
+        recorder.read(mesh).map_err(|error| {
             let status = match &error {
                 RecordError::Capture(_) => KprofStatus::CaptureFailed,
                 _ => KprofStatus::ReadFailed,
@@ -153,6 +154,7 @@ impl State {
         let run = recorder.finish();
         let run = run.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))?;
         let mut recording = Recording::of_captured_run(run);
+        recording.readout.zones.merge(std::mem::take(&mut self.zones));
         recording.readout.anomalies.merge(std::mem::take(&mut self.anomalies));
         Ok(KprofRecording::new(recording))
     }
@@ -181,8 +183,10 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
             chosen.program_support_count = given.program_support_count;
             chosen.sums_enabled = given.sums_enabled != 0;
         }
-        init_device_profiler(&mut *mesh.lock()?, &chosen)
-            .map_err(|error| Fault::of_error(KprofStatus::InitFailed, &error))
+        mesh.0.with(|mesh| {
+            init_device_profiler(mesh, &chosen)
+                .map_err(|error| Fault::of_error(KprofStatus::InitFailed, &error))
+        })
     })
 }
 
@@ -209,20 +213,20 @@ pub unsafe extern "C" fn kprof_session_new(
             false => Some(unsafe { path(capture, "capture") }?),
         };
         let state = State::new(options, capture)?;
-        out.set(Box::into_raw(Box::new(KprofSession(Mutex::new(state)))));
+        out.set(Box::into_raw(Box::new(KprofSession(Handle::new(state)))));
         Ok(())
     })
 }
 
-/// Frees a session; null is allowed. One that takes part in a call is not freed. A capture of a
-/// session that was not finished has no end mark, which readers report.
+/// Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
+/// is not freed. A capture of a session that was not finished has no end mark, which readers report.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_free(session: *mut KprofSession) -> KprofStatus {
     // SAFETY: the caller promises where it came from.
-    guard(|| unsafe { free(session, "session", |session| lock(&session.0).map(|_| ())) })
+    guard(|| unsafe { free(session, "session", |session| &session.0) })
 }
 
 /// Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
@@ -244,8 +248,10 @@ pub unsafe extern "C" fn kprof_session_add_zone_text(
                 "expected `name,file,line,KERNEL_PROFILER`, found `{zone_text}`"
             ))
         })?;
-        lock(&session.0)?.zones.add(source.id(), source);
-        Ok(())
+        session.0.with(|state| {
+            state.zones.add(source.id(), source);
+            Ok(())
+        })
     })
 }
 
@@ -263,7 +269,7 @@ pub unsafe extern "C" fn kprof_session_add_elf(
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises a text.
         let elf = unsafe { path(elf, "elf") }?;
-        lock(&session.0)?.add_names(|names| names.add_elf_file(elf))
+        session.0.with(|state| state.add_names(|names| names.add_elf_file(elf)))
     })
 }
 
@@ -281,7 +287,7 @@ pub unsafe extern "C" fn kprof_session_add_zone_logs(
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises a text.
         let folder = unsafe { path(folder, "folder") }?;
-        lock(&session.0)?.add_names(|names| names.add_log_folder(folder))
+        session.0.with(|state| state.add_names(|names| names.add_log_folder(folder)))
     })
 }
 
@@ -303,8 +309,10 @@ pub unsafe extern "C" fn kprof_session_add_op(
         let name = unsafe { text(name, "name") }?;
         let fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
         let op = OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields };
-        let added = lock(&session.0)?.recorder()?.add_ops(vec![op]);
-        added.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+        session.0.with(|state| {
+            let added = state.recorder()?.add_ops(vec![op]);
+            added.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
+        })
     })
 }
 
@@ -320,7 +328,7 @@ pub unsafe extern "C" fn kprof_session_open_clocks(
     // SAFETY: the caller promises handles that live.
     unsafe {
         with_mesh(session, mesh, |state, mesh| {
-            state.recorder()?.open_clocks(&mut *mesh.lock()?);
+            state.recorder()?.open_clocks(mesh);
             Ok(())
         })
     }
@@ -338,7 +346,7 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
     // SAFETY: the caller promises handles that live.
     unsafe {
         with_mesh(session, mesh, |state, mesh| {
-            let closed = state.recorder()?.close_clocks(&mut *mesh.lock()?);
+            let closed = state.recorder()?.close_clocks(mesh);
             closed.map_err(|error| Fault::of_error(KprofStatus::CaptureFailed, &error))
         })
     }
@@ -374,10 +382,10 @@ pub unsafe extern "C" fn kprof_session_about_to_overflow(
     launches: u32,
     is_about_to: *mut u32,
 ) -> KprofStatus {
-    let call = |state: &mut State, mesh: &KprofMesh| {
+    let call = |state: &mut State, mesh: &mut CallbackMesh| {
         // SAFETY: the caller promises memory for a number.
         let out = unsafe { Out::new(is_about_to, "is_about_to") }?;
-        let found = state.recorder()?.about_to_overflow(&mut *mesh.lock()?, launches);
+        let found = state.recorder()?.about_to_overflow(mesh, launches);
         let found = found.map_err(|error| Fault::of_error(KprofStatus::ReadFailed, &error))?;
         out.set(found.into());
         Ok(())
@@ -403,7 +411,7 @@ pub unsafe extern "C" fn kprof_session_finish(
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises memory for a pointer.
         let out = unsafe { Out::new(recording, "recording") }?;
-        out.set(Box::into_raw(Box::new(lock(&session.0)?.finish()?)));
+        out.set(Box::into_raw(Box::new(session.0.with(State::finish)?)));
         Ok(())
     })
 }
@@ -426,8 +434,10 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
         let out = unsafe { Out::new(recording, "recording") }?;
         // SAFETY: the caller promises valid options, or null.
         let mut state = State::new(unsafe { read_options(options) }?, None)?;
-        state.recorder()?.open_clocks(&mut *mesh.lock()?);
-        state.read(mesh, true)?;
+        mesh.0.with(|mesh| {
+            state.recorder()?.open_clocks(mesh);
+            state.read(mesh, true)
+        })?;
         out.set(Box::into_raw(Box::new(state.finish()?)));
         Ok(())
     })
@@ -440,14 +450,14 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
 unsafe fn with_mesh(
     session: *mut KprofSession,
     mesh: *mut KprofMesh,
-    call: impl FnOnce(&mut State, &KprofMesh) -> Result<(), Fault>,
+    call: impl FnOnce(&mut State, &mut CallbackMesh) -> Result<(), Fault>,
 ) -> KprofStatus {
     guard(|| {
         // SAFETY: the caller promises a session that lives.
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises a mesh that lives.
         let mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
-        call(&mut *lock(&session.0)?, mesh)
+        session.0.with(|state| mesh.0.with(|mesh| call(state, mesh)))
     })
 }
 

@@ -3,8 +3,16 @@
 use std::path::Path;
 
 /// Sources with items of the interface, in the order of the header.
-const SOURCES: [&str; 7] =
-    ["status", "mesh", "session", "recording/rows", "recording", "explanation", "outputs"];
+const SOURCES: [&str; 8] = [
+    "status",
+    "mesh",
+    "session",
+    "periodic",
+    "recording/rows",
+    "recording",
+    "explanation",
+    "outputs",
+];
 
 #[test]
 fn the_header_is_that_of_the_sources() {

@@ -152,6 +152,36 @@ fn a_host_in_cpp_counts_what_kprof_run_counts() {
     }
 }
 
+#[test]
+fn a_thread_of_the_library_reads_while_programs_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&["-std=c++17", "-pthread"][..], &SANITIZED].concat();
+    let program = compile("g++", "examples/cpp/read_mesh.cpp", &flags, folder.path());
+    let Some(program) = program else { return };
+    let outputs = tempfile::tempdir().unwrap();
+    let of_host = outputs.path().join("host");
+    std::fs::create_dir(&of_host).unwrap();
+    let args = ["matmul", "wormhole_b0", "2", "7", of_host.to_str().unwrap(), "200"];
+    let found: Value = serde_json::from_str(&run(&program, &args)).unwrap();
+    let expected = kprof_run("matmul", "wormhole_b0", "2", "7", outputs.path());
+    for part in ["kept", "anomalies", "repairs"] {
+        assert_eq!(found[part], expected[part], "{part}");
+    }
+    assert_eq!(
+        (&found["lost_in_rows"], &found["ops"]),
+        (&0.into(), &expected["ops"].as_array().unwrap().len().into())
+    );
+    check_clock(&found);
+    // Four reads or more, each with an end of its own in the capture.
+    let info = kprof(&["info", of_host.join("run.kprof").to_str().unwrap(), "--json"]);
+    let info: Value = serde_json::from_slice(&info.stdout).unwrap();
+    let last: Vec<_> =
+        info["reads"].as_array().unwrap().iter().map(|read| &read["is_last"]).collect();
+    assert!(last.len() >= 4, "{last:?}");
+    let (end, others) = last.split_last().unwrap();
+    assert!(*end == true && others.iter().all(|is_last| **is_last == false), "{last:?}");
+}
+
 /// Every simulated chip runs at 1 or 1.35 GHz, 20 parts per million off at most.
 fn check_clock(found: &Value) {
     assert_eq!(found["is_host_time"], 1);

@@ -185,8 +185,70 @@ static void check_session(void) {
     EXPECT(kprof_recording_free(NULL), KPROF_STATUS_OK, "");
 }
 
+/* Handles that a periodic reader has are answered with an error and not freed. */
+static void check_periodic(void) {
+    KprofMeshCallbacks callbacks;
+    memset(&callbacks, 0, sizeof callbacks);
+    callbacks.struct_size = sizeof callbacks;
+    callbacks.read_l1 = read_l1;
+    callbacks.write_l1 = write_l1;
+    callbacks.read_dram = refuse_dram;
+    callbacks.read_wall_clock = read_clock;
+    KprofCore core = {1, 1, 0, 0, KPROF_CORE_TENSIX, 0, 0, 256};
+    KprofChip chip = {0, 1000, "wormhole_b0", &core, 1, 1, 1, 64, 240000};
+    KprofMesh *mesh = NULL;
+    KprofSession *session = NULL;
+    KprofPeriodicReader *reader = NULL, *second = NULL;
+    KprofRecording *recording = NULL;
+    memset(memory, 0, sizeof memory);
+    EXPECT(kprof_mesh_new(&callbacks, &chip, 1, &mesh), KPROF_STATUS_OK, "");
+    EXPECT(kprof_init_device_profiler(mesh, NULL), KPROF_STATUS_OK, "");
+    EXPECT(kprof_session_new(NULL, NULL, &session), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_start(NULL, mesh, 1000, &reader), KPROF_STATUS_INVALID_ARGUMENT,
+           "`session`");
+    EXPECT(kprof_periodic_start(session, NULL, 1000, &reader), KPROF_STATUS_INVALID_ARGUMENT,
+           "`mesh`");
+    EXPECT(kprof_periodic_start(session, mesh, 1000, NULL), KPROF_STATUS_INVALID_ARGUMENT,
+           "`reader`");
+    EXPECT(kprof_periodic_start(session, mesh, 1000, &reader), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_start(session, mesh, 1000, &second), KPROF_STATUS_BUSY, "periodic");
+    EXPECT(kprof_session_read(session, mesh, 1), KPROF_STATUS_BUSY, "periodic");
+    EXPECT(kprof_session_finish(session, &recording), KPROF_STATUS_BUSY, "periodic");
+    EXPECT(kprof_init_device_profiler(mesh, NULL), KPROF_STATUS_BUSY, "periodic");
+    EXPECT(kprof_mesh_free(mesh), KPROF_STATUS_BUSY, "periodic");
+    EXPECT(kprof_session_free(session), KPROF_STATUS_BUSY, "periodic");
+    KprofSession *other = NULL;
+    EXPECT(kprof_session_new(NULL, NULL, &other), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_start(other, mesh, 1000, &second), KPROF_STATUS_BUSY, "periodic");
+    KprofPeriodicCounts counts;
+    counts.struct_size = 3;
+    EXPECT(kprof_periodic_counts(reader, &counts), KPROF_STATUS_WRONG_SIZE, "PeriodicCounts");
+    EXPECT(kprof_periodic_stop(reader, &counts), KPROF_STATUS_WRONG_SIZE, "PeriodicCounts");
+    counts.struct_size = sizeof counts;
+    do {
+        EXPECT(kprof_periodic_counts(reader, &counts), KPROF_STATUS_OK, "");
+    } while (counts.reads < 2);
+    EXPECT(kprof_periodic_stop(reader, &counts), KPROF_STATUS_OK, "");
+    if (counts.reads < 3 || counts.failed_reads != 0) {
+        fprintf(stderr, "%d reads, %d failed\n", (int)counts.reads, (int)counts.failed_reads);
+        failures += 1;
+    }
+    EXPECT(kprof_session_read(session, mesh, 1), KPROF_STATUS_OK, "");
+    EXPECT(kprof_session_finish(session, &recording), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_start(session, mesh, 0, &reader), KPROF_STATUS_INVALID_ARGUMENT,
+           "finished");
+    EXPECT(kprof_periodic_start(other, mesh, 0, &reader), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_stop(reader, NULL), KPROF_STATUS_OK, "");
+    EXPECT(kprof_periodic_stop(NULL, NULL), KPROF_STATUS_OK, "");
+    EXPECT(kprof_recording_free(recording), KPROF_STATUS_OK, "");
+    EXPECT(kprof_session_free(session), KPROF_STATUS_OK, "");
+    EXPECT(kprof_session_free(other), KPROF_STATUS_OK, "");
+    EXPECT(kprof_mesh_free(mesh), KPROF_STATUS_OK, "");
+}
+
 int main(void) {
     check_mesh();
+    check_periodic();
     check_session();
     return failures == 0 ? 0 : 1;
 }

@@ -1,16 +1,21 @@
-// A host runtime in C++ that reads the device profiler after each batch of programs.
+// A host runtime in C++ that reads the device profiler after each batch of programs, or while they
+// run.
 //
-//     read_mesh WORKLOAD ARCH CHIPS SEED FOLDER
+//     read_mesh WORKLOAD ARCH CHIPS SEED FOLDER [PERIOD_US]
 //
 // The chips are simulated: `SimulatedBackend` is where a runtime calls its own driver. The counts
-// are printed as one JSON object, and every output is written to FOLDER.
+// are printed as one JSON object, and every output is written to FOLDER. With PERIOD_US, a thread
+// of the library reads that often.
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "kprof.hpp"
 #include "simulated_mesh.h"
@@ -20,6 +25,17 @@ namespace {
 class SimulatedBackend : public kprof::Backend {
 public:
     explicit SimulatedBackend(SimulatedMesh* mesh) : mesh_(mesh) {}
+
+    /// Runs a phase, a stretch of time after the other, so that others read in between.
+    void run_phase(std::size_t phase) {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            simulated_mesh_begin_phase(mesh_, phase);
+        }
+        while (run_for(20'000)) {
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+    }
 
     std::vector<kprof::Chip> chips() override {
         std::vector<kprof::Chip> chips(simulated_mesh_chip_count(mesh_));
@@ -47,32 +63,45 @@ public:
 
     void read_l1(std::uint32_t chip, std::uint16_t x, std::uint16_t y, std::uint64_t address,
                  std::uint32_t* words, std::size_t count) override {
+        const std::lock_guard<std::mutex> lock(mutex_);
         done(simulated_mesh_read_l1(mesh_, chip, x, y, address, words, count));
     }
 
     void write_l1(std::uint32_t chip, std::uint16_t x, std::uint16_t y, std::uint64_t address,
                   const std::uint32_t* words, std::size_t count) override {
+        const std::lock_guard<std::mutex> lock(mutex_);
         done(simulated_mesh_write_l1(mesh_, chip, x, y, address, words, count));
     }
 
     void read_dram(std::uint32_t chip, std::uint32_t bank, std::uint64_t address,
                    std::uint32_t* words, std::size_t count) override {
+        const std::lock_guard<std::mutex> lock(mutex_);
         done(simulated_mesh_read_dram(mesh_, chip, bank, address, words, count));
     }
 
     std::uint64_t read_wall_clock(std::uint32_t chip, std::uint16_t x, std::uint16_t y) override {
+        const std::lock_guard<std::mutex> lock(mutex_);
         std::uint64_t cycles = 0;
         done(simulated_mesh_read_wall_clock(mesh_, chip, x, y, &cycles));
         return cycles;
     }
 
-    std::uint64_t host_time_ns() noexcept override { return simulated_mesh_host_time_ns(mesh_); }
+    std::uint64_t host_time_ns() noexcept override {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return simulated_mesh_host_time_ns(mesh_);
+    }
 
     void wait_ns(std::uint64_t duration_ns) noexcept override {
+        const std::lock_guard<std::mutex> lock(mutex_);
         simulated_mesh_wait_ns(mesh_, duration_ns);
     }
 
 private:
+    bool run_for(std::uint64_t duration_ns) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return simulated_mesh_run_for(mesh_, duration_ns) != 0;
+    }
+
     void done(std::int32_t code) const {
         if (code != 0) {
             throw kprof::AccessError(code, simulated_mesh_error(mesh_));
@@ -80,6 +109,7 @@ private:
     }
 
     SimulatedMesh* mesh_;
+    std::mutex mutex_;
 };
 
 /// What TT-Metal calls `ReadMeshDeviceProfilerResults`: everything recorded since the last call.
@@ -128,20 +158,52 @@ void print_counts(const kprof::Recording& recording) {
                 std::string(kprof::view(recording.ops()[0].name)).c_str());
 }
 
-void run(SimulatedMesh* chips, const std::string& folder) {
+/// Adds the names of all zones that the programs so far open.
+void add_names(SimulatedMesh* chips, kprof::Session& session) {
+    for (std::size_t zone = 0; const char* text = simulated_mesh_zone_text(chips, zone); ++zone) {
+        session.add_zone_text(text);
+    }
+}
+
+/// Reads after each phase.
+void read_between(SimulatedMesh* chips, kprof::Session& session, kprof::Mesh& mesh) {
+    const std::size_t phases = simulated_mesh_phase_count(chips);
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+        simulated_mesh_run_phase(chips, phase);
+        add_names(chips, session);
+        ReadMeshDeviceProfilerResults(session, mesh, phase + 1 == phases);
+    }
+}
+
+/// Reads every so often from a thread of the library, and at least three times before the last.
+void read_meanwhile(SimulatedMesh* chips, SimulatedBackend& backend, kprof::Session& session,
+                    kprof::Mesh& mesh, std::chrono::microseconds period) {
+    kprof::PeriodicReader reader(session, mesh, period);
+    const std::size_t phases = simulated_mesh_phase_count(chips);
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+        backend.run_phase(phase);
+    }
+    while (reader.counts().reads < 3) {
+        std::this_thread::sleep_for(period);
+    }
+    const KprofPeriodicCounts counts = reader.stop();
+    std::fprintf(stderr, "%" PRIu64 " reads, %" PRIu64 " failed\n", counts.reads,
+                 counts.failed_reads);
+    // Names may come behind the records.
+    add_names(chips, session);
+}
+
+void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseconds period) {
     SimulatedBackend backend(chips);
     kprof::Mesh mesh(backend);
     mesh.init(simulated_mesh_support_count(chips));
     kprof::Session session((folder + "/run.kprof").c_str());
     session.add_op(0, 1U << 10U, "FirstProgram");
     session.open_clocks(mesh);
-    const std::size_t phases = simulated_mesh_phase_count(chips);
-    for (std::size_t phase = 0; phase < phases; ++phase) {
-        simulated_mesh_run_phase(chips, phase);
-        for (std::size_t zone = 0; const char* text = simulated_mesh_zone_text(chips, zone); ++zone) {
-            session.add_zone_text(text);
-        }
-        ReadMeshDeviceProfilerResults(session, mesh, phase + 1 == phases);
+    if (period.count() > 0) {
+        read_meanwhile(chips, backend, session, mesh, period);
+    } else {
+        read_between(chips, session, mesh);
     }
     session.close_clocks(mesh);
     const kprof::Recording recording = session.finish();
@@ -164,8 +226,8 @@ void run(SimulatedMesh* chips, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6 || kprof_abi_version() != KPROF_ABI_VERSION) {
-        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED FOLDER\n");
+    if ((argc != 6 && argc != 7) || kprof_abi_version() != KPROF_ABI_VERSION) {
+        std::fprintf(stderr, "usage: read_mesh WORKLOAD ARCH CHIPS SEED FOLDER [PERIOD_US]\n");
         return 2;
     }
     const auto number = [&](int index) { return std::strtoull(argv[index], nullptr, 10); };
@@ -177,7 +239,8 @@ int main(int argc, char** argv) {
     }
     int code = 0;
     try {
-        run(chips, argv[5]);
+        const std::chrono::microseconds period(argc == 7 ? number(6) : 0);
+        run(chips, argv[5], period);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "read_mesh: %s\n", error.what());
         code = 1;

@@ -49,7 +49,7 @@ mod watermark;
 
 pub use crate::watermark::{LaneWatermark, Watermarks};
 pub use options::{GenerationChoice, ReadError, ReadOptions};
-pub use periodic::PeriodicReader;
+pub use periodic::{PeriodicReader, PeriodicThread};
 pub use stream::{NextRead, Reads, StreamedRead};
 pub use watermark::Look;
 

@@ -35,10 +35,7 @@ use std::{
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct PeriodicReader<M> {
-    stop: SyncSender<()>,
-    thread: JoinHandle<M>,
-}
+pub struct PeriodicReader<M>(PeriodicThread<(M, Reader)>);
 
 impl<M: Mesh + Send + 'static> PeriodicReader<M> {
     /// Starts to read every `period`, the first time at once; `take` gets what each read gives.
@@ -51,14 +48,16 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
         mesh: M,
         reader: Reader,
         period: Duration,
-        take: impl FnMut(Result<Readout, ReadError>) + Send + 'static,
+        mut take: impl FnMut(Result<Readout, ReadError>) + Send + 'static,
     ) -> io::Result<Self> {
-        // A place for the one message, so that stopping waits for no read.
-        let (stop, stopped) = sync_channel(1);
-        let thread = Builder::new()
-            .name("kprof-read".to_owned())
-            .spawn(move || read_until(&stopped, mesh, reader, period, take))?;
-        Ok(Self { stop, thread })
+        let thread = PeriodicThread::start(period, (mesh, reader), move |state, is_last| {
+            let (mesh, reader) = state;
+            if is_last {
+                reader.options_mut().last_read = true;
+            }
+            take(reader.read(mesh));
+        });
+        thread.map(Self)
     }
 
     /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and gives the
@@ -68,29 +67,73 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
     /// If the function that takes readouts has panicked, with its panic.
     #[must_use]
     pub fn stop(self) -> M {
+        self.0.stop().unwrap_or_else(|panic| resume_unwind(panic)).0
+    }
+}
+
+/// Thread that reads in its own way every period, such as with a recorder that captures as well.
+///
+/// ```
+/// use reader::read::PeriodicThread;
+/// use std::time::Duration;
+/// let thread = PeriodicThread::start(Duration::from_millis(1), Vec::new(), |reads, is_last| {
+///     reads.push(is_last);
+/// })?;
+/// let reads = thread.stop().unwrap();
+/// assert!(reads.split_last().is_some_and(|(last, others)| *last && !others.contains(&true)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PeriodicThread<T> {
+    stop: SyncSender<()>,
+    thread: JoinHandle<T>,
+}
+
+impl<T: Send + 'static> PeriodicThread<T> {
+    /// Starts to call `read` every `period`, the first time at once. What it reads with is
+    /// `state`; its second argument is true for the one read after the stop.
+    ///
+    /// # Errors
+    /// If the system gives no thread; `state` is then gone.
+    pub fn start(
+        period: Duration,
+        state: T,
+        read: impl FnMut(&mut T, bool) + Send + 'static,
+    ) -> io::Result<Self> {
+        // A place for the one message, so that stopping waits for no read.
+        let (stop, stopped) = sync_channel(1);
+        let thread = Builder::new()
+            .name("kprof-read".to_owned())
+            .spawn(move || read_until(&stopped, period, state, read))?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Stops after a last read, and gives the state back.
+    ///
+    /// # Errors
+    /// If a read has panicked, with its panic.
+    pub fn stop(self) -> std::thread::Result<T> {
         let Self { stop, thread } = self;
         // A thread that has panicked listens no more.
         let _ = stop.send(());
-        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        thread.join()
     }
 }
 
 /// Reads every `period` until a message comes or nobody can send one any more, and once more then.
-fn read_until<M: Mesh>(
+fn read_until<T>(
     stopped: &Receiver<()>,
-    mut mesh: M,
-    mut reader: Reader,
     period: Duration,
-    mut take: impl FnMut(Result<Readout, ReadError>),
-) -> M {
+    mut state: T,
+    mut read: impl FnMut(&mut T, bool),
+) -> T {
     loop {
         let started = Instant::now();
-        take(reader.read(&mut mesh));
+        read(&mut state, false);
         let rest = period.saturating_sub(started.elapsed());
         if stopped.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
-            reader.options_mut().last_read = true;
-            take(reader.read(&mut mesh));
-            return mesh;
+            read(&mut state, true);
+            return state;
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Values behind handles: one call at a time, or a thread that has taken them over.
+
+#![allow(unsafe_code, reason = "handles are pointers that a host gives back")]
+
+use crate::{
+    arguments::{owned, shared},
+    status::{Fault, KprofStatus},
+};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// Value that one call at a time may use.
+#[derive(Debug)]
+pub(crate) struct Handle<T>(Mutex<Place<T>>);
+
+/// Where the value of a handle is.
+#[derive(Debug)]
+enum Place<T> {
+    Here(T),
+    Lent,
+    /// The thread that it was lent to met a defect.
+    Lost,
+}
+
+impl<T> Handle<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(Mutex::new(Place::Here(value)))
+    }
+
+    /// Calls with the value, unless it takes part in another call or is lent.
+    pub(crate) fn with<R>(
+        &self,
+        call: impl FnOnce(&mut T) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        match &mut *self.lock()? {
+            Place::Here(value) => call(value),
+            Place::Lent => Err(lent()),
+            Place::Lost => Err(lost()),
+        }
+    }
+
+    /// Takes the value out, until it is given back. Calls are answered with an error meanwhile.
+    pub(crate) fn lend(&self) -> Result<T, Fault> {
+        let mut place = self.lock()?;
+        match std::mem::replace(&mut *place, Place::Lent) {
+            Place::Here(value) => Ok(value),
+            Place::Lent => Err(lent()),
+            Place::Lost => {
+                *place = Place::Lost;
+                Err(lost())
+            }
+        }
+    }
+
+    /// Puts a value back that was lent; `None` if it was lost.
+    pub(crate) fn give_back(&self, value: Option<T>) {
+        // No call changes the place of a value that is lent.
+        if let Ok(mut place) = self.0.lock() {
+            *place = value.map_or(Place::Lost, Place::Here);
+        }
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Place<T>>, Fault> {
+        self.0.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Fault::new(
+                KprofStatus::Busy,
+                "expected a handle that is free, found it in another call; callbacks and other \
+                 threads have to wait",
+            ),
+            TryLockError::Poisoned(_) => lost(),
+        })
+    }
+}
+
+fn lent() -> Fault {
+    Fault::new(
+        KprofStatus::Busy,
+        "expected a handle that is free, found it with a periodic reader; stop that first",
+    )
+}
+
+fn lost() -> Fault {
+    Fault::new(
+        KprofStatus::Panic,
+        "an earlier call with this handle met a defect of the library; free it",
+    )
+}
+
+/// Frees a handle, unless it takes part in a call or is lent.
+///
+/// # Safety
+/// As [`owned`].
+pub(crate) unsafe fn free<T, V>(
+    pointer: *mut T,
+    name: &str,
+    handle_of: impl Fn(&T) -> &Handle<V>,
+) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    // SAFETY: it came from `Box::into_raw` and was not freed, so it leads to a valid `T`.
+    let handle = handle_of(unsafe { shared(pointer.cast_const(), name) }?);
+    match handle.with(|_| Ok(())) {
+        Err(fault) if fault.status == KprofStatus::Busy => return Err(fault),
+        // A handle that met a defect is there to be freed.
+        _ => {}
+    }
+    // SAFETY: the caller promises where it came from; no call uses it, as was just seen, and the
+    // reference to it is not used any more.
+    drop(unsafe { owned(pointer) });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_lent_is_busy_until_it_comes_back() {
+        let handle = Handle::new(7);
+        assert_eq!(handle.lend().unwrap(), 7);
+        assert_eq!(handle.with(|_| Ok(())).unwrap_err().status, KprofStatus::Busy);
+        assert_eq!(handle.lend().unwrap_err().status, KprofStatus::Busy);
+        handle.give_back(Some(8));
+        assert_eq!(handle.with(|value| Ok(*value)).unwrap(), 8);
+        assert_eq!(handle.lend().unwrap(), 8);
+        handle.give_back(None);
+        assert_eq!(handle.with(|_| Ok(())).unwrap_err().status, KprofStatus::Panic);
+        assert_eq!(handle.lend().unwrap_err().status, KprofStatus::Panic);
+        assert_eq!(handle.with(|_| Ok(())).unwrap_err().status, KprofStatus::Panic);
+    }
+}

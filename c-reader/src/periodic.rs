@@ -1,0 +1,189 @@
+//! Reading a mesh from a thread of the library's own, while programs run on it.
+
+#![allow(unsafe_code, reason = "functions that C calls take pointers")]
+
+use crate::{
+    arguments::{HasSize, Out, owned, shared},
+    mesh::{CallbackMesh, KprofMesh},
+    session::{KprofSession, State},
+    status::{Fault, KprofStatus, guard},
+};
+use host_reader::read::PeriodicThread;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Reads of a periodic reader.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KprofPeriodicCounts {
+    /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
+    pub struct_size: usize,
+    /// Reads until now, those that failed included.
+    pub reads: u64,
+    /// Reads that failed. The next one tries again, so that nothing need be lost by them.
+    pub failed_reads: u64,
+}
+
+// SAFETY: `repr(C)`, and the first field is a `usize`.
+unsafe impl HasSize for KprofPeriodicCounts {
+    const NAME: &'static str = "KprofPeriodicCounts";
+}
+
+/// A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
+/// by `kprof_periodic_stop`.
+#[derive(Debug)]
+pub struct KprofPeriodicReader {
+    thread: PeriodicThread<(State, CallbackMesh)>,
+    /// Both live as long as their values are lent: they are not freed meanwhile.
+    session: *const KprofSession,
+    mesh: *const KprofMesh,
+    progress: Arc<Progress>,
+}
+
+/// Progress of the reads, for others than the thread.
+#[derive(Debug, Default)]
+struct Progress {
+    reads: AtomicU64,
+    failed_reads: AtomicU64,
+    /// Outcome of the last read.
+    last: Mutex<Option<Fault>>,
+}
+
+impl Progress {
+    fn add(&self, outcome: Result<(), Fault>) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.failed_reads.fetch_add(outcome.is_err().into(), Ordering::Relaxed);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+    }
+
+    fn counts(&self) -> KprofPeriodicCounts {
+        KprofPeriodicCounts {
+            struct_size: size_of::<KprofPeriodicCounts>(),
+            reads: self.reads.load(Ordering::Relaxed),
+            failed_reads: self.failed_reads.load(Ordering::Relaxed),
+        }
+    }
+
+    fn last_outcome(&self) -> Result<(), Fault> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        last.map_or(Ok(()), Err)
+    }
+}
+
+/// Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
+/// first read begins at once.
+///
+/// Until then the session and the mesh are the thread's: every other call with them gets
+/// `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
+/// mesh are called by that thread, one after the other, while the host's own threads launch
+/// programs. A read that takes longer than the period is followed by the next one at once.
+///
+/// # Safety
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_periodic_start(
+    session: *mut KprofSession,
+    mesh: *mut KprofMesh,
+    period_ns: u64,
+    reader: *mut *mut KprofPeriodicReader,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a session that lives.
+        let of_session = unsafe { shared(session.cast_const(), "session") }?;
+        // SAFETY: the caller promises a mesh that lives.
+        let of_mesh = unsafe { shared(mesh.cast_const(), "mesh") }?;
+        // SAFETY: the caller promises memory for a pointer.
+        let out = unsafe { Out::new(reader, "reader") }?;
+        of_session.0.with(|state| state.recorder().map(|_| ()))?;
+        let state = of_session.0.lend()?;
+        let chips = match of_mesh.0.lend() {
+            Ok(chips) => chips,
+            Err(fault) => {
+                of_session.0.give_back(Some(state));
+                return Err(fault);
+            }
+        };
+        let progress = Arc::new(Progress::default());
+        let of_thread = Arc::clone(&progress);
+        let read = move |(state, chips): &mut (State, CallbackMesh), is_last| {
+            of_thread.add(state.read(chips, is_last));
+        };
+        let period = Duration::from_nanos(period_ns);
+        let thread = PeriodicThread::start(period, (state, chips), read).map_err(|error| {
+            of_session.0.give_back(None);
+            of_mesh.0.give_back(None);
+            Fault::of_error(KprofStatus::ReadFailed, &error)
+        })?;
+        let (session, mesh) = (session.cast_const(), mesh.cast_const());
+        let reader = KprofPeriodicReader { thread, session, mesh, progress };
+        out.set(Box::into_raw(Box::new(reader)));
+        Ok(())
+    })
+}
+
+/// Gives the number of reads until now.
+///
+/// # Safety
+/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_periodic_counts(
+    reader: *const KprofPeriodicReader,
+    counts: *mut KprofPeriodicCounts,
+) -> KprofStatus {
+    guard(|| {
+        // SAFETY: the caller promises a reader that lives.
+        let reader = unsafe { shared(reader, "reader") }?;
+        // SAFETY: the caller promises a struct.
+        unsafe { Out::sized(counts, "counts") }?.set(reader.progress.counts());
+        Ok(())
+    })
+}
+
+/// Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
+///
+/// Waits for the read in progress; there must be no further launch after the call. `counts` gets
+/// the number of reads unless it is null. The status is that of the last read, which takes what
+/// earlier ones have left.
+///
+/// # Safety
+/// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
+/// must be null or lead to a struct whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kprof_periodic_stop(
+    reader: *mut KprofPeriodicReader,
+    counts: *mut KprofPeriodicCounts,
+) -> KprofStatus {
+    guard(|| {
+        let out = match counts.is_null() {
+            true => None,
+            // SAFETY: the caller promises a struct.
+            false => Some(unsafe { Out::sized(counts, "counts") }?),
+        };
+        // SAFETY: the caller promises where it came from, and that it is stopped once.
+        let Some(reader) = (unsafe { owned(reader) }) else { return Ok(()) };
+        let KprofPeriodicReader { thread, session, mesh, progress } = *reader;
+        let (state, chips) =
+            thread.stop().map_or((None, None), |(state, chips)| (Some(state), Some(chips)));
+        let is_lost = state.is_none();
+        // SAFETY: handles whose values are lent are not freed, and these are lent until here.
+        unsafe { shared(session, "session") }?.0.give_back(state);
+        // SAFETY: as above.
+        unsafe { shared(mesh, "mesh") }?.0.give_back(chips);
+        if let Some(out) = out {
+            out.set(progress.counts());
+        }
+        if is_lost {
+            let text =
+                "a read of the periodic reader met a defect of the library; free its handles";
+            return Err(Fault::new(KprofStatus::Panic, text));
+        }
+        progress.last_outcome()
+    })
+}
