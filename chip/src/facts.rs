@@ -23,7 +23,7 @@ pub struct ChipFacts {
     /// True if the chip's firmware has switched the translation of coordinates on.
     pub is_translated: bool,
     /// Ethernet channels with a link, counted from the first; the others are idle. `None` if that
-    /// is not known: Ethernet cores are not read then.
+    /// is not known: the cores' control vectors tell it then.
     pub active_ethernet: Option<usize>,
 }
 

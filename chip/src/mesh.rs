@@ -7,6 +7,7 @@ use crate::{
     rails::{NamedRange, Rails, RangeUse, Refusal, Writes},
 };
 use architecture::{Arch, TileCoord, floorplan::CorePlace};
+use firmware_elf::profiler::ProfilerMemory;
 use reader::mesh::{
     AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
     Mesh, Noc0Coord, WordRange,
@@ -89,6 +90,7 @@ pub struct ChipDevice<A> {
     rails: Rails<A>,
     plan: ChipPlan,
     description: DeviceDescription,
+    untold: usize,
     opened: Instant,
 }
 
@@ -110,8 +112,15 @@ impl<A: ChipAccess> ChipDevice<A> {
         }
         let plan = ChipPlan::new(facts)?;
         let mut rails = Rails::new(access, options.writes);
-        let cores = named_cores(&mut rails, &plan, facts, firmware);
+        let mut cores = named_cores(&mut rails, &plan, facts, firmware);
         let dram = find_region(&mut rails, &plan, &cores, facts, options)?;
+        let mut untold = 0;
+        if facts.active_ethernet.is_none() {
+            let ethernet = EthernetCores::find(&mut rails, &plan, firmware, dram.region_address);
+            untold = ethernet.untold;
+            cores.extend(ethernet.cores);
+            cores.sort_by_key(|core| core.flat_id);
+        }
         for bank in 0..dram.bank_count {
             if let Some((tile, start)) = plan.bank(bank) {
                 let start = start.saturating_add(dram.region_address);
@@ -128,13 +137,20 @@ impl<A: ChipAccess> ChipDevice<A> {
             cores,
             dram,
         };
-        Ok(Self { rails, plan, description, opened: Instant::now() })
+        Ok(Self { rails, plan, description, untold, opened: Instant::now() })
     }
 
     /// The rails that every access takes.
     #[must_use]
     pub const fn rails(&self) -> &Rails<A> {
         &self.rails
+    }
+
+    /// Number of Ethernet cores that are not read, since no control vector of theirs names the
+    /// place of the markers.
+    #[must_use]
+    pub const fn untold_ethernet_cores(&self) -> usize {
+        self.untold
     }
 
     fn tile(&self, memory: Memory) -> Option<(NocTile, u64)> {
@@ -233,28 +249,95 @@ fn named_cores<A: ChipAccess>(
         let is_told = place.kind == CoreKind::Tensix || facts.active_ethernet.is_some();
         let memory = firmware.memory(place.kind).filter(|_| is_told);
         let Some((memory, tile)) = memory.zip(plan.core(place.coord)) else { continue };
-        let markers = memory.size_bytes.saturating_sub(memory.control_bytes);
-        for (start, size_bytes, range_use) in [
-            (memory.control_address, memory.control_bytes, RangeUse::Control),
-            (memory.vector_address(), markers, RangeUse::Markers),
-            (WALL_CLOCK, WALL_CLOCK_BYTES, RangeUse::Clock),
-        ] {
-            rails.name(tile, NamedRange { start, size_bytes, range_use });
-        }
-        cores.push(described(place, memory.control_address, memory.vector_address()));
+        cores.push(named_core(rails, tile, place, memory));
     }
     cores
 }
 
-fn described(place: &CorePlace, control_address: u64, vector_address: u64) -> CoreDescription {
+/// Names the ranges of a core, and describes it.
+fn named_core<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    tile: NocTile,
+    place: &CorePlace,
+    memory: ProfilerMemory,
+) -> CoreDescription {
+    let markers = memory.size_bytes.saturating_sub(memory.control_bytes);
+    for (start, size_bytes, range_use) in [
+        (memory.control_address, memory.control_bytes, RangeUse::Control),
+        (memory.vector_address(), markers, RangeUse::Markers),
+        (WALL_CLOCK, WALL_CLOCK_BYTES, RangeUse::Clock),
+    ] {
+        rails.name(tile, NamedRange { start, size_bytes, range_use });
+    }
     CoreDescription {
         noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
         logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
         kind: place.kind,
         flat_id: place.flat_id,
-        control_address,
-        vector_address,
+        control_address: memory.control_address,
+        vector_address: memory.vector_address(),
     }
+}
+
+/// Ethernet cores, where nothing but their control vectors tells which firmware they run.
+struct EthernetCores {
+    cores: Vec<CoreDescription>,
+    /// Cores that tell nothing, or that tell it in both places.
+    untold: usize,
+}
+
+impl EthernetCores {
+    /// Looks in the places of both firmwares for a control vector that the host has announced
+    /// these markers to. Where both firmwares have one place, a core is taken for idle; its words
+    /// mean the same.
+    fn find<A: ChipAccess>(
+        rails: &mut Rails<A>,
+        plan: &ChipPlan,
+        firmware: &FirmwareLayout,
+        region_address: u64,
+    ) -> Self {
+        let mut found = Self { cores: Vec::new(), untold: 0 };
+        let places: BTreeMap<u64, (CoreKind, ProfilerMemory)> =
+            [CoreKind::ActiveEth, CoreKind::IdleEth]
+                .into_iter()
+                .filter_map(|kind| firmware.memory(kind).map(|memory| (kind, memory)))
+                .map(|(kind, memory)| (memory.control_address, (kind, memory)))
+                .collect();
+        for place in plan.floorplan.cores().iter().filter(|core| core.kind != CoreKind::Tensix) {
+            let Some(tile) = plan.core(place.coord) else { continue };
+            let mut told = places.values().copied().collect::<Vec<_>>();
+            told.retain(|(_, memory)| {
+                is_announced(rails, tile, memory, region_address, place.flat_id)
+            });
+            match told[..] {
+                [(kind, memory)] => {
+                    let place = CorePlace { kind, ..*place };
+                    found.cores.push(named_core(rails, tile, &place, memory));
+                }
+                _ => found.untold = found.untold.saturating_add(1),
+            }
+        }
+        found
+    }
+}
+
+/// Returns true if a host has announced the markers' place, and the core's number, to this place.
+fn is_announced<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    tile: NocTile,
+    memory: &ProfilerMemory,
+    region_address: u64,
+    flat_id: u32,
+) -> bool {
+    let (start, size_bytes) = (memory.control_address, memory.control_bytes);
+    rails.name(tile, NamedRange { start, size_bytes, range_use: RangeUse::Candidate });
+    let mut words = [0; LAYOUT.word_count];
+    if rails.read(tile, start, &mut words).is_err() {
+        return false;
+    }
+    let word = |index: usize| words.get(index).copied();
+    word(LAYOUT.dram_address).map(u64::from) == Some(region_address)
+        && word(LAYOUT.flat_id) == Some(flat_id)
 }
 
 /// Asks all worker cores for the place of their markers; most of them decide.

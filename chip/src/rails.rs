@@ -1,7 +1,7 @@
 //! Rails around every access to a chip.
 //!
 //! # Rules
-//! 1. Only ranges that were named are touched: the profiler's words as the firmware's ELF places
+//! 1. Only ranges that were named are touched: the profiler's words as the firmware's ELFs place
 //!    them, the part of DRAM that they name, and the two words of a tile's wall clock.
 //! 2. NoC 1 alone is used; TT-Metal's own traffic of a host runs on NoC 0.
 //! 3. The first word of each access is read by itself. Nothing more is asked of a tile that does
@@ -36,6 +36,8 @@ pub enum Writes {
 pub enum RangeUse {
     /// A control vector, whose first word is never all ones.
     Control,
+    /// A place of an Ethernet core where a control vector is if the core runs this firmware.
+    Candidate,
     /// Markers in L1 or DRAM.
     Markers,
     /// The wall clock of a tile.
@@ -124,8 +126,12 @@ impl<A: ChipAccess> Rails<A> {
     }
 
     /// Allows a range behind a tile.
+    ///
+    /// A candidate at the same place is no candidate any more.
     pub fn name(&mut self, tile: NocTile, range: NamedRange) {
-        self.ranges.entry(tile).or_default().push(range);
+        let ranges = self.ranges.entry(tile).or_default();
+        ranges.retain(|known| known.range_use != RangeUse::Candidate || known.start != range.start);
+        ranges.push(range);
     }
 
     /// The ranges that were named, by tile.

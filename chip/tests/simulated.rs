@@ -5,6 +5,7 @@
 mod support;
 
 use chip::{
+    facts::ChipFacts,
     layout::FirmwareLayout,
     mesh::{ChipDevice, ChipMesh, OpenError, OpenOptions},
     rails::{RangeUse, Writes},
@@ -12,7 +13,7 @@ use chip::{
 use reader::mesh::{Device as _, Mesh};
 use sim::{arch::Arch, mesh::SimulatedMesh, random::Stream};
 use std::{env, fs, path::Path};
-use support::{SimulatedChip, assert_same, facts, is_reached, layout, ran, read};
+use support::{SimulatedChip, assert_same, facts, is_reached, layout, ran, ran_with_links, read};
 use wire::CoreKind;
 
 /// Chips, workloads and seeds; those of the losses and of the faults among them.
@@ -135,15 +136,79 @@ fn a_chip_without_a_profiler_is_told_from_one_that_does_not_answer() {
     assert!(error.to_string().contains("TT_METAL_DEVICE_PROFILER=1"), "{error}");
 }
 
+/// Opens a chip whose controller does not tell which Ethernet channels have a link.
+fn open_untold<'a>(
+    chip: &'a SimulatedChip,
+    direct: &SimulatedMesh,
+    layout: &FirmwareLayout,
+    writes: Writes,
+) -> ChipDevice<&'a SimulatedChip> {
+    let facts = ChipFacts { active_ethernet: None, ..facts(direct) };
+    let options = OpenOptions { writes, ..OpenOptions::default() };
+    ChipDevice::open(chip, &facts, layout, &options).unwrap()
+}
+
 #[test]
-fn ethernet_cores_are_left_alone_where_nothing_tells_their_links() {
-    let direct = ran(Arch::WormholeB0, 64, "full-buffer", 1);
-    let chip = SimulatedChip::new(ran(Arch::WormholeB0, 64, "full-buffer", 1));
-    let facts = chip::facts::ChipFacts { active_ethernet: None, ..facts(&direct) };
-    let device = ChipDevice::open(&chip, &facts, &layout(&direct), &OpenOptions::default());
-    let device = device.unwrap();
-    let kinds = |kind| device.description().cores.iter().filter(|core| core.kind == kind).count();
+fn control_vectors_tell_which_firmware_ethernet_cores_run() {
+    for (arch, cores, workload, seed, links) in [
+        (Arch::WormholeB0, 64, "full-buffer", 1, 5),
+        (Arch::WormholeB0, 72, "full-buffer", 3, 16),
+        (Arch::WormholeB0, 80, "full-buffer", 4, 0),
+        (Arch::Blackhole, 140, "full-buffer", 2, 6),
+    ] {
+        for writes in [Writes::Refused, Writes::ControlVectors] {
+            let read_only = writes == Writes::Refused;
+            let run = || ran_with_links(arch, cores, workload, seed, links);
+            let mut direct = run();
+            let chip = SimulatedChip::new(run());
+            let device = open_untold(&chip, &direct, &layout(&direct), writes);
+            assert_eq!(device.untold_ethernet_cores(), 0);
+            let mut mesh = ChipMesh { devices: vec![device] };
+            let whole = direct.device(0).unwrap().description().clone();
+            let mut expected = whole.cores.clone();
+            expected.retain(|core| is_reached(&whole, core));
+            let has_both_places = arch == Arch::WormholeB0;
+            for core in expected.iter_mut().filter(|core| core.kind == CoreKind::ActiveEth) {
+                // Nothing tells a Blackhole's kinds apart, and nothing depends on them.
+                core.kind = if has_both_places { core.kind } else { CoreKind::IdleEth };
+            }
+            assert!(expected.iter().any(|core| core.kind != CoreKind::Tensix));
+            assert!(mesh.device(0).unwrap().description().cores == expected, "{arch} {links}");
+            let (expected, found) = (read(&mut direct, read_only), read(&mut mesh, read_only));
+            let erisc = |readout: &reader::readout::Readout| {
+                let lanes = readout.lanes().filter(|lane| lane.id.risc == wire::Risc::Erisc);
+                lanes.map(|lane| lane.record_count()).sum::<usize>()
+            };
+            assert_eq!(
+                erisc(&expected) > 0,
+                links > 0,
+                "{workload} leaves records of Ethernet cores"
+            );
+            assert_same(&found, &expected);
+        }
+    }
+}
+
+#[test]
+fn ethernet_cores_are_left_alone_and_counted_where_nothing_is_announced_to_them() {
+    let run = || ran_with_links(Arch::WormholeB0, 64, "full-buffer", 1, 5);
+    let (direct, chip) = (run(), SimulatedChip::new(run()));
+    let whole = layout(&direct);
+    let kinds = |device: &ChipDevice<_>, kind| {
+        device.description().cores.iter().filter(|core| core.kind == kind).count()
+    };
+    // Without the files of one firmware, its cores tell nothing.
+    let no_active = FirmwareLayout { active_ethernet: None, ..whole };
+    let device = open_untold(&chip, &direct, &no_active, Writes::Refused);
+    assert_eq!((kinds(&device, CoreKind::IdleEth), device.untold_ethernet_cores()), (11, 5));
+    let no_idle = FirmwareLayout { idle_ethernet: None, ..whole };
+    let device = open_untold(&chip, &direct, &no_idle, Writes::Refused);
+    assert_eq!((kinds(&device, CoreKind::ActiveEth), device.untold_ethernet_cores()), (5, 11));
+    let no_file = FirmwareLayout { active_ethernet: None, ..no_idle };
+    let device = open_untold(&chip, &direct, &no_file, Writes::Refused);
+    let kinds = |kind| kinds(&device, kind);
     assert_eq!((kinds(CoreKind::Tensix), kinds(CoreKind::IdleEth)), (64, 0));
+    assert_eq!(device.untold_ethernet_cores(), 16);
     // Numbers on the chip count Ethernet tiles all the same.
     assert_eq!(device.description().cores[0].flat_id, 1);
 }

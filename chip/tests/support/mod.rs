@@ -163,11 +163,23 @@ fn place(mesh: &SimulatedMesh, noc: u8, tile: NocTile, address: u64) -> Result<P
 
 /// A chip that has run a workload; the same each time.
 pub(crate) fn ran(arch: Arch, cores: u32, workload: &str, seed: u64) -> SimulatedMesh {
-    let chip = ChipConfig::new(arch).with_worker_core_count(cores);
+    ran_with_links(arch, cores, workload, seed, 0)
+}
+
+/// A chip whose first Ethernet channels have a link; with one, Ethernet cores run kernels, too.
+pub(crate) fn ran_with_links(
+    arch: Arch,
+    cores: u32,
+    workload: &str,
+    seed: u64,
+    links: usize,
+) -> SimulatedMesh {
+    let chip = ChipConfig::new(arch).with_worker_core_count(cores).with_active_ethernet(links);
     let config = MeshConfig::new(seed).with_chip(chip).with_kernels(KernelKind::Native);
     let mut mesh = SimulatedMesh::new(&config).unwrap();
     init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    let plan = Workload::named(workload).unwrap().plan(&mesh, &WorkloadOptions::default());
+    let options = WorkloadOptions { has_ethernet: links > 0, ..WorkloadOptions::default() };
+    let plan = Workload::named(workload).unwrap().plan(&mesh, &options);
     plan.rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
     for phase in &plan.phases {
         mesh.enqueue_phase(phase);

@@ -31,7 +31,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use wire::{RunHostId, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
+use wire::{CoreKind, RunHostId, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 type Chips = Vec<(LuwenChip, ChipFacts)>;
 
@@ -122,9 +122,31 @@ fn open_mesh(
     for (chip, facts) in chips {
         let layout = layout_of(&facts, firmware)?;
         let device = ChipDevice::open(chip, &facts, layout, &options);
-        devices.push(device.map_err(|error| Failure::from_error(&error))?);
+        let device = device.map_err(|error| Failure::from_error(&error))?;
+        tell_unread(&device);
+        devices.push(device);
     }
     Ok(ChipMesh { devices })
+}
+
+/// Says which Ethernet cores are not read, and that chips behind the others are not.
+fn tell_unread(device: &ChipDevice<LuwenChip>) {
+    let chip = device.description();
+    let untold = device.untold_ethernet_cores();
+    if untold > 0 {
+        eprintln!(
+            "kprof: chip {}: {} not read: no control vector of theirs names the markers' place",
+            chip.chip_id,
+            counted(untold as u64, "Ethernet core is", "Ethernet cores are"),
+        );
+    }
+    if chip.cores.iter().any(|core| core.kind == CoreKind::ActiveEth) {
+        eprintln!(
+            "kprof: chip {}: chips behind its Ethernet links are read only if the driver shows \
+             them, since luwen reaches others through firmware that the program uses",
+            chip.chip_id,
+        );
+    }
 }
 
 fn layout_of<'a>(facts: &ChipFacts, firmware: &'a Firmware) -> Result<&'a FirmwareLayout, Failure> {
