@@ -270,6 +270,12 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
     let end_mark = "\nKind 13: end mark\ntime = 1767225602000000000\n";
     let second = first.replacen("minor version = 0", "minor version = 1", 1) + end_mark;
     assert_holds("1.1", &second);
+    let mut third = second.replacen("minor version = 1", "minor version = 2", 1);
+    // Of the five events, the first is orange and the second black.
+    for color in [0x01FF_8040, 0x0100_0000] {
+        third = third.replacen("colour = 0\n", &format!("colour = {color}\n"), 1);
+    }
+    assert_holds("1.2", &third);
 }
 
 fn assert_holds(version: &str, expected: &str) {

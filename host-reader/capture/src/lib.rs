@@ -9,7 +9,7 @@
 //!
 //! # Bytes
 //!
-//! Version 1.1 of the container. All numbers are little-endian, all checksums CRC-32 (the
+//! Version 1.2 of the container. All numbers are little-endian, all checksums CRC-32 (the
 //! polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
@@ -66,7 +66,7 @@
 //! # Versions
 //!
 //! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such marks, so that
-//! nothing is said about their end.
+//! nothing is said about their end. Since 1.2, events of the host have colours.
 //!
 //! Kinds that this library does not know are skipped and counted. A newer minor version
 //! is read; fields that it has added are ignored. A newer major version of one kind is a

@@ -11,7 +11,7 @@ use super::{
     lane_writer::{PlacedLane, write_lanes},
     words,
 };
-use host_events::HostSource;
+use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
 
 /// Process of the host, beyond the numbers of chips.
@@ -191,12 +191,12 @@ fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
         for (index, zone) in thread.zones.iter().enumerate() {
             let Some((event, source)) = thread.zone_event(index) else { continue };
             let slice = JsonEvent::complete(&mut text, HOST_PID, tid, zone.start_ns, zone.end_ns);
-            host_event(slice, &source.name, "host", source, event.text.as_deref());
+            host_event(slice, (&source.name, "host"), source, event);
         }
         for TraceHostMark { event, source, time_ns } in &thread.marks {
             let (category, name) = words::mark_label(event, source);
             let instant = JsonEvent::instant(&mut text, HOST_PID, tid, *time_ns);
-            host_event(instant, name, category, source, event.text.as_deref());
+            host_event(instant, (name, category), source, event);
         }
     }
     for plot in &host.plots {
@@ -209,17 +209,19 @@ fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
 
 fn host_event(
     mut event: JsonEvent<'_>,
-    name: &str,
-    category: &'static str,
+    (name, category): (&str, &'static str),
     source: &HostSource,
-    text: Option<&str>,
+    recorded: &HostEvent,
 ) {
     event.name_and_category(name, category);
     if !source.file.is_empty() {
         event.text("source", &format!("{}:{}", source.file, source.line));
     }
-    if let Some(text) = text {
+    if let Some(text) = &recorded.text {
         event.text("text", text);
+    }
+    if let Some(color) = recorded.color {
+        event.text("color", &color.to_string());
     }
     event.end();
 }

@@ -3,7 +3,7 @@
 use super::{ExportFormat, Recording, Trace, TraceFilter};
 use captures::read_capture;
 use device_log::read_device_log;
-use host_events::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use proptest::prelude::*;
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
@@ -55,7 +55,7 @@ pub(super) fn readout() -> Readout {
 }
 
 /// A thread that runs for a microsecond and enqueues for 300 ns of it, with a message, a frame
-/// and a plot, on a clock of its own that begins at 1000.
+/// and a plot, on a clock of its own that begins at 1000. The message is orange, the inner zone blue.
 pub(super) fn host_recording() -> HostRecording {
     use HostEventKind::{FrameMark, Message, Plot, Zone};
     let event = |source, time_ns, kind, text: Option<&str>| HostEvent {
@@ -63,8 +63,9 @@ pub(super) fn host_recording() -> HostRecording {
         time_ns,
         kind,
         text: text.map(Into::into),
+        color: None,
     };
-    let events = vec![
+    let mut events = vec![
         event(3, 1_000, Plot { value: 1.5 }, None),
         event(2, 1_300, Message, Some("hello")),
         event(1, 1_200, Zone { end_ns: 1_500, depth: 1 }, Some("id:1024")),
@@ -72,6 +73,8 @@ pub(super) fn host_recording() -> HostRecording {
         event(0, 1_000, Zone { end_ns: 2_000, depth: 0 }, None),
         event(4, 2_000, FrameMark, None),
     ];
+    events[1].color = HostColor::from_rgb(0xFF_8000);
+    events[2].color = HostColor::from_rgb(0x00_00AB);
     HostRecording {
         process_id: 7,
         sources: vec![
@@ -105,6 +108,17 @@ host (ns);main 7.1;Run_all;Enqueue 300
 [host is not on clock of chips 1] 0
 ";
     assert_eq!(of_host, expected);
+}
+
+#[test]
+fn chromes_events_of_the_host_tell_their_colours() {
+    let text = exported_with_host(&readout(), &[host_recording()], ExportFormat::Chrome);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let events = json["traceEvents"].as_array().unwrap().iter();
+    let colors: Vec<_> = events
+        .filter_map(|event| Some((event["name"].as_str()?, event["args"].get("color")?.as_str()?)))
+        .collect();
+    assert_eq!(colors, [("Enqueue", "#0000ab"), ("hello", "#ff8000")]);
 }
 
 #[test]

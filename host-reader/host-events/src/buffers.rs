@@ -109,6 +109,7 @@ mod tests {
             time_ns,
             kind: HostEventKind::Plot { value },
             text: None,
+            color: None,
         };
         let events = vec![
             event(0, 20, 300.0),

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod buffers;
+mod color;
 mod installed;
 mod log;
 mod macros;
@@ -53,6 +54,7 @@ mod tracing_layer;
 mod words;
 
 pub use buffers::{BufferPool, BufferUsage};
+pub use color::HostColor;
 pub use installed::{AlreadyInstalled, installed};
 pub use op::OpMetadata;
 pub use recorder::{HostClock, HostRecorder, HostRecorderOptions, HostZoneGuard};

@@ -5,7 +5,7 @@
 //! a reader sees all of it, whether the thread records again or not.
 
 use super::{
-    HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
+    HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
     record::{Place, Record, text_words},
     sites::{SiteNumbers, Sources},
     words::Chunk,
@@ -30,6 +30,13 @@ pub(super) struct Bounds {
 pub(super) enum SourceRef {
     Static(&'static HostSource),
     Made(Arc<HostSource>),
+}
+
+/// Text and colour that an event has besides its place and times.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attached<'a> {
+    pub(super) text: Option<&'a str>,
+    pub(super) color: Option<HostColor>,
 }
 
 /// Log of one thread, shared by its writer and its readers.
@@ -158,12 +165,12 @@ impl Reader {
         text: Option<Box<str>>,
         sources: &mut Sources,
     ) -> HostEvent {
-        let Record { place, time_ns, kind } = record;
+        let Record { place, time_ns, kind, color } = record;
         let source = match place {
             Place::Site(number) => sources.number_of_site(number),
             Place::Made => sources.number(&self.places.pop_front().unwrap_or_default()),
         };
-        HostEvent { source, time_ns, kind, text }
+        HostEvent { source, time_ns, kind, text, color }
     }
 
     fn newly_dropped(&mut self, written: &Totals) -> HostDrops {
@@ -223,10 +230,10 @@ impl Writer {
         source: SourceRef,
         depth: u16,
         (time_ns, end_ns): (u64, u64),
-        text: Option<&str>,
+        attached: Attached<'_>,
     ) {
         self.open_zones = self.open_zones.saturating_sub(1);
-        self.push(source, time_ns, HostEventKind::Zone { end_ns, depth }, text);
+        self.push(source, time_ns, HostEventKind::Zone { end_ns, depth }, attached);
     }
 
     /// Adds what has no duration, if there is room.
@@ -236,10 +243,10 @@ impl Writer {
         source: SourceRef,
         time_ns: u64,
         kind: HostEventKind,
-        text: Option<&str>,
+        attached: Attached<'_>,
     ) {
         if self.has_room() {
-            self.push(source, time_ns, kind, text);
+            self.push(source, time_ns, kind, attached);
         } else {
             grow(&self.log.written.dropped_others);
         }
@@ -253,7 +260,13 @@ impl Writer {
     }
 
     #[inline]
-    fn push(&mut self, source: SourceRef, time_ns: u64, kind: HostEventKind, text: Option<&str>) {
+    fn push(
+        &mut self,
+        source: SourceRef,
+        time_ns: u64,
+        kind: HostEventKind,
+        Attached { text, color }: Attached<'_>,
+    ) {
         let text = text.filter(|text| self.admits(text));
         let place = match source {
             SourceRef::Static(site) => Place::Site(self.sites.number(site)),
@@ -262,14 +275,14 @@ impl Writer {
                 Place::Made
             }
         };
-        let record = Record { place, time_ns, kind };
+        let record = Record { place, time_ns, kind, color };
         let word_count = record.word_count(text);
         if !self.chunk.has_room(self.position, word_count) {
             self.begin_chunk(word_count);
         }
-        let (head, time, word) = record.head_words(text.is_some());
-        self.position = self.chunk.store(self.position, [head, time]);
-        self.position = self.chunk.store(self.position, word);
+        let (head, rest) = record.head_words(text.is_some());
+        self.position = self.chunk.store(self.position, head);
+        self.position = self.chunk.store(self.position, rest.into_iter().flatten());
         if let Some(text) = text {
             self.position = self.chunk.store(self.position, text_words(text));
         }

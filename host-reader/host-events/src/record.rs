@@ -1,6 +1,6 @@
-//! Events as words: a head, the time, what the kind needs, and the text.
+//! Events as words: a head, the time, what the kind needs, the colour and the text.
 
-use super::HostEventKind;
+use super::{HostColor, HostEventKind};
 
 const ZONE: u64 = 0;
 const MESSAGE: u64 = 1;
@@ -10,6 +10,7 @@ const PLOT: u64 = 4;
 const KIND: u64 = 0x7;
 const HAS_TEXT: u64 = 0x8;
 const IS_MADE: u64 = 0x10;
+const HAS_COLOR: u64 = 0x20;
 const DEPTH_SHIFT: u32 = 16;
 const SITE_SHIFT: u32 = 32;
 
@@ -28,6 +29,7 @@ pub(super) struct Record {
     pub(super) place: Place,
     pub(super) time_ns: u64,
     pub(super) kind: HostEventKind,
+    pub(super) color: Option<HostColor>,
 }
 
 impl Record {
@@ -38,12 +40,14 @@ impl Record {
             self.kind,
             HostEventKind::Zone { .. } | HostEventKind::Plot { .. }
         ));
-        2 + of_kind + text.map_or(0, |text| 1 + text.len().div_ceil(8))
+        2 + of_kind
+            + usize::from(self.color.is_some())
+            + text.map_or(0, |text| 1 + text.len().div_ceil(8))
     }
 
     /// The words in front of the text.
     #[inline]
-    pub(super) fn head_words(&self, has_text: bool) -> (u64, u64, Option<u64>) {
+    pub(super) fn head_words(&self, has_text: bool) -> ([u64; 2], [Option<u64>; 2]) {
         let (kind, word) = match self.kind {
             HostEventKind::Zone { end_ns, depth } => {
                 (ZONE | u64::from(depth) << DEPTH_SHIFT, Some(end_ns))
@@ -57,7 +61,9 @@ impl Record {
             Place::Site(number) => u64::from(number) << SITE_SHIFT,
             Place::Made => IS_MADE,
         };
-        (kind | place | if has_text { HAS_TEXT } else { 0 }, self.time_ns, word)
+        let color = self.color.map(|color| color.rgb().into());
+        let flags = u64::from(has_text) * HAS_TEXT + u64::from(color.is_some()) * HAS_COLOR;
+        ([kind | place | flags, self.time_ns], [word, color])
     }
 
     /// Takes the next record off `words`; `None` at the end.
@@ -79,8 +85,9 @@ impl Record {
         } else {
             Place::Made
         };
+        let color = if head & HAS_COLOR == 0 { None } else { Some(take_color(words)?) };
         let text = if head & HAS_TEXT == 0 { None } else { Some(take_text(words)?) };
-        Some((Self { place, time_ns, kind }, text))
+        Some((Self { place, time_ns, kind, color }, text))
     }
 }
 
@@ -99,6 +106,10 @@ fn take_word(words: &mut &[u64]) -> Option<u64> {
     let (&first, rest) = words.split_first()?;
     *words = rest;
     Some(first)
+}
+
+fn take_color(words: &mut &[u64]) -> Option<HostColor> {
+    HostColor::from_rgb(u32::try_from(take_word(words)?).ok()?)
 }
 
 fn take_text(words: &mut &[u64]) -> Option<Box<str>> {
@@ -129,16 +140,17 @@ mod tests {
         fn records_come_back_from_their_words(
             events in proptest::collection::vec(
                 (proptest::option::of(any::<u32>()), any::<u64>(), kinds(),
-                 proptest::option::of(".{0,40}")), 0..20),
+                 proptest::option::of(".{0,40}"), proptest::option::of(0..=0xFF_FFFF_u32)), 0..20),
         ) {
             let mut words = Vec::new();
             let mut expected = Vec::new();
-            for (site, time_ns, kind, text) in events {
+            for (site, time_ns, kind, text, rgb) in events {
                 let place = site.map_or(Place::Made, Place::Site);
-                let record = Record { place, time_ns, kind };
+                let color = rgb.map(|rgb| HostColor::from_rgb(rgb).unwrap());
+                let record = Record { place, time_ns, kind, color };
                 let before = words.len();
-                let (head, time, word) = record.head_words(text.is_some());
-                words.extend([head, time].into_iter().chain(word));
+                let (head, rest) = record.head_words(text.is_some());
+                words.extend(head.into_iter().chain(rest.into_iter().flatten()));
                 words.extend(text.iter().flat_map(|text| text_words(text)));
                 prop_assert_eq!(words.len() - before, record.word_count(text.as_deref()));
                 expected.push((record, text.map(String::into_boxed_str)));

@@ -1,8 +1,8 @@
 //! The recorder: a log for each thread, and the clock that all share.
 
 use super::{
-    HostEventKind, HostRecording, HostSource, HostThread,
-    log::{Bounds, SourceRef, ThreadLog, Writer, lock},
+    HostColor, HostEventKind, HostRecording, HostSource, HostThread,
+    log::{Attached, Bounds, SourceRef, ThreadLog, Writer, lock},
     monotonic_ns,
     sites::Sources,
 };
@@ -113,16 +113,18 @@ struct OpenZone {
     start_ns: u64,
     depth: u16,
     text: Option<Box<str>>,
+    color: Option<HostColor>,
 }
 
 impl fmt::Debug for OpenZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, start_ns, depth, text, .. } = self;
+        let Self { source, start_ns, depth, text, color, .. } = self;
         f.debug_struct("OpenZone")
             .field("source", source)
             .field("start_ns", start_ns)
             .field("depth", depth)
             .field("text", text)
+            .field("color", color)
             .finish_non_exhaustive()
     }
 }
@@ -166,7 +168,7 @@ impl HostRecorder {
 
     /// Records a message.
     pub fn message(&self, source: &'static HostSource, text: impl AsRef<str>) {
-        self.add(SourceRef::Static(source), HostEventKind::Message, Some(text.as_ref()));
+        self.add(SourceRef::Static(source), HostEventKind::Message, said(text.as_ref()));
     }
 
     /// Records a message, with the arguments of `format_args!`.
@@ -179,28 +181,48 @@ impl HostRecorder {
 
     /// Records a message of a place that is known only while the program runs.
     pub fn message_of(&self, source: Arc<HostSource>, text: impl AsRef<str>) {
-        self.add(SourceRef::Made(source), HostEventKind::Message, Some(text.as_ref()));
+        self.add(SourceRef::Made(source), HostEventKind::Message, said(text.as_ref()));
+    }
+
+    /// Records a message in a colour, of a place that is known only while the program runs.
+    pub fn colored_message_of(
+        &self,
+        source: Arc<HostSource>,
+        text: impl AsRef<str>,
+        color: HostColor,
+    ) {
+        let attached = Attached { text: Some(text.as_ref()), color: Some(color) };
+        self.add(SourceRef::Made(source), HostEventKind::Message, attached);
     }
 
     /// Records a signpost, which reports cut their windows by.
     pub fn signpost(&self, name: impl Into<String>, text: Option<&str>) {
-        let source = Arc::new(HostSource::of_name(name.into()));
-        self.add(SourceRef::Made(source), HostEventKind::Signpost, text);
+        self.signpost_with(name.into(), Attached { text, color: None });
+    }
+
+    /// Records a signpost in a colour.
+    pub fn colored_signpost(&self, name: impl Into<String>, text: Option<&str>, color: HostColor) {
+        self.signpost_with(name.into(), Attached { text, color: Some(color) });
+    }
+
+    fn signpost_with(&self, name: String, attached: Attached<'_>) {
+        let source = Arc::new(HostSource::of_name(name));
+        self.add(SourceRef::Made(source), HostEventKind::Signpost, attached);
     }
 
     /// Records the end of a frame, such as an iteration.
     pub fn frame_mark(&self, source: &'static HostSource) {
-        self.add(SourceRef::Static(source), HostEventKind::FrameMark, None);
+        self.add(SourceRef::Static(source), HostEventKind::FrameMark, Attached::default());
     }
 
     /// Records a point of a plot.
     pub fn plot(&self, source: &'static HostSource, value: f64) {
-        self.add(SourceRef::Static(source), HostEventKind::Plot { value }, None);
+        self.add(SourceRef::Static(source), HostEventKind::Plot { value }, Attached::default());
     }
 
     /// Records a point of a plot whose name is made while the program runs.
     pub fn plot_of(&self, source: Arc<HostSource>, value: f64) {
-        self.add(SourceRef::Made(source), HostEventKind::Plot { value }, None);
+        self.add(SourceRef::Made(source), HostEventKind::Plot { value }, Attached::default());
     }
 
     /// Records what the host knows of an op: its name and whatever else.
@@ -248,6 +270,7 @@ impl HostRecorder {
             clock: self.shared.options.clock.clone(),
             depth,
             text: None,
+            color: None,
             // The clock comes last, so that the zone has no part of its own cost.
             start_ns: self.now_ns(),
         });
@@ -255,9 +278,9 @@ impl HostRecorder {
     }
 
     #[inline]
-    fn add(&self, source: SourceRef, kind: HostEventKind, text: Option<&str>) {
+    fn add(&self, source: SourceRef, kind: HostEventKind, attached: Attached<'_>) {
         let time_ns = self.now_ns();
-        self.with_writer(|writer| writer.add(source, time_ns, kind, text));
+        self.with_writer(|writer| writer.add(source, time_ns, kind, attached));
     }
 
     /// Does something with this thread's writer; nothing while the thread is ending.
@@ -296,6 +319,11 @@ impl HostRecorder {
 }
 
 #[inline]
+const fn said(text: &str) -> Attached<'_> {
+    Attached { text: Some(text), color: None }
+}
+
+#[inline]
 fn read_clock(clock: Option<&HostClock>) -> u64 {
     clock.map_or_else(monotonic_ns, |clock| clock())
 }
@@ -305,6 +333,13 @@ impl HostZoneGuard {
     pub fn text(&mut self, text: impl Into<Box<str>>) {
         if let Some(open) = &mut self.open {
             open.text = Some(text.into());
+        }
+    }
+
+    /// Gives the zone a colour; the last one counts.
+    pub const fn color(&mut self, color: HostColor) {
+        if let Some(open) = &mut self.open {
+            open.color = Some(color);
         }
     }
 
@@ -318,13 +353,14 @@ impl Drop for HostZoneGuard {
     #[inline]
     fn drop(&mut self) {
         let Some(zone) = self.open.take() else { return };
-        let OpenZone { recorder_id, source, clock, start_ns, depth, text } = zone;
+        let OpenZone { recorder_id, source, clock, start_ns, depth, text, color } = zone;
         let times = (start_ns, read_clock(clock.as_ref()));
         // Without a writer the thread is ending; the zone stays among those that did not end.
         let _ = WRITERS.try_with(|writers| {
             let mut writers = writers.try_borrow_mut().ok()?;
             let (_, writer) = writers.iter_mut().find(|(id, _)| *id == recorder_id)?;
-            writer.end_zone(source, depth, times, text.as_deref());
+            let attached = Attached { text: text.as_deref(), color };
+            writer.end_zone(source, depth, times, attached);
             Some(())
         });
     }

@@ -1,6 +1,6 @@
 //! Recordings of a host's threads.
 
-use super::HostSource;
+use super::{HostColor, HostSource};
 use crate::OpMetadata;
 
 /// Events recorded by the threads of a host, up to one call of
@@ -48,6 +48,8 @@ pub struct HostEvent {
     pub kind: HostEventKind,
     /// Text of a message or signpost, or attached to a zone.
     pub text: Option<Box<str>>,
+    /// Colour that the program gave to it.
+    pub color: Option<HostColor>,
 }
 
 /// Kind of an event, with its values.

@@ -54,6 +54,41 @@ fn every_kind_of_event_comes_back_with_its_time_and_place() {
 }
 
 #[test]
+fn colours_stay_with_the_events_that_they_were_given_to() {
+    let recorder = ticking(HostRecorderOptions::default());
+    let color = |rgb| HostColor::from_rgb(rgb).unwrap();
+    let mut zone = recorder.zone(&OUTER);
+    zone.color(color(0xFF_0000));
+    zone.color(color(0x12_3456));
+    zone.text("program 7");
+    recorder.colored_message_of(Arc::new(INNER.clone()), "half way", color(0));
+    recorder.message(&OUTER, "plain");
+    recorder.colored_signpost("start", None, color(0xFF_FFFF));
+    recorder.colored_signpost("next", Some("of two"), color(0xF0_F8FF));
+    recorder.signpost("end", None);
+    drop(zone);
+    let recording = recorder.take();
+    let events = recording.threads[0].events.iter();
+    let shown: Vec<_> = events
+        .map(|event| {
+            let color = event.color.map(|color| (color.red, color.green, color.blue));
+            (recording.name(event), event.text.as_deref(), color)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("Inner", Some("half way"), Some((0, 0, 0))),
+            ("Outer", Some("plain"), None),
+            ("start", None, Some((0xFF, 0xFF, 0xFF))),
+            ("next", Some("of two"), Some((0xF0, 0xF8, 0xFF))),
+            ("end", None, None),
+            ("Outer", Some("program 7"), Some((0x12, 0x34, 0x56))),
+        ]
+    );
+}
+
+#[test]
 fn what_does_not_fit_is_counted_and_open_zones_keep_their_room() {
     let options = HostRecorderOptions {
         events_per_thread: 3,

@@ -12,7 +12,7 @@ use super::{
 use host_reader::{
     clock::{PingBurst, Tile, TwoWayPing},
     export::tracy::{TracyOptions, write_tracy_file},
-    host::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
+    host::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
     sync::{MeshClock, MeshSamples, SyncOptions},
 };
 
@@ -44,7 +44,7 @@ fn sources() -> Vec<HostSource> {
 }
 
 fn event(source: u32, time_ns: u64, kind: HostEventKind, text: Option<&str>) -> HostEvent {
-    HostEvent { source, time_ns, kind, text: text.map(Into::into) }
+    HostEvent { source, time_ns, kind, text: text.map(Into::into), color: None }
 }
 
 fn zone(source: u32, [start_ns, end_ns]: [u64; 2], depth: u16, text: Option<&str>) -> HostEvent {
@@ -76,8 +76,15 @@ fn expected_iterations() -> (usize, i64) {
 fn recording() -> HostRecording {
     let mut main = iterations(FIRST_NS);
     main.push(event(NOTE, FIRST_NS + 70_000, HostEventKind::Message, Some("all is done")));
-    main.push(event(SIGNPOST, FIRST_NS + 50, HostEventKind::Signpost, None));
+    main.push(HostEvent {
+        color: HostColor::from_rgb(0xFF_8001),
+        ..event(SIGNPOST, FIRST_NS + 50, HostEventKind::Signpost, None)
+    });
     main.push(event(SIGNPOST, FIRST_NS + 60, HostEventKind::Signpost, Some("after 3 runs")));
+    // The second of the zones that share a source; one of the first iteration, one of the last.
+    for (index, rgb) in [(2, 0x00_0102), (247, 0xFE_DCBA)] {
+        main[index].color = HostColor::from_rgb(rgb);
+    }
     let thread = |number, name: &str, events| HostThread {
         number,
         name: name.to_owned(),
@@ -134,6 +141,13 @@ fn assert_host_shown_by(file: &TracyFile) {
     assert_eq!(texts, [&signposts[..], &["all is done"]].concat());
     let times_ns: Vec<i64> = main.messages.iter().map(|message| message.time_ns).collect();
     assert_eq!(times_ns, [50, 60, 70_000]);
+    // A message without a colour is white, a signpost green.
+    let colors: Vec<u32> = main.messages.iter().map(|message| message.rgb).collect();
+    assert_eq!(colors, [0xFF_8001, 0x00_CD66, 0xFF_FFFF]);
+    let enqueues = main.zones.iter().filter(|zone| zone.place.name == "Enqueue");
+    let colors: Vec<u32> = enqueues.map(|zone| zone.place.rgb).collect();
+    assert_eq!((colors[0], colors[49]), (0x00_0102, 0xFE_DCBA));
+    assert!(colors[1..49].iter().all(|&rgb| rgb == 0), "{colors:x?}");
     let (_, points) = file.plots.iter().find(|(name, _)| name == "queued bytes").unwrap();
     assert_eq!(points.len(), 100);
     assert_eq!(points[..3], [(300, 0.0), (800, 0.0), (1_500, 0.5)]);
@@ -163,7 +177,7 @@ fn the_file_has_the_threads_of_the_host_on_the_clock_of_the_chips() {
     assert_eq!((enqueue.text.as_str(), enqueue.name.as_str()), ("id:1024", ""));
     let place = &enqueue.place;
     assert_eq!((place.function.as_str(), place.file.as_str()), ("demo::queue", "demo/queue.rs"));
-    assert_eq!((place.line, place.rgb), (20, 0));
+    assert_eq!((place.line, place.rgb), (20, 0x00_0102));
     // The host began at cycle 5,000 of the chip, the chip's first record is at cycle 5,900.
     let first = &file.contexts[0].lanes.values().next().unwrap()[0];
     assert_eq!(first.place.name, "BRISC-FW");

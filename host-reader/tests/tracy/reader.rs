@@ -40,6 +40,8 @@ pub(crate) struct Thread {
 pub(crate) struct Message {
     pub(crate) time_ns: i64,
     pub(crate) text: String,
+    /// Colour as 0xRRGGBB.
+    pub(crate) rgb: u32,
 }
 
 /// A zone, behind those around it.
@@ -258,9 +260,11 @@ impl<'a> Reader<'a> {
             assert!(since_last_ns >= 0, "messages out of order");
             time_ns += since_last_ns;
             let text = self.string_ref();
-            self.cursor.u32();
+            // Red comes first, and blue above it.
+            let [red, green, blue, _] = self.cursor.u32().to_le_bytes();
+            let rgb = u32::from_be_bytes([0, red, green, blue]);
             assert_eq!(self.cursor.u24(), 0, "a call stack");
-            let before = self.messages.insert(pointer, Message { time_ns, text });
+            let before = self.messages.insert(pointer, Message { time_ns, text, rgb });
             assert_eq!(before, None, "message {pointer} twice");
         }
     }

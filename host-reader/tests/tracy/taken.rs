@@ -96,8 +96,11 @@ fn what_a_strict_viewer_sees_is_recorded_in_every_version() {
                 });
                 assert_eq!(zones.collect::<Vec<_>>(), seen_thread.zones, "{version:?}");
                 let messages = taken.messages.iter().filter(|message| message.thread == index);
-                let messages = messages
-                    .map(|one| Message { time_ns: one.time_ns, text: one.text.to_string() });
+                let messages = messages.map(|one| Message {
+                    time_ns: one.time_ns,
+                    text: one.text.to_string(),
+                    rgb: one.color.unwrap(),
+                });
                 assert_eq!(messages.collect::<Vec<_>>(), seen_thread.messages, "{version:?}");
             }
             let plots = taken.plots.iter().map(|plot| {

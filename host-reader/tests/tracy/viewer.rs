@@ -352,13 +352,14 @@ impl<'a> Viewer<'a> {
 
     fn message(&mut self, fields: &mut Cursor<'_>) {
         let time_ns = fields.i64();
-        let _colour = [fields.u8(), fields.u8(), fields.u8()];
+        let [blue, green, red] = [fields.u8(), fields.u8(), fields.u8()];
+        let rgb = u32::from_be_bytes([0, red, green, blue]);
         if let [severity_and_source] = fields.rest() {
             assert_eq!(*severity_and_source, 0x20, "a user's, for information");
             fields.u8();
         }
         let text = self.text.take().unwrap();
-        self.thread().1.push(Message { time_ns, text });
+        self.thread().1.push(Message { time_ns, text, rgb });
     }
 
     fn plot_item(&mut self, item: &str, fields: &mut Cursor<'_>) {

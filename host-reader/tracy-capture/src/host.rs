@@ -1,7 +1,7 @@
 //! The recording as one of the host, which captures keep and every output shows.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
-use host_events::{HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use std::{
     borrow::Cow,
     cmp::Reverse,
@@ -90,6 +90,7 @@ impl TracyRecording {
             time_ns: start,
             kind: HostEventKind::Zone { end_ns, depth: zone.depth },
             text: self.zone_text(zone),
+            color: self.zone_color(zone),
         }
     }
 
@@ -155,10 +156,18 @@ impl TracyRecording {
                 time_ns: time_ns(start, start_ns),
                 kind: HostEventKind::Zone { end_ns: time_ns(end, start_ns), depth },
                 text: None,
+                color: self.location(location).and_then(|location| color(location.color)),
             });
         }
         events.sort_by_key(order_of_ends);
         events
+    }
+
+    /// Colour of a zone: its own, else that of its location.
+    fn zone_color(&self, zone: &TracyZone) -> Option<HostColor> {
+        let own = zone.extra.as_deref().and_then(|extra| extra.color);
+        let of_location = || self.location(zone.location).map(|location| location.color);
+        own.or_else(of_location).and_then(color)
     }
 
     /// Attached text, then one line for each function of the call stack.
@@ -180,18 +189,21 @@ impl TracyRecording {
         for message in &self.messages {
             let Some(thread) = threads.get_mut(message.thread) else { continue };
             let time_ns = time_ns(message.time_ns, start_ns);
+            let color = message.color.and_then(color);
             let event = match signpost(&message.text) {
                 Some((name, text)) => HostEvent {
                     source: sources.named(name),
                     time_ns,
                     kind: HostEventKind::Signpost,
                     text: text.map(Into::into),
+                    color,
                 },
                 None => HostEvent {
                     source: sources.named(""),
                     time_ns,
                     kind: HostEventKind::Message,
                     text: Some(message.text.clone()),
+                    color,
                 },
             };
             thread.events.push(event);
@@ -205,7 +217,13 @@ impl TracyRecording {
                 let kind = HostEventKind::Plot { value: *value };
                 let time_ns = time_ns(*time, start_ns);
                 if let Some(thread) = threads.get_mut(*thread) {
-                    thread.events.push(HostEvent { source, time_ns, kind, text: None });
+                    thread.events.push(HostEvent {
+                        source,
+                        time_ns,
+                        kind,
+                        text: None,
+                        color: None,
+                    });
                 }
             }
         }
@@ -215,11 +233,22 @@ impl TracyRecording {
                 let time_ns = time_ns(end.unwrap_or(*start), start_ns);
                 let kind = HostEventKind::FrameMark;
                 if let Some(thread) = threads.first_mut() {
-                    thread.events.push(HostEvent { source, time_ns, kind, text: None });
+                    thread.events.push(HostEvent {
+                        source,
+                        time_ns,
+                        kind,
+                        text: None,
+                        color: None,
+                    });
                 }
             }
         }
     }
+}
+
+/// Colour that a client gave; 0 is none.
+fn color(rgb: u32) -> Option<HostColor> {
+    HostColor::from_rgb(rgb).filter(|color| color.rgb() != 0)
 }
 
 /// Header and message of a signpost, as TT-Metal's Python package packs them into a message.

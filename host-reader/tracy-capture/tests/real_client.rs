@@ -132,7 +132,24 @@ fn a_million_zones_of_ten_threads_arrive_as_the_program_measured_them() {
     assert_series(&recording);
     assert_device(&recording);
     assert_stack(&recording);
+    assert_colors(&recording);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Colours of the client reach what captures keep, and nothing else has one.
+fn assert_colors(recording: &TracyRecording) {
+    let host = recording.to_host_recording(0);
+    let events = host.threads.iter().flat_map(|thread| &thread.events);
+    let mut colored = Vec::new();
+    for event in events {
+        let Some(color) = event.color else { continue };
+        let text = event.text.as_deref().unwrap_or_default();
+        colored.push((host.name(event).to_owned(), text.lines().next().unwrap(), color.rgb()));
+    }
+    colored.sort();
+    let message = (String::new(), "end", 0x00FF_8000);
+    let zone = ("WithStack".to_owned(), "77 [0x4d]", 0x0012_3456);
+    assert_eq!(colored, [message, zone]);
 }
 
 fn assert_messages(recording: &TracyRecording) {

@@ -32,7 +32,8 @@ fn a_capture_keeps_a_recording_and_its_ops() {
 
 #[test]
 fn an_event_of_a_source_that_is_not_there_is_malformed() {
-    let event = HostEvent { source: 1, time_ns: 0, kind: HostEventKind::Message, text: None };
+    let event =
+        HostEvent { source: 1, time_ns: 0, kind: HostEventKind::Message, text: None, color: None };
     let thread = HostThread { events: vec![event], ..HostThread::default() };
     let sources = vec![OUTER.clone()];
     let recording = HostRecording { sources, threads: vec![thread], ..HostRecording::default() };

@@ -27,7 +27,7 @@
 //!  0  u8   what: 0 = zone, 1 = message, 2 = signpost, 3 = frame mark, 4 = plot
 //!  1  u8   whether it has a text     16  u64  zone: end, ns; plot: bits of an f64; else 0
 //!  2  u16  zone: zones around it     24  u32  bytes of the text
-//!  4  u32  number of its source      28  u32  0
+//!  4  u32  number of its source      28  u32  colour: 0 none, else 0x01RRGGBB
 //!  8  u64  time or start, ns         32  ...  text, then padding
 //! ```
 
@@ -37,7 +37,9 @@ use super::{
     sealed::Sealed,
 };
 use crate::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
-use host_events::{HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{
+    HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
+};
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32, U64},
@@ -48,6 +50,9 @@ const MESSAGE: u8 = 1;
 const SIGNPOST: u8 = 2;
 const FRAME_MARK: u8 = 3;
 const PLOT: u8 = 4;
+
+/// Marks a colour, so that black is one; before version 1.2 of the container the field was 0.
+const IS_COLOR: u32 = 1 << 24;
 
 impl Sealed for HostRecording {}
 
@@ -174,7 +179,7 @@ fn encode_event(event: &HostEvent, buffer: &mut Vec<u8>) -> Result<(), CaptureEr
             time_ns: U64::new(event.time_ns),
             value: U64::new(value),
             text_bytes: U32::new(field_count(text.map_or(0, str::len))?),
-            reserved: U32::ZERO,
+            color: U32::new(event.color.map_or(0, |color| IS_COLOR | color.rgb())),
         },
     );
     buffer.extend_from_slice(text.unwrap_or("").as_bytes());
@@ -201,7 +206,9 @@ fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent,
     let text = fields.text("text of an event", raw.text_bytes.get())?;
     let text = (raw.has_text != 0).then(|| text.into());
     fields.align();
-    Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text })
+    // Anything else means what only later versions know.
+    let color = HostColor::from_rgb(raw.color.get() ^ IS_COLOR);
+    Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text, color })
 }
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -246,7 +253,7 @@ struct RawEvent {
     time_ns: U64,
     value: U64,
     text_bytes: U32,
-    reserved: U32,
+    color: U32,
 }
 
 const _: () = assert!(size_of::<RawHead>() == 32 && size_of::<RawSource>() == 16);

@@ -3,7 +3,9 @@
 use super::*;
 use crate::sync::LinkBurst;
 use clock_fit::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing};
-use host_events::{HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{
+    HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
+};
 use proptest::{collection::vec, prelude::*, sample::select};
 use reader::{
     decode::{CaptureMode, HostIdForm},
@@ -36,8 +38,10 @@ fn host_events() -> impl Strategy<Value = HostEvent> {
         Just(HostEventKind::FrameMark),
         (-1e9..1e9).prop_map(|value| HostEventKind::Plot { value }),
     ];
-    (kinds, any::<(u32, u64, Option<String>)>()).prop_map(|(kind, (source, time_ns, text))| {
-        HostEvent { source, time_ns, kind, text: text.map(Into::into) }
+    let fields = any::<(u32, u64, Option<String>, Option<[u8; 3]>)>();
+    (kinds, fields).prop_map(|(kind, (source, time_ns, text, color))| {
+        let color = color.map(|[red, green, blue]| HostColor { red, green, blue });
+        HostEvent { source, time_ns, kind, text: text.map(Into::into), color }
     })
 }
 

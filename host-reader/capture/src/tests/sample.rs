@@ -10,7 +10,9 @@
 
 use super::*;
 use clock_fit::{PingBurst, Tile, TwoWayPing};
-use host_events::{HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{
+    HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
+};
 use reader::{
     anomaly::AnomalyKind,
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
@@ -35,6 +37,9 @@ const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
 /// The first version, which had no end marks.
 const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
+
+/// Version that had end marks, and no colours yet.
+const SECOND: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
 fn sample_path(version: FormatVersion) -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/kprof");
@@ -128,20 +133,25 @@ fn probe_costs() -> ProbeCosts {
     costs
 }
 
-fn host_recording() -> HostRecording {
+fn host_recording(version: FormatVersion) -> HostRecording {
     let event = |time_ns, kind, text: Option<&str>| HostEvent {
         source: 0,
         time_ns,
         kind,
         text: text.map(Into::into),
+        color: None,
     };
-    let events = vec![
+    let mut events = vec![
         event(100, HostEventKind::Message, Some("begin")),
         event(110, HostEventKind::Signpost, Some("warm")),
         event(120, HostEventKind::Plot { value: -0.5 }, None),
         event(90, HostEventKind::Zone { end_ns: 130, depth: 1 }, Some("of two")),
         event(140, HostEventKind::FrameMark, None),
     ];
+    if version > SECOND {
+        events[0].color = HostColor::from_rgb(0xFF_8040);
+        events[1].color = HostColor::from_rgb(0);
+    }
     let thread = HostThread {
         number: 1,
         name: "main".into(),
@@ -258,7 +268,7 @@ fn sample(version: FormatVersion) -> Vec<u8> {
         .with(&ledger())
         .with(&late_ledger())
         .with(&probe_costs())
-        .with(&host_recording());
+        .with(&host_recording(version));
     if version == FIRST { draft.bytes } else { draft.with(&capture_end()).bytes }
 }
 
@@ -288,6 +298,20 @@ fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
 }
 
 #[test]
+fn the_version_without_colours_is_read_as_ever() {
+    let committed = std::fs::read(sample_path(SECOND)).unwrap();
+    assert_eq!(committed, sample(SECOND), "the bytes of a version that was given out never change");
+    let capture = Capture::from_bytes(committed).unwrap();
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
+    let contents = capture.sections().map(|section| section.content().unwrap());
+    let host = contents.filter_map(|content| match content {
+        Content::HostRecording(host) => Some(host),
+        _ => None,
+    });
+    assert_eq!(host.collect::<Vec<_>>(), [host_recording(SECOND)]);
+}
+
+#[test]
 fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
     let capture = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(capture.identity(), Some(IDENTITY));
@@ -308,7 +332,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::Ledger(ledger()),
         Content::Ledger(late_ledger()),
         Content::ProbeCosts(probe_costs()),
-        Content::HostRecording(host_recording()),
+        Content::HostRecording(host_recording(FormatVersion::CURRENT)),
         Content::CaptureEnd(capture_end()),
     ];
     assert_eq!(contents, expected);
@@ -334,7 +358,7 @@ fn the_sample_decodes_to_its_run() {
 #[test]
 fn the_bytes_of_the_sample_lie_where_the_documents_say() {
     let bytes = sample(FormatVersion::CURRENT);
-    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x01\0\x40\0\0\0");
+    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x02\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
     // Device: 48 bytes of head, 16 of name and padding, 32 of one core.

@@ -2,12 +2,13 @@
 //!
 //! A thread is added as a lane without runs, see [`super::lanes`]; its points are of the
 //! kinds of [`point_kind`], without values. Then come the texts of zones: their
-//! count, then step of the zone's index and the text. A plot is its times as steps and the
+//! count, then step of the zone's index and the text; then the colours of points and those of
+//! zones: their count, the steps of their indices, and the colours as 0xRRGGBB. A plot is its times as steps and the
 //! bits of its values as two halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
-use host_events::HostEventKind;
+use host_events::{HostColor, HostEventKind};
 
 /// The lane of a thread; `origin_ns` is the trace's origin on the host's clock.
 pub(super) fn pack_thread(
@@ -25,6 +26,8 @@ pub(super) fn pack_thread(
     add_marks(&mut columns, thread, names);
     let texts = events().map(|event| event?.0.text.as_deref());
     add_texts(&mut columns, texts.collect());
+    add_colors(&mut columns, thread.marks.iter().map(|mark| mark.event.color));
+    add_colors(&mut columns, events().map(|event| event?.0.color));
     columns
 }
 
@@ -43,6 +46,15 @@ fn add_texts(columns: &mut PackedColumns, texts: Vec<Option<&str>>) {
     columns.count(texts().count());
     columns.rising(0, texts().map(|(index, _)| index));
     texts().for_each(|(_, text)| columns.text(text));
+}
+
+/// Colours of those entries that have one.
+fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<HostColor>>) {
+    let colors = (0_u64..).zip(colors).filter_map(|(index, color)| Some((index, color?)));
+    let colors: Vec<_> = colors.collect();
+    columns.count(colors.len());
+    columns.rising(0, colors.iter().map(|(index, _)| *index));
+    colors.iter().for_each(|(_, color)| columns.number(color.rgb().into()));
 }
 
 /// The points of a plot.

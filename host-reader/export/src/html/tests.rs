@@ -128,6 +128,9 @@ fn a_page_carries_the_threads_and_plots_of_the_host() {
     let mut reading = block(&page, "host-0");
     let thread = read_lane(&mut reading);
     assert_eq!((reading.number(), reading.number(), reading.text()), (1, 1, "id:1024".to_owned()));
+    // Count, index and colour of points, then of zones, which are in the order of their starts.
+    assert_eq!([(); 3].map(|()| reading.number()), [1, 0, 0xFF_8000]);
+    assert_eq!([(); 3].map(|()| reading.number()), [1, 1, 0x00_00AB]);
     assert!(reading.is_at_end());
     assert_eq!((thread.names, thread.starts), (vec![5, 4], vec![0, 200]));
     assert_eq!((thread.durations, thread.depths), (vec![1000, 300], vec![0, 1]));

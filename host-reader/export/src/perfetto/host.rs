@@ -10,7 +10,7 @@ use super::{
     sequence::{Sequence, flag_of, named_text},
 };
 use crate::{TraceHost, TraceHostMark, TraceHostThread, ZoneEdge, words};
-use host_events::HostSource;
+use host_events::{HostEvent, HostSource};
 use std::collections::BTreeMap;
 
 /// Number of the process, before those of chips.
@@ -141,7 +141,7 @@ fn thread_events(
                 };
                 sequence.event(base_ns + zone.start_ns, SLICE_BEGIN, |slice| {
                     let iid = places.iid(source);
-                    fill(slice, track, &source.name, iid, "host", event.text.as_deref());
+                    fill(slice, track, (&source.name, "host"), iid, event);
                     slice.debug_annotations.extend(zone.is_clipped.then(|| flag_of("clipped")));
                 });
             }
@@ -154,7 +154,7 @@ fn thread_events(
     for TraceHostMark { event, source, time_ns } in &thread.marks {
         let (category, name) = words::mark_label(event, source);
         sequence.event(base_ns + time_ns, INSTANT, |instant| {
-            fill(instant, track, name, places.iid(source), category, event.text.as_deref());
+            fill(instant, track, (name, category), places.iid(source), event);
         });
     }
 }
@@ -162,14 +162,15 @@ fn thread_events(
 fn fill(
     event: &mut TrackEvent,
     track: u64,
-    name: &str,
+    (name, category): (&str, &str),
     source_iid: Option<u64>,
-    category: &str,
-    text: Option<&str>,
+    recorded: &HostEvent,
 ) {
     event.track_uuid = Some(track);
     event.name = Some(name.to_owned());
     event.categories.push(category.to_owned());
     event.source_location_iid = source_iid;
-    event.debug_annotations.extend(text.map(|text| named_text("text", text)));
+    let text = recorded.text.as_deref().map(|text| named_text("text", text));
+    let color = recorded.color.map(|color| named_text("color", &color.to_string()));
+    event.debug_annotations.extend(text.into_iter().chain(color));
 }

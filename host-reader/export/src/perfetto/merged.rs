@@ -223,6 +223,21 @@ mod tests {
     }
 
     #[test]
+    fn events_of_the_host_tell_their_colours() {
+        let mut colors = BTreeSet::new();
+        for packet in packets(&["a"], None) {
+            let Some(event) = packet.track_event else { continue };
+            for argument in event.debug_annotations {
+                if argument.name.as_deref() == Some("color") {
+                    colors.insert((event.name.clone().unwrap(), argument.string_value.unwrap()));
+                }
+            }
+        }
+        let expected = [("Enqueue", "#0000ab"), ("hello", "#ff8000")];
+        assert_eq!(colors, expected.map(|(name, color)| (name.into(), color.into())).into());
+    }
+
+    #[test]
     fn a_common_time_is_where_a_host_begins() {
         let time = CommonTime { origin_ns: 7_000_000, error_ns: 40 };
         let first = |packets: &[TracePacket]| {

@@ -5,7 +5,7 @@
 
 use super::{messages::Message, places::PlaceTable, plots::Plot, spans::Span};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
-use host_events::HostEventKind;
+use host_events::{HostColor, HostEventKind};
 use std::{borrow::Cow, collections::BTreeMap};
 
 const MESSAGE_RGB: u32 = 0x00FF_FFFF;
@@ -30,7 +30,7 @@ pub(super) fn spans<'a>(
             start_ns: zone.start_ns,
             end_ns: zone.end_ns,
             depth: zone.depth,
-            place: places.of_host(source),
+            place: places.of_host(source, event.color),
             name: Cow::Borrowed(""),
             text: text(&zone, event.text.as_deref().unwrap_or("")),
         })
@@ -59,6 +59,7 @@ pub(super) fn messages(
             HostEventKind::Signpost => (signpost(mark), SIGNPOST_RGB),
             _ => return None,
         };
+        let rgb = mark.event.color.map_or(rgb, HostColor::rgb);
         Some(Message { time_ns: mark.time_ns, thread_id, text, rgb })
     })
 }

@@ -9,7 +9,7 @@
 
 use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
 use crate::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone};
-use host_events::HostSource;
+use host_events::{HostColor, HostSource};
 use std::{borrow::Cow, collections::HashMap};
 use wire::{Risc, RunHostId};
 
@@ -74,7 +74,8 @@ pub(super) struct PlaceTable<'a> {
     /// By name and RISC, of zones that nothing is to be said about.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
-    host: HashMap<&'a HostSource, PlaceNumber>,
+    /// By source and colour: zones of one source may differ in it.
+    host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
     vague_zone_count: u64,
 }
 
@@ -145,19 +146,21 @@ impl<'a> PlaceTable<'a> {
     fn record_host(&mut self, host: &TraceHost<'a>) {
         for thread in &host.threads {
             let events = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
-            for (_, source) in events {
-                if self.host.contains_key(source) {
+            for (event, source) in events {
+                let key = (source, event.color);
+                if self.host.contains_key(&key) {
                     continue;
                 }
-                let Some(number) = self.push_place(Place::of_host(source)) else { return };
-                self.host.insert(source, number);
+                let place = Place::of_host(source, event.color);
+                let Some(number) = self.push_place(place) else { return };
+                self.host.insert(key, number);
             }
         }
     }
 
     /// The location of a zone of the host.
-    pub(super) fn of_host(&mut self, source: &HostSource) -> PlaceNumber {
-        match self.host.get(source) {
+    pub(super) fn of_host(&mut self, source: &HostSource, color: Option<HostColor>) -> PlaceNumber {
+        match self.host.get(&(source, color)) {
             Some(&number) => number,
             None => self.vague(Self::unnamed(Risc::Brisc)),
         }
@@ -232,13 +235,13 @@ impl<'a> Place<'a> {
         Self { name: Cow::Borrowed(name), function: Cow::Borrowed(""), file: "", line: 0, rgb }
     }
 
-    fn of_host(source: &'a HostSource) -> Self {
+    fn of_host(source: &'a HostSource, color: Option<HostColor>) -> Self {
         Self {
             name: Cow::Borrowed(&source.name),
             function: Cow::Borrowed(&source.function),
             file: &source.file,
             line: source.line,
-            rgb: HOST_RGB,
+            rgb: color.map_or(HOST_RGB, HostColor::rgb),
         }
     }
 }

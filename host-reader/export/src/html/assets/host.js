@@ -7,7 +7,15 @@ class HostLane extends Lane {
     this.zoneTexts = new Map();
     const texts = columns.rising(new Float64Array(columns.number()));
     texts.forEach((zone) => this.zoneTexts.set(zone, visible(columns.text())));
+    this.pointColors = readColors(columns);
+    this.zoneColors = readColors(columns);
   }
+}
+
+/** Colours that the program gave, by the number of the point or zone. */
+function readColors(columns) {
+  const entries = columns.rising(new Float64Array(columns.number()));
+  return new Map(Array.from(entries, (entry) => [entry, `#${columns.number().toString(16).padStart(6, '0')}`]));
 }
 
 /** The host as a chip whose cycles are nanoseconds and whose cores are threads. */

@@ -321,6 +321,11 @@ function drawZone(surface, lane, zone, x0, x1, top, height, fill, palette) {
       surface.fillStyle = palette.bad;
       surface.fillRect(x1 - 3, top, 2, height);
     }
+    const own = lane.zoneColors?.get(zone);
+    if (own) {
+      surface.fillStyle = own;
+      surface.fillRect(x0, top, Math.min(3, room), height);
+    }
     const left = Math.max(x0, GUTTER);
     boxText(surface, names.label[lane.names[zone]], left, top + height / 2 + 0.5, x1 - left, palette.ink);
   }
@@ -343,7 +348,7 @@ function drawPoints(surface, lane, scale, top, palette) {
     const x = scale.x(times[i]);
     if (Math.floor(x) === lastPixel) continue;
     lastPixel = Math.floor(x);
-    surface.fillStyle = scene.selected?.point === i && scene.selected.lane === lane ? palette.accent : palette.muted;
+    surface.fillStyle = scene.selected?.point === i && scene.selected.lane === lane ? palette.accent : lane.pointColors?.get(i) ?? palette.muted;
     surface.beginPath();
     if (lane.pointKinds[i] === 1) surface.rect(x - 0.75, top, 1.5, 7);
     else if ([0, 4, 5].includes(lane.pointKinds[i])) {
