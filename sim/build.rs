@@ -81,8 +81,8 @@ struct Variant {
     enabled: bool,
     /// Markers as calls, all of it as small as it can be; of the probes alone.
     out_of_line: bool,
-    /// The feature that records waits, of firmware and kernels alone.
-    waits: Option<&'static str>,
+    /// A mode, by its feature, of firmware and kernels alone.
+    mode: Option<&'static str>,
 }
 
 impl Build {
@@ -143,8 +143,8 @@ impl Build {
                 let libraries = self.compile(&variant)?;
                 self.link_all(&variant, &libraries, list)?;
             }
-            for feature in ["waits", "sync-events"] {
-                let variant = Variant { waits: Some(feature), ..Variant::plain(arch) };
+            for mode in ["waits", "sync-events", "accumulate"] {
+                let variant = Variant { mode: Some(mode), ..Variant::plain(arch) };
                 let libraries = self.compile(&variant)?;
                 self.link_launched(&variant, &libraries, list)?;
             }
@@ -292,7 +292,7 @@ fn run(tool: &mut Command, made: &Path) -> Result<()> {
 impl Variant {
     /// The profiler switched on, and nothing beyond.
     const fn plain(arch: &'static str) -> Self {
-        Self { arch, sums: false, enabled: true, out_of_line: false, waits: None }
+        Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
     }
 
     fn features(&self) -> String {
@@ -310,17 +310,17 @@ impl Variant {
         if self.out_of_line {
             features.push("probes/out-of-line".to_owned());
         }
-        if let Some(feature) = self.waits {
+        if let Some(feature) = self.mode {
             features.extend(["firmware", "kernels"].map(|name| format!("{name}/{feature}")));
         }
         features.join(",")
     }
 
     fn name(&self) -> String {
-        let Self { arch, sums, enabled, out_of_line, waits } = self;
+        let Self { arch, sums, enabled, out_of_line, mode } = self;
         let form = if *out_of_line { "-out-of-line" } else { "" };
-        let waits = waits.map_or_else(String::new, |feature| format!("-{feature}"));
-        format!("{arch}-sums-{sums}-enabled-{enabled}{form}{waits}")
+        let mode = mode.map_or_else(String::new, |feature| format!("-{feature}"));
+        format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
     }
 
     /// Where its libraries, objects and images are kept; tests look into them too.
@@ -332,18 +332,19 @@ impl Variant {
 
     /// Adds an image to the list of all.
     fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
-        let Self { arch, sums, enabled, waits, .. } = self;
-        let waits = match waits {
-            None => "Off",
+        let Self { arch, sums, enabled, mode, .. } = self;
+        let waits = match mode {
             Some("waits") => "Totals",
-            Some(_) => "Events",
+            Some("sync-events") => "Events",
+            _ => "Off",
         };
+        let is_accumulating = *mode == Some("accumulate");
         let (part, processor) = what;
         let digest = digest(&fs::read(image)?);
         writeln!(
             list,
             "    EmbeddedImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
-             waits: WaitRecords::{waits}, part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
+             waits: WaitRecords::{waits}, is_accumulating: {is_accumulating}, part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
         )?;
         Ok(())
     }

@@ -88,7 +88,8 @@ impl KprofReadOptions {
                 0 => CaptureMode::Workers,
                 1 => CaptureMode::DispatchCores,
                 2 => CaptureMode::TraceOnly,
-                other => return Err(unknown("mode", 2, other)),
+                3 => CaptureMode::Accumulate,
+                other => return Err(unknown("mode", 3, other)),
             },
             ..ReadOptions::default()
         })

@@ -5,6 +5,7 @@
 //! did not come by then is counted.
 
 use crate::{
+    accumulate::Runs,
     lane::{self, CONTROL, DEVICE_END, HOST_END, LATE_RUNS, Lanes, REFUSED_MARKERS, REFUSED_RUNS},
     names,
     port::{Port, Pushes, SavedRegisters},
@@ -84,8 +85,8 @@ impl State {
     /// Pushes what this RISC has recorded so far and starts a new run.
     ///
     /// Does nothing where a push is not possible: on a TRISC, while the NoC holds a linked
-    /// transaction, when the lane could not take the end of the launch afterwards. The
-    /// markers then stay, and the launch's end decides about them.
+    /// transaction, when the lane could not take the end of the launch afterwards, in accumulate
+    /// mode. The markers then stay, and the launch's end decides about them.
     ///
     /// The zone `PROFILER-NOC-QUICK-PUSH` shows what the push cost; it is the first record
     /// of the new run.
@@ -94,7 +95,8 @@ impl State {
     pub fn quick_push<P: Port + ?Sized>(&mut self, port: &mut P) {
         let vector = port.own_vector();
         let is_worthwhile = self.next() > vector + GUARANTEED_WORDS * 4;
-        if !is_worthwhile || !port.can_quick_push() || port.is_linked() {
+        let may_push = port.can_quick_push() && !port.is_accumulating();
+        if !is_worthwhile || !may_push || port.is_linked() {
             return;
         }
         let mut stall = None;
@@ -219,7 +221,7 @@ fn push_to_full_lanes<P: Port + ?Sized>(
             let mut words = padded(run.words);
             let place = lanes.place(port, core, (start, words));
             let mut end = place.end;
-            if end.is_none() && place.has_room_for_slots() {
+            if end.is_none() && place.has_room_for_slots() && !port.is_accumulating() {
                 words = GUARANTEED_WORDS;
                 end = Some(start.wrapping_add(words));
             }
@@ -282,7 +284,9 @@ fn published_runs<P: Port + ?Sized>(
         Published { words: fourth, end: ends[3] },
         Published { words: fifth, end: ends[4] },
     ];
-    if second == 0 || third == 0 || fourth == 0 || fifth == 0 {
+    let are_missing = second == 0 || third == 0 || fourth == 0 || fifth == 0;
+    // In accumulate mode they have been waited for.
+    if are_missing && !port.is_accumulating() {
         await_publications(port, &mut runs);
     }
     runs
@@ -336,14 +340,23 @@ fn account<P: Port + ?Sized>(
         if stored >= *words {
             continue;
         }
-        lane::add(port, core + REFUSED_RUNS, 1);
-        lane::add(port, core + REFUSED_MARKERS, (*words - stored) >> 1);
-        let program = port.load(port.vector_place(risc_index) + offset(ID_LL));
+        let refused = if port.is_accumulating() {
+            Runs::of(port, risc_index, *words)
+        } else {
+            let program = port.load(port.vector_place(risc_index) + offset(ID_LL));
+            let markers = (*words - stored) >> 1;
+            Runs { count: 1, markers, first: program, last: program }
+        };
+        if port.is_accumulating() && refused.count == 0 {
+            continue; // The zone of the push before, and nothing else.
+        }
+        lane::add(port, core + REFUSED_RUNS, refused.count);
+        lane::add(port, core + REFUSED_MARKERS, refused.markers);
         let dropped = port.load(control + offset(CONTROL.dropped_zones));
         if dropped == 0 {
-            port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), program);
+            port.store(control + offset(ext::FIRST_REFUSED_PROGRAM), refused.first);
         }
-        port.store(control + offset(ext::LAST_REFUSED_PROGRAM), program);
+        port.store(control + offset(ext::LAST_REFUSED_PROGRAM), refused.last);
         port.store(control + offset(CONTROL.dropped_zones), dropped | 1 << risc_index);
     }
 }

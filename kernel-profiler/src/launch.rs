@@ -16,10 +16,11 @@
 //!   pushes all that is published
 //! ```
 //!
-//! Trace-only mode replaces the launch by the replay: [`crate::trace`].
+//! Trace-only mode replaces the launch by the replay: [`crate::trace`]. In accumulate mode a push
+//! takes several launches: [`crate::accumulate`].
 
 use crate::{
-    flush,
+    accumulate, flush,
     lane::{self, CONSUMED, CONTROL, DEVICE_END, HOST_END, PACKING},
     port::{ClockWords, Port},
     stall,
@@ -75,8 +76,8 @@ impl State {
     /// Begins a launch on a RISC that does not aggregate.
     #[inline(always)]
     pub(crate) fn begin_own<P: Port + ?Sized>(&mut self, port: &mut P) {
-        let vector = port.own_vector();
-        self.begin_ring(port, vector);
+        let run = accumulate::own_run(port);
+        self.begin_ring(port, run);
     }
 
     /// Empties the ring of a launch that begins.
@@ -85,6 +86,9 @@ impl State {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
         let totals = if port.sums_enabled() { TOTALS_BYTES } else { 0 };
         let mut room = OPTIONAL_BYTES - totals;
+        if port.is_accumulating() {
+            room -= vector.wrapping_sub(port.own_vector()).cast_signed();
+        }
         if port.is_non_dropping() {
             room -= stall::STALL_BYTES;
             port.store(vector + stall::IN_VAIN, 0);
@@ -108,6 +112,14 @@ impl State {
         let runs = port.load(control + offset(CONTROL.run_counter));
         let seen_runs = port.load(control + offset(ext::SEEN_RUNS));
         port.store(control + offset(CONTROL.profiler_done), 0);
+        if port.is_accumulating() {
+            // What waits in L1 is of the generation in which it was recorded.
+            if runs == seen_runs && accumulate::is_empty(port) {
+                self.take_lanes_back(port);
+            }
+            self.begin_runs(port);
+            return self.begin_own(port);
+        }
         self.begin_ring(port, control + CONTROL_BYTES);
         empty_all_slots(port, control + CONTROL_BYTES);
         if runs == seen_runs {
@@ -146,17 +158,22 @@ impl State {
 
     /// Writes the first three ID words of all vectors.
     fn stamp_ids<P: Port + ?Sized>(&self, port: &mut P) {
-        let control = port.opaque(port.control_place(0));
-        let flat_id = port.load(control + offset(CONTROL.flat_id));
-        let generation = port.load(control + offset(ext::GENERATION));
-        let id =
-            PACKING.pack(0, flat_id, self.trace_count()) | PACKING.generation_field(generation);
+        let id = self.id_word(port);
         for risc_index in 0..port.risc_count() {
             let vector = port.vector_place(risc_index);
             port.store(vector, 0);
             port.store(vector + 4, 0);
             port.store(vector + offset(ID_LH), id + lane::index_word(risc_index));
         }
+    }
+
+    /// Third ID word of the first RISC's vector.
+    #[inline(always)]
+    pub(crate) fn id_word<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
+        let control = port.opaque(port.control_place(0));
+        let flat_id = port.load(control + offset(CONTROL.flat_id));
+        let generation = port.load(control + offset(ext::GENERATION));
+        PACKING.pack(0, flat_id, self.trace_count()) | PACKING.generation_field(generation)
     }
 
     /// Ends a launch: every RISC publishes, the aggregating one pushes.
@@ -183,9 +200,15 @@ impl State {
     pub(crate) fn finish_core<P: Port + ?Sized>(&mut self, port: &mut P) {
         let control = port.opaque(port.control_place(0));
         if port.load(control + offset(CONTROL.profiler_done)) != 0 {
+            if port.is_accumulating() {
+                accumulate::forget_launch(port);
+            }
             return lane::add(port, control + offset(ext::IDLE_LAUNCHES), 1);
         }
         let words = self.publish(port);
+        if port.is_accumulating() {
+            return accumulate::end_launch(port);
+        }
         Self::push_published(port, control, words);
     }
 
@@ -205,6 +228,10 @@ impl State {
         }
         let words = next.wrapping_sub(port.own_vector()) >> 2;
         flush::pad(port, next, words);
+        if port.is_accumulating() {
+            accumulate::publish(port, flush::padded(words));
+            return words;
+        }
         port.store(port.own_place() + DEVICE_END, words);
         words
     }
@@ -224,7 +251,8 @@ impl State {
             return;
         }
         for risc_index in 0..port.risc_count() {
-            port.store(port.vector_place(risc_index) + offset(ID_LL), program_id);
+            let run = accumulate::run_of(port, risc_index);
+            port.store(run + offset(ID_LL), program_id);
         }
     }
 
@@ -242,7 +270,10 @@ impl State {
     pub fn increment_trace_count<P: Port + ?Sized>(&mut self, port: &mut P) {
         if !port.is_trace_only() {
             self.set_trace_count(self.trace_count().wrapping_add(1));
-            self.stamp_ids(port);
+            // A launch begins its runs itself there, and those before keep their count.
+            if !port.is_accumulating() {
+                self.stamp_ids(port);
+            }
         }
     }
 
@@ -271,7 +302,7 @@ pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneI
     if port.is_trace_only() {
         return crate::trace::open(port, scope, id);
     }
-    let place = port.own_vector() + scope.start();
+    let place = accumulate::own_run(port) + scope.start();
     mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
 }
 
@@ -281,7 +312,7 @@ pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: Zone
     if port.is_trace_only() {
         return crate::trace::close(port, scope, id);
     }
-    let place = port.own_vector() + scope.end();
+    let place = accumulate::own_run(port) + scope.end();
     mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 

@@ -127,6 +127,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
+//! | `accumulate` | riscv32: the runs of several launches share a push, see [`accumulate`] |
 //! | `enabled` (default) | markers are recorded; without it the macros do nothing |
 //! | `hosted` | native kernels, needs std |
 //! | `blackhole` | riscv32: Blackhole's NoC registers instead of Wormhole's |
@@ -146,7 +147,6 @@
 //!
 //! # Limits
 //!
-//! - Accumulate mode, in which markers of several launches share a push, is not there.
 //! - The main zone must be the outermost one of its RISC.
 //! - A launch that runs no kernel here ([`device_validate_profiler!`] with 0) leaves only its count.
 //! - Kernels leave the NoC's transaction id 15 alone.
@@ -162,6 +162,8 @@
 #[cfg(any(test, feature = "hosted"))]
 extern crate std;
 
+#[cfg(feature = "enabled")]
+pub mod accumulate;
 #[cfg(feature = "enabled")]
 pub mod buffer;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]

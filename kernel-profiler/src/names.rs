@@ -63,6 +63,15 @@ macro_rules! stall_text {
     };
 }
 
+/// The text of the zone of a push in accumulate mode, which is the same in every build, too.
+macro_rules! push_text {
+    () => {
+        "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"
+    };
+}
+
+#[cfg(all(feature = "accumulate", target_arch = "riscv32"))]
+pub(crate) use push_text;
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub(crate) use quick_push_text;
 #[cfg(all(feature = "debug-dump", target_arch = "riscv32"))]
@@ -73,6 +82,15 @@ pub const QUICK_PUSH: &str = quick_push_text!();
 
 /// The text of the zone in which a RISC waits for the host, in the debug dump.
 pub const STALL: &str = stall_text!();
+
+/// The text of the zone that shows what a push cost, in accumulate mode.
+///
+/// # Compatibility
+/// The name is that of `kernel_profiler.hpp`.
+pub const PUSH: &str = push_text!();
+
+#[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+pub(crate) static PUSH_SITE: crate::hosted::Site = crate::hosted::Site::new(PUSH);
 
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 pub(crate) static STALL_SITE: crate::hosted::Site = crate::hosted::Site::new(STALL);

@@ -240,6 +240,13 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
+    /// Returns true if the runs of several launches share a push, see
+    /// `kernel_profiler::accumulate`.
+    #[inline(always)]
+    fn is_accumulating(&self) -> bool {
+        false
+    }
+
     /// Returns true in the debug dump: a RISC whose lane is full waits for the host, see
     /// `kernel_profiler::stall`, and one whose ring is full pushes.
     #[inline(always)]

@@ -140,6 +140,17 @@ core::arch::global_asm!(
     options(raw)
 );
 
+// As below, of the zone that accumulate mode has besides.
+//
+// SAFETY: as below.
+#[cfg(all(target_arch = "riscv32", feature = "accumulate"))]
+core::arch::global_asm!(
+    ".pushsection .kprof_zones, \"a\", @progbits",
+    concat!(".asciz \"", crate::names::push_text!(), "\""),
+    ".popsection",
+    options(raw)
+);
+
 // The text of the runtime's own zone. Not a static as in the macros: this crate is linked
 // into firmware and kernels, and kernels are linked against the firmware's symbols, where a
 // second one of a name is an error. The flags are those that the statics' section has.
@@ -562,6 +573,11 @@ impl Port for Tensix {
     #[inline(always)]
     fn is_trace_only(&self) -> bool {
         cfg!(feature = "trace-only")
+    }
+
+    #[inline(always)]
+    fn is_accumulating(&self) -> bool {
+        cfg!(feature = "accumulate")
     }
 
     #[inline(always)]

@@ -30,6 +30,14 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
+    /// Two modes that exclude each other.
+    #[error("kernels record {one} or {other}, not both")]
+    ExclusiveModes {
+        /// One of them.
+        one: &'static str,
+        /// The other one.
+        other: &'static str,
+    },
     /// A mode that object code is not built for.
     #[error("kernels that record traces alone exist only as native functions")]
     TraceOnlyObjectCode,
@@ -204,6 +212,8 @@ pub struct MeshConfig {
     /// True if kernels are built to record one envelope for each replay of a trace, and nothing
     /// else; native kernels only.
     pub is_trace_only: bool,
+    /// True if kernels are built to gather several launches in L1 before they are pushed.
+    pub is_accumulating: bool,
     /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
@@ -230,6 +240,7 @@ impl MeshConfig {
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             sums_enabled: false,
             is_trace_only: false,
+            is_accumulating: false,
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
@@ -278,6 +289,36 @@ impl MeshConfig {
     pub const fn with_trace_only(mut self) -> Self {
         self.is_trace_only = true;
         self
+    }
+
+    /// The same mesh with kernels whose launches share pushes. There is no object code of them that
+    /// records sum zones or waits, too.
+    #[must_use]
+    pub const fn with_accumulation(mut self) -> Self {
+        self.is_accumulating = true;
+        self
+    }
+
+    /// Modes of this mesh that exclude each other.
+    fn exclusive_modes(&self) -> Option<ConfigError> {
+        let is_native = self.kernels == KernelKind::Native;
+        let one = "accumulated launches";
+        [
+            (self.is_trace_only, "traces alone"),
+            (self.sums_enabled && !is_native, "sum zones in object code"),
+            (self.has_object_waits && !is_native, "waits in object code"),
+        ]
+        .into_iter()
+        .find(|(is_set, _)| *is_set && self.is_accumulating)
+        .map(|(_, other)| ConfigError::ExclusiveModes { one, other })
+    }
+
+    /// Returns the error in the modes of this mesh, if there is one.
+    pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
+        if self.is_trace_only && self.kernels != KernelKind::Native {
+            return Err(ConfigError::TraceOnlyObjectCode);
+        }
+        self.exclusive_modes().map_or(Ok(()), Err)
     }
 
     /// The same mesh with kernels of another make.

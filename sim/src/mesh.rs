@@ -51,9 +51,7 @@ impl SimulatedMesh {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
         }
-        if config.is_trace_only && config.kernels != KernelKind::Native {
-            return Err(ConfigError::TraceOnlyObjectCode);
-        }
+        config.check_modes()?;
         let host = HostClock::new(config.host, config.seed);
         let chips = (0..).zip(&config.chips).map(|(id, chip)| new_chip(config, id, chip));
         let chips: Vec<Chip> = chips.collect::<Result<_, _>>()?;
@@ -206,6 +204,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         arch: chip.arch,
         sums_enabled: config.sums_enabled,
         is_trace_only: config.is_trace_only,
+        is_accumulating: config.is_accumulating,
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         kernels: config.kernels,

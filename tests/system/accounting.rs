@@ -20,6 +20,9 @@ pub(crate) type Account = BTreeMap<(LaneId, RunHostId), Emission>;
 /// The zone that the runtime itself records around a push within a launch.
 pub(crate) const RUNTIMES_OWN_ZONE: &str = "PROFILER-NOC-QUICK-PUSH";
 
+/// The zone that it records around a push of several launches.
+pub(crate) const SHARED_PUSH_ZONE: &str = "PROFILER-DRAM-PUSH";
+
 /// Records in the lanes of a readout that kernels and firmware left; a zone counts if its
 /// start was read.
 pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
@@ -27,7 +30,8 @@ pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     for (lane, paired) in readout.lanes().zip(timeline.lanes()) {
         assert_eq!(lane.id, paired.id);
         for zone in paired.zones.iter() {
-            if readout.zones.name(zone.zone) == RUNTIMES_OWN_ZONE {
+            let own_zones = [RUNTIMES_OWN_ZONE, SHARED_PUSH_ZONE];
+            if own_zones.contains(&readout.zones.name(zone.zone)) {
                 continue;
             }
             let program = lane.runs[zone.run as usize].program;

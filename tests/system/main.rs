@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod accounting;
+mod accumulate;
 mod clock;
 mod crate_graph;
 mod failures;

@@ -81,6 +81,10 @@ pub(crate) struct WorkloadArgs {
     /// Also record sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
+    /// Gather several launches in L1 before they are pushed. Not with sum zones, nor with --waits in
+    /// object code.
+    #[arg(long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
+    pub(crate) enable_accumulate_profiling: bool,
     /// Record only traces: one envelope per replay and core. Native kernels only.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,

@@ -103,6 +103,7 @@ pub(super) fn carry_out(
     let is_calibrated = is_timed
         && !is_foreign
         && !config.is_trace_only
+        && !config.is_accumulating
         && (outputs.capture.is_some() || show.subtract_probe_cost);
     let session = HostSession {
         capture: outputs.capture.as_ref(),
@@ -244,6 +245,16 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
     if args.device_trace_profiler {
         config = config.with_trace_only();
     }
+    if args.enable_accumulate_profiling {
+        if args.own.has_files() {
+            return Err(Failure::Sentence(
+                "own kernels are linked against firmware that pushes each launch; leave out \
+                 --enable-accumulate-profiling"
+                    .to_owned(),
+            ));
+        }
+        config = config.with_accumulation();
+    }
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
@@ -262,7 +273,8 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 /// Returns true for object code that waits for other kernels and is to record that.
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_waits = work.name() == "pipeline" && args.waits != Waits::Off;
-    has_waits && args.backend == Backend::Sim && !args.enable_sum_profiling
+    let has_room = !args.enable_sum_profiling && !args.enable_accumulate_profiling;
+    has_waits && args.backend == Backend::Sim && has_room
 }
 
 fn unknown_arch(name: &str) -> Failure {
@@ -307,7 +319,11 @@ fn execute(
     // Envelopes carry the number of their replay in place of a program.
     let ops = if config.is_trace_only { Vec::new() } else { op_names(mesh, plan) };
     let host = HostZones::new();
-    let mode = if config.is_trace_only { CaptureMode::TraceOnly } else { CaptureMode::default() };
+    let mode = match (config.is_trace_only, config.is_accumulating) {
+        (true, _) => CaptureMode::TraceOnly,
+        (false, true) => CaptureMode::Accumulate,
+        (false, false) => CaptureMode::Workers,
+    };
     let options = ReadOptions { mode, ..ReadOptions::default() };
     let begun =
         host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));

@@ -210,6 +210,18 @@ impl Parser {
                 "dispatch cores run until the end, so their zones are open in between",
             ),
             (
+                settings.accumulate && settings.trace_only,
+                ACCUMULATE,
+                TRACE,
+                "one keeps every launch, the other the envelopes of traces alone",
+            ),
+            (
+                settings.accumulate && settings.dispatch_cores,
+                ACCUMULATE,
+                DISPATCH,
+                "launches of dispatch cores do not end, so that theirs are never pushed",
+            ),
+            (
                 settings.streaming && settings.profiler,
                 STREAMING,
                 PROFILER,

@@ -120,10 +120,11 @@ impl Settings {
         ReadOptions {
             program_support_count: self.effective_support_count(),
             sums_enabled: self.sums,
-            mode: match (self.trace_only, self.dispatch_cores) {
-                (true, _) => CaptureMode::TraceOnly,
-                (false, true) => CaptureMode::DispatchCores,
-                (false, false) => CaptureMode::Workers,
+            mode: match (self.trace_only, self.accumulate, self.dispatch_cores) {
+                (true, _, _) => CaptureMode::TraceOnly,
+                (false, true, _) => CaptureMode::Accumulate,
+                (false, false, true) => CaptureMode::DispatchCores,
+                (false, false, false) => CaptureMode::Workers,
             },
             ..ReadOptions::default()
         }

@@ -44,6 +44,8 @@ pub enum AnomalyKind {
     UnknownRisc,
     /// A log's value where its kind of record has none; the rest of the line is kept.
     StrayValue,
+    /// A run of a replay that the host did not report, so that nobody knows its trace.
+    UnknownReplay,
     /// Repair: a marker's high word did not fit its low word.
     TornTimestamp,
     /// Repair: the clock's 44 bits wrapped.
@@ -88,6 +90,7 @@ impl AnomalyKind {
             Self::AmbiguousPadding => "marker that looks like padding",
             Self::UnknownRisc => "unknown RISC",
             Self::StrayValue => "value where none belongs",
+            Self::UnknownReplay => "replay that the host did not report",
             Self::TornTimestamp => "torn timestamp",
             Self::TimestampWrap => "timestamp wrap",
             Self::DuplicateGuaranteedMarker => "repeated guaranteed marker",

@@ -9,6 +9,7 @@
 //! runs of programs that are in no trace carry it too, and are no replays.
 
 use crate::{
+    anomaly::AnomalyKind,
     lane::{Lane, Run, TraceReplay},
     readout::Readout,
 };
@@ -94,21 +95,30 @@ impl TraceBook {
 
     /// Names the replay of every run that has none yet. To be given a whole session, whose lanes
     /// begin with the first replays: a core's count of 16 bits is followed from run to run.
+    ///
+    /// Runs of replays that the book does not hold are anomalies, one for each run.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
         let mut totals = NamedRuns::default();
         for device in &mut readout.devices {
             let chip_id = device.chip.chip_id;
             for lane in &mut device.lanes {
-                let named = self.name_lane(chip_id, lane);
+                let (named, first) = self.name_lane(chip_id, lane);
                 totals.named = totals.named.saturating_add(named.named);
                 totals.unknown = totals.unknown.saturating_add(named.unknown);
+                let Some(first) = first else { continue };
+                let (kind, id) = (AnomalyKind::UnknownReplay, Some(lane.id));
+                let known = self.replay_count(chip_id);
+                readout.anomalies.record(kind, id, first.position, || {
+                    format!("run of replay {}, the host reported {known}", first.replay)
+                });
+                readout.anomalies.count_more(kind, id, named.unknown.saturating_sub(1));
             }
         }
         totals
     }
 
-    fn name_lane(&self, chip_id: u32, lane: &mut Lane) -> NamedRuns {
-        let mut totals = NamedRuns::default();
+    fn name_lane(&self, chip_id: u32, lane: &mut Lane) -> (NamedRuns, Option<UnknownReplay>) {
+        let (mut totals, mut first) = (NamedRuns::default(), None);
         let known = self.replay_count(chip_id) as u64;
         let (mut rounds, mut before) = (0_u64, 0);
         let is_open = |run: &&mut Run| run.trace_counter != 0 || run.trace.is_none();
@@ -120,13 +130,23 @@ impl TraceBook {
             let count = rounds.saturating_mul(COUNTS).saturating_add(run.trace_counter.into());
             if count > known {
                 totals.unknown = totals.unknown.saturating_add(1);
+                let position = run.origin;
+                first.get_or_insert(UnknownReplay { position, replay: count });
             } else if run.trace.is_none() {
                 run.trace = self.replay_of(chip_id, count, run.program);
                 totals.named = totals.named.saturating_add(u64::from(run.trace.is_some()));
             }
         }
-        totals
+        (totals, first)
     }
+}
+
+/// The first run of a lane whose replay the host did not report.
+struct UnknownReplay {
+    /// Word of the lane at which the run begins.
+    position: u64,
+    /// How many replays had been begun.
+    replay: u64,
 }
 
 #[cfg(test)]
@@ -194,6 +214,14 @@ mod tests {
         // The count fell from 4 to 1, so the core counted 65537.
         assert_eq!(found, (vec![None, None], NamedRuns { named: 0, unknown: 2 }));
         assert_eq!(named(&TraceBook::default(), &[(3, 0)]).1, NamedRuns::default());
+        let mut readout = readout(&[(3, 1), (3, 4), (3, 9)]);
+        readout.devices[0].lanes[0].runs[1].origin = 48;
+        book().name_runs(&mut readout);
+        let kind = AnomalyKind::UnknownReplay;
+        assert_eq!((readout.anomalies.count(kind), readout.anomalies.anomaly_count()), (2, 2));
+        let [first] = readout.anomalies.kept() else { panic!("{:?}", readout.anomalies) };
+        assert_eq!((first.kind, first.position), (kind, 48));
+        assert_eq!(first.detail, "run of replay 4, the host reported 3");
     }
 
     #[test]

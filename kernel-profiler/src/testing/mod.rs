@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests, as a whole")]
 
+mod accumulated;
 mod followed;
 pub(crate) mod oracle;
 mod properties;

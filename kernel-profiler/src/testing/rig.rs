@@ -96,6 +96,7 @@ pub(crate) struct TestPort {
     pub(crate) sums: bool,
     pub(crate) is_dispatch: bool,
     pub(crate) is_trace_only: bool,
+    pub(crate) is_accumulating: bool,
     /// Cycles of a wait for the host at most, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
     /// A data cache that never evicts a line, as far as the RISC has read.
@@ -277,6 +278,10 @@ impl Port for TestPort {
         self.is_trace_only
     }
 
+    fn is_accumulating(&self) -> bool {
+        self.is_accumulating
+    }
+
     fn is_non_dropping(&self) -> bool {
         self.stall_cycles.is_some()
     }
@@ -339,6 +344,7 @@ impl Rig {
                 sums: false,
                 is_dispatch: false,
                 is_trace_only: false,
+                is_accumulating: false,
                 stall_cycles: None,
                 cached: BTreeMap::new(),
             },

@@ -24,6 +24,8 @@ pub struct ChipFacts {
     pub sums_enabled: bool,
     /// True if kernels are built to record traces alone.
     pub is_trace_only: bool,
+    /// True if kernels are built to gather several launches in L1.
+    pub is_accumulating: bool,
     /// DRAM words of a RISC's lane, as kernels are built for.
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.

@@ -216,7 +216,7 @@ impl CoreCode {
 fn selection(chip: &ChipFacts) -> Selection {
     let plain = Selection::new(chip.arch, chip.sums_enabled);
     let waits = if chip.has_object_waits { chip.wait_records } else { plain.waits };
-    Selection { waits, ..plain }
+    Selection { waits, is_accumulating: chip.is_accumulating, ..plain }
 }
 
 /// A kernel's program, if it was linked for a processor and its firmware.

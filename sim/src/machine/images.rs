@@ -13,6 +13,7 @@ struct EmbeddedImage {
     has_sums: bool,
     is_enabled: bool,
     waits: WaitRecords,
+    is_accumulating: bool,
     part: &'static str,
     processor: &'static str,
     digest: u64,
@@ -63,13 +64,17 @@ pub struct Selection {
     pub is_enabled: bool,
     /// Records of waits that are made; with any, sum zones are not.
     pub waits: WaitRecords,
+    /// True if the runs of several launches share a push; then neither sum zones nor waits are
+    /// recorded.
+    pub is_accumulating: bool,
 }
 
 impl Selection {
     /// The build for an architecture, with sum zones or without, that records no waits.
     #[must_use]
     pub const fn new(arch: Arch, has_sums: bool) -> Self {
-        Self { arch, has_sums, is_enabled: true, waits: WaitRecords::Off }
+        let waits = WaitRecords::Off;
+        Self { arch, has_sums, is_enabled: true, waits, is_accumulating: false }
     }
 }
 
@@ -95,6 +100,7 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
             && image.has_sums == selection.has_sums
             && image.is_enabled == selection.is_enabled
             && image.waits == selection.waits
+            && image.is_accumulating == selection.is_accumulating
             && (image.part, image.processor) == (part, processor)
     })?;
     parsed().get(index)

@@ -145,6 +145,10 @@ impl Port for RiscPort {
         stage::with(|stage| stage.chip.is_trace_only)
     }
 
+    fn is_accumulating(&self) -> bool {
+        stage::with(|stage| stage.chip.is_accumulating)
+    }
+
     fn wait_records(&self) -> WaitRecords {
         stage::with(|stage| stage.chip.wait_records)
     }

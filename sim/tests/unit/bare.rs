@@ -95,6 +95,7 @@ impl BareChip {
             arch,
             sums_enabled: false,
             is_trace_only: false,
+            is_accumulating: false,
             lane_words: 12_000,
             region_bytes: 1_920_000,
             kernels: KernelKind::Riscv,

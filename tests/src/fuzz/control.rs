@@ -56,7 +56,8 @@ fn options(choice: u8) -> ReadOptions {
             _ => GenerationChoice::Legacy,
         },
         mode: match choice >> 4 & 3 {
-            0 | 1 => CaptureMode::Workers,
+            0 => CaptureMode::Workers,
+            1 => CaptureMode::Accumulate,
             2 => CaptureMode::DispatchCores,
             _ => CaptureMode::TraceOnly,
         },

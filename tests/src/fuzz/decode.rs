@@ -50,7 +50,8 @@ pub fn lane_context(choice: u8) -> LaneContext {
         generation,
         lane_generation: bit(2).then_some(5),
         mode: match choice >> 3 & 3 {
-            0 | 1 => CaptureMode::Workers,
+            0 => CaptureMode::Workers,
+            1 => CaptureMode::Accumulate,
             2 => CaptureMode::DispatchCores,
             _ => CaptureMode::TraceOnly,
         },

@@ -185,7 +185,8 @@ impl RawHead {
                 0 => CaptureMode::Workers,
                 1 => CaptureMode::DispatchCores,
                 2 => CaptureMode::TraceOnly,
-                other => return Err(fields.fault("mode", "0 to 2", &other)),
+                3 => CaptureMode::Accumulate,
+                other => return Err(fields.fault("mode", "0 to 3", &other)),
             },
             zones: ZoneTable::new(),
         })
@@ -194,5 +195,6 @@ impl RawHead {
 
 const _: () = assert!(size_of::<RawHead>() == 32);
 const _: () = assert!(CaptureMode::TraceOnly as u8 == 2 && CaptureMode::DispatchCores as u8 == 1);
+const _: () = assert!(CaptureMode::Accumulate as u8 == 3);
 const _: () = assert!(HostIdForm::Encoded as u8 == 1);
 const _: () = assert!(GenerationChoice::Current as u8 == 1 && GenerationChoice::Legacy as u8 == 2);

@@ -109,7 +109,12 @@ proptest! {
     ) {
         let generations =
             [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
-        let modes = [CaptureMode::Workers, CaptureMode::DispatchCores, CaptureMode::TraceOnly];
+        let modes = [
+            CaptureMode::Workers,
+            CaptureMode::DispatchCores,
+            CaptureMode::TraceOnly,
+            CaptureMode::Accumulate,
+        ];
         let kind = |number: u8| {
             [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth][usize::from(number % 3)]
         };

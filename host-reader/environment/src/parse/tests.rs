@@ -171,6 +171,20 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
 }
 
 #[test]
+fn launches_do_not_accumulate_beside_traces_or_dispatch() {
+    let with = |other: &str| {
+        let text = format!("TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_ACCUMULATE=1 {other}");
+        lines(&text)
+    };
+    assert_eq!(with(""), [""; 0]);
+    for name in ["TT_METAL_TRACE_PROFILER", "TT_METAL_DEVICE_PROFILER_DISPATCH"] {
+        let lines = with(&format!("{name}=1"));
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains(name) && lines[0].contains("TT_METAL_PROFILER_ACCUMULATE"));
+    }
+}
+
+#[test]
 fn options_of_reader_and_mesh_follow() {
     let count = |text: &str| of(text).settings.profiler_options().program_support_count;
     assert_eq!(count(""), 1000);
@@ -190,6 +204,10 @@ fn options_of_reader_and_mesh_follow() {
     assert_eq!(
         mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_TRACE_PROFILER=1"),
         CaptureMode::TraceOnly
+    );
+    assert_eq!(
+        mode("TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_ACCUMULATE=1"),
+        CaptureMode::Accumulate
     );
     let folders = of("TT_METAL_PROFILER_DIR=/out TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 \
          TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/noc")

@@ -14,6 +14,18 @@ pub enum CaptureMode {
     /// One envelope per trace replay. All RISCs of a core share the first lane, and the
     /// program id counts replays.
     TraceOnly,
+    /// Worker kernels, several launches of which share a push. What was not pushed at the end waits
+    /// in L1.
+    Accumulate,
+}
+
+impl CaptureMode {
+    /// Returns true if records stay in L1 until more of them come, so that the last read has to
+    /// look there.
+    #[must_use]
+    pub const fn keeps_in_l1(self) -> bool {
+        matches!(self, Self::TraceOnly | Self::Accumulate)
+    }
 }
 
 /// How launches carried their program ids.

@@ -75,15 +75,17 @@ impl RunTally {
     }
 
     /// The program that lost what was lost, if only one can have.
-    fn program(&self, loss: &LaneLoss) -> Option<RunHostId> {
+    ///
+    /// In accumulate mode a run that fills its vector is not the only one that can.
+    fn program(&self, loss: &LaneLoss, mode: CaptureMode) -> Option<RunHostId> {
         let spans = [self.span, loss.others];
         if loss.is_of_one_launch {
             return spans.into_iter().flatten().next().map(|span| span.last);
         }
         match (loss.has_other_launches || self.has_gap, self.full_launches, self.launches) {
             (true, ..) => None,
-            (_, 1, _) => self.full_program,
-            (_, 0, 1) => self.span.map(|span| span.last),
+            (_, 1, _) if mode != CaptureMode::Accumulate => self.full_program,
+            (_, _, 1) => self.span.map(|span| span.last),
             _ => None,
         }
     }
@@ -124,7 +126,7 @@ impl LaneDecoder<'_> {
         if loss.counts.is_zero() {
             return;
         }
-        let program = self.runs.program(loss);
+        let program = self.runs.program(loss, self.context.mode);
         let span = ProgramSpan::joined(self.runs.span, loss.others);
         let programs = if program.is_some() { None } else { span };
         let key = LossKey { lane, cause: LossCause::L1Full, program };

@@ -131,7 +131,8 @@ impl LaneDecoder<'_> {
     fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) -> bool {
         let LaneContext { lane, mode, host_ids, .. } = *self.context;
         let program = host_ids.run_host_id(header.program_id, lane.chip_id);
-        let trace_counter = if mode == CaptureMode::Workers { header.trace_counter } else { 0 };
+        let has_counter = matches!(mode, CaptureMode::Workers | CaptureMode::Accumulate);
+        let trace_counter = if has_counter { header.trace_counter } else { 0 };
         self.state.program = Some(program);
         let is_continued = self.state.launch.is_continued_by(run);
         if is_continued && let Some(last) = self.lane.runs.last_mut() {

@@ -60,6 +60,13 @@ impl ControlVector {
         self.word(self.layout.device_end.saturating_add(risc_index))
     }
 
+    /// Words that wait in a RISC's L1 vector, with what our runtime says beside them in accumulate
+    /// mode while a launch runs: see `kernel_profiler::accumulate`.
+    pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
+        const WORDS_MASK: u32 = 0xFFFF;
+        self.device_end(risc_index) & WORDS_MASK
+    }
+
     /// Words of a lane that a host has read, as version 2 of our protocol marks them.
     ///
     /// Captures of that version hold nothing else of the lane. What its runtime lost is taken

@@ -9,7 +9,7 @@ use super::{
     session::Session,
 };
 use crate::{
-    decode::{LaneLoss, MissingRuns},
+    decode::{CaptureMode, LaneLoss, MissingRuns},
     lane::LaneId,
     ledger::{LossCause, LossTotals, ProgramSpan, UncountedSource},
 };
@@ -105,7 +105,10 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let new = Counters::of(&core.control).since(earlier);
     let refused = refused_programs(session, core);
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
-    let is_of_one_launch = launches == 1 && !core.control.is_under_way();
+    let is_accumulated = session.options.mode == CaptureMode::Accumulate;
+    let is_of_one_launch = launches == 1 && !core.control.is_under_way() && !is_accumulated;
+    // Launches that wait in L1 may have lost it.
+    let are_others_in_l1 = is_accumulated && !session.options.last_read;
     let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {
         let LaneRead { id, risc_index, .. } = core.lanes[index];
@@ -115,7 +118,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
         core.lanes[index].loss = LaneLoss {
             counts: counted.lost,
             is_of_one_launch,
-            has_other_launches: counted.has_lost_runs() || is_under_way,
+            has_other_launches: counted.has_lost_runs() || is_under_way || are_others_in_l1,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
             missing: missing_runs(&core.lanes[index], &counted, &new),
@@ -152,13 +155,15 @@ fn add_refused(
     (timed_out_pushes, programs): (u32, Option<ProgramSpan>),
 ) {
     let RiscCounters { refused_runs, refused_markers, .. } = *counted;
+    let is_accumulated = session.options.mode == CaptureMode::Accumulate;
     if refused_runs == 0 && refused_markers == 0 {
         return;
     }
     let cause = if core.control.word(core.control.layout.dram_address) == 0 {
         LossCause::NeverArrived
-    } else if timed_out_pushes != 0 && refused_runs <= timed_out_pushes {
-        // A push that times out is that of a whole launch, one run of each RISC.
+    } else if timed_out_pushes != 0 && (is_accumulated || refused_runs <= timed_out_pushes) {
+        // A push that times out is that of a whole launch, one run of each RISC; of several in
+        // accumulate mode.
         LossCause::PushTimedOut
     } else {
         LossCause::DramFull

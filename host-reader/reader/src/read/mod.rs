@@ -324,10 +324,14 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // The last envelope is pushed when the next replay begins, which never comes.
-        let is_trace_only = session.options.mode == CaptureMode::TraceOnly;
-        if core.control.is_ours() && is_trace_only && session.options.last_read {
+        // The last envelope is pushed when the next replay begins, which never comes; what launches
+        // have accumulated, when enough others have come.
+        let mode = session.options.mode;
+        if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
             pending::read_runs(session, core, generation, pieces);
+            if mode == CaptureMode::Accumulate && !session.options.read_only {
+                pending::take_accumulated(session, core);
+            }
         }
         if core.control.is_ours() {
             let tells = !session.options.read_only;

@@ -1,11 +1,11 @@
-//! Runs that wait in L1 for the next launch to push them.
+//! Runs that wait in L1 for another launch to push them.
 
 use super::{
     plan::{CoreRead, LaneRead},
     session::Session,
 };
 use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
-use wire::{Generation, marker::EMPTY_HEADER, run::ID_LL, vector};
+use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, vector};
 
 /// Returns true if a lane's vector holds a finished run that was not pushed.
 ///
@@ -13,8 +13,36 @@ use wire::{Generation, marker::EMPTY_HEADER, run::ID_LL, vector};
 /// whole core whether the last launch has been pushed; in trace-only mode it never is.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     let is_done = core.control.word(core.control.layout.profiler_done) != 0;
-    let may_wait = core.control.is_ours() || mode == CaptureMode::TraceOnly || !is_done;
-    core.control.device_end(risc_index) != 0 && may_wait
+    let may_wait = core.control.is_ours() || mode.keeps_in_l1() || !is_done;
+    waiting_words(core, risc_index, mode) != 0 && may_wait
+}
+
+/// Words that a lane's vector is said to hold.
+fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
+    if core.control.is_ours() && mode == CaptureMode::Accumulate {
+        core.control.accumulated_end(risc_index)
+    } else {
+        core.control.device_end(risc_index)
+    }
+}
+
+/// Tells a core of our runtime that what it has accumulated was read, so that its next launch begins
+/// with empty vectors. One whose launch runs keeps all of it: the runtime knows where it is.
+pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
+    if core.control.is_under_way() {
+        return;
+    }
+    let before: [u32; RISCS_PER_CORE] =
+        std::array::from_fn(|risc_index| core.control.device_end(risc_index));
+    let mut ends = before;
+    for lane in core.lanes.iter().filter(|lane| lane.pending.is_some()) {
+        if let Some(end) = ends.get_mut(lane.risc_index) {
+            *end = 0;
+        }
+    }
+    if ends != before {
+        session.write_control(&core.core, core.control.layout.device_end, &ends);
+    }
 }
 
 /// Reads every run that waits on a core; `pieces` hold what its lanes have in DRAM.
@@ -53,7 +81,7 @@ fn read_run(
     lane: &LaneRead,
     generation: &Generation,
 ) -> Result<Option<Vec<u32>>, AccessError> {
-    let said = core.control.device_end(lane.risc_index) as usize;
+    let said = waiting_words(core, lane.risc_index, session.options.mode) as usize;
     let position = core.control.layout.device_end.saturating_add(lane.risc_index);
     if !(vector::FIRST_OPTIONAL..=vector::VECTOR_WORDS).contains(&said) {
         session.note(AnomalyKind::ImplausibleControlWord, Some(lane.id), position, || {

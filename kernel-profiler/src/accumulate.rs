@@ -1,0 +1,242 @@
+//! Accumulate mode: the runs of several launches share a push.
+//!
+//! Each launch leaves a whole run in the vectors of its RISCs, behind that of the launch before. All
+//! vectors are pushed once one of them might not take another launch like the last one:
+//!
+//! ```text
+//!            0        12                                      device_end        512
+//!            +--------+---------------+---------------+-------+-------------------+
+//! BRISC's    | push   | run           | run           | run   | free              |
+//!            +--------+---------------+---------------+-------+-------------------+
+//! ```
+//!
+//! The zone `PROFILER-DRAM-PUSH` shows what the push before cost, its wait for the NoC among it. It
+//! is a run of no program at the beginning of BRISC's vector, so that it goes with the next push; where
+//! launches fill the vector by themselves it is left out.
+//! What has not been pushed when the last program ends stays in L1, where the host finds it.
+//!
+//! While a launch runs, a RISC's `device_end` says in its low half where its run begins, and in the
+//! highest bit that it has not published it; then, in the high half, how many words it is long.
+//! Between launches it is as ever: the words that the vector holds.
+//!
+//! Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
+//!
+//! # Compatibility
+//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, in which the zones of firmware and kernels
+//! are records behind one run header for all launches, without the programs' ids.
+
+use crate::{
+    flush::{GUARANTEED_WORDS, PUBLICATION_POLLS},
+    lane::{self, CONTROL, DEVICE_END, LATE_RUNS},
+    launch::{self, Scope},
+    names,
+    port::{ClockWords, Port},
+    state::{FIRST_OPTIONAL_BYTES, State, offset, word_count},
+};
+use wire::{
+    Header, PacketKind, ZoneId,
+    control::ext,
+    marker::{self, MARKER_WORDS, TIME_HIGH_MASK},
+    run::{ID_LH, ID_LL},
+    vector,
+};
+
+/// Bit of `device_end`: the RISC has not published its run of this launch.
+const UNPUBLISHED: u32 = 1 << 31;
+const LENGTH_SHIFT: u32 = 16;
+const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
+
+/// Free words without which no launch begins, however short the last one was: the fixed slots and
+/// 29 zones.
+pub const LEAST_FREE_WORDS: u32 = 128;
+
+/// The runtime's own zone around a push.
+pub(crate) const PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::PUSH));
+
+/// Word of its vector at which a RISC's run begins, or would begin; `core` is the place of its first
+/// control word.
+#[inline(always)]
+fn begin_of<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
+    const LAST: u32 = word_count(vector::VECTOR_WORDS) - LEAST_FREE_WORDS;
+    let begin = port.load(core + DEVICE_END) & END_MASK;
+    // Nothing of ours: a word that somebody has spoilt.
+    if begin > LAST { 0 } else { begin }
+}
+
+/// Place of this RISC's run.
+#[inline(always)]
+pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
+    let vector = port.own_vector();
+    if !port.is_accumulating() {
+        return vector;
+    }
+    let core = port.own_place();
+    vector + 4 * begin_of(port, core)
+}
+
+/// Place of the run of a RISC of this core.
+pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
+    let core = port.control_place(risc_index);
+    let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
+    port.vector_place(risc_index) + 4 * begin
+}
+
+/// Returns true if no launch has left anything in the core's vectors since they were pushed.
+pub(crate) fn is_empty<P: Port + ?Sized>(port: &mut P) -> bool {
+    let core = port.control_place(0);
+    // BRISC takes part in every launch.
+    port.load(core + DEVICE_END) & END_MASK <= GUARANTEED_WORDS
+}
+
+/// Says that this RISC's run ends at word `end` of its vector.
+#[inline(always)]
+pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
+    let core = port.own_place();
+    let length = end - begin_of(port, core);
+    port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
+}
+
+/// Ends a launch that ran no kernel here: the runs that were begun are none.
+pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
+    for risc_index in 0..port.risc_count() {
+        let core = port.control_place(risc_index);
+        let begin = begin_of(port, core);
+        port.store(core + DEVICE_END, begin);
+    }
+}
+
+impl State {
+    /// Begins a run in every vector of the core.
+    pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
+        let id = self.id_word(port);
+        for risc_index in 0..port.risc_count() {
+            let core = port.control_place(risc_index);
+            let begin = begin_of(port, core);
+            let run = port.vector_place(risc_index) + 4 * begin;
+            port.store(run, 0);
+            port.store(run + 4, 0);
+            port.store(run + offset(ID_LH), id + lane::index_word(risc_index));
+            launch::empty_slots(port, run);
+            port.store(core + DEVICE_END, begin | UNPUBLISHED);
+        }
+    }
+}
+
+/// Ends a launch on the aggregating RISC: waits for the runs of the others and pushes what has
+/// accumulated if another launch like this one might not fit.
+pub(crate) fn end_launch<P: Port + ?Sized>(port: &mut P) {
+    port.forget_cached();
+    let control = port.control_place(0);
+    let enables = port.load(control + offset(ext::SCRATCH));
+    let (mut longest, mut fullest) = (LEAST_FREE_WORDS, 0);
+    for risc_index in 0..port.risc_count() {
+        let core = port.control_place(risc_index);
+        let is_enabled = risc_index == 0 || enables >> risc_index & 1 != 0;
+        let end = if is_enabled { await_run(port, core) } else { port.load(core + DEVICE_END) };
+        if end & UNPUBLISHED == 0 {
+            longest = longest.max(end >> LENGTH_SHIFT);
+        }
+        let end = end & END_MASK;
+        fullest = fullest.max(end);
+        port.store(core + DEVICE_END, end);
+    }
+    if fullest + longest > word_count(vector::VECTOR_WORDS) {
+        push(port, longest);
+    } else {
+        port.store(control + offset(CONTROL.profiler_done), 1);
+    }
+}
+
+/// Waits, within a bound, until a RISC has published its run; one that has not is counted.
+fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
+    let mut polls = PUBLICATION_POLLS;
+    loop {
+        let end = port.load(core + DEVICE_END);
+        if end & UNPUBLISHED == 0 {
+            return end;
+        }
+        polls -= 1;
+        if polls == 0 {
+            lane::add(port, core + LATE_RUNS, 1);
+            return end;
+        }
+        port.forget_cached();
+    }
+}
+
+/// Pushes all vectors, and leaves the zone of that in BRISC's if a launch of `longest` words finds
+/// room beside it.
+#[cold]
+#[inline(never)]
+fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
+    #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
+    names::PUSH_SITE.register();
+    let control = port.control_place(0);
+    let started = port.now();
+    let own_words = port.load(control + DEVICE_END);
+    State::push_published(port, control, own_words);
+    if longest > word_count(vector::VECTOR_WORDS) - GUARANTEED_WORDS {
+        return;
+    }
+    // Of the words of the header only the program is not what it has to be.
+    let run = port.vector_place(0);
+    port.store(run + offset(ID_LL), 0);
+    launch::empty_slots(port, run);
+    write(port, run + Scope::Main.start(), PacketKind::ZoneStart, started);
+    let ended = port.now();
+    write(port, run + Scope::Main.end(), PacketKind::ZoneEnd, ended);
+    port.store(control + DEVICE_END, GUARANTEED_WORDS);
+}
+
+fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: ClockWords) {
+    port.store(place, Header::prefix(kind, PUSH_ZONE) | time.high & TIME_HIGH_MASK);
+    port.store(place + 4, time.low);
+}
+
+/// Runs in a vector, as losses count them: the zone of a push is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Runs {
+    pub(crate) count: u32,
+    /// Markers behind the ID words, free guaranteed slots among them, padding not.
+    pub(crate) markers: u32,
+    /// Program of the first.
+    pub(crate) first: u32,
+    /// Program of the last.
+    pub(crate) last: u32,
+}
+
+impl Runs {
+    /// Counts the runs in the first `words` words of a RISC's vector.
+    pub(crate) fn of<P: Port + ?Sized>(port: &mut P, risc_index: usize, words: u32) -> Self {
+        const SLOTS: u32 =
+            (GUARANTEED_WORDS - word_count(vector::MAIN_START)) / word_count(MARKER_WORDS);
+        const PUSH_START: u32 = Header::prefix(PacketKind::ZoneStart, PUSH_ZONE);
+        let mut runs = Self::default();
+        let mut place = port.vector_place(risc_index);
+        let end = place + 4 * words.min(word_count(vector::VECTOR_WORDS));
+        while place < end {
+            let header = Header(port.load(place));
+            if header.is_marker() {
+                let size = header.kind().map_or(MARKER_WORDS, PacketKind::record_words);
+                if !header.is_empty() {
+                    runs.markers += word_count(size) / word_count(MARKER_WORDS);
+                }
+                place += offset(size);
+                continue;
+            }
+            let is_push = port.load(place + Scope::Main.start()) & !TIME_HIGH_MASK == PUSH_START;
+            if !is_push {
+                runs.last = port.load(place + offset(ID_LL));
+                if runs.count == 0 {
+                    runs.first = runs.last;
+                }
+                runs.count += 1;
+                runs.markers += SLOTS;
+            }
+            place += FIRST_OPTIONAL_BYTES;
+        }
+        runs
+    }
+}
+
+const _: () = assert!(marker::EMPTY_HEADER >> 31 == 1);

@@ -1,0 +1,182 @@
+//! Accumulate mode: launches share pushes, in native kernels and in object code, and what the reader
+//! finds in DRAM and in L1 together is what the simulator knows to have been recorded.
+
+use crate::{
+    accounting::{SHARED_PUSH_ZONE, assert_honest, emitted, kept, total},
+    support::{Outcome, has_object_code, outcome},
+};
+use host_reader::{
+    ProfilerOptions, ReadOptions, analysis::ops_of, decode::CaptureMode, init_device_profiler,
+    read::Reader, readout::Readout,
+};
+use sim::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig},
+    kernel::TwinKernel,
+    machine::KernelKind,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+    workload::Phase,
+};
+use std::sync::Arc;
+use wire::CoreKind;
+
+const RISCS: usize = 5;
+
+fn config(arch: Arch, kernels: KernelKind) -> MeshConfig {
+    let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
+    MeshConfig::new(23).with_chip(chip).with_kernels(kernels)
+}
+
+fn kinds() -> Vec<KernelKind> {
+    let object_code = has_object_code().then_some(KernelKind::Riscv);
+    std::iter::once(KernelKind::Native).chain(object_code).collect()
+}
+
+/// Launches of a program with three zones on all RISCs of some cores, numbered from `first` on.
+fn launches(config: &MeshConfig, first: u32, count: u32, cores: usize) -> Vec<Launch> {
+    let mesh = SimulatedMesh::new(config).unwrap();
+    let workers = mesh.chip(0).unwrap().plan().cores().iter();
+    let workers: Vec<TileCoord> = workers
+        .filter(|core| core.kind == CoreKind::Tensix)
+        .map(|core| core.coord)
+        .take(cores)
+        .collect();
+    let kernel: Arc<dyn Kernel> = Arc::new(TwinKernel::named("steps").unwrap());
+    let program = Arc::new(Program::new("step").with_kernel_on_all(&kernel));
+    let launch = |id| Launch::new(&program, id).on(CoreSelection::At(workers.clone()));
+    (first..first + count).map(launch).collect()
+}
+
+struct Host {
+    mesh: SimulatedMesh,
+    reader: Reader,
+    readout: Readout,
+}
+
+impl Host {
+    fn new(config: &MeshConfig, mode: CaptureMode) -> Self {
+        let mut mesh = SimulatedMesh::new(config).unwrap();
+        let options = ProfilerOptions {
+            program_support_count: config.program_support_count,
+            ..ProfilerOptions::default()
+        };
+        init_device_profiler(&mut mesh, &options).unwrap();
+        let reader = Reader::new(ReadOptions { mode, ..ReadOptions::default() });
+        Self { mesh, reader, readout: Readout::default() }
+    }
+
+    fn run(&mut self, launches: Vec<Launch>) {
+        self.mesh.enqueue_phase(&Phase { launches });
+        self.mesh.run_to_completion();
+    }
+
+    fn read(&mut self, last_read: bool) {
+        self.reader.options_mut().last_read = last_read;
+        self.readout.append(self.reader.read(&mut self.mesh).unwrap());
+    }
+
+    fn outcome(self) -> Outcome {
+        outcome(self.readout, &self.mesh)
+    }
+}
+
+fn shared_pushes(outcome: &Outcome) -> usize {
+    let zones = outcome.timeline.lanes().flat_map(|lane| lane.zones.iter());
+    zones.filter(|zone| outcome.readout.zones.name(zone.zone) == SHARED_PUSH_ZONE).count()
+}
+
+#[track_caller]
+fn assert_whole(outcome: &Outcome) {
+    assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+    assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
+    let odd: Vec<_> = outcome.readout.anomalies.kept().iter().collect();
+    assert!(odd.is_empty(), "{odd:?}");
+}
+
+/// Upstream's check of the mode: at least 20,000 rows of workers, and zones of pushes among them.
+#[test]
+fn twenty_thousand_rows_come_in_shared_pushes() {
+    const CORES: usize = 8;
+    const LAUNCHES: u32 = 120;
+    for arch in Arch::ALL {
+        for kernels in kinds() {
+            let plain = config(arch, kernels);
+            let accumulating = plain.clone().with_accumulation();
+            let mut host = Host::new(&accumulating, CaptureMode::Accumulate);
+            host.run(launches(&accumulating, 1, LAUNCHES, CORES));
+            host.read(true);
+            let outcome = host.outcome();
+            assert_whole(&outcome);
+            let rows: usize = outcome.readout.lanes().map(|lane| lane.record_count()).sum();
+            assert!(rows >= 20_000, "{rows} rows");
+            let pushes = shared_pushes(&outcome);
+            // Three launches at least share a push, and each core has pushed.
+            assert!(pushes >= CORES && 3 * pushes <= CORES * LAUNCHES as usize, "{pushes}");
+            assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
+            let programs: Vec<u32> =
+                ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
+            assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
+
+            // The same launches, each with a push of its own, record the same and take longer.
+            let mut host = Host::new(&plain, CaptureMode::Workers);
+            host.run(launches(&plain, 1, LAUNCHES, CORES));
+            host.read(true);
+            let each = host.outcome();
+            assert_whole(&each);
+            let accounts = [&outcome, &each].map(|it| kept(&it.readout, &it.timeline));
+            assert_eq!(accounts[0], accounts[1]);
+            let end = |outcome: &Outcome| {
+                let ops = ops_of(&outcome.readout);
+                let kernel = |index: usize| ops[index].kernel.unwrap();
+                kernel(ops.len() - 1).end_cycle - kernel(0).start_cycle
+            };
+            assert!(end(&outcome) < end(&each), "{} and {}", end(&outcome), end(&each));
+        }
+    }
+}
+
+#[test]
+fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
+    for kernels in kinds() {
+        let config = config(Arch::WormholeB0, kernels).with_accumulation();
+        let mut host = Host::new(&config, CaptureMode::Accumulate);
+        let mut first = 1;
+        for (count, is_last) in
+            [(3, false), (40, false), (5, true), (1, true), (60, false), (7, true)]
+        {
+            host.run(launches(&config, first, count, 2));
+            first += count;
+            host.read(is_last);
+            // A read with nothing new between gives nothing.
+            let before = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
+            host.read(is_last);
+            let after = host.readout.lanes().map(|lane| lane.record_count()).sum::<usize>();
+            assert_eq!(before, after);
+        }
+        let outcome = host.outcome();
+        assert_whole(&outcome);
+        assert_eq!(
+            total(&kept(&outcome.readout, &outcome.timeline)),
+            total(&emitted(&outcome.truth))
+        );
+    }
+}
+
+#[test]
+fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
+    for kernels in kinds() {
+        // 43 programs: 516 words.
+        let config =
+            config(Arch::WormholeB0, kernels).with_accumulation().with_program_support_count(43);
+        let mut host = Host::new(&config, CaptureMode::Accumulate);
+        host.run(launches(&config, 1, 60, 2));
+        host.read(true);
+        let outcome = host.outcome();
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        assert!(!outcome.readout.losses.is_empty());
+        let refused = outcome.readout.losses.total();
+        assert!(refused.runs > 20 && !refused.is_lower_bound, "{refused:?}");
+    }
+}
