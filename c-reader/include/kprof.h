@@ -414,7 +414,7 @@ typedef struct KprofReadOptions {
     uint32_t host_ids;
     /*
      Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
-     envelope per trace replay.
+     envelope per trace replay, 3 workers whose launches share pushes.
      */
     uint32_t mode;
 } KprofReadOptions;

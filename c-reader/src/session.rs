@@ -55,7 +55,7 @@ pub struct KprofReadOptions {
     /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
     pub host_ids: u32,
     /// Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
-    /// envelope per trace replay.
+    /// envelope per trace replay, 3 workers whose launches share pushes.
     pub mode: u32,
 }
 

@@ -12,8 +12,8 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, Report, Span,
-        SubtractedProbeCost, SumStatistics, ZoneStatistics,
+        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report, Span,
+        SubtractedProbeCost, SumStatistics, ZoneStatistics, own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
@@ -64,6 +64,16 @@ impl Tables<'_> {
             counted(summary.lane_count, "RISC", "RISCs"),
             counted(summary.core_count, "core", "cores"),
         )?;
+        for kind in OwnZone::ALL {
+            let Some(time) = own_time(&self.report.zones, kind) else { continue };
+            let what = match kind {
+                OwnZone::Stall => "RISCs stood still until the host had read",
+                OwnZone::SharedPush => "Pushes of several launches",
+            };
+            let count = counted(time.count, "time", "times");
+            let (cycles, longest) = (grouped(time.cycles), grouped(time.longest_cycles));
+            writeln!(out, "{what}: {count}, {cycles} cycles in all, {longest} at most")?;
+        }
         if summary.pending_run_count > 0 {
             let count = counted(summary.pending_run_count, "run", "runs");
             writeln!(out, "Still in L1, pushed by the next launch: {count}")?;

@@ -346,3 +346,23 @@ fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
         assert_eq!(found, expected.collect(), "seed {seed}");
     }
 }
+
+#[test]
+fn accumulated_launches_are_ops_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "--workload multi-op --ops 60 --enable-accumulate-profiling";
+    for csv in reported(folder.path(), options) {
+        let found = counted(&csv, &["GLOBAL CALL COUNT"]);
+        let expected = (1..=60).map(|id| ((id << 10).to_string(), 1));
+        assert_eq!(found, expected.collect(), "{}", csv.display());
+    }
+    let log = folder.path().join("from-log/.logs/profile_log_device.csv");
+    let shown = kprof(folder.path(), &["report", log.to_str().unwrap()]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("Pushes of several launches: "), "{shown}");
+    let refused = kprof(
+        folder.path(),
+        &["run", "--enable-accumulate-profiling", "--enable-sum-profiling"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -8,6 +8,7 @@
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | which values were recorded, and how many? | [`data_statistics`] |
 //! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedy`] |
+//! | how long did RISCs work for the profiler, as far as it shows that? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //! | and lane by lane | [`LaneFigures`], [`LaneRuns`] |
@@ -36,6 +37,7 @@ mod lanes;
 mod latency;
 mod loss_groups;
 mod op;
+mod own_zones;
 pub mod probe_cost;
 mod ranks;
 mod span;
@@ -50,6 +52,7 @@ pub use doubt::Doubt;
 pub use lanes::{LaneContext, LaneFigures, LaneRuns};
 pub use loss_groups::{LossGroup, loss_groups, loss_remedy};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
+pub use own_zones::{OwnTime, OwnZone, own_time};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
 pub use sums::{SumStatistics, sum_statistics};

@@ -1,0 +1,71 @@
+//! Zones in which the profiler shows its own time: waits for the host and pushes of its own.
+
+use super::ZoneStatistics;
+
+/// Kind of a zone of the profiler's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnZone {
+    /// Wait of a RISC until the host has read its lane, in the debug dump.
+    Stall,
+    /// Push of several launches, in accumulate mode.
+    SharedPush,
+}
+
+impl OwnZone {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Stall, Self::SharedPush];
+
+    /// Name of the zone.
+    ///
+    /// # Compatibility
+    /// The second is that of TT-Metal's `kernel_profiler.hpp` as well.
+    #[must_use]
+    pub const fn zone_name(self) -> &'static str {
+        match self {
+            Self::Stall => "PROFILER-DRAM-STALL",
+            Self::SharedPush => "PROFILER-DRAM-PUSH",
+        }
+    }
+}
+
+/// Time that RISCs spent in zones of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnTime {
+    /// Number of whole zones.
+    pub count: u64,
+    /// Cycles of all of them, added up over all RISCs.
+    pub cycles: u64,
+    /// Cycles of the longest.
+    pub longest_cycles: u64,
+}
+
+/// Adds up the zones of a kind; `None` if there is none.
+///
+/// ```
+/// use analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics};
+/// use device_log::read_device_log;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,PROFILER-DRAM-STALL,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,PROFILER-DRAM-STALL,ZONE_END
+/// 0,1,2,NCRISC,7,120,0,1024,PROFILER-DRAM-STALL,ZONE_START
+/// 0,1,2,NCRISC,7,125,0,1024,PROFILER-DRAM-STALL,ZONE_END
+/// ";
+/// let readout = read_device_log(log.as_bytes(), "my log")?;
+/// let (zones, _) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+/// let stalls = OwnTime { count: 2, cycles: 65, longest_cycles: 60 };
+/// assert_eq!(own_time(&zones, OwnZone::Stall), Some(stalls));
+/// assert_eq!(own_time(&zones, OwnZone::SharedPush), None);
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn own_time(zones: &[ZoneStatistics], kind: OwnZone) -> Option<OwnTime> {
+    let mut time = OwnTime::default();
+    for zone in zones.iter().filter(|zone| zone.name == kind.zone_name()) {
+        let cycles = &zone.cycles;
+        time.count = time.count.saturating_add(cycles.count);
+        time.cycles = time.cycles.saturating_add(cycles.total_cycles);
+        time.longest_cycles = time.longest_cycles.max(cycles.max_cycles);
+    }
+    (time.count > 0).then_some(time)
+}
