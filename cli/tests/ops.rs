@@ -360,9 +360,7 @@ fn accumulated_launches_are_ops_of_their_own() {
     let shown = kprof(folder.path(), &["report", log.to_str().unwrap()]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Pushes of several launches: "), "{shown}");
-    let refused = kprof(
-        folder.path(),
-        &["run", "--enable-accumulate-profiling", "--enable-sum-profiling"],
-    );
+    let refused =
+        kprof(folder.path(), &["run", "--enable-accumulate-profiling", "--enable-sum-profiling"]);
     assert_eq!(refused.status.code(), Some(2));
 }
