@@ -2,7 +2,7 @@
 
 use super::op::LaunchRun;
 use reader::{
-    lane::{Lane, LaneId, TraceReplay},
+    lane::{Lane, LaneId, RecordHead, TraceReplay},
     role::{RoleTable, ZoneRole},
 };
 use wire::{PacketKind, Risc};
@@ -167,6 +167,10 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let records = lane.run_records(index);
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records)?;
+    let is_push = |head: &RecordHead| roles.of(head.zone()).is_shared_push();
+    if run.program.0 == 0 && heads.iter().all(is_push) {
+        return None; // The runtime's own, and no launch.
+    }
     let mut extents = LaneExtents::default();
     for (head, &time) in heads.iter().zip(times) {
         let kind = head.kind();

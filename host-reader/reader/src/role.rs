@@ -18,6 +18,7 @@ impl ZoneRole {
     const KERNELS: [(&'static str, u8); 4] =
         [("BRISC-KERNEL", 4), ("NCRISC-KERNEL", 8), ("TRISC-KERNEL", 16), ("ERISC-KERNEL", 32)];
     const DATA_MOVEMENT: u8 = 4 | 8 | 32;
+    const SHARED_PUSH: u8 = 64;
 
     /// Returns the role that a zone's name implies.
     #[must_use]
@@ -31,6 +32,9 @@ impl ZoneRole {
             let named = Self::KERNELS.iter().filter(|(keyword, _)| name.contains(keyword));
             bits |= named.map(|(_, bit)| bit).sum::<u8>();
         }
+        if name == "PROFILER-DRAM-PUSH" {
+            bits |= Self::SHARED_PUSH;
+        }
         Self(bits)
     }
 
@@ -38,7 +42,13 @@ impl ZoneRole {
     #[inline]
     #[must_use]
     pub const fn is_none(self) -> bool {
-        self.0 == 0
+        self.0 & !Self::SHARED_PUSH == 0
+    }
+
+    /// Returns true if the zone is a push of several launches, in accumulate mode.
+    #[must_use]
+    pub const fn is_shared_push(self) -> bool {
+        self.0 & Self::SHARED_PUSH != 0
     }
 
     /// Returns true if the name is that of a firmware zone.
@@ -132,6 +142,9 @@ mod tests {
         assert_eq!(facts("TRISC-KERNEL"), (false, true, false));
         assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
         assert_eq!(facts("load"), (false, false, false));
+        let push = ZoneRole::of_name("PROFILER-DRAM-PUSH");
+        assert!(push.is_shared_push() && push.is_none());
+        assert!(!ZoneRole::of_name("PROFILER-DRAM-STALL").is_shared_push());
     }
 
     #[test]
