@@ -15,9 +15,10 @@
 //! launches fill the vector by themselves it is left out.
 //! What has not been pushed when the last program ends stays in L1, where the host finds it.
 //!
-//! While a launch runs, a RISC's `device_end` says in its low half where its run begins, and in the
-//! highest bit that it has not published it; then, in the high half, how many words it is long.
-//! Between launches it is as ever: the words that the vector holds.
+//! The end of a launch prepares the runs of the next one, where nobody waits for it. A RISC's
+//! `device_end` says in its low half how many words the vector holds, which is where the next run
+//! begins, and in the highest bit that this run is prepared and not published. Once it is published,
+//! the low half says where it ends and the high one how many words it has, until the launch ends.
 //!
 //! Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
 //!
@@ -41,7 +42,7 @@ use wire::{
     vector,
 };
 
-/// Bit of `device_end`: the RISC has not published its run of this launch.
+/// Bit of `device_end`: the RISC's next run is prepared, and not published.
 const UNPUBLISHED: u32 = 1 << 31;
 const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
@@ -96,18 +97,31 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel here: the runs that were begun are none.
+/// Ends a launch that ran no kernel here: the run that the firmware has begun is none.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
-    for risc_index in 0..port.risc_count() {
-        let core = port.control_place(risc_index);
-        let begin = begin_of(port, core);
-        port.store(core + DEVICE_END, begin);
-    }
+    let run = own_run(port);
+    launch::empty_slots(port, run);
 }
 
 impl State {
-    /// Begins a run in every vector of the core.
+    /// Begins a launch on the aggregating RISC with the runs that the launch before has prepared, or
+    /// prepares them: for the first launch, after a host has taken what the vectors held, and where
+    /// the generation or the count of replays is another one.
+    #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
+        let control = port.control_place(0);
+        let end = port.load(control + DEVICE_END);
+        let run = own_run(port);
+        let id = self.id_word(port);
+        if end & UNPUBLISHED == 0 || port.load(run + offset(ID_LH)) != id {
+            self.prepare_runs(port);
+        }
+    }
+
+    /// Prepares a run in every vector of the core.
+    #[cold]
+    #[inline(never)]
+    fn prepare_runs<P: Port + ?Sized>(&self, port: &mut P) {
         let id = self.id_word(port);
         for risc_index in 0..port.risc_count() {
             let core = port.control_place(risc_index);
@@ -123,8 +137,8 @@ impl State {
 }
 
 /// Ends a launch on the aggregating RISC: waits for the runs of the others and pushes what has
-/// accumulated if another launch like this one might not fit.
-pub(crate) fn end_launch<P: Port + ?Sized>(port: &mut P) {
+/// accumulated if another launch like this one might not fit. Prepares the next launch.
+pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);
     let enables = port.load(control + offset(ext::SCRATCH));
@@ -145,6 +159,7 @@ pub(crate) fn end_launch<P: Port + ?Sized>(port: &mut P) {
     } else {
         port.store(control + offset(CONTROL.profiler_done), 1);
     }
+    state.prepare_runs(port);
 }
 
 /// Waits, within a bound, until a RISC has published its run; one that has not is counted.

@@ -207,7 +207,7 @@ impl State {
         }
         let words = self.publish(port);
         if port.is_accumulating() {
-            return accumulate::end_launch(port);
+            return accumulate::end_launch(self, port);
         }
         Self::push_published(port, control, words);
     }

@@ -17,13 +17,27 @@ fn rig(lane_words: u32) -> Rig {
     rig
 }
 
+impl Rig {
+    /// Words that wait in a RISC's vector.
+    fn waiting(&self, risc: usize) -> usize {
+        let word = self.control(DEVICE_END + risc);
+        assert_eq!(word & 0x7FFF_0000, 0, "{word:#x} between launches");
+        (word & 0xFFFF) as usize
+    }
+
+    /// Takes what waits, as a host does at its last read.
+    fn take_waiting(&self) {
+        (0..5).for_each(|risc| self.set_control(DEVICE_END + risc, 0));
+    }
+}
+
 fn zones(count: u32) -> Body {
     Box::new(move |risc: &mut TestRisc| (0..count).for_each(|_| risc.zone(1)))
 }
 
 /// Runs of a RISC, those in DRAM and then those in L1, and how many zones of pushes are among them.
 fn runs(rig: &Rig, risc: usize) -> (Vec<Run>, u32) {
-    let waiting = rig.control(DEVICE_END + risc) as usize;
+    let waiting = rig.waiting(risc);
     let in_l1 = rig.core.borrow().vectors[risc][..waiting].to_vec();
     let all = oracle::decode(&[rig.lane(risc), in_l1].concat());
     let (pushes, runs): (Vec<Run>, Vec<Run>) = all.into_iter().partition(|run| run.program_id == 0);
@@ -57,7 +71,7 @@ fn launches_share_pushes_and_keep_their_programs() {
         if end + 128 > VECTOR_WORDS {
             (end, pushes) = (SLOT_WORDS, pushes + 1);
         }
-        assert_eq!((rig.control(DONE), rig.control(DEVICE_END)), (1, end), "launch {program}");
+        assert_eq!((rig.control(DONE), rig.waiting(0)), (1, end as usize), "launch {program}");
         assert_eq!(rig.control(RUN_COUNTER), pushes);
     }
     assert!(pushes > 4);
@@ -112,9 +126,9 @@ fn what_a_lane_refuses_is_counted_by_run_and_marker() {
 fn a_launch_without_kernels_leaves_nothing() {
     let mut rig = rig(12_000);
     rig.launch(1, &mut [(0, zones(1)), (2, zones(1))]);
-    let before = [0, 2].map(|risc| rig.control(DEVICE_END + risc));
+    let before = [0, 2].map(|risc| rig.waiting(risc));
     rig.launch(2, &mut []);
-    assert_eq!([0, 2].map(|risc| rig.control(DEVICE_END + risc)), before);
+    assert_eq!([0, 2].map(|risc| rig.waiting(risc)), before);
     assert_eq!(rig.control(22), 1, "idle launches");
     rig.launch(3, &mut [(0, zones(1)), (2, zones(1))]);
     for risc in [0, 2] {
@@ -134,7 +148,7 @@ fn lanes_are_handed_back_when_nothing_waits_in_l1() {
     }
     let generation = rig.control(7);
     assert!(generation > 5, "{generation} generations");
-    let waiting = rig.control(DEVICE_END) as usize;
+    let waiting = rig.waiting(0);
     found.extend_from_slice(&rig.core.borrow().vectors[0][..waiting]);
     let runs: Vec<Run> =
         oracle::decode(&found).into_iter().filter(|run| run.program_id != 0).collect();
@@ -172,5 +186,42 @@ fn kept_and_lost_zones_are_those_that_were_emitted() {
             assert_eq!(kept + rig.lost(risc)[0], emitted, "RISC {risc}");
             assert_eq!(rig.refused(risc), [0; 2]);
         }
+    }
+}
+
+#[test]
+fn launches_begin_anew_when_a_host_has_taken_what_waited() {
+    let mut rig = rig(12_000);
+    let mut found = [Vec::new(), Vec::new()];
+    for program in 1..=40 {
+        rig.launch(program, &mut [(0, zones(program % 4)), (1, zones(1))]);
+        if program % 7 == 0 {
+            for (risc, found) in found.iter_mut().enumerate() {
+                found.extend(programs(&runs(&rig, risc).0));
+                rig.read_on(risc);
+            }
+            rig.take_waiting();
+            rig.acknowledge();
+        }
+    }
+    for (risc, found) in found.iter_mut().enumerate() {
+        found.extend(programs(&runs(&rig, risc).0));
+        assert_eq!(*found, (1..=40).collect::<Vec<_>>(), "RISC {risc}");
+    }
+}
+
+#[test]
+fn replays_are_counted_in_the_runs_that_follow() {
+    let mut rig = rig(12_000);
+    for program in 1..=6 {
+        if program % 2 == 1 {
+            let brisc = &mut rig.riscs[0];
+            brisc.state.increment_trace_count(&mut brisc.port);
+        }
+        rig.launch(program, &mut [(0, zones(1)), (4, zones(1))]);
+    }
+    for risc in [0, 4] {
+        let counts: Vec<u32> = runs(&rig, risc).0.iter().map(|run| run.trace_count).collect();
+        assert_eq!(counts, [1, 1, 2, 2, 3, 3]);
     }
 }

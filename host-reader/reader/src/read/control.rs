@@ -60,8 +60,8 @@ impl ControlVector {
         self.word(self.layout.device_end.saturating_add(risc_index))
     }
 
-    /// Words that wait in a RISC's L1 vector, with what our runtime says beside them in accumulate
-    /// mode while a launch runs: see `kernel_profiler::accumulate`.
+    /// Words that wait in a RISC's L1 vector in accumulate mode, without what our runtime says beside
+    /// them: see `kernel_profiler::accumulate`.
     pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
         const WORDS_MASK: u32 = 0xFFFF;
         self.device_end(risc_index) & WORDS_MASK
