@@ -95,6 +95,65 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
     }
 }
 
+/// The finding about the pace, the op's cycles, and its part in which each wait is known.
+fn paced(folder: &Path, shape: &str, waits: &str) -> (Value, f64, Value) {
+    let fixed = ["capture", "--kernels", "native", "-o", "run.kprof", "--workload", "pipeline"];
+    let _ = std::fs::remove_file(folder.join("run.kprof"));
+    let args = ["--ops", "1", "--pipeline", shape, "--waits", waits];
+    assert!(kprof(folder, &[&fixed[..], &args].concat()).status.success());
+    let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+    let op = &explained["ops"][0];
+    let cycles = op["kernel"]["duration_cycles"].as_f64().unwrap();
+    (explained["findings"][0].clone(), cycles, op["known_percent"].clone())
+}
+
+#[test]
+fn sums_and_single_waits_that_do_not_all_fit_give_one_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let shape = |reader: u32| format!("tiles=60,reader={reader},writer=700");
+    for waits in ["totals", "events"] {
+        let (finding, cycles, known) = paced(folder, &shape(1620), waits);
+        // Of the reader's cycles 60 % are at barriers.
+        assert_eq!(finding["cause"], "latency", "{waits}: {finding}");
+        assert_eq!(known.is_null(), waits == "totals", "{waits}: {known}");
+        let truth = (1.0 - paced(folder, &shape(1), waits).1 / cycles) * 100.0;
+        let gain = finding["gain_at_most_percent"].as_f64().unwrap();
+        // Of what does not fit a dozen tiles are looked at, of which one may be cut.
+        let slack = if known.is_null() { 2.0 } else { 4.0 };
+        assert!((gain - truth).abs() <= slack, "{waits}: at most {gain}, in truth {truth}");
+    }
+}
+
+#[test]
+fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for how in ["unicast=0", "unicast=1"] {
+        let shape = |reader| format!("tiles=30,group=4,{how},reader={reader},writer=700");
+        let (finding, cycles, known) = paced(folder, &shape(2400), "events");
+        assert_eq!(finding["cause"], "semaphore", "{how}: {finding}");
+        assert!(how != "unicast=0" || known.is_null(), "{known}");
+        // Groups are four cores of a row, the first one of which reads: column 1 or 6.
+        let column = finding["place"]["core"][0].as_u64().unwrap();
+        assert!([1, 6].contains(&column), "{finding}");
+        assert_eq!(finding["place"]["risc"], "NCRISC");
+        let sentence = finding["sentence"].as_str().unwrap();
+        assert!(sentence.contains("signals semaphore 0x90020 of 3 of them"), "{sentence}");
+        let truth = (1.0 - paced(folder, &shape(1), "events").1 / cycles) * 100.0;
+        let gain = finding["gain_at_most_percent"].as_f64().unwrap();
+        assert!((gain - truth).abs() <= 4.0, "{how}: at most {gain}, in truth {truth}");
+        // Sums do not tell who signals.
+        let explained = {
+            paced(folder, &shape(2400), "totals");
+            json_of(folder, &["explain", "run.kprof", "--json"])
+        };
+        assert_eq!(explained["findings"], Value::Array(Vec::new()));
+        let untold = explained["untold"].as_array().unwrap();
+        assert!(untold.iter().any(|of| of["question"] == "for whom cores wait at semaphores"));
+    }
+}
+
 #[test]
 fn a_core_with_more_tiles_is_told() {
     let folder = tempfile::tempdir().unwrap();

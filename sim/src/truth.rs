@@ -103,6 +103,19 @@ pub struct WaitTruth {
     pub begin: Cycles,
     /// Cycles until it was there.
     pub cycles: u64,
+    /// The increment that ended it, of waits for semaphores.
+    pub released_by: Option<ReleaseTruth>,
+}
+
+/// An increment of a semaphore that ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReleaseTruth {
+    /// Core that sent it.
+    pub core: TileCoord,
+    /// Processor of that core.
+    pub risc: Risc,
+    /// When it was sent, on the clock of that core's tile.
+    pub sent: Cycles,
 }
 
 /// Time of the math engine in one launch on one core, whatever its RISC has seen of it.

@@ -9,7 +9,12 @@
 //! `KPROF_WAITS_COUNT` sets how many seeds are tried, half of them fresh.
 
 use crate::support::{Outcome, Session, has_object_code};
-use host_reader::{lane::LaneId, readout::Readout};
+use host_reader::{
+    causes::{Explanation, StepKind},
+    lane::LaneId,
+    readout::Readout,
+    recording::Recording,
+};
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
@@ -108,6 +113,8 @@ fn random_shape(random: &mut Stream) -> PipelineShape {
         straggler: draw(0, 60),
         jitter: draw(0, 60),
         ahead: draw(0, 3),
+        group: draw(0, 6),
+        unicast: draw(0, 1),
     }
 }
 
@@ -234,7 +241,7 @@ fn play_object_code(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Sess
 fn compare_object_code(seed: u64) -> u64 {
     let mut random = Stream::new(seed, &[0x636F_6465]);
     let shape = random_shape(&mut random);
-    let shape = PipelineShape { barrier: 0, straggler: 0, ahead: 0, ..shape };
+    let shape = PipelineShape { barrier: 0, straggler: 0, ahead: 0, group: 0, ..shape };
     let records = random_records(&mut random);
     let outcome = play_object_code(seed, records, |session| {
         let options =
@@ -364,4 +371,94 @@ fn a_wait_of_the_unpackers_risc_is_no_starvation() {
     println!("as fast: {equal:?}, slower: {slower:?}");
     assert!(equal.0 > 60.0 && (slower.0 - equal.0).abs() < 10.0, "{equal:?} {slower:?}");
     assert!(equal.1 < 5.0 && slower.1 - equal.1 > 5.0, "{equal:?} {slower:?}");
+}
+
+/// Joins of the critical paths of pipelines whose cores share readers, and of all of their waits
+/// for semaphores, against who sent each increment.
+#[derive(Default)]
+struct Joins {
+    /// Steps of paths from one core to another.
+    on_paths: u64,
+    decided: u64,
+    unknown: u64,
+}
+
+fn compare_joins(seed: u64, joins: &mut Joins) {
+    let mut random = Stream::new(seed, &[0x6A6F_696E]);
+    let mut shape = random_shape(&mut random);
+    // Rings that hold all: each wait is in the recording.
+    (shape.tiles, shape.group) = (shape.tiles.min(12), 2 + shape.group);
+    let outcome = play(seed, WaitRecords::Events, shape);
+    let of = format!("seed {seed}, {shape:?}");
+    let is_whole = outcome.readout.losses.is_empty();
+    let explanation = Explanation::of_recording(&Recording::of_readout(outcome.readout));
+    let expected = expected(&outcome.truth);
+    for op in &explanation.ops {
+        let program = RunHostId(op.run_host_id);
+        // How often each RISC has ended a wait at a semaphore.
+        let mut released: BTreeMap<(u32, (u16, u16), Risc), u64> = BTreeMap::new();
+        let of_op = || expected.iter().filter(|((_, of), _)| *of == program);
+        let semaphores =
+            || of_op().flat_map(|(_, waits)| waits).filter(|wait| wait.kind == WaitKind::SEM_WAIT);
+        for (wait, by) in semaphores().filter_map(|wait| Some((wait, wait.released_by?))) {
+            *released.entry((wait.key, (by.core.x, by.core.y), by.risc)).or_default() += 1;
+        }
+        let mut total = 0;
+        for wait in &op.semaphores {
+            total += wait.waits;
+            let Some(by) = wait.by else {
+                joins.unknown += wait.waits;
+                continue;
+            };
+            joins.decided += wait.waits;
+            let truth = released.get(&(wait.key, by.core, by.risc)).copied().unwrap_or(0);
+            assert!(wait.waits <= truth, "{wait:?}: {truth}, {of}");
+        }
+        if is_whole {
+            assert_eq!(total, semaphores().count() as u64, "{of}");
+        }
+        let path = op.critical_path.as_ref().unwrap();
+        for pair in path.steps.windows(2) {
+            let Some(("SEM_WAIT", key)) =
+                pair[1].wait.filter(|_| pair[1].kind == StepKind::Handoff)
+            else {
+                continue;
+            };
+            let waiter = |run: &Run| {
+                let at = (run.0.core.x, run.0.core.y);
+                (at, run.0.risc) == (pair[1].core, pair[1].risc)
+            };
+            let ended = |wait: &&&sim::truth::WaitTruth| {
+                let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
+                wait.key == key && end.abs_diff(pair[1].end_cycle) <= 2 * TOLERANCE_CYCLES
+            };
+            let waits = of_op().filter(|(run, _)| waiter(run)).flat_map(|(_, waits)| waits);
+            let by = waits.filter(ended).next().unwrap().released_by.unwrap();
+            let found = (pair[0].core, pair[0].risc);
+            assert_eq!(found, ((by.core.x, by.core.y), by.risc), "{pair:?}, {of}");
+            let sent = by.sent.0 & ((1 << 44) - 1);
+            assert!(sent.abs_diff(pair[1].start_cycle) <= 64, "{sent}, {pair:?}, {of}");
+            joins.on_paths += u64::from(pair[0].core != pair[1].core);
+        }
+    }
+}
+
+#[test]
+fn waits_for_other_cores_are_joined_to_who_has_ended_them() {
+    let mut joins = Joins::default();
+    if let Some(seed) = number("KPROF_WAITS_SEED") {
+        return compare_joins(seed, &mut joins);
+    }
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x6A6F_696E]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    (0..count / 2).chain(fresh..fresh + count / 2).for_each(|seed| compare_joins(seed, &mut joins));
+    // Fixed seeds until each sort of join has been seen.
+    let mut more = count / 2..400;
+    while joins.on_paths < 20 || joins.unknown == 0 {
+        compare_joins(more.next().unwrap(), &mut joins);
+    }
+    let Joins { on_paths, decided, unknown } = joins;
+    println!("{on_paths} joins on paths, {decided} waits decided, {unknown} unknown");
+    assert!(decided > unknown, "{decided} decided, {unknown} unknown");
 }

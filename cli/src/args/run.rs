@@ -96,7 +96,8 @@ pub(crate) struct WorkloadArgs {
     pub(crate) seed: u64,
     /// Sizes and speeds of --workload pipeline, as in `reader=1200,compute=1000`: tiles, cycles of
     /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
-    /// percent of barrier, straggler and jitter, tiles that the reader may be ahead.
+    /// percent of barrier, straggler and jitter, tiles that the reader may be ahead, cores of a
+    /// group that share a reader, unicast=1 to signal them one by one.
     #[arg(long, value_name = "SHAPE", default_value = "", hide_default_value = true)]
     pub(crate) pipeline: PipelineShape,
     /// Records of waits for circular buffers, semaphores and NoC barriers.

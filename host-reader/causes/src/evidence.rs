@@ -5,12 +5,13 @@ use analysis::{LaneContext, LaneRuns};
 use rayon::prelude::*;
 use reader::{
     lane::{Lane, LaneId, ZoneIndex},
+    ledger::LossLedger,
     names::ZoneTable,
     readout::Readout,
     role::RoleTable,
 };
-use std::collections::{BTreeMap, HashMap};
-use wire::PacketKind;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use wire::{PacketKind, RunHostId};
 
 /// Parts of the names of zones that set something up, in lower case.
 const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
@@ -25,6 +26,8 @@ pub(crate) struct EvidenceContext<'readout> {
     sync: SyncNames,
     /// Zones that set something up, and those of the profiler itself.
     special: HashMap<ZoneIndex, Special>,
+    /// Lanes that have lost data, and in which programs.
+    lossy: HashSet<(LaneId, Option<RunHostId>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +43,23 @@ impl<'readout> EvidenceContext<'readout> {
             roles: RoleTable::of_names(&readout.zones),
             sync: SyncNames::of_names(&readout.zones),
             special: special_zones(&readout.zones),
+            lossy: lossy_programs(&readout.losses),
         }
     }
+
+    /// Returns true if a run of a program may have lost data.
+    fn has_lost(&self, lane: LaneId, program: RunHostId) -> bool {
+        !self.lossy.is_empty()
+            && (self.lossy.contains(&(lane, Some(program))) || self.lossy.contains(&(lane, None)))
+    }
+}
+
+/// Lanes and programs of which data is lost. Launches that are lost whole lose no waits of others.
+fn lossy_programs(losses: &LossLedger) -> HashSet<(LaneId, Option<RunHostId>)> {
+    let entries = losses.entries().filter(|(_, totals)| {
+        totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
+    });
+    entries.map(|(key, _)| (key.lane, key.program)).collect()
 }
 
 fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
@@ -88,6 +106,8 @@ pub(crate) struct RunEvidence {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RareEvidence {
     pub(crate) sync: Option<Box<RunSync>>,
+    /// Until when each wait is known; `None` if all are.
+    pub(crate) known_until: Option<u64>,
     pub(crate) setup: ZoneSum,
     pub(crate) profiler: ZoneSum,
 }
@@ -95,6 +115,24 @@ pub(crate) struct RareEvidence {
 impl RunEvidence {
     pub(crate) fn sync(&self) -> Option<&RunSync> {
         self.rare.as_ref()?.sync.as_deref()
+    }
+
+    /// Until when each wait is known; `None` if all are.
+    pub(crate) fn known_until(&self) -> Option<u64> {
+        self.rare.as_ref()?.known_until
+    }
+
+    /// The kernel and its waits between two cycles.
+    pub(crate) fn within(&self, start: u64, end: u64) -> Self {
+        let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
+        let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
+        let rare =
+            sync.map(|sync| Box::new(RareEvidence { sync: Some(sync), ..Default::default() }));
+        Self {
+            kernel: kernel.filter(|(start, end)| start <= end),
+            zone_count: self.zone_count,
+            rare,
+        }
     }
 
     pub(crate) fn setup(&self) -> ZoneSum {
@@ -174,13 +212,17 @@ impl LaneScan<'_, '_> {
             let before = self.lane.heads.get(..first.first_record).unwrap_or(&[]);
             value = before.iter().map(|head| head.data_count()).sum();
         }
-        for run in 0..self.lane.runs.len() {
+        for (run, launch) in self.lane.runs.iter().enumerate() {
             let records = self.lane.run_records(run);
             let mut evidence = self.zones(records.clone());
             if has_sync {
                 let sync = self.sync(records, &mut value);
-                if sync.is_some() {
-                    evidence.rare.get_or_insert_default().sync = sync;
+                let has_lost = self.context.has_lost(self.lane.id, launch.program);
+                let known_until =
+                    if has_lost { known_until(&evidence, sync.as_deref()) } else { None };
+                if sync.is_some() || known_until.is_some() {
+                    let rare = evidence.rare.get_or_insert_default();
+                    (rare.sync, rare.known_until) = (sync, known_until);
                 }
             }
             runs.push(evidence);
@@ -259,5 +301,14 @@ impl LaneScan<'_, '_> {
             decoder.add(&record, self.counts);
         }
         decoder.finish(self.counts)
+    }
+}
+
+/// Until when each wait of a run that has lost data is known; from its start on none is if nothing
+/// of them is left.
+fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
+    match sync {
+        Some(sync) => sync.known_until(),
+        None => evidence.kernel.map(|(start, _)| start),
     }
 }

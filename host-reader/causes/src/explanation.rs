@@ -135,6 +135,19 @@ fn op_causes(recording: &Recording, evidence: &Evidence, launches: &[Launch]) ->
         .iter()
         .filter_map(|device| Some((device.chip.chip_id, TileMap::of_device(device)?)))
         .collect();
+    let clock_bounds = recording.clock.as_ref().map(|clock| {
+        let bounds = clock.offsets().map(|(chip, core, offset)| {
+            let chip_core = (chip, core);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            let cycles = offset.bound_cycles.ceil() as u64;
+            (chip_core, cycles)
+        });
+        bounds.collect::<BTreeMap<_, _>>()
+    });
     let mut counted = counters_of(readout, launches).into_iter().peekable();
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
@@ -142,6 +155,7 @@ fn op_causes(recording: &Recording, evidence: &Evidence, launches: &[Launch]) ->
         let clock = clocks.get(&op.chip_id).copied().unwrap_or(0);
         let mut view = OpView::new(launch, evidence, (name, clock), &readout.probe_costs);
         view.tiles = tiles.get(&op.chip_id);
+        view.clock_bounds = clock_bounds.as_ref();
         let counters = counted.next_if(|counters| counters.launch == number);
         view.fpu_percent = counters.and_then(|of| {
             let mut summaries = of.counters.summaries(false);

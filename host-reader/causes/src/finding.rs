@@ -17,6 +17,8 @@ pub enum Cause {
     Straggler,
     /// One core has more work than the others.
     UnevenWork,
+    /// One chip takes longer for the same op than the others.
+    SlowChip,
     /// Many ops are very short.
     SmallOps,
     /// The RISC that reads sets the pace.
@@ -25,6 +27,8 @@ pub enum Cause {
     Latency,
     /// The DRAM gives no more bytes.
     Dram,
+    /// Cores wait for a semaphore that another core signals.
+    Semaphore,
     /// The matrix engine sets the pace.
     Compute,
     /// The RISC that writes sets the pace.
@@ -45,10 +49,12 @@ impl Cause {
             Self::HostOps => "host ops",
             Self::Straggler => "straggler",
             Self::UnevenWork => "uneven work",
+            Self::SlowChip => "slow chip",
             Self::SmallOps => "small ops",
             Self::Reader => "reader",
             Self::Latency => "latency",
             Self::Dram => "DRAM",
+            Self::Semaphore => "semaphore",
             Self::Compute => "compute",
             Self::Writer => "writer",
             Self::Setup => "setup",

@@ -6,6 +6,7 @@
 //! | where did each nanosecond of a chip or an op go? | [`TimeSplit`], [`TimeClass`] |
 //! | which core set the length of an op? | [`Balance`] |
 //! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
+//! | for whom did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
 //! | from which figure on does a rule fire, and who says so? | [`Threshold`] |
 //!
@@ -34,6 +35,8 @@ mod path;
 mod phase;
 mod risc_wait;
 mod rules;
+mod semaphore;
+mod signals;
 mod sync;
 mod threshold;
 mod time_class;
@@ -47,6 +50,7 @@ pub use pace::{Pace, Stage, StageUse};
 pub use path::{CriticalPath, PathShare, PathStep, StepKind};
 pub use phase::{Phase, PhaseOrigin};
 pub use risc_wait::{RiscWait, WaitSum};
+pub use semaphore::{SemaphoreWait, SignalingRisc};
 pub use sync::SyncCounts;
 pub use threshold::{THRESHOLDS, Threshold};
 pub use time_class::{ClassShare, Overlap, TimeClass, TimeSplit, WaitEvidence};

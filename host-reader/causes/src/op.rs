@@ -7,17 +7,22 @@ use crate::{
     pace::{Pace, Stage, pace_of},
     path::{CriticalPath, critical_path},
     risc_wait::{RiscWait, risc_waits},
+    semaphore::{SemaphoreWait, semaphore_waits},
+    signals::Signals,
     time_class::{ClassTimes, TimeSplit},
 };
 use analysis::{Launch, Op, Span};
 use noc_events::{Noc, RawCoord, TileMap};
 use reader::{lane::LaneId, mesh::Noc0Coord, probe_cost::ProbeCosts};
 use reports::perf::OpCategory;
+use std::collections::BTreeMap;
 
 /// One run of one lane in a launch.
 pub(crate) struct CoreRun<'a> {
     pub(crate) lane: LaneId,
     pub(crate) evidence: &'a RunEvidence,
+    /// End of its kernel, however much of it the evidence covers.
+    pub(crate) kernel_end: Option<u64>,
 }
 
 /// One launch, ready to be looked at.
@@ -28,8 +33,12 @@ pub(crate) struct OpView<'a> {
     pub(crate) costs: &'a ProbeCosts,
     /// Tiles by the coordinates that kernels use; `None` if they are not known.
     pub(crate) tiles: Option<&'a TileMap>,
+    /// Bounds of the clocks' errors of single tiles, in cycles; `None` if all share a clock.
+    pub(crate) clock_bounds: Option<&'a BTreeMap<(u32, Noc0Coord), u64>>,
     /// Mean use of the matrix engine by its counter, in percent.
     pub(crate) fpu_percent: Option<f64>,
+    /// Kernels of all cores, or the part of them that the evidence covers.
+    pub(crate) kernel: Option<Span>,
     /// The runs, by core and RISC.
     pub(crate) runs: Vec<CoreRun<'a>>,
 }
@@ -43,11 +52,59 @@ impl<'a> OpView<'a> {
     ) -> Self {
         let run = |run: &analysis::LaunchRun| {
             let evidence = evidence.run(run.lane, run.run)?;
-            Some(CoreRun { lane: run.lane, evidence })
+            let kernel_end = evidence.kernel.map(|(_, end)| end);
+            Some(CoreRun { lane: run.lane, evidence, kernel_end })
         };
         let mut runs: Vec<_> = launch.runs.iter().filter_map(run).collect();
         runs.sort_by_key(|run| run.lane);
-        Self { launch, name, aiclk_mhz, costs, tiles: None, fpu_percent: None, runs }
+        Self {
+            launch,
+            name,
+            aiclk_mhz,
+            costs,
+            tiles: None,
+            clock_bounds: None,
+            fpu_percent: None,
+            kernel: launch.op.kernel,
+            runs,
+        }
+    }
+
+    /// The part of the op in which each wait of each RISC is known, with its evidence; `None` if
+    /// that is all of it. Records of waits are lost from the cycle on at which a vector is full.
+    fn known_part(&self) -> Option<(Span, Vec<RunEvidence>)> {
+        if !self.has_waits() {
+            return None;
+        }
+        let until = self.runs.iter().filter_map(|run| run.evidence.known_until()).min()?;
+        let kernel = self.kernel.filter(|kernel| until < kernel.end_cycle)?;
+        let end = until.max(kernel.start_cycle);
+        let span = Span::new(kernel.start_cycle, end, self.aiclk_mhz)?;
+        Some((span, self.within(&span)))
+    }
+
+    fn within(&self, span: &Span) -> Vec<RunEvidence> {
+        let evidence = self.runs.iter().map(|run| run.evidence);
+        evidence.map(|of| of.within(span.start_cycle, span.end_cycle)).collect()
+    }
+
+    /// The second half of a part: buffers fill in the first one, and stages run as fast as they
+    /// can, whoever sets the pace later.
+    fn second_half(&self, span: &Span) -> Option<(Span, Vec<RunEvidence>)> {
+        let middle = span.start_cycle.saturating_add(span.duration_cycles / 2);
+        let half = Span::new(middle, span.end_cycle, self.aiclk_mhz)?;
+        Some((half, self.within(&half)))
+    }
+
+    /// The same op with the evidence of a part of it.
+    fn of_part<'b>(&'b self, (kernel, evidence): &'b (Span, Vec<RunEvidence>)) -> OpView<'b> {
+        let runs = self.runs.iter().zip(evidence);
+        let run = |(run, evidence): (&CoreRun<'_>, &'b RunEvidence)| CoreRun {
+            lane: run.lane,
+            evidence,
+            kernel_end: run.kernel_end,
+        };
+        OpView { kernel: Some(*kernel), runs: runs.map(run).collect(), ..*self }
     }
 
     /// The runs of each core.
@@ -67,24 +124,56 @@ impl<'a> OpView<'a> {
         self.runs.iter().any(|run| run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty()))
     }
 
-    /// The tile and the L1 address that a NoC address means.
+    /// The tiles and the L1 address that a NoC address means: those of a rectangle are workers.
     ///
     /// # Compatibility
-    /// `NOC_XY_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address, 6 of x, 6 of y.
-    /// Bits above them belong to a multicast.
-    pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Noc0Coord, u64)> {
-        if address >> 48 != 0 {
+    /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
+    /// then x and y of 6 bits each, of a multicast those of the rectangle's end and then of its
+    /// start. On NoC 1 the end is the lower corner.
+    pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Vec<Noc0Coord>, u64)> {
+        let tiles = self.tiles?;
+        let (noc, local) = (noc_of(noc), address & 0xF_FFFF_FFFF);
+        let bits = |from: u32| i8::try_from(address >> from & 0x3F).ok();
+        let end = (bits(36)?, bits(42)?);
+        if address >> 48 == 0 {
+            let coord = RawCoord { x: end.0, y: end.1 };
+            return Some((vec![tiles.noc0(coord, noc)?], local));
+        }
+        let start = (bits(48)?, bits(54)?);
+        if address >> 60 != 0 {
             return None;
         }
-        let bits = |from: u32| i8::try_from(address >> from & 0x3F).ok();
-        let coord = RawCoord { x: bits(36)?, y: bits(42)? };
-        let noc = if noc == 0 { Noc::Noc0 } else { Noc::Noc1 };
-        Some((self.tiles?.noc0(coord, noc)?, address & 0xF_FFFF_FFFF))
+        let columns = start.0.min(end.0)..=start.0.max(end.0);
+        let mut cores = Vec::new();
+        for x in columns {
+            for y in start.1.min(end.1)..=start.1.max(end.1) {
+                let tile = tiles.noc0(RawCoord { x, y }, noc)?;
+                cores.extend(tiles.is_tensix(tile).then_some(tile));
+            }
+        }
+        Some((cores, local))
+    }
+
+    /// Cycles that a request takes at least from one tile to another.
+    pub(crate) fn way_cycles(&self, noc: u8, from: Noc0Coord, to: Noc0Coord) -> u64 {
+        self.tiles.map_or(0, |tiles| tiles.way_cycles(noc_of(noc), from, to))
+    }
+
+    /// Bound of the error of a tile's clock in cycles; `None` if it has none.
+    pub(crate) fn clock_bound(&self, core: Noc0Coord) -> Option<u64> {
+        match self.clock_bounds {
+            None => Some(0),
+            Some(bounds) => bounds.get(&(self.launch.op.chip_id, core)).copied(),
+        }
     }
 
     pub(crate) fn is_collective(&self) -> bool {
         self.name.is_some_and(|name| OpCategory::of(name) == OpCategory::Ccl)
     }
+}
+
+fn noc_of(number: u8) -> Noc {
+    if number == 0 { Noc::Noc0 } else { Noc::Noc1 }
 }
 
 /// One launch of a program: where its time went, who set its length and its pace.
@@ -108,8 +197,13 @@ pub struct OpCauses {
     pub time: TimeSplit,
     /// Its cores; `None` if it ran on one, or their times cannot be compared.
     pub balance: Option<Balance>,
+    /// Share of its kernels' time, from their start on, in which each wait is known: the figures
+    /// of waits, of pace and path are of that part. `None` if it is all.
+    pub known_percent: Option<f64>,
     /// Blocked time of each RISC; empty if no wait was recorded.
     pub waits: Vec<RiscWait>,
+    /// Blocked time at semaphores, by who was waited for, longest first.
+    pub semaphores: Vec<SemaphoreWait>,
     /// Use of reader, math and writer; `None` if no wait was recorded.
     pub pace: Option<Pace>,
     /// Its critical path; `None` if no single waits were recorded.
@@ -144,13 +238,23 @@ impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = window_of(view.launch);
-        let pace = pace_of(view);
+        let part = view.known_part();
+        let known = part.as_ref().map(|part| view.of_part(part));
+        let known = known.as_ref().unwrap_or(view);
+        let signals = Signals::of(known);
+        let half = part.as_ref().and_then(|(span, _)| view.second_half(span));
+        let half = half.as_ref().map(|half| view.of_part(half));
+        let pace = pace_of(half.as_ref().unwrap_or(known), &signals);
         let math = pace.as_ref().filter(|pace| pace.is_math_known);
         let math = math.and_then(|pace| Some(pace.stage(Stage::Math)?.at_least_percent));
         let is_math_pacer =
             pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
-        let times = op_times(view, window, math);
+        let times = op_times(known, window, math);
         let kernel = op.kernel.or(op.trace_kernel);
+        let known_percent = part.as_ref().map(|(span, _)| {
+            let whole = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
+            crate::risc_wait::percent(span.duration_cycles, whole)
+        });
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -161,9 +265,11 @@ impl OpCauses {
             gap_ns: op.op_to_op_latency_ns,
             time: TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz),
             balance: balance_of(view),
-            waits: risc_waits(view),
+            known_percent,
+            waits: risc_waits(known),
+            semaphores: semaphore_waits(known, &signals),
             pace,
-            critical_path: critical_path(view, is_math_pacer),
+            critical_path: critical_path(known, &signals, is_math_pacer),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
         }

@@ -21,6 +21,8 @@ pub(crate) fn op_times(
         times.add(TimeClass::Unknown, length(window));
         return times;
     };
+    // Beyond what is known of its waits nothing of it is.
+    let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
     times.add(TimeClass::Dispatch, outside);
     let mut inside = if view.is_collective() {
@@ -28,11 +30,14 @@ pub(crate) fn op_times(
         inside.add(TimeClass::Collective, length((kernel.start_cycle, kernel.end_cycle)));
         inside
     } else if view.has_waits() {
-        core_mean(view, kernel, math_percent)
+        core_mean(view, known, math_percent)
     } else {
         kernels_alone(view, kernel)
     };
     inside.set_apart(TimeClass::Profiler, profiler_cycles(view));
+    if !view.is_collective() {
+        times.add(TimeClass::Unknown, length((known.end_cycle, kernel.end_cycle)));
+    }
     (times.waits, times.overlap) = (inside.waits, inside.overlap);
     times.add_all(&inside, 1.0);
     times

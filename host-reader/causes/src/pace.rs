@@ -4,10 +4,16 @@
 //! of the math, so that its wait is only an upper bound of the time in which the math starves: a
 //! reader exactly as fast as the math makes it wait 69 % and starves nothing. How long the math
 //! takes for one block is told by the last one: from the end of the unpacker to that of the math.
+//!
+//! A RISC that waits for another core's semaphore hands on what comes from there: its stage does
+//! not wait for a stage of its own core. Who signals a semaphore is not known from sums alone; then
+//! the use lies between both.
 
 use crate::{
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
+    semaphore::semaphore_cycles,
+    signals::Signals,
     sync::SignalAt,
     threshold::{KNOWN_MARGIN, MARGIN, PACING, UNPACK_WAIT},
 };
@@ -54,6 +60,8 @@ pub struct StageUse {
     pub at_most_percent: f64,
     /// Share of its time at barriers of the NoC.
     pub barrier_percent: f64,
+    /// Share of its time at semaphores that other cores signal.
+    pub other_cores_percent: f64,
 }
 
 /// Stages of an op, and the one that sets its pace.
@@ -90,8 +98,17 @@ impl Pace {
     pub fn is_certain(&self) -> bool {
         self.margin_at_least >= KNOWN_MARGIN.value
             || (!self.is_math_known
+                && !self.is_open_by_semaphores()
                 && self.margin_at_most >= MARGIN.value
                 && self.is_fed_or_starved())
+    }
+
+    /// Returns true if semaphores, of which nobody knows who signals them, leave the pacer open.
+    #[must_use]
+    pub fn is_open_by_semaphores(&self) -> bool {
+        let range = |of: &StageUse| of.at_most_percent - of.at_least_percent;
+        let movers = self.stages.iter().filter(|of| of.stage != Stage::Math);
+        movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
     }
 
     /// Returns true if no stage is ahead of the next one.
@@ -106,22 +123,24 @@ impl Pace {
 }
 
 /// The pace of an op with waits.
-pub(crate) fn pace_of(view: &OpView<'_>) -> Option<Pace> {
+pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> {
     if !view.has_waits() {
         return None;
     }
     let roles = Roles::of(view);
     let mover = |stage, risc: Option<Risc>| {
         let risc = risc?;
-        let CoreSums { window, kernel, peers, barriers } = sums_over_cores(view, risc);
+        let CoreSums { window, kernel, peers, undecided, barriers, other_cores } =
+            sums_over_cores(view, signals, risc);
         // Of the whole time: a reader that is done early was not in use until the end.
-        let used = percent(kernel.saturating_sub(peers), window);
+        let used = kernel.saturating_sub(peers);
         (kernel > 0).then(|| StageUse {
             stage,
             risc,
-            at_least_percent: used,
-            at_most_percent: used,
+            at_least_percent: percent(used.saturating_sub(undecided), window),
+            at_most_percent: percent(used, window),
             barrier_percent: percent(barriers, kernel),
+            other_cores_percent: percent(other_cores, kernel),
         })
     };
     let reader = mover(Stage::Reader, roles.reader);
@@ -234,29 +253,48 @@ struct CoreSums {
     window: u64,
     /// Kernels of the RISC.
     kernel: u64,
-    /// Blocked by other RISCs.
+    /// Blocked by other RISCs of the core.
     peers: u64,
+    /// Blocked by RISCs of this core or another one.
+    undecided: u64,
     /// At barriers.
     barriers: u64,
+    /// Blocked by RISCs of other cores.
+    other_cores: u64,
 }
 
-/// First start and last end of a core's kernels.
+/// First start and last end of a core's kernels, however much of them is known.
 fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
-    let kernels = core.iter().filter_map(|run| run.evidence.kernel);
-    let start = kernels.clone().map(|(start, _)| start).min();
-    start.zip(kernels.map(|(_, end)| end).max())
+    let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
+    start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
-fn sums_over_cores(view: &OpView<'_>, risc: Risc) -> CoreSums {
+/// A sum over the known part of a RISC's kernel, taken for all of it.
+fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
+    let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
+    let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
+    let scaled = u128::from(cycles).saturating_mul(whole.into()).checked_div(known.into());
+    scaled.and_then(|scaled| u64::try_from(scaled).ok()).unwrap_or(cycles)
+}
+
+fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> CoreSums {
     let mut sums = CoreSums::default();
     for core in view.cores() {
         let window = window_of(core).map_or(0, |(start, end)| end.saturating_sub(start));
         for run in core.iter().filter(|run| run.lane.risc == risc) {
             let (by_peers, by_noc) = blocked_cycles(run.evidence);
+            let semaphores = semaphore_cycles(run, signals);
+            let at_others = semaphores.other_core.saturating_add(semaphores.unknown);
             sums.window = sums.window.saturating_add(window);
-            sums.kernel = sums.kernel.saturating_add(kernel_cycles(run.evidence));
-            sums.peers = sums.peers.saturating_add(by_peers);
-            sums.barriers = sums.barriers.saturating_add(by_noc);
+            for (sum, more) in [
+                (&mut sums.kernel, kernel_cycles(run.evidence)),
+                (&mut sums.peers, by_peers.saturating_sub(at_others)),
+                (&mut sums.undecided, semaphores.unknown),
+                (&mut sums.barriers, by_noc),
+                (&mut sums.other_cores, semaphores.other_core),
+            ] {
+                *sum = sum.saturating_add(of_whole_kernel(run, more));
+            }
         }
     }
     sums
@@ -305,6 +343,7 @@ fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
         at_least_percent: middle.unwrap_or(floor),
         at_most_percent: middle.unwrap_or(100.0),
         barrier_percent: 0.0,
+        other_cores_percent: 0.0,
     };
     // Math that waits for nothing is in use, measured or not.
     let is_known = middle.is_some() || floor >= 100.0 - KNOWN_MARGIN.value;
@@ -317,13 +356,13 @@ const FEWEST_BLOCKS: u64 = 8;
 /// Share of one core's time in which the math is in use, in percent: what it needs for the last
 /// block, as often as there are blocks. Unpacker and math end their kernels with their engines.
 fn block_percent(core: &[CoreRun<'_>]) -> Option<f64> {
-    let kernel =
-        |risc| core.iter().find(|run| run.lane.risc == risc).and_then(|run| run.evidence.kernel);
-    let ((_, unpacked), (_, computed)) = (kernel(Risc::Trisc0)?, kernel(Risc::Trisc1)?);
+    let run = |risc| core.iter().find(|run| run.lane.risc == risc);
+    let unpacker = run(Risc::Trisc0)?;
+    let (unpacked, computed) = (unpacker.kernel_end?, run(Risc::Trisc1)?.kernel_end?);
     let (first, last) = window_of(core)?;
     let of_block = computed.checked_sub(unpacked)?;
-    let blocks = block_count(core)?;
-    let used = ratio(of_block.saturating_mul(blocks), last.saturating_sub(first));
+    let cycles = of_whole_kernel(unpacker, of_block.saturating_mul(block_count(core)?));
+    let used = ratio(cycles, last.saturating_sub(first));
     Some((used * 100.0).clamp(0.0, 100.0))
 }
 

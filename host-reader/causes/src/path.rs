@@ -5,16 +5,13 @@
 
 use crate::{
     op::OpView,
-    pace::Roles,
     risc_wait::{is_barrier, percent},
-    sync::{SignalAt, Wait},
+    signals::{Object, Signals},
+    sync::Wait,
 };
-use reader::{lane::LaneId, mesh::Noc0Coord};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use wire::{
-    Risc,
-    wait::{Signal, SignalKind, WaitKind},
-};
+use reader::lane::LaneId;
+use std::collections::BTreeMap;
+use wire::{Risc, wait::WaitKind};
 
 /// Kind of a step of a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -104,9 +101,12 @@ impl CriticalPath {
 ///
 /// Where the math sets the pace it is fed: waits of its unpacker, which runs ahead, and of its packer
 /// hold nobody up but for the first.
-pub(crate) fn critical_path(view: &OpView<'_>, is_math_pacer: bool) -> Option<CriticalPath> {
-    let kernel = view.launch.op.kernel.filter(|_| view.has_timed_waits())?;
-    let signals = Signals::of(view);
+pub(crate) fn critical_path(
+    view: &OpView<'_>,
+    signals: &Signals<'_>,
+    is_math_pacer: bool,
+) -> Option<CriticalPath> {
+    let kernel = view.kernel.filter(|_| view.has_timed_waits())?;
     let tracks: BTreeMap<LaneId, Track<'_>> = view
         .runs
         .iter()
@@ -173,7 +173,7 @@ impl Track<'_> {
 
 struct Walk<'a> {
     tracks: BTreeMap<LaneId, Track<'a>>,
-    signals: Signals<'a>,
+    signals: &'a Signals<'a>,
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
@@ -242,17 +242,16 @@ impl Walk<'_> {
             return false;
         };
         let own = (lane.core, Object::Tiles(key.into()));
-        let pushes = self.signals.of_objects.get(&own).and_then(|lanes| lanes.get(&lane));
-        wait.key == key
-            && pushes.is_some_and(|times| times.partition_point(|&time| time < wait.end) > block)
+        let pushes = self.signals.times(own, lane);
+        wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
     /// The block that a wait for tiles was for: the tiles that the waiter took before.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
-        let pops = self.signals.of_objects.get(&own)?.get(&lane)?;
-        let block = pops.partition_point(|&time| time < wait.end);
-        (wait.kind == WaitKind::CB_WAIT).then_some((wait.key, block))
+        let pops = self.signals.times(own, lane);
+        let block = pops.partition_point(|given| given.sent < wait.end);
+        (wait.kind == WaitKind::CB_WAIT && !pops.is_empty()).then_some((wait.key, block))
     }
 
     fn works_at(&self, lane: LaneId, time: u64) -> bool {
@@ -271,140 +270,4 @@ impl Walk<'_> {
             self.steps.push(PathStep { core, risc: lane.risc, kind, start_cycle, end_cycle, wait });
         }
     }
-}
-
-/// Object that a signal is about: of a core, a buffer's tiles or room, or a semaphore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Object {
-    Tiles(u64),
-    Room(u64),
-    Semaphore(u64),
-}
-
-/// Signals by object: whose they are, and when.
-struct Signals<'a> {
-    /// Lanes that signal an object, with the times, in order.
-    of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<u64>>>,
-    /// Lanes that are known to work on an object from their own waits.
-    by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
-    /// Semaphores that a signal may be about, which no join may touch.
-    doubtful: bool,
-    roles: Roles,
-    view: &'a OpView<'a>,
-}
-
-impl<'a> Signals<'a> {
-    fn of(view: &'a OpView<'a>) -> Self {
-        let mut signals = Self {
-            of_objects: HashMap::new(),
-            by_waits: HashMap::new(),
-            doubtful: false,
-            roles: Roles::of(view),
-            view,
-        };
-        for run in &view.runs {
-            let Some(sync) = run.evidence.sync() else { continue };
-            sync.signals.iter().for_each(|signal| signals.add(run.lane, signal));
-            let totals = sync.totals.iter().map(|total| (total.kind, total.key));
-            let waits = sync.waits.iter().map(|wait| (wait.kind, wait.key));
-            for (kind, key) in totals.chain(waits) {
-                // Who waits for tiles makes room, and who waits for room fills it.
-                let object = match kind {
-                    WaitKind::CB_WAIT => Object::Room(key.into()),
-                    WaitKind::CB_RESERVE => Object::Tiles(key.into()),
-                    _ => continue,
-                };
-                signals.by_waits.entry((run.lane.core, object)).or_default().insert(run.lane);
-            }
-        }
-        signals
-    }
-
-    fn add(&mut self, lane: LaneId, at: &SignalAt) {
-        let target = match (at.kind, at.signal) {
-            (SignalKind::CbPush, Signal::Local { key }) => Some((lane.core, Object::Tiles(key))),
-            (SignalKind::CbPop, Signal::Local { key }) => Some((lane.core, Object::Room(key))),
-            (SignalKind::SemSet, Signal::Local { key }) => {
-                Some((lane.core, Object::Semaphore(key)))
-            }
-            (_, Signal::Remote { noc, address }) => self
-                .view
-                .remote(noc, address)
-                .map(|(core, address)| (core, Object::Semaphore(address))),
-            _ => None,
-        };
-        match target {
-            Some(target) => {
-                let of_lanes = self.of_objects.entry(target).or_default();
-                of_lanes.entry(lane).or_default().push(at.time);
-            }
-            // It may have ended any wait for a semaphore.
-            None => self.doubtful = true,
-        }
-    }
-
-    /// The lane that ended a wait, and when; `None` if it cannot be decided.
-    fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
-        let key = u64::from(wait.key);
-        match wait.kind {
-            WaitKind::CB_WAIT => self.buffer(lane, wait, Object::Tiles(key)),
-            WaitKind::CB_RESERVE => self.buffer(lane, wait, Object::Room(key)),
-            WaitKind::SEM_WAIT if !self.doubtful => {
-                let lanes = self.of_objects.get(&(lane.core, Object::Semaphore(key)))?;
-                only(lanes.iter()).and_then(|(by, times)| Some((*by, latest(times, wait)?)))
-            }
-            _ => None,
-        }
-    }
-
-    fn buffer(&self, lane: LaneId, wait: &Wait, object: Object) -> Option<(LaneId, u64)> {
-        if let Some(lanes) = self.of_objects.get(&(lane.core, object)) {
-            let (by, times) = only(lanes.iter())?;
-            let agrees = self
-                .by_waits
-                .get(&(lane.core, object))
-                .is_none_or(|waits| waits.iter().all(|other| other == by));
-            return agrees.then(|| release(*by, times, wait)).flatten().map(|at| (*by, at));
-        }
-        // Without signals the map from buffers to RISCs is enough: it ended when the wait did.
-        let by = match self.by_waits.get(&(lane.core, object)) {
-            Some(lanes) => *only(lanes.iter())?,
-            None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },
-        };
-        (by != lane).then_some((by, wait.end))
-    }
-
-    /// The RISC on the other side of a buffer that left no record of it.
-    fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
-        match (risc, kind) {
-            (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
-            (Risc::Trisc2, WaitKind::CB_RESERVE) => self.roles.writer,
-            (mover, WaitKind::CB_WAIT) if Some(mover) == self.roles.writer => Some(Risc::Trisc2),
-            (mover, WaitKind::CB_RESERVE) if Some(mover) == self.roles.reader => Some(Risc::Trisc0),
-            _ => None,
-        }
-    }
-}
-
-/// When a lane ended a wait. A TRISC's signal is recorded when it is handed to the engine, which
-/// gives it later: there the wait's end tells.
-fn release(by: LaneId, times: &[u64], wait: &Wait) -> Option<u64> {
-    match by.risc {
-        Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
-            times.first().filter(|&&time| time <= wait.end).map(|_| wait.end)
-        }
-        _ => latest(times, wait),
-    }
-}
-
-/// The latest time within a wait. A wait that blocked was ended within its time.
-fn latest(times: &[u64], wait: &Wait) -> Option<u64> {
-    let at = times.partition_point(|&time| time <= wait.end).checked_sub(1)?;
-    times.get(at).copied().filter(|&time| time >= wait.start)
-}
-
-/// The only item.
-fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
-    let first = items.next()?;
-    items.next().is_none().then_some(first)
 }

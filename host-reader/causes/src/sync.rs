@@ -114,6 +114,8 @@ pub(crate) struct Wait {
     pub(crate) key: u32,
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// True if it went on: records end here, and nobody has ended it.
+    pub(crate) is_open: bool,
 }
 
 /// One signal.
@@ -136,6 +138,35 @@ pub(crate) struct RunSync {
 impl RunSync {
     pub(crate) fn is_empty(&self) -> bool {
         self.totals.is_empty() && self.waits.is_empty() && self.signals.is_empty()
+    }
+
+    /// When the last single wait or signal was recorded.
+    fn last_time(&self) -> Option<u64> {
+        let waits = self.waits.iter().map(|wait| wait.end);
+        waits.chain(self.signals.iter().map(|signal| signal.time)).max()
+    }
+
+    /// Until when each wait is known in a run that has lost records; `None` if all are. Sums are
+    /// written last, so that nothing before them was lost where there are any.
+    pub(crate) fn known_until(&self) -> Option<u64> {
+        if self.totals.is_empty() { self.last_time() } else { None }
+    }
+
+    /// The records between two cycles; a wait that goes on after them is open there.
+    pub(crate) fn within(&self, start: u64, end: u64) -> Self {
+        let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);
+        let cut = |wait: &Wait| Wait {
+            start: wait.start.max(start),
+            end: wait.end.min(end),
+            is_open: wait.end > end,
+            ..*wait
+        };
+        let signals = self.signals.iter().filter(|at| (start..=end).contains(&at.time));
+        Self {
+            totals: Vec::new(),
+            waits: waits.map(cut).collect(),
+            signals: signals.copied().collect(),
+        }
     }
 }
 
@@ -202,7 +233,7 @@ impl<'names> RunDecoder<'names> {
             Some(BlockedWait { kind, key, cycles }) if kind.name().is_some() => {
                 counts.waits = counts.waits.saturating_add(1);
                 let start = end.saturating_sub(cycles.into());
-                self.run.waits.push(Wait { kind, key, start, end });
+                self.run.waits.push(Wait { kind, key, start, end, is_open: false });
             }
             Some(wait) => count_unknown(counts, wait.kind),
             None => counts.malformed = counts.malformed.saturating_add(1),
@@ -217,7 +248,7 @@ impl<'names> RunDecoder<'names> {
             return;
         };
         counts.waits = counts.waits.saturating_add(1);
-        self.run.waits.push(Wait { kind, key, start: start.min(end), end });
+        self.run.waits.push(Wait { kind, key, start: start.min(end), end, is_open: false });
     }
 
     /// Ends the run.
@@ -284,7 +315,7 @@ mod tests {
             (TimestampedData16B, "SYNC-WAIT-TOTAL", 990, &[0x2_0000_0010, 0x3_0000_0064]),
         ]);
         let run = run.unwrap();
-        let wait = |kind, key, start, end| Wait { kind, key, start, end };
+        let wait = |kind, key, start, end| Wait { kind, key, start, end, is_open: false };
         assert_eq!(
             run.waits,
             [wait(WaitKind::CB_WAIT, 7, 100, 400), wait(WaitKind::NOC_READ_BARRIER, 1, 600, 900)]

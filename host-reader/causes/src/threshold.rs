@@ -31,6 +31,8 @@ thresholds! {
     TRACED_GAP: "traced-gap", 6.0, "us", "tt-perf-report 1.4.1: assumed gap between ops of a trace";
     STRAGGLER: "straggler-ratio", 1.3, "x", "real recordings: p95 of the longest core over the mean is 1.12 to 1.17";
     STRAGGLER_LAUNCHES: "straggler-launches", 3.0, "launches", "proposal: chance hits another core each time";
+    CHIP: "slow-chip-ratio", 1.1, "x", "proposal: chips that run one op at once differ by a few percent";
+    CHIP_LAUNCHES: "slow-chip-launches", 3.0, "launches", "proposal: chance hits another chip each time";
     WORK: "uneven-work", 5.0, "%", "tt-metal issue 55766: 165 steps on one core against 153.6 on average";
     WORK_FIT: "work-fit", 3.0, "%", "proposal: time follows steps as closely as this";
     WORK_STEPS: "work-steps", 16.0, "zones", "proposal: fewer steps cannot be uneven by 5 %";
@@ -46,6 +48,9 @@ thresholds! {
     PACING: "pacing-use", 85.0, "%",
         "proposal: somebody is in use all the time; if no mover is, the math is (the rest is start and end)";
     BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers are 46 to 52 % of the time of the RISC";
+    SIGNAL_DELAY: "signal-delay", 128.0, "cycles",
+        "simulator: other traffic adds up to 40 cycles to a signal's way, and a wait ends within a poll of 12";
+    SEMAPHORES: "semaphore-share", 50.0, "%", "proposal: most of the time of a stage that sets the pace, as of barriers";
     SETUP: "setup-time", 4.0, "%", "tt-metal issue 56692: 12 reconfigurations took 5.4 % of an op";
     DRAM: "dram-peak", 80.0, "%", "proposal; tt-perf-report calls an op DRAM-bound from 65 %";
     FLOPS: "flops-peak", 65.0, "%", "tt-perf-report 1.4.1";

@@ -341,3 +341,158 @@ fn ops_on_sub_devices_count_once() {
     assert_eq!(device.time.percent(TimeClass::Compute), 50.0);
     assert_eq!(device.time.percent(TimeClass::DataMovement), 50.0);
 }
+
+#[test]
+fn lost_waits_leave_the_answer_and_its_gain() {
+    // As many waits and signals as fit into 250 markers of 2 words beside the kernel's own.
+    for (work, cause) in [
+        (Work { reader: 1620, writer: 700, ..Work::EVEN }, Cause::Reader),
+        (Work { reader: 1620, writer: 700, barrier_percent: 61, ..Work::EVEN }, Cause::Latency),
+        (Work { writer: 1500, reader: 1100, math: 800, ..Work::EVEN }, Cause::Writer),
+        (Work { reader: 1000, writer: 700, ..Work::EVEN }, Cause::Balanced),
+    ] {
+        let whole = explain(&work, Form::SingleAndSignals).0.findings[0].clone();
+        let mut recorder = Recorder::new();
+        recorder.data_words = 492;
+        for x in 1..5 {
+            recorder.core((x, 1), 1, &run(&work, 1000, x.into()), Form::SingleAndSignals);
+        }
+        let explanation = Explanation::of_recording(&recorder.finish());
+        let (first, op) = (&explanation.findings[0], &explanation.ops[0]);
+        assert_eq!((whole.cause, first.cause), (cause, cause), "{:#?}", op.pace);
+        let gains = [&whole, first].map(|finding| finding.gain_at_most_percent.unwrap());
+        // A dozen blocks are looked at: one more or less at either end is within this.
+        assert!((gains[0] - gains[1]).abs() <= 4.0, "{work:?}: {gains:?}");
+        let known = op.known_percent.unwrap();
+        // 16 to 20 words of a block in the fullest lane, of 200 blocks.
+        assert!((10.0..30.0).contains(&known), "{work:?}: {known}");
+        assert!(explanation.untold.iter().any(|of| of.question.contains("rest of each op")));
+        let sum: f64 = op.time.shares.iter().map(|of| (of.percent * 10.0).round()).sum();
+        assert_eq!(sum, 1000.0);
+        assert!(op.time.percent(TimeClass::Unknown) >= 99.0 - known, "{known}");
+    }
+}
+
+/// Column and row by which kernels name a Wormhole's worker without harvested rows.
+fn named((x, y): (u64, u64)) -> (u64, u64) {
+    let column = [1, 2, 3, 4, 6, 7, 8, 9].iter().position(|&of| of == x).unwrap() as u64;
+    let row = [1, 2, 3, 4, 5, 7, 8, 9, 10, 11].iter().position(|&of| of == y).unwrap() as u64;
+    (18 + column, 18 + row)
+}
+
+const SEMAPHORE: u64 = 0x9_0020;
+
+/// NoC address of a semaphore on NoC 0, with the mark of a remote one.
+fn unicast(at: (u64, u64)) -> u64 {
+    let (x, y) = named(at);
+    1 << 63 | y << 42 | x << 36 | SEMAPHORE
+}
+
+fn multicast(start: (u64, u64), end: (u64, u64)) -> u64 {
+    let ((x, y), end) = (named(start), unicast(end));
+    end | y << 54 | x << 48
+}
+
+/// Waits of one core for a semaphore that ended at 10,000 and 20,000, and signals of others, by
+/// core, time and NoC address. Returns the found answer of each wait.
+fn waited_for(signals: &[((u16, u16), u64, u64)]) -> Vec<(Option<(u16, u16)>, u64)> {
+    let mut recorder = Recorder::new();
+    let kernel = |more: Vec<(u64, PacketKind, &'static str, Vec<u64>)>| {
+        let start = (1_000, PacketKind::ZoneStart, "BRISC-KERNEL", vec![]);
+        let end = (30_000, PacketKind::ZoneEnd, "BRISC-KERNEL", vec![]);
+        [vec![start], more, vec![end]].concat()
+    };
+    let wait = |end| {
+        (end, PacketKind::TimestampedData16B, "SYNC-SEM-WAIT", vec![SEMAPHORE | 3 << 32, 3_000])
+    };
+    let waits = vec![wait(10_000), wait(20_000)];
+    recorder.lane((2, 2), Risc::Brisc, 1, kernel(waits));
+    let cores: std::collections::BTreeSet<_> = signals.iter().map(|signal| signal.0).collect();
+    for core in cores {
+        let own = signals.iter().filter(|signal| signal.0 == core);
+        let given = own.map(|&(_, time, address)| {
+            let name = if address >> 63 == 1 { "SYNC-SEM-SET-REMOTE" } else { "SYNC-SEM-SET" };
+            (time, PacketKind::TimestampedData, name, vec![address])
+        });
+        recorder.lane(core, Risc::Brisc, 1, kernel(given.collect()));
+    }
+    let explanation = Explanation::of_recording(&recorder.finish());
+    let waits = explanation.ops[0].semaphores.iter();
+    waits.map(|wait| (wait.by.map(|by| by.core), wait.waits)).collect()
+}
+
+#[test]
+fn a_semaphores_wait_is_joined_to_the_core_that_signalled_it() {
+    let to = unicast((2, 2));
+    // From (4,2) to (2,2) NoC 0 leads around the torus: 8 columns of 9 cycles, and 10.
+    assert_eq!(waited_for(&[((4, 2), 9_900, to), ((4, 2), 19_900, to)]), [(Some((4, 2)), 2)]);
+    let both = [((4, 2), 9_900, to), ((1, 1), 19_950, to)];
+    assert_eq!(waited_for(&both), [(Some((1, 1)), 1), (Some((4, 2)), 1)]);
+    // A signal of another one that is still on its way, or that came long before, is none.
+    let far = [((4, 2), 9_900, to), ((1, 1), 9_000, to), ((1, 1), 10_050, to)];
+    assert_eq!(waited_for(&far), [(None, 1), (Some((4, 2)), 1)]);
+    // A rectangle of workers, and one beside the waiting core.
+    let around = multicast((1, 1), (4, 4));
+    assert_eq!(waited_for(&[((7, 7), 9_830, around), ((7, 7), 19_830, around)])[0].1, 2);
+    assert_eq!(waited_for(&[((7, 7), 9_830, around)])[0].0, None, "one of two is joined");
+    let beside = multicast((3, 3), (4, 4));
+    assert_eq!(waited_for(&[((7, 7), 9_830, beside), ((7, 7), 19_830, beside)]), [(None, 2)]);
+}
+
+#[test]
+fn what_cannot_be_decided_about_a_semaphore_is_unknown() {
+    let to = unicast((2, 2));
+    let nobody: &[((u16, u16), u64, u64)] = &[];
+    assert_eq!(waited_for(nobody), [(None, 2)]);
+    // Two cores whose signals arrive at about the same time.
+    let two = [((4, 2), 9_900, to), ((3, 2), 9_890, to)];
+    assert_eq!(waited_for(&two), [(None, 2)]);
+    // A signal whose tile is none that can be named, which may be any semaphore.
+    let odd = [((4, 2), 9_900, to), ((1, 1), 500_000, 1 << 63 | 63 << 36 | SEMAPHORE)];
+    assert_eq!(waited_for(&odd), [(None, 2)]);
+    // The waiting core's own multicast over itself.
+    let own = [((4, 2), 9_900, to), ((2, 2), 2_000, multicast((1, 1), (4, 4)))];
+    assert!(waited_for(&own).iter().all(|(by, _)| by.is_none()));
+}
+
+/// Launches of one program on chips of which one takes longer.
+fn on_chips(recorder: &mut Recorder, cycles: &[[u64; 4]]) {
+    for (launch, chips) in (0_u64..).zip(cycles) {
+        for (chip_id, &cycles) in (0..).zip(chips) {
+            recorder.chip_id = chip_id;
+            // Chips do not share a clock: only lengths can be compared.
+            let start = 5_000 + launch * 60_000 + 1_000_000 * u64::from(chip_id);
+            steps(recorder, 1, start, &[(20, cycles / 20), (20, cycles / 20)]);
+        }
+    }
+}
+
+#[test]
+fn a_chip_that_is_slower_again_and_again_is_told() {
+    let explain = |cycles: &[[u64; 4]]| {
+        let mut recorder = Recorder::new();
+        on_chips(&mut recorder, cycles);
+        Explanation::of_recording(&recorder.finish())
+    };
+    let slow = [40_000, 41_000, 50_000, 39_000];
+    let found = explain(&[slow, slow, slow, [40_000; 4]]);
+    let finding = found.findings.iter().find(|of| of.cause == Cause::SlowChip).unwrap();
+    assert!(
+        finding
+            .sentence
+            .starts_with("Chip 2 takes 25 % longer than the other 3 in 3 of 4 launches"),
+        "{}",
+        finding.sentence
+    );
+    assert_eq!(finding.place.chip_id, Some(2));
+    // Three times 10,000 cycles of 190,000.
+    let gain = finding.gain_at_most_percent.unwrap();
+    assert!((gain - 30_000.0 / 190_000.0 * 100.0).abs() < 0.1, "{gain}");
+    for healthy in [
+        vec![[40_000, 41_000, 42_000, 39_000]; 5],
+        vec![slow, [50_000, 40_000, 40_000, 40_000], [40_000; 4], [40_000; 4], slow],
+    ] {
+        let causes = explain(&healthy).findings;
+        assert!(causes.iter().all(|of| of.cause != Cause::SlowChip), "{causes:#?}");
+    }
+}

@@ -95,6 +95,23 @@ impl TileMap {
         self.blackhole(noc, x, y)
     }
 
+    /// Returns the cycles that a flit takes from one tile to another where nobody else sends: from
+    /// the first one's interface by every router on the way to the other one's.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `NoC/README.md`: 9 cycles from router to router, 5 between a router and
+    /// its interface; NoC 0 leads right and down around the torus, NoC 1 left and up.
+    #[must_use]
+    pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
+        let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
+        let around = |from: u16, to: u16, size: u16| {
+            let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
+            (to + size - from % size) % size
+        };
+        let (columns, rows) = self.arch.grid;
+        10 + 9 * (around(from.x, to.x, columns) + around(from.y, to.y, rows))
+    }
+
     /// Returns the number of the Ethernet channel at a tile.
     #[must_use]
     pub fn ethernet_channel(&self, tile: Noc0Coord) -> Option<u16> {

@@ -15,6 +15,7 @@ use crate::{
     fault::{AppliedFault, RuleSet},
     machine::{Devices, ExecutionFailure, KernelKind, Machine, Progress, TURN_CYCLES},
     native::{
+        exchange::{self, Seat},
         firmware::{self, Go, LaunchReport, Riscs},
         stage::{self, Stage},
     },
@@ -81,11 +82,36 @@ pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> 
     if job.chip.kernels != KernelKind::Native {
         return run_machines(cores, dram, job);
     }
-    // Native cores meet only in DRAM, after the launch, so they may run side by side.
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
     let mut taking_part: Vec<&mut Core> = taking_part.collect();
+    if job.launch.program.couples_cores() {
+        return run_coupled(taking_part, job);
+    }
+    // Native cores meet only in DRAM, after the launch, so they may run side by side.
     let cores = taking_part.par_iter_mut().with_min_len(CORES_PER_TASK);
-    cores.map(|core| core.run(job)).collect()
+    cores.map(|core| core.run(job, None)).collect()
+}
+
+/// Carries a launch of native kernels out that wait for other cores.
+fn run_coupled(cores: Vec<&mut Core>, job: &Job<'_>) -> Vec<Outcome> {
+    let seats = exchange::seats(cores.iter().map(|core| core.coord).collect());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cores
+            .into_iter()
+            .zip(seats)
+            .map(|(core, seat)| {
+                scope.spawn(move || {
+                    seat.begin();
+                    core.run(job, Some(seat))
+                })
+            })
+            .collect();
+        let outcome = |thread: std::thread::ScopedJoinHandle<'_, Outcome>| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().map(outcome).collect()
+    })
 }
 
 /// Carries a launch of object code out.
@@ -173,8 +199,9 @@ impl Core {
     }
 
     /// Runs a launch of native kernels.
-    fn run(&mut self, job: &Job<'_>) -> Outcome {
-        let (stage, go) = self.set_up(job);
+    fn run(&mut self, job: &Job<'_>, seat: Option<Seat>) -> Outcome {
+        let (mut stage, go) = self.set_up(job);
+        stage.seat = seat;
         let riscs = &mut self.riscs;
         let run = || firmware::run_launch(riscs, job.launch, &go);
         let (stage, report) = stage::play(stage, run);

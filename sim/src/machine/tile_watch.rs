@@ -118,6 +118,7 @@ impl TileWatch {
             key: wait.buffer,
             begin: clock.value(wait.begin),
             cycles: wait.cycles,
+            released_by: None,
         };
         let waits = std::mem::take(&mut self.waits);
         let waits = waits.map(|waits| waits.into_iter().map(truth).collect());

@@ -1,5 +1,5 @@
 //! Circular buffers, semaphores and compute engines of one core, between native kernels that wait
-//! for each other.
+//! for each other, and increments of other cores' semaphores.
 //!
 //! Such kernels are [`SteppedKernel`](crate::program::SteppedKernel)s: the firmware runs those of a core in turns. When tiles or
 //! room become available is known once the kernel that provides them has come that far, and a
@@ -22,14 +22,23 @@
 //! `cb_wait_front` and its siblings in tt-metal's `dataflow_api.h`; `llk_io_unpack.h` and
 //! `llk_io_pack.h`, whose pops and pushes are queued behind the engine's work.
 
-use super::stage::{self, Stage, cost};
+use super::{
+    exchange::Increment,
+    stage::{self, Stage, cost},
+};
 use crate::{
+    arch::TileCoord,
+    noc,
     program::KernelContext,
-    truth::{StarvationTruth, WaitTruth},
+    random::Stream,
+    truth::{ReleaseTruth, StarvationTruth, WaitTruth},
 };
 use kernel_profiler::{device_blocked_wait, device_signal, wait::WaitRecords};
 use std::collections::{BTreeMap, BTreeSet};
-use wire::{risc::RISCS_PER_CORE, wait::WaitKind};
+use wire::{
+    risc::RISCS_PER_CORE,
+    wait::{Signal, WaitKind},
+};
 
 /// A queue of tiles between two RISCs.
 #[derive(Clone, Debug, Default)]
@@ -49,8 +58,10 @@ struct CircularBuffer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dataflow {
     buffers: BTreeMap<u32, CircularBuffer>,
-    /// Cycles of the increments of each semaphore.
-    semaphores: BTreeMap<u32, Vec<u64>>,
+    /// Increments of each semaphore, by their arrival.
+    semaphores: BTreeMap<u32, Vec<Increment>>,
+    /// When an increment by a RISC last reached each tile: they do not overtake each other.
+    last_increments: BTreeMap<(usize, TileCoord), u64>,
     unpacked_at: Vec<u64>,
     computed_at: Vec<u64>,
     packed_at: Vec<u64>,
@@ -139,11 +150,58 @@ pub fn pop_front(buffer: u32, tiles: u64) {
 /// Outside of a kernel.
 pub fn increment(semaphore: u32) {
     stage::with(|stage| {
-        let now = stage.now();
-        stage.dataflow.semaphores.entry(semaphore).or_default().push(now);
+        let arrived = stage.now();
+        let KernelContext { place, risc, .. } = *stage.context();
+        let increment = Increment { arrived, sent: stage.wall_clock(), core: place.coord, risc };
+        stage.dataflow.add_increment(semaphore, increment);
         stage.count_signal();
     });
     device_signal!(SEM_SET, semaphore);
+}
+
+/// Increments a semaphore of another tile over the RISC's NoC.
+///
+/// # Panics
+/// Outside of a kernel, on a RISC without a NoC, and if the tile is no core.
+pub fn increment_at(tile: TileCoord, semaphore: u32) {
+    let key = stage::with(|stage| {
+        stage.send_increments(&[tile], semaphore);
+        let (x, y) = stage.coordinates_of(tile);
+        x << 36 | y << 42
+    });
+    signal_remote(key | u64::from(semaphore));
+}
+
+/// Increments a semaphore of the worker tiles in a rectangle, of which these are all, in one
+/// request.
+///
+/// # Panics
+/// As [`increment_at`].
+pub fn increment_all(tiles: &[TileCoord], semaphore: u32) {
+    let key = stage::with(|stage| {
+        stage.send_increments(tiles, semaphore);
+        let places = || tiles.iter().map(|&tile| stage.coordinates_of(tile));
+        let [mut start, mut end] = [(u64::MAX, u64::MAX), (0, 0)];
+        for (x, y) in places() {
+            start = (start.0.min(x), start.1.min(y));
+            end = (end.0.max(x), end.1.max(y));
+        }
+        // NoC 1 leads left and up: there a rectangle begins at its last corner.
+        if stage.context().noc() == Some(1) {
+            std::mem::swap(&mut start, &mut end);
+        }
+        end.0 << 36 | end.1 << 42 | start.0 << 48 | start.1 << 54
+    });
+    signal_remote(key | u64::from(semaphore));
+}
+
+/// Records an increment at a NoC address.
+///
+/// # Compatibility
+/// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of `noc_parameters.h`.
+fn signal_remote(address: u64) {
+    let noc = stage::with(|stage| stage.context().noc().unwrap_or(0));
+    device_signal!(SEM_SET_REMOTE, Signal::Remote { noc, address }.to_data());
 }
 
 /// Waits until a semaphore has been incremented `count` times; false if the kernel that increments
@@ -153,9 +211,20 @@ pub fn increment(semaphore: u32) {
 /// Outside of a kernel.
 #[must_use]
 pub fn wait_min(semaphore: u32, count: u64) -> bool {
-    let available =
-        stage::with(|stage| nth(stage.dataflow.semaphores.entry(semaphore).or_default(), count));
-    wait(WaitKind::SEM_WAIT, semaphore, available)
+    let increment = stage::with(|stage| {
+        stage.receive_increments();
+        let increments = stage.dataflow.semaphores.entry(semaphore).or_default();
+        match count.checked_sub(1) {
+            None => Some(None),
+            Some(index) => usize::try_from(index).ok().and_then(|i| increments.get(i)).map(Some),
+        }
+        .map(|increment| increment.copied())
+    });
+    let Some(increment) = increment else { return false };
+    let available = Some(increment.map_or(0, |increment| increment.arrived));
+    let released_by =
+        increment.map(|Increment { core, risc, sent, .. }| ReleaseTruth { core, risc, sent });
+    wait_for(WaitKind::SEM_WAIT, semaphore, available, released_by)
 }
 
 /// Waits at a barrier of a NoC, `cycles` cycles after which everything has arrived.
@@ -275,6 +344,16 @@ pub fn drain(context: &KernelContext, tiles: usize) -> bool {
 
 /// Waits until something is available, which it is from a cycle on, if that is known.
 fn wait(kind: WaitKind, key: u32, available: Option<u64>) -> bool {
+    wait_for(kind, key, available, None)
+}
+
+/// As [`wait`], for what somebody is known to make available.
+fn wait_for(
+    kind: WaitKind,
+    key: u32,
+    available: Option<u64>,
+    released_by: Option<ReleaseTruth>,
+) -> bool {
     let Some(available) = available else { return false };
     let asked = stage::with(|stage| {
         let asked = stage.now();
@@ -305,7 +384,7 @@ fn wait(kind: WaitKind, key: u32, available: Option<u64>) -> bool {
         }
         WaitKind(other) => panic!("a simulated kernel waited for kind {other}, which no chip has"),
     }
-    stage::with(|stage| stage.note_wait(kind, key, asked, available));
+    stage::with(|stage| stage.note_wait((kind, key), (asked, available), released_by));
     true
 }
 
@@ -341,6 +420,13 @@ impl Dataflow {
     fn buffer(&mut self, number: u32) -> &mut CircularBuffer {
         let new = || CircularBuffer { capacity: u64::MAX, ..CircularBuffer::default() };
         self.buffers.entry(number).or_insert_with(new)
+    }
+
+    /// Adds an increment of a semaphore behind those that arrived before.
+    fn add_increment(&mut self, semaphore: u32, increment: Increment) {
+        let increments = self.semaphores.entry(semaphore).or_default();
+        let at = increments.partition_point(|other| other.arrived <= increment.arrived);
+        increments.insert(at, increment);
     }
 
     fn push(&mut self, buffer: u32, tiles: u64, cycle: u64) {
@@ -387,11 +473,68 @@ impl Stage {
         self.dataflow.signal_counts[risc_index] += 1;
     }
 
-    fn note_wait(&mut self, kind: WaitKind, key: u32, asked: u64, available: u64) {
+    fn note_wait(
+        &mut self,
+        (kind, key): (WaitKind, u32),
+        (asked, available): (u64, u64),
+        released_by: Option<ReleaseTruth>,
+    ) {
         let KernelContext { risc, launch_index, program_id, .. } = *self.context();
         let begin = self.tile.clock.value(asked);
-        let truth =
-            WaitTruth { launch_index, program_id, kind, key, begin, cycles: available - asked };
+        let cycles = available - asked;
+        let truth = WaitTruth { launch_index, program_id, kind, key, begin, cycles, released_by };
         self.dataflow.waits[risc.index()].push(truth);
+    }
+
+    /// Coordinates by which kernels name a core's tile.
+    fn coordinates_of(&self, tile: TileCoord) -> (u64, u64) {
+        let place = self.chip.translation.logical(tile);
+        let (x, y) = place.unwrap_or_else(|| panic!("no kernel can name {tile:?}"));
+        (x.into(), y.into())
+    }
+
+    /// Sends increments of a semaphore to other cores, all at once.
+    fn send_increments(&mut self, tiles: &[TileCoord], semaphore: u32) {
+        let KernelContext { chip_id, place, risc, launch_index, seed, .. } = *self.context();
+        let Some(noc) = self.context().noc() else { panic!("{risc} has no NoC") };
+        self.advance(risc.index(), cost::PUSH);
+        let (now, sent) = (self.now(), self.wall_clock());
+        let number = self.dataflow.signal_counts[risc.index()];
+        for &tile in tiles {
+            let facts = self.chip.arch.facts();
+            let way = [chip_id.into(), place.coord.x.into(), place.coord.y.into()];
+            let place_of =
+                [risc.index() as u64, launch_index, number, tile.x.into(), tile.y.into()];
+            let path: Vec<u64> = way.into_iter().chain(place_of).collect();
+            let mut random = Stream::new(seed, &path);
+            let ends = (place.coord, tile);
+            let latency = noc::write_latency(facts, noc.into(), ends, 4, &mut random);
+            let last = self.dataflow.last_increments.entry((risc.index(), tile)).or_default();
+            *last = (now + latency.landing_cycles).max(*last + 1);
+            let increment = Increment { arrived: *last, sent, core: place.coord, risc };
+            match &self.seat {
+                Some(seat) => seat.send(tile, semaphore, increment),
+                None => panic!("{risc} signals another core in a program that couples none"),
+            }
+        }
+        self.count_signal();
+    }
+
+    /// Takes the increments that other cores have sent.
+    fn receive_increments(&mut self) {
+        let Some(seat) = &self.seat else { return };
+        for (semaphore, increments) in seat.receive() {
+            for increment in increments {
+                self.dataflow.add_increment(semaphore, increment);
+            }
+        }
+    }
+
+    /// Lets other cores go on until one has signalled this one; false if none will.
+    pub(crate) fn wait_for_other_cores(&mut self) -> bool {
+        let goes_on = self.seat.as_ref().is_some_and(super::exchange::Seat::wait_for_signal);
+        // What nobody here waits for must not let the core go on again and again.
+        self.receive_increments();
+        goes_on
     }
 }

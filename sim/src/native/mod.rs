@@ -2,11 +2,12 @@
 //!
 //! `stage` holds the tile that this thread is running, `port` is what the profiler's
 //! runtime stands on there, `firmware` is what starts kernels and ends them, `dataflow` has the
-//! objects by which they wait for each other. A kernel
-//! itself needs only the functions of this module, besides the profiler's macros.
+//! objects by which they wait for each other, and `exchange` carries signals between cores. A
+//! kernel itself needs only the functions of this module, besides the profiler's macros.
 
 pub mod dataflow;
 pub(crate) mod envelope;
+pub(crate) mod exchange;
 pub(crate) mod firmware;
 pub(crate) mod port;
 pub mod script;

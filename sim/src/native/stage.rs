@@ -3,7 +3,7 @@
 //! A port is only a handle to the stage of its thread, so the runtime's state can outlive
 //! a launch while the tile itself is handed from thread to thread.
 
-use super::{dataflow::Dataflow, envelope::Envelope};
+use super::{dataflow::Dataflow, envelope::Envelope, exchange::Seat};
 use crate::{
     arch::{Arch, TileCoord},
     chip::facts::ChipFacts,
@@ -53,6 +53,8 @@ pub(crate) struct Stage {
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
     /// Objects by which the kernels of this launch wait for each other.
     pub(crate) dataflow: Dataflow,
+    /// Place among the cores whose kernels wait for each other, if there are several.
+    pub(crate) seat: Option<Seat>,
     /// Requests to other tiles, and to DRAM for what is read there, that nobody has taken yet.
     pub(crate) outgoing: Vec<Message>,
     /// When a request last reached each tile: those of one tile never overtake each other.
@@ -116,6 +118,7 @@ impl Stage {
             faults: Vec::new(),
             noc_requests: Vec::new(),
             dataflow: Dataflow::default(),
+            seat: None,
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
             envelope: Envelope::default(),

@@ -97,6 +97,11 @@ pub trait Kernel: Send + Sync {
         None
     }
 
+    /// Returns true if it waits for kernels of other cores of the launch.
+    fn couples_cores(&self) -> bool {
+        false
+    }
+
     /// The function that does the same as object code, if there is one.
     fn object_name(&self) -> Option<&str> {
         None
@@ -242,6 +247,13 @@ impl Program {
     pub fn runs_as_object_code(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.all(|kernel| kernel.object_name().is_some() || kernel.object_file().is_some())
+    }
+
+    /// Returns true if kernels of its cores wait for each other.
+    #[must_use]
+    pub fn couples_cores(&self) -> bool {
+        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
+        kernels.any(|kernel| kernel.couples_cores())
     }
 
     /// Returns true if every kernel exists as a native function as well.

@@ -16,7 +16,8 @@ mod traces;
 
 pub use buffers::{BufferChange, BufferMemory, buffer_changes};
 pub use pipeline::{
-    INPUT_BUFFER, OUTPUT_BUFFER, PipelineShape, PipelineShapeError, WRITTEN_SEMAPHORE,
+    ASKED_SEMAPHORE, INPUT_BUFFER, OUTPUT_BUFFER, PipelineShape, PipelineShapeError,
+    SENT_SEMAPHORE, WRITTEN_SEMAPHORE,
 };
 pub use traces::Trace;
 

@@ -8,8 +8,19 @@
 //! | TRISC 2 | waits for room in buffer 16, has the tile packed, which pushes it |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
 //!
+//! Where cores share a reader, the first of each group reads for all of it:
+//!
+//! | reader | does for each tile |
+//! |---|---|
+//! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
+//! | other cores | waits for room, asks the first core, waits for its signal, pushes |
+//!
 //! As object code, the TRISCs stand for their engines, two tiles of which are under way between
 //! each two. It has no barriers, no semaphore and no straggler: a shape with one of them is native.
+//!
+//! # Compatibility
+//! Groups are those of tt-metal's matrix products whose readers multicast a block, with semaphores
+//! that count in place of being reset.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -29,6 +40,10 @@ pub const INPUT_BUFFER: u32 = 0;
 pub const OUTPUT_BUFFER: u32 = 16;
 /// L1 address of the semaphore that the writer increments for each tile.
 pub const WRITTEN_SEMAPHORE: u32 = 0x9_0000;
+/// L1 address of the semaphore of a group's first core that the others increment for each tile.
+pub const ASKED_SEMAPHORE: u32 = 0x9_0010;
+/// L1 address of the semaphore of the other cores that the first one increments for each tile.
+pub const SENT_SEMAPHORE: u32 = 0x9_0020;
 
 /// Sizes and speeds of the workload `pipeline`.
 ///
@@ -67,6 +82,10 @@ pub struct PipelineShape {
     pub jitter: u32,
     /// Tiles that the reader may be ahead of the writer, by a semaphore; 0 for any number.
     pub ahead: u32,
+    /// Cores of a row that share one reader; below 2 each has its own. None of them is a straggler.
+    pub group: u32,
+    /// How a reader signals those that share it: 0 by one multicast, else one after the other.
+    pub unicast: u32,
 }
 
 impl Default for PipelineShape {
@@ -84,6 +103,8 @@ impl Default for PipelineShape {
             straggler: 0,
             jitter: 2,
             ahead: 0,
+            group: 0,
+            unicast: 0,
         }
     }
 }
@@ -115,9 +136,9 @@ pub enum PipelineShapeError {
 const LARGEST: u32 = 100_000;
 
 impl PipelineShape {
-    fn fields(&mut self) -> [(&'static str, &mut u32); 12] {
+    fn fields(&mut self) -> [(&'static str, &mut u32); 14] {
         let Self { tiles, reader, unpack, compute, pack, writer, input, output, .. } = self;
-        let Self { barrier, straggler, jitter, ahead, .. } = self;
+        let Self { barrier, straggler, jitter, ahead, group, unicast, .. } = self;
         [
             ("tiles", tiles),
             ("reader", reader),
@@ -131,6 +152,8 @@ impl PipelineShape {
             ("straggler", straggler),
             ("jitter", jitter),
             ("ahead", ahead),
+            ("group", group),
+            ("unicast", unicast),
         ]
     }
 }
@@ -171,12 +194,13 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             })
             .collect(),
     );
+    let groups = Arc::new(groups(mesh, options.pipeline.group));
     let has_object_code = mesh.chips().all(|chip| chip.facts().has_object_waits);
     let kernel = |role: Role| -> Arc<dyn Kernel> {
-        let stragglers = Arc::clone(&stragglers);
+        let (stragglers, groups) = (Arc::clone(&stragglers), Arc::clone(&groups));
         let tile_words = role.tile_words(&options.pipeline);
         let shape = options.pipeline;
-        Arc::new(PipelineKernel { role, shape, tile_words, has_object_code, stragglers })
+        Arc::new(PipelineKernel { role, shape, tile_words, has_object_code, stragglers, groups })
     };
     let program = Program::new("pipeline")
         .with_kernel(Risc::Brisc, kernel(Role::Writer))
@@ -185,6 +209,29 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         .with_kernel(Risc::Trisc1, kernel(Role::Math))
         .with_kernel(Risc::Trisc2, kernel(Role::Pack));
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
+}
+
+/// Cores that share a reader, the one that reads first.
+type Group = Arc<[TileCoord]>;
+
+/// The group of each core, by chip and place: neighbours in a row.
+fn groups(mesh: &SimulatedMesh, size: u32) -> BTreeMap<(u32, TileCoord), Group> {
+    let mut groups = BTreeMap::new();
+    let Some(size) = usize::try_from(size).ok().filter(|&size| size > 1) else { return groups };
+    for chip in mesh.chips() {
+        let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
+        for core in chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix) {
+            rows.entry(core.coord.y).or_default().push(core.coord);
+        }
+        for row in rows.values() {
+            for cores in row.chunks(size) {
+                let group: Group = Arc::from(cores);
+                let chip_id = chip.facts().chip_id;
+                groups.extend(cores.iter().map(|&core| ((chip_id, core), Arc::clone(&group))));
+            }
+        }
+    }
+    groups
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +272,7 @@ struct PipelineKernel {
     has_object_code: bool,
     /// The core with more tiles, by chip.
     stragglers: Arc<BTreeMap<u32, TileCoord>>,
+    groups: Arc<BTreeMap<(u32, TileCoord), Group>>,
 }
 
 impl Kernel for PipelineKernel {
@@ -238,8 +286,8 @@ impl Kernel for PipelineKernel {
     }
 
     fn object_name(&self) -> Option<&str> {
-        let PipelineShape { barrier, straggler, ahead, .. } = self.shape;
-        (self.has_object_code && barrier == 0 && straggler == 0 && ahead == 0)
+        let PipelineShape { barrier, straggler, ahead, group, .. } = self.shape;
+        (self.has_object_code && barrier == 0 && straggler == 0 && ahead == 0 && group < 2)
             .then_some("pass_tiles")
     }
 
@@ -247,8 +295,14 @@ impl Kernel for PipelineKernel {
         &self.tile_words
     }
 
+    fn couples_cores(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
     fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
-        let is_straggler = self.stragglers.get(&context.chip_id) == Some(&context.place.coord);
+        let group = self.groups.get(&(context.chip_id, context.place.coord)).cloned();
+        let is_straggler =
+            group.is_none() && self.stragglers.get(&context.chip_id) == Some(&context.place.coord);
         let percent = 100 + if is_straggler { u64::from(self.shape.straggler) } else { 0 };
         Some(Box::new(Running {
             role: self.role,
@@ -256,6 +310,7 @@ impl Kernel for PipelineKernel {
             tiles: u64::from(self.shape.tiles) * percent / 100,
             tile: 0,
             phase: 0,
+            group: group.unwrap_or_else(|| Arc::from([])),
             random: context.random(),
             context: context.clone(),
         }))
@@ -271,6 +326,8 @@ struct Running {
     tile: u64,
     /// Part of the tile's work that is next.
     phase: u8,
+    /// Cores that share its reader; none if it has its own.
+    group: Group,
     random: Stream,
     context: KernelContext,
 }
@@ -354,13 +411,50 @@ impl Running {
             }
             self.phase = 1;
         }
-        if !dataflow::reserve_back(INPUT_BUFFER, 1) {
+        if self.phase == 1 {
+            if !dataflow::reserve_back(INPUT_BUFFER, 1) {
+                return false;
+            }
+            self.fetch();
+            self.phase = 2;
+        }
+        if !self.has_tile() {
             return false;
         }
-        self.transfer(self.shape.reader, WaitKind::NOC_READ_BARRIER);
         dataflow::push_back(INPUT_BUFFER, 1);
         self.next_tile();
         true
+    }
+
+    /// Reads a tile, or asks the core that reads it.
+    fn fetch(&mut self) {
+        match self.group.first() {
+            Some(&reader) if reader != self.context.place.coord => {
+                dataflow::increment_at(reader, ASKED_SEMAPHORE);
+            }
+            _ => self.transfer(self.shape.reader, WaitKind::NOC_READ_BARRIER),
+        }
+    }
+
+    /// Waits until the tile is there, and hands it on to those that share the reader; false if
+    /// another core has to go on first.
+    fn has_tile(&self) -> bool {
+        match &*self.group {
+            [reader, others @ ..] if *reader == self.context.place.coord => {
+                let asked = (self.tile + 1) * others.len() as u64;
+                if !dataflow::wait_min(ASKED_SEMAPHORE, asked) {
+                    return false;
+                }
+                if self.shape.unicast > 0 {
+                    others.iter().for_each(|&to| dataflow::increment_at(to, SENT_SEMAPHORE));
+                } else if !others.is_empty() {
+                    dataflow::increment_all(others, SENT_SEMAPHORE);
+                }
+                true
+            }
+            [] => true,
+            _ => dataflow::wait_min(SENT_SEMAPHORE, self.tile + 1),
+        }
     }
 
     fn write(&mut self) -> bool {

@@ -1,5 +1,6 @@
 //! Rules: small functions from facts to findings, and the facts of a recording.
 
+mod chips;
 mod cores;
 mod gaps;
 mod model;
@@ -91,6 +92,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
         findings.extend(cores::uneven_work(group).or_else(|| cores::straggler(group)));
         findings.extend(setup::setup(group, zones));
         findings.extend(pipeline::pipeline(group));
+        findings.extend(chips::slow_chip(group));
     }
     let untold = untold(of, &groups);
     (findings, untold)
@@ -146,11 +148,25 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "kernels built with waits on (docs/explain.md), into a capture",
         );
     }
-    if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
+    if let Some(group) = groups.iter().find(|group| pipeline::is_open_by_semaphores(group)) {
+        add(
+            "for whom cores wait at semaphores",
+            format!("in {} nothing tells which core signals them", group.label),
+            "single waits and signals (docs/explain.md)",
+        );
+    } else if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
         add(
             "whether the reader or the math sets the pace",
             format!("in {} the unpacker runs ahead, so its waits are an upper bound", group.label),
             "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
+        );
+    }
+    let partial = of.ops.iter().filter_map(|op| Some((op, op.known_percent?)));
+    if let Some((_, least)) = partial.min_by(|(_, one), (_, other)| one.total_cmp(other)) {
+        add(
+            "what RISCs waited for in the rest of each op",
+            format!("records of waits are lost after the first {least:.0} % of an op's time"),
+            "sums of waits alone, or single waits in a window of time (docs/explain.md)",
         );
     }
     if of.ops.len() < 2 {
@@ -160,7 +176,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "several launches",
         );
     }
-    if unknown.clone().any(|percent| percent > 50.0) && without == 0 {
+    let is_partial = of.ops.iter().any(|op| op.known_percent.is_some());
+    if unknown.clone().any(|percent| percent > 50.0) && without == 0 && !is_partial {
         add(
             "what the chip did most of the time",
             "records of kernels cover less than half of it".to_owned(),

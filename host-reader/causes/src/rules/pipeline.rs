@@ -5,7 +5,8 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
     pace::{Pace, Stage},
-    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, Threshold},
+    semaphore::{SemaphoreWait, SignalingRisc},
+    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, Threshold},
 };
 
 /// The finding about an op's pace; `None` if no wait was recorded or it cannot be decided.
@@ -16,6 +17,9 @@ pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     }
     if !pace.is_certain() {
         return None;
+    }
+    if let Some(finding) = semaphore(group, op, pace) {
+        return Some(finding);
     }
     match pace.pacer {
         Stage::Reader => Some(latency(group, op, pace).unwrap_or_else(|| reader(group, op, pace))),
@@ -30,6 +34,12 @@ pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
     pace.is_some_and(|(_, pace)| !pace.is_balanced() && !pace.is_certain())
 }
 
+/// Returns true if the pace is undecided because nobody knows who signals semaphores.
+pub(crate) fn is_open_by_semaphores(group: &OpGroup<'_>) -> bool {
+    let pace = group.longest(|op| op.pace.as_ref());
+    is_undecided(group) && pace.is_some_and(|(_, pace)| pace.is_open_by_semaphores())
+}
+
 fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let waits = pace.unpack_wait_percent.map_or_else(String::new, |percent| {
         format!("; the unpacker waits {percent:.0} % of its time for tiles")
@@ -37,6 +47,39 @@ fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let sentence = format!("The reader sets the pace of {}{waits}", group.label);
     let advice = "read larger blocks, use both NoCs, or let the buffers hold more blocks";
     finding(Cause::Reader, group, (op, pace), sentence, advice)
+}
+
+/// The stage that sets the pace waits for semaphores that other cores signal: theirs is the pace.
+fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
+    let waited = pace.stage(pace.pacer)?.other_cores_percent;
+    if waited < SEMAPHORES.value {
+        return None;
+    }
+    let known = || op.semaphores.iter().filter_map(|wait| Some((wait, wait.by?)));
+    let (wait, by) = known().next()?;
+    let same = |(other, _): &(&SemaphoreWait, SignalingRisc)| other.key == wait.key;
+    let signalers = known().filter(same).count();
+    let others = match signalers {
+        1 => String::new(),
+        count => format!(", as {} other RISCs do for theirs", count.saturating_sub(1)),
+    };
+    let sentence = format!(
+        "Cores of {} wait {waited:.0} % of the {}'s time for other cores: {} of core ({},{}) signals \
+         semaphore {:#x} of {} of them{others}",
+        group.label,
+        pace.pacer.label(),
+        by.risc,
+        by.core.0,
+        by.core.1,
+        wait.key,
+        wait.core_count,
+    );
+    let advice = "speed up the kernel that signals, let it run further ahead, or split its work over \
+                  more cores";
+    let mut finding = finding(Cause::Semaphore, group, (op, pace), sentence, advice);
+    (finding.figure, finding.threshold) = (waited, SEMAPHORES.name);
+    (finding.place.core, finding.place.risc) = (Some(by.core), Some(by.risc.label()));
+    Some(finding)
 }
 
 /// The reader's time goes by at barriers.

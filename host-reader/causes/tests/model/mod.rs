@@ -3,6 +3,7 @@
 
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
+    ledger::{LossCause, LossKey, LossLedger, LossTotals},
     mesh::Noc0Coord,
     names::{ZoneSource, ZoneTable},
     readout::{ChipSummary, DeviceReadout, Readout},
@@ -181,11 +182,23 @@ pub(crate) enum Form {
 pub(crate) struct Recorder {
     zones: ZoneTable,
     lanes: Vec<Lane>,
+    losses: LossLedger,
+    /// Words that a lane has for data in one run.
+    pub(crate) data_words: usize,
+    pub(crate) chip_id: u32,
+    pub(crate) arch: &'static str,
 }
 
 impl Recorder {
     pub(crate) fn new() -> Self {
-        Self { zones: ZoneTable::new(), lanes: Vec::new() }
+        Self {
+            zones: ZoneTable::new(),
+            lanes: Vec::new(),
+            losses: LossLedger::default(),
+            data_words: usize::MAX,
+            chip_id: 0,
+            arch: "wormhole_b0",
+        }
     }
 
     pub(crate) fn zone(&mut self, name: &str) -> ZoneIndex {
@@ -207,14 +220,28 @@ impl Recorder {
         mut records: Vec<(u64, PacketKind, &str, Vec<u64>)>,
     ) {
         records.sort_by_key(|record| record.0);
-        let id = LaneId { chip_id: 0, core: Noc0Coord { x, y }, risc };
+        let id = LaneId { chip_id: self.chip_id, core: Noc0Coord { x, y }, risc };
+        let mut room = self.data_words;
+        let all = records.len();
+        records.retain(|(_, _, _, data)| {
+            let words = if data.is_empty() { 0 } else { 2 + 2 * data.len() };
+            let fits = words <= room;
+            room -= if fits { words } else { 0 };
+            fits
+        });
+        let program_id = RunHostId::encode(program, self.chip_id);
+        if records.len() < all {
+            let key = LossKey { lane: id, cause: LossCause::L1Full, program: Some(program_id) };
+            let data = (all - records.len()) as u64;
+            self.losses.record(key, LossTotals { data, ..LossTotals::default() });
+        }
         let zones: Vec<_> = records.iter().map(|record| self.zone(record.2)).collect();
         let at = self.lanes.iter().position(|lane| lane.id == id).unwrap_or_else(|| {
             self.lanes.push(Lane::new(id));
             self.lanes.len() - 1
         });
         let lane = &mut self.lanes[at];
-        lane.begin_run(RunHostId::encode(program, 0));
+        lane.begin_run(program_id);
         for ((time, kind, _, data), zone) in records.into_iter().zip(zones) {
             lane.push(RecordHead::new(kind, zone), time, &data);
         }
@@ -254,16 +281,24 @@ impl Recorder {
 
     pub(crate) fn finish(mut self) -> Recording {
         self.lanes.sort_by_key(|lane| lane.id);
-        let chip = ChipSummary {
-            chip_id: 0,
-            arch: "wormhole_b0".into(),
-            aiclk_mhz: CLOCK_MHZ,
-            max_compute_cores: Some(64),
-        };
-        let device =
-            DeviceReadout { chip, lanes: self.lanes, pending_runs: 0, discarded_launches: 0 };
+        let mut devices: Vec<DeviceReadout> = Vec::new();
+        for lane in self.lanes {
+            let chip_id = lane.id.chip_id;
+            if devices.last().is_none_or(|device| device.chip.chip_id != chip_id) {
+                let chip = ChipSummary {
+                    chip_id,
+                    arch: self.arch.into(),
+                    aiclk_mhz: CLOCK_MHZ,
+                    max_compute_cores: Some(80),
+                };
+                let lanes = Vec::new();
+                devices.push(DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 });
+            }
+            devices.last_mut().unwrap().lanes.push(lane);
+        }
         Recording::of_readout(Readout {
-            devices: vec![device],
+            devices,
+            losses: self.losses,
             zones: self.zones,
             ..Readout::default()
         })

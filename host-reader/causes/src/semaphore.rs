@@ -1,0 +1,124 @@
+//! Blocked time at semaphores: for whom cores waited.
+
+use crate::{
+    op::{CoreRun, OpView},
+    risc_wait::{kernel_cycles, percent, sums_of},
+    signals::Signals,
+};
+use reader::lane::LaneId;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{Risc, wait::WaitKind};
+
+/// RISC that signals a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct SignalingRisc {
+    /// Column and row of its core on the NoC-0 grid.
+    pub core: (u16, u16),
+    /// The RISC.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+}
+
+/// Waits of an op at one semaphore, for one RISC.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct SemaphoreWait {
+    /// L1 address of the semaphore, in the cores that waited.
+    pub key: u32,
+    /// The RISC that was waited for; `None` if that cannot be decided, or was not recorded.
+    pub by: Option<SignalingRisc>,
+    /// Cores that waited.
+    pub core_count: u64,
+    /// Waits that blocked.
+    pub waits: u64,
+    /// Cycles blocked, summed over the cores.
+    pub cycles: u64,
+    /// Share of the kernels that waited.
+    pub kernel_percent: f64,
+}
+
+/// Cycles of one run at semaphores, by who signals them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SemaphoreCycles {
+    /// Another RISC of its core.
+    pub(crate) own_core: u64,
+    /// A RISC of another core.
+    pub(crate) other_core: u64,
+    /// Not decided.
+    pub(crate) unknown: u64,
+}
+
+/// The cycles of one run at semaphores.
+pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> SemaphoreCycles {
+    let mut cycles = SemaphoreCycles::default();
+    for (_, by, (of_object, _)) in run_waits(run, signals) {
+        let sum = match by {
+            Some(by) if by.core == run.lane.core => &mut cycles.own_core,
+            Some(_) => &mut cycles.other_core,
+            None => &mut cycles.unknown,
+        };
+        *sum = sum.saturating_add(of_object);
+    }
+    cycles
+}
+
+/// Cycles and number of a run's waits at semaphores, by key and by who ended them.
+fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneId>, (u64, u64))> {
+    let Some(sync) = run.evidence.sync() else { return Vec::new() };
+    let mut found: BTreeMap<(u32, Option<LaneId>), (u64, u64)> = BTreeMap::new();
+    let mut single: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for wait in sync.waits.iter().filter(|wait| wait.kind == WaitKind::SEM_WAIT) {
+        let by = signals.releaser(run.lane, wait).map(|(by, _)| by);
+        let cycles = wait.end.saturating_sub(wait.start);
+        let sums = [found.entry((wait.key, by)).or_default(), single.entry(wait.key).or_default()];
+        for sum in sums {
+            *sum = (sum.0.saturating_add(cycles), sum.1.saturating_add(1));
+        }
+    }
+    // Sums know of waits that were not recorded one by one.
+    for ((kind, key), blocked) in sums_of(sync) {
+        if kind != WaitKind::SEM_WAIT {
+            continue;
+        }
+        let (cycles, waits) = single.get(&key).copied().unwrap_or_default();
+        let rest = (blocked.cycles.saturating_sub(cycles), blocked.waits.saturating_sub(waits));
+        if rest.1 > 0 {
+            let sum = found.entry((key, None)).or_default();
+            *sum = (sum.0.saturating_add(rest.0), sum.1.saturating_add(rest.1));
+        }
+    }
+    found.into_iter().map(|((key, by), sum)| (key, by, sum)).collect()
+}
+
+/// The waits of an op at semaphores, longest first.
+pub(crate) fn semaphore_waits(view: &OpView<'_>, signals: &Signals<'_>) -> Vec<SemaphoreWait> {
+    #[derive(Default)]
+    struct Sum {
+        cores: BTreeSet<(u16, u16)>,
+        waits: u64,
+        cycles: u64,
+        kernels: u64,
+    }
+    let mut sums: BTreeMap<(u32, Option<SignalingRisc>), Sum> = BTreeMap::new();
+    for run in &view.runs {
+        for (key, by, (cycles, waits)) in run_waits(run, signals) {
+            let core = |lane: LaneId| (lane.core.x, lane.core.y);
+            let by = by.map(|lane| SignalingRisc { core: core(lane), risc: lane.risc });
+            let sum = sums.entry((key, by)).or_default();
+            sum.cores.insert(core(run.lane));
+            sum.waits = sum.waits.saturating_add(waits);
+            sum.cycles = sum.cycles.saturating_add(cycles);
+            sum.kernels = sum.kernels.saturating_add(kernel_cycles(run.evidence));
+        }
+    }
+    let wait = |((key, by), sum): ((u32, Option<SignalingRisc>), Sum)| SemaphoreWait {
+        key,
+        by,
+        core_count: sum.cores.len() as u64,
+        waits: sum.waits,
+        cycles: sum.cycles,
+        kernel_percent: percent(sum.cycles, sum.kernels),
+    };
+    let mut waits: Vec<_> = sums.into_iter().map(wait).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
+    waits
+}

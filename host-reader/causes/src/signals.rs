@@ -1,0 +1,270 @@
+//! Signals of an op by object, and which of them ended a wait.
+//!
+//! A signal to another core takes its way over a NoC: at least the hops between the tiles, and
+//! more where others send. A wait for a semaphore ends within a poll of the arrival. So the signals
+//! that may have ended it are those that, without other traffic, arrived within
+//! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before its end, give or take what the clocks
+//! of the two tiles may be apart. If all of them are one RISC's, that RISC was waited for. If not,
+//! or if there is none, it cannot be decided.
+
+use crate::{
+    op::OpView,
+    pace::Roles,
+    sync::{SignalAt, Wait},
+    threshold::SIGNAL_DELAY,
+};
+use reader::{lane::LaneId, mesh::Noc0Coord};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use wire::{
+    Risc,
+    wait::{Signal, SignalKind, WaitKind},
+};
+
+/// Object that a signal is about: of a core, a buffer's tiles or room, or a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Object {
+    Tiles(u64),
+    Room(u64),
+    Semaphore(u64),
+}
+
+/// One signal as it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// Cycle of its record.
+    pub(crate) sent: u64,
+    /// Cycle at which it arrives without other traffic.
+    arrives: u64,
+}
+
+/// Cycles by which a record may be later than what it is about: one of a signal, and the last poll
+/// and the record of a wait.
+const RECORD_CYCLES: u64 = 64;
+
+/// Signals by object: whose they are, and when.
+pub(crate) struct Signals<'a> {
+    /// Lanes that signal an object, with the times, in order.
+    of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
+    /// Lanes that are known to work on an object from their own waits.
+    by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
+    /// Objects that somebody may have signalled without a record of their own.
+    doubted: HashSet<(Noc0Coord, Object)>,
+    /// True if a signal's object is not known: it may be any semaphore.
+    has_unknown_object: bool,
+    roles: Roles,
+    view: &'a OpView<'a>,
+}
+
+impl<'a> Signals<'a> {
+    pub(crate) fn of(view: &'a OpView<'a>) -> Self {
+        let mut signals = Self {
+            of_objects: HashMap::new(),
+            by_waits: HashMap::new(),
+            doubted: HashSet::new(),
+            has_unknown_object: false,
+            roles: Roles::of(view),
+            view,
+        };
+        let awaited = awaited_semaphores(view);
+        let mut targets = Targets { view, awaited: &awaited, known: HashMap::new() };
+        for run in &view.runs {
+            let Some(sync) = run.evidence.sync() else { continue };
+            sync.signals.iter().for_each(|signal| signals.add(run.lane, signal, &mut targets));
+            let totals = sync.totals.iter().map(|total| (total.kind, total.key));
+            let waits = sync.waits.iter().map(|wait| (wait.kind, wait.key));
+            for (kind, key) in totals.chain(waits) {
+                // Who waits for tiles makes room, and who waits for room fills it.
+                let object = match kind {
+                    WaitKind::CB_WAIT => Object::Room(key.into()),
+                    WaitKind::CB_RESERVE => Object::Tiles(key.into()),
+                    _ => continue,
+                };
+                signals.by_waits.entry((run.lane.core, object)).or_default().insert(run.lane);
+            }
+        }
+        signals
+    }
+
+    fn add(&mut self, lane: LaneId, at: &SignalAt, targets: &mut Targets<'_>) {
+        let local = |object| Some((lane.core, object));
+        let own = match (at.kind, at.signal) {
+            (SignalKind::CbPush, Signal::Local { key }) => local(Object::Tiles(key)),
+            (SignalKind::CbPop, Signal::Local { key }) => local(Object::Room(key)),
+            (SignalKind::SemSet, Signal::Local { key }) => local(Object::Semaphore(key)),
+            (_, Signal::Remote { noc, address }) => {
+                self.add_remote(lane, at.time, targets.of(noc, address), noc);
+                return;
+            }
+            // It may have ended any wait for a semaphore.
+            (SignalKind::SemSetRemote, Signal::Local { .. }) => None,
+        };
+        match own {
+            Some(target) => self.give(target, lane, Given { sent: at.time, arrives: at.time }),
+            None => self.has_unknown_object = true,
+        }
+    }
+
+    fn add_remote(&mut self, lane: LaneId, sent: u64, targets: Option<&TargetList>, noc: u8) {
+        let Some(TargetList { address, is_multicast, cores }) = targets else {
+            self.has_unknown_object = true;
+            return;
+        };
+        for &core in cores {
+            let target = (core, Object::Semaphore(*address));
+            // A multicast reaches its sender only where it asks for that, which is not recorded.
+            if *is_multicast && core == lane.core {
+                self.doubted.insert(target);
+            }
+            let arrives = sent.saturating_add(self.view.way_cycles(noc, lane.core, core));
+            self.give(target, lane, Given { sent, arrives });
+        }
+    }
+
+    fn give(&mut self, target: (Noc0Coord, Object), lane: LaneId, given: Given) {
+        self.of_objects.entry(target).or_default().entry(lane).or_default().push(given);
+    }
+
+    /// The signals of an object by one lane, in order.
+    pub(crate) fn times(&self, target: (Noc0Coord, Object), lane: LaneId) -> &[Given] {
+        let lanes = self.of_objects.get(&target);
+        lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lane that ended a wait, and when; `None` if it cannot be decided.
+    pub(crate) fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
+        let key = u64::from(wait.key);
+        match wait.kind {
+            WaitKind::CB_WAIT => self.buffer(lane, wait, Object::Tiles(key)),
+            WaitKind::CB_RESERVE => self.buffer(lane, wait, Object::Room(key)),
+            WaitKind::SEM_WAIT => self.semaphore(lane, wait, Object::Semaphore(key)),
+            _ => None,
+        }
+    }
+
+    fn semaphore(&self, lane: LaneId, wait: &Wait, object: Object) -> Option<(LaneId, u64)> {
+        let target = (lane.core, object);
+        if self.has_unknown_object || self.doubted.contains(&target) {
+            return None;
+        }
+        let lanes = self.of_objects.get(&target)?;
+        if let Some((by, given)) = only(lanes.iter())
+            && by.core == lane.core
+        {
+            return Some((*by, latest(given, wait)?));
+        }
+        let mut found = None;
+        for (by, given) in lanes {
+            let apart = self.cycles_apart(by.core, lane.core)?;
+            let Some(sent) = latest_arrival(given, wait, apart) else { continue };
+            if found.replace((*by, sent)).is_some() {
+                return None;
+            }
+        }
+        found.filter(|_| !wait.is_open).map(|(by, sent)| (by, sent.min(wait.end)))
+    }
+
+    /// Cycles by which the clocks of two tiles may differ at most; `None` if that is not known.
+    fn cycles_apart(&self, one: Noc0Coord, other: Noc0Coord) -> Option<u64> {
+        if one == other {
+            return Some(0);
+        }
+        Some(self.view.clock_bound(one)?.saturating_add(self.view.clock_bound(other)?))
+    }
+
+    fn buffer(&self, lane: LaneId, wait: &Wait, object: Object) -> Option<(LaneId, u64)> {
+        if let Some(lanes) = self.of_objects.get(&(lane.core, object)) {
+            let (by, given) = only(lanes.iter())?;
+            let agrees = self
+                .by_waits
+                .get(&(lane.core, object))
+                .is_none_or(|waits| waits.iter().all(|other| other == by));
+            return agrees.then(|| release(*by, given, wait)).flatten().map(|at| (*by, at));
+        }
+        // Without signals the map from buffers to RISCs is enough: it ended when the wait did.
+        let by = match self.by_waits.get(&(lane.core, object)) {
+            Some(lanes) => *only(lanes.iter())?,
+            None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },
+        };
+        (by != lane).then_some((by, wait.end))
+    }
+
+    /// The RISC on the other side of a buffer that left no record of it.
+    fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
+        match (risc, kind) {
+            (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
+            (Risc::Trisc2, WaitKind::CB_RESERVE) => self.roles.writer,
+            (mover, WaitKind::CB_WAIT) if Some(mover) == self.roles.writer => Some(Risc::Trisc2),
+            (mover, WaitKind::CB_RESERVE) if Some(mover) == self.roles.reader => Some(Risc::Trisc0),
+            _ => None,
+        }
+    }
+}
+
+/// Semaphores that somebody waited for, by core and address.
+fn awaited_semaphores(view: &OpView<'_>) -> HashSet<(Noc0Coord, u64)> {
+    let runs = view.runs.iter().filter_map(|run| Some((run.lane.core, run.evidence.sync()?)));
+    let waits = runs.flat_map(|(core, sync)| sync.waits.iter().map(move |wait| (core, wait)));
+    let semaphores = waits.filter(|(_, wait)| wait.kind == WaitKind::SEM_WAIT);
+    semaphores.map(|(core, wait)| (core, wait.key.into())).collect()
+}
+
+/// Semaphore at a NoC address: its L1 address, and its cores that somebody waits on.
+struct TargetList {
+    address: u64,
+    is_multicast: bool,
+    cores: Vec<Noc0Coord>,
+}
+
+/// NoC addresses whose tiles were looked up.
+struct Targets<'a> {
+    view: &'a OpView<'a>,
+    awaited: &'a HashSet<(Noc0Coord, u64)>,
+    known: HashMap<(u8, u64), Option<TargetList>>,
+}
+
+impl Targets<'_> {
+    /// The semaphores at a NoC address; `None` if it is not known which tiles it means.
+    fn of(&mut self, noc: u8, address: u64) -> Option<&TargetList> {
+        let Self { view, awaited, known } = self;
+        let list = known.entry((noc, address)).or_insert_with(|| {
+            let (mut cores, local) = view.remote(noc, address)?;
+            let is_multicast = cores.len() > 1;
+            cores.retain(|&core| awaited.contains(&(core, local)));
+            Some(TargetList { address: local, is_multicast, cores })
+        });
+        list.as_ref()
+    }
+}
+
+/// When a lane ended a wait. A TRISC's signal is recorded when it is handed to the engine, which
+/// gives it later: there the wait's end tells.
+fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
+    match by.risc {
+        Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
+            given.first().filter(|given| given.sent <= wait.end).map(|_| wait.end)
+        }
+        _ => latest(given, wait),
+    }
+}
+
+/// The latest time within a wait. A wait that blocked was ended within its time.
+fn latest(given: &[Given], wait: &Wait) -> Option<u64> {
+    let at = given.partition_point(|given| given.sent <= wait.end).checked_sub(1)?;
+    given.get(at).map(|given| given.sent).filter(|&sent| sent >= wait.start)
+}
+
+/// When the latest signal was sent that may have ended a wait by its arrival.
+fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a constant")]
+    let delay = SIGNAL_DELAY.value as u64;
+    let first = wait.end.saturating_sub(delay.saturating_add(apart));
+    let last = wait.end.saturating_add(RECORD_CYCLES.saturating_add(apart));
+    let found = given.iter().rev().find(|given| (first..=last).contains(&given.arrives));
+    found.map(|given| given.sent)
+}
+
+/// The only item.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
+}
