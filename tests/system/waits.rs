@@ -432,8 +432,8 @@ fn compare_joins(seed: u64, joins: &mut Joins) {
                 let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
                 wait.key == key && end.abs_diff(pair[1].end_cycle) <= 2 * TOLERANCE_CYCLES
             };
-            let waits = of_op().filter(|(run, _)| waiter(run)).flat_map(|(_, waits)| waits);
-            let by = waits.filter(ended).next().unwrap().released_by.unwrap();
+            let mut waits = of_op().filter(|(run, _)| waiter(run)).flat_map(|(_, waits)| waits);
+            let by = waits.find(ended).unwrap().released_by.unwrap();
             let found = (pair[0].core, pair[0].risc);
             assert_eq!(found, ((by.core.x, by.core.y), by.risc), "{pair:?}, {of}");
             let sent = by.sent.0 & ((1 << 44) - 1);
