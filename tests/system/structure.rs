@@ -256,8 +256,10 @@ const UNSAFE_FILES: [(&str, &[&str]); 3] = [
         &[
             "arguments.rs",
             "explanation.rs",
+            "handle.rs",
             "mesh.rs",
             "outputs.rs",
+            "periodic.rs",
             "recording.rs",
             "session.rs",
             "status.rs",

@@ -123,14 +123,14 @@ fn open_mesh(
         let layout = layout_of(&facts, firmware)?;
         let device = ChipDevice::open(chip, &facts, layout, &options);
         let device = device.map_err(|error| Failure::from_error(&error))?;
-        tell_unread(&device);
+        print_unread(&device);
         devices.push(device);
     }
     Ok(ChipMesh { devices })
 }
 
-/// Says which Ethernet cores are not read, and that chips behind the others are not.
-fn tell_unread(device: &ChipDevice<LuwenChip>) {
+/// Prints which Ethernet cores are not read, and that chips behind the others are not.
+fn print_unread(device: &ChipDevice<LuwenChip>) {
     let chip = device.description();
     let untold = device.untold_ethernet_cores();
     if untold > 0 {
