@@ -210,6 +210,34 @@ test('lost launches are marked in the gaps and the timeline, and losses are grou
   await close();
 });
 
+test('what is not known is called so, and never shown as 0', async () => {
+  const figureOf = (page, term) => page.locator(`#summary dt:text-is("${term}") + dd .figure`);
+  // Losses are unknown in a log of another runtime, and one op has nothing in front of it.
+  writeLog(join(folder, 'one.csv'), opLines(OPS.slice(0, 1)));
+  exported('one.csv', 'one.html');
+  const one = await open('one.html');
+  assert.equal(await one.page.locator('#summary .verdict.unknown').count(), 1);
+  assert.equal(await figureOf(one.page, 'Kernels ran').count(), 1);
+  assert.equal(await figureOf(one.page, 'Between ops').count(), 0);
+  assert.deepEqual(one.complaints, []);
+  await one.close();
+  // Launches may be missing in front of each op but the first.
+  capture('--workload', 'pipeline', '--kernels', 'native', '--pipeline', 'tiles=16', '--ops', '60', '--op-support-count', '43', '-o', 'gaps.kprof');
+  exported('gaps.kprof', 'gaps.html');
+  const { page, complaints, close } = await open('gaps.html');
+  const { gap_cycles: gaps, gap_doubt: doubts } = (await factsOf(page)).ops;
+  assert.ok(gaps.every((gap) => gap === null) && doubts.some((doubt) => doubt !== null));
+  assert.equal(await figureOf(page, 'Between ops').textContent(), 'unknown');
+  assert.equal(await page.locator('#summary .verdict.doubtful').count(), 1);
+  // An op's page says once why the time in front of it is not known.
+  const op = doubts.findIndex((doubt) => doubt !== null);
+  await page.evaluate((op) => { location.hash = `#op=${op}`; }, op);
+  await page.waitForFunction((label) => document.querySelector('#op h3').textContent === label, (await texts(page, '#ops tbody tr[data-place] td:first-child'))[op]);
+  assert.equal((await page.textContent('#op')).split('launches before it may be missing').length, 2);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('the legend of the grid ends at values that cores have', async () => {
   const { page, complaints, close } = await open('over.html');
   const facts = await factsOf(page);

@@ -196,7 +196,7 @@ fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
         for TraceHostMark { event, source, time_ns } in &thread.marks {
             let (category, name) = words::mark_label(event, source);
             let instant = JsonEvent::instant(&mut text, HOST_PID, tid, *time_ns);
-            host_event(instant, (name, category), source, event);
+            host_event(instant, (&name, category), source, event);
         }
     }
     for plot in &host.plots {

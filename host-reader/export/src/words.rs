@@ -3,7 +3,7 @@
 use super::{Trace, TraceDevice, TraceHostThread, TraceLane, TraceLoss};
 use host_events::{HostEvent, HostEventKind, HostSource};
 use reader::ledger::{LossCause, LossTotals, UncountedSource};
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// A lane as people call it, such as `1-2 BRISC`.
 pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
@@ -21,17 +21,33 @@ pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
     format!("{name} {}.{}", thread.process_id, thread.number)
 }
 
-/// Returns the kind and the label of a mark; the label of a message is its text.
+/// Returns the kind and the label of a mark.
 pub(super) fn mark_label<'a>(
     event: &'a HostEvent,
     source: &'a HostSource,
-) -> (&'static str, &'a str) {
+) -> (&'static str, Cow<'a, str>) {
+    let name = Cow::Borrowed(&*source.name);
     match event.kind {
-        HostEventKind::Message => ("message", event.text.as_deref().unwrap_or("message")),
-        HostEventKind::Signpost => ("signpost", &source.name),
-        HostEventKind::FrameMark => ("frame", &source.name),
-        HostEventKind::Zone { .. } => ("zone", &source.name),
-        HostEventKind::Plot { .. } => ("plot", &source.name),
+        HostEventKind::Message => ("message", message_label(event.text.as_deref().unwrap_or(""))),
+        HostEventKind::Signpost => ("signpost", name),
+        HostEventKind::FrameMark => ("frame", name),
+        HostEventKind::Zone { .. } => ("zone", name),
+        HostEventKind::Plot { .. } => ("plot", name),
+    }
+}
+
+/// Longest label of a message, in characters.
+const MESSAGE_LABEL_CHARS: usize = 64;
+
+/// The label of a message: the beginning of its first line that says something. TT-Metal sends
+/// pages of JSON between backticks; the whole text stands beside the label.
+fn message_label(text: &str) -> Cow<'_, str> {
+    let mut lines =
+        text.lines().map(|line| line.trim_matches(|c: char| c == '`' || c.is_whitespace()));
+    let line = lines.find(|line| !line.is_empty()).unwrap_or("message");
+    match line.char_indices().nth(MESSAGE_LABEL_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}\u{2026}", line.get(..end).unwrap_or(line))),
+        None => Cow::Borrowed(line),
     }
 }
 
@@ -132,5 +148,24 @@ impl Trace<'_> {
             ("lost_records", hidden.lost_records),
         ];
         doubts.extend(kinds.map(|(kind, count)| (format!("hidden_by_filter_{kind}"), count)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::message_label;
+
+    #[test]
+    fn a_message_is_called_by_the_beginning_of_its_first_line() {
+        let op = "`TT_DNN_DEVICE_OP: \"Matmul\", 12, false ->\n{\n\"attributes\": {}\n}`";
+        assert_eq!(message_label(op), "TT_DNN_DEVICE_OP: \"Matmul\", 12, false ->");
+        assert_eq!(message_label("an op has run"), "an op has run");
+        assert_eq!(message_label("\r\n  `\n hello "), "hello");
+        for nothing in ["", "``", " \n\t"] {
+            assert_eq!(message_label(nothing), "message");
+        }
+        // Counted in characters: none is cut in two.
+        assert_eq!(message_label(&"\u{e9}".repeat(64)), "\u{e9}".repeat(64));
+        assert_eq!(message_label(&"\u{e9}".repeat(65)), format!("{}\u{2026}", "\u{e9}".repeat(64)));
     }
 }

@@ -154,7 +154,7 @@ fn thread_events(
     for TraceHostMark { event, source, time_ns } in &thread.marks {
         let (category, name) = words::mark_label(event, source);
         sequence.event(base_ns + time_ns, INSTANT, |instant| {
-            fill(instant, track, (name, category), places.iid(source), event);
+            fill(instant, track, (&name, category), places.iid(source), event);
         });
     }
 }

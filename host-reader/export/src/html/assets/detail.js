@@ -88,14 +88,16 @@ function lossDetail(lane, loss) {
   ];
 }
 
-/** What to know before an op's figures are trusted. */
-const opOddities = (op) => [
+/** What to know before the figures of an op itself are trusted. */
+const opDoubts = (op) => [
   ops.lost_records[op] && `${counted(ops.lost_records[op], 'record')} lost`,
   ops.unfinished_cores[op] && `${counted(ops.unfinished_cores[op], 'core')} did not finish`,
   ops.time_matched_cores[op] && `${counted(ops.time_matched_cores[op], 'core')} lack a launch and were assigned by time`,
   ops.duration_doubt[op] !== null && `no duration, since ${durationDoubt(op)}`,
-  ops.gap_doubt[op] !== null && `no gap before it, since ${gapDoubt(op)}`,
 ].filter(Boolean);
+
+/** The same, and why the time before it is not known. */
+const opOddities = (op) => ops.gap_doubt[op] === null ? opDoubts(op) : [...opDoubts(op), `no gap before it, since ${gapDoubt(op)}`];
 
 function opDetail(op) {
   const device = opDevice(op);

@@ -86,5 +86,5 @@ function waitCell(wait) {
   const waited = wait.blocked_percent + wait.barrier_percent;
   const what = wait.sums.map(([kind, key, cycles, count]) => `${kind} ${key}: ${grouped(cycles)} cycles in ${counted(count, 'wait')}`).join('; ');
   const [first] = wait.sums;
-  return h('span', { title: what }, waited ? `${waited.toFixed(1)} % waits${first ? `: ${first[0]} ${first[1]}` : ''}` : 'no waits');
+  return h('span.waits', { title: what }, waited ? `${waited.toFixed(1)} % waits${first ? `: ${first[0]} ${first[1]}` : ''}` : 'no waits');
 }

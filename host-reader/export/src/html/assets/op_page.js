@@ -110,7 +110,8 @@ function opTraffic(op) {
 }
 
 function opTrouble(op) {
-  const words = opOddities(op);
+  // The gap's doubt stands among the facts.
+  const words = opDoubts(op);
   return words.length ? h('p.bad', {}, `${words.join('; ')}.`) : '';
 }
 

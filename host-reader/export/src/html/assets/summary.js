@@ -90,7 +90,7 @@ function verdict(hasLink = true) {
   else if (!isDoubtful) words.push(h('strong', {}, 'Complete'), ': nothing was lost, and there are no anomalies. ');
   if (repairCount) words.push(`${counted(repairCount, 'repair')} made data whole. `);
   if (hasLink && (isDoubtful || repairCount)) words.push(link('What exactly'));
-  return h(isDoubtful ? 'p.verdict.doubtful' : 'p.verdict', {}, words);
+  return h(isDoubtful ? 'p.verdict.doubtful' : reasons || isEmpty ? 'p.verdict.unknown' : 'p.verdict', {}, words);
 }
 
 function figure(term, value, note) {
@@ -105,10 +105,11 @@ function buildSummary() {
     // Shares of a whole that is not known are none.
     const share = times.noDuration + times.noGap ? 0 : times.kernel + times.gap;
     const known = (count, one) => count ? `${counted(count, one)} not known` : '';
+    const isKernelUnknown = times.noDuration === opCount;
     const parts = [];
     if (opCount) {
-      parts.push(figure(devices.length > 1 ? `Kernels ran, sum of ${devices.length} devices` : 'Kernels ran', timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
-      parts.push(figure(devices.length > 1 ? `Between ops, sum of ${devices.length} devices` : 'Between ops', timeText(times.gap), share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
+      parts.push(figure(devices.length > 1 ? `Kernels ran, sum of ${devices.length} devices` : 'Kernels ran', isKernelUnknown ? 'unknown' : timeText(times.kernel), share ? percentText(times.kernel / share) : known(times.noDuration, 'op')));
+      if (times.gaps || times.noGap) parts.push(figure(devices.length > 1 ? `Between ops, sum of ${devices.length} devices` : 'Between ops', times.gaps ? timeText(times.gap) : 'unknown', share ? percentText(times.gap / share) : known(times.noGap, 'gap')));
       if (times.longestGap >= 0) parts.push(figure('Longest gap', opLink(times.longestGap, 'before '), cyclesWords(ops.gap_cycles[times.longestGap], opDevice(times.longestGap))));
     }
     const row = facts.zones.self_cycles.reduce((best, cycles, i) =>
