@@ -248,7 +248,7 @@ fn check_causes(workload: &str, of_host: &Path) {
 
 /// Runs the program, which no C is part of.
 fn kprof(args: &[&str]) -> Output {
-    cargo(&[&["run", "--quiet", "--package=kprof", "--locked", "--"], args].concat())
+    cargo(&[&["run", "--quiet", "--locked", "--"], args].concat())
 }
 
 #[test]
