@@ -13,7 +13,7 @@
 //! The zone `PROFILER-DRAM-PUSH` shows what the push before cost, its wait for the NoC among it. It
 //! is a run of no program at the beginning of BRISC's vector, so that it goes with the next push; where
 //! launches fill the vector by themselves it is left out.
-//! What has not been pushed when the last program ends stays in L1, where the host finds it.
+//! Runs that no push has taken when the last program ends stay in L1, where the host finds them.
 //!
 //! The end of a launch prepares the runs of the next one, where nobody waits for it. A RISC's
 //! `device_end` says in its low half how many words the vector holds, which is where the next run

@@ -26,8 +26,8 @@ fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
     }
 }
 
-/// Tells a core of our runtime that what it has accumulated was read, so that its next launch begins
-/// with empty vectors. One whose launch runs keeps all of it, since the runtime knows where it is, and
+/// Hands the vectors of a core of our runtime back, once what they accumulated was read, so that its
+/// next launch begins with empty ones. One whose launch runs keeps all of it, since the runtime knows where it is, and
 /// so does one of which a vector could not be read.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
