@@ -11,6 +11,7 @@ use host_reader::{
     counters::describe_counters,
     export::{Destination, write_atomically},
     log::{LogWriteReport, write_device_log},
+    noc_events::describe_addresses,
 };
 use serde::Serialize;
 use std::{
@@ -40,7 +41,7 @@ struct Written {
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let mut run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let hidden = retain(&mut run, &args.filters)?;
-    let described = describe_counters(&mut run.readout);
+    let described = describe_counters(&mut run.readout) + describe_addresses(&mut run.readout);
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(DEVICE_LOG));
     let destination = Destination::from(path.as_path());
     let mut report = LogWriteReport::default();

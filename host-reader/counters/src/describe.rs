@@ -17,24 +17,13 @@ pub fn describe_counters(readout: &mut Readout) -> u64 {
 }
 
 fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
-    let has_text =
-        |record: usize| lane.metadata.binary_search_by_key(&record, |(at, _)| *at).is_ok();
-    let mut texts: Vec<(usize, Box<str>)> = Vec::new();
-    for (number, record) in lane.records().enumerate() {
+    lane.attach_texts(|record| {
         let is_wide = is_data(record.kind) && record.data.len() > 1;
-        if !is_wide || !is_counter_id(zones, record.zone) || has_text(number) {
-            continue;
+        if !is_wide || !is_counter_id(zones, record.zone) {
+            return None;
         }
-        if let Ok(sample) = Sample::decode(record.data, None) {
-            texts.push((number, sample.to_text().into()));
-        }
-    }
-    let count = texts.len() as u64;
-    if count > 0 {
-        lane.metadata.extend(texts);
-        lane.metadata.sort_by_key(|(record, _)| *record);
-    }
-    count
+        Sample::decode(record.data, None).ok().map(|sample| sample.to_text().into())
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | what happened in each program? | [`NocTraces::of_readout`] |
 //! | how is it written as TT-Metal writes it, and read? | [`ProgramTrace::to_json`], [`read_json`] |
+//! | how does a device log have room for addresses? | [`describe_addresses`] |
 //! | who moved how much, to whom, over which links? | [`Traffic`] |
 //! | which memory did kernels hold, and for how long? | [`Locks`] |
 //!
@@ -27,6 +28,7 @@
     )
 )]
 
+mod describe;
 mod fabric;
 mod json;
 mod kind;
@@ -38,6 +40,7 @@ mod tile;
 mod trace;
 mod traffic;
 
+pub use describe::describe_addresses;
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kind::{EventKind, Numbering};
 pub use locks::{HeldMemory, Locks};

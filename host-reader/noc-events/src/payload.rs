@@ -338,6 +338,49 @@ impl Trailer {
             noc_counter: (bits >> 52) as u16,
         }
     }
+
+    /// Describes them as a line of a device log does, which has room for the event itself only.
+    ///
+    /// ```
+    /// use noc_events::Trailer;
+    /// let trailer = Trailer { target_address: 33, source_address: 23, noc_counter: 5 };
+    /// let text = r#"{"dst_addr":33;"noc_status_counter":5;"src_addr":23}"#;
+    /// assert_eq!(trailer.to_text(), text);
+    /// assert_eq!(Trailer::of_text(text), Some(trailer));
+    /// ```
+    ///
+    /// # Compatibility
+    /// Meta data of `profile_log_device.csv`: keys by name, `;` in place of commas.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        let Self { target_address, source_address, noc_counter } = self;
+        format!(
+            "{{\"dst_addr\":{target_address};\"noc_status_counter\":{noc_counter};\
+             \"src_addr\":{source_address}}}"
+        )
+    }
+
+    /// Reads such a description; `None` of any other text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        /// Keys of the text.
+        #[derive(serde::Deserialize)]
+        struct Described {
+            dst_addr: u32,
+            src_addr: u32,
+            noc_status_counter: u16,
+        }
+        if !text.contains("dst_addr") {
+            return None;
+        }
+        let described = serde_json::from_str(&text.replace(';', ",")).ok()?;
+        let Described { dst_addr, src_addr, noc_status_counter } = described;
+        Some(Self {
+            target_address: dst_addr,
+            source_address: src_addr,
+            noc_counter: noc_status_counter,
+        })
+    }
 }
 
 #[cfg(test)]

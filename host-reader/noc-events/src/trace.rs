@@ -137,7 +137,7 @@ impl NocTraces {
 }
 
 /// Returns true if the record is a NoC event.
-fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
+pub(crate) fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
     let is_data =
         matches!(record.kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B);
     is_data && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
@@ -227,8 +227,11 @@ impl<'a> Chip<'a> {
         let mut programs: BTreeMap<ProgramKey, Markers<'a>> = BTreeMap::new();
         for lane in &self.device.lanes {
             let mut runs = lane.runs.iter().peekable();
+            let mut texts = lane.metadata.iter().peekable();
             let mut program = (RunHostId(0), None);
             for (index, record) in lane.records().enumerate() {
+                while texts.next_if(|(of, _)| *of < index).is_some() {}
+                let text = texts.next_if(|(of, _)| *of == index).map(|(_, text)| &**text);
                 while let Some(run) = runs.next_if(|run| run.first_record <= index) {
                     program = (run.program, run.trace);
                 }
@@ -242,10 +245,12 @@ impl<'a> Chip<'a> {
                             programs.entry(program).or_default().zones.push(end);
                         }
                     }
-                    _ if is_event(&record, self.zones) => match self.event(lane.id, &record) {
-                        Ok(event) => programs.entry(program).or_default().events.push(event),
-                        Err(error) => notes.add(error.to_string(), lane.id, record.time),
-                    },
+                    _ if is_event(&record, self.zones) => {
+                        match self.event(lane.id, &record, text) {
+                            Ok(event) => programs.entry(program).or_default().events.push(event),
+                            Err(error) => notes.add(error.to_string(), lane.id, record.time),
+                        }
+                    }
                     _ => {}
                 }
             }
@@ -253,12 +258,19 @@ impl<'a> Chip<'a> {
         programs
     }
 
-    fn event(&self, lane: LaneId, record: &Record<'_>) -> Result<Event, PayloadError> {
+    /// Decodes an event; a line of a log has its addresses in the text beside it.
+    fn event(
+        &self,
+        lane: LaneId,
+        record: &Record<'_>,
+        text: Option<&str>,
+    ) -> Result<Event, PayloadError> {
         let [bits, rest @ ..] = record.data else {
             return Err(PayloadError::UnknownKind { number: 0 });
         };
         let payload = Payload::decode(*bits, self.numbering, self.size_field)?;
         let trailer = rest.first().map(|&bits| Trailer::decode(bits));
+        let trailer = trailer.or_else(|| Trailer::of_text(text?));
         Ok(Event { lane, time: record.time, payload, trailer })
     }
 

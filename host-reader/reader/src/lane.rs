@@ -190,6 +190,44 @@ impl Lane {
         metadata.clear();
     }
 
+    /// Attaches texts to records, as a function gives them, and returns how many got one. Records
+    /// that have a text keep it.
+    ///
+    /// ```
+    /// use reader::{lane::{Lane, LaneId, RecordHead, ZoneIndex}, mesh::Noc0Coord};
+    /// use wire::{PacketKind, Risc, RunHostId};
+    /// let core = Noc0Coord { x: 1, y: 1 };
+    /// let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
+    /// lane.begin_run(RunHostId(1));
+    /// for value in [7, 8] {
+    ///     let head = RecordHead::new(PacketKind::TimestampedData, ZoneIndex(5));
+    ///     lane.push(head, 100, &[value]);
+    /// }
+    /// let text = |value| (value == 8).then(|| "eight".into());
+    /// assert_eq!(lane.attach_texts(|record| text(record.data[0])), 1);
+    /// assert_eq!(lane.metadata, [(1, "eight".into())]);
+    /// assert_eq!(lane.attach_texts(|_| Some("other".into())), 1);
+    /// assert_eq!(lane.metadata, [(0, "other".into()), (1, "eight".into())]);
+    /// ```
+    pub fn attach_texts(
+        &mut self,
+        mut text_of: impl FnMut(&Record<'_>) -> Option<Box<str>>,
+    ) -> u64 {
+        let mut known = self.metadata.iter().map(|(of, _)| *of).peekable();
+        let mut texts = Vec::new();
+        for (index, record) in self.records().enumerate() {
+            if known.next_if_eq(&index).is_none() {
+                texts.extend(text_of(&record).map(|text| (index, text)));
+            }
+        }
+        let count = texts.len() as u64;
+        if count > 0 {
+            self.metadata.extend(texts);
+            self.metadata.sort_by_key(|(record, _)| *record);
+        }
+        count
+    }
+
     /// Begins a run of a program, launched by itself and not replayed: records that are pushed
     /// from here on are of it.
     ///

@@ -361,6 +361,9 @@ const NOC_EVENTS: TableSchema = TableSchema {
             "bytes, rounded up to 32; 8160, or 131040 since tt-metal 0.81.1, stands for more, too",
         ),
         column("vc", Signed64, true, "virtual channel"),
+        column("source_address", Unsigned32, true, "address in the source's tile, if recorded"),
+        column("target_address", Unsigned32, true, "address in the target's tile, if recorded"),
+        column("noc_counter", Unsigned32, true, "the NoC's counter of transfers, its low 12 bits"),
     ],
 };
 

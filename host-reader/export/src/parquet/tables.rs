@@ -155,7 +155,10 @@ impl<'a> DeviceRows<'_, 'a> {
             .maybe_signed(object.dx.map(i64::from))
             .maybe_signed(object.dy.map(i64::from))
             .maybe_number(object.num_bytes)
-            .maybe_signed(object.vc.map(i64::from));
+            .maybe_signed(object.vc.map(i64::from))
+            .maybe_narrow(object.src_addr)
+            .maybe_narrow(object.dst_addr)
+            .maybe_narrow(object.noc_status_counter.map(u32::from));
     }
 
     fn fill_op(self, row: &mut Row<'_>, number: u32, op: &TraceOp<'_>) {
