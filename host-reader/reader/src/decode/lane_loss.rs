@@ -1,9 +1,11 @@
 //! Losses that a device counts: of which launches they are, as far as the runs of a read show.
 //!
 //! A device counts what found no room in L1 over all launches. Only a run that filled its vector
-//! can have lost anything, so that the program is known where there is one such run. A foreign
-//! runtime counts nothing: there a vector that is full to the last word may have lost records,
-//! which is said. Where its lane was full, its count of launches says how many are missing.
+//! can have lost anything, or one of several pushes: what is pushed while zones are open lacks
+//! their ends, for which room was kept. So the program is known where there is one such run. A
+//! foreign runtime counts nothing: there a vector that is full to the last word may have lost
+//! records, which is said. Where its lane was full, its count of launches says how many are
+//! missing.
 
 use super::{CaptureMode, LaneDecoder};
 use crate::ledger::{LossCause, LossKey, LossTotals, ProgramSpan};
@@ -67,7 +69,7 @@ impl RunTally {
             self.is_last_full = false;
         }
         self.span = ProgramSpan::joined(self.span, Some(ProgramSpan::of_launch(program)));
-        if word_count >= FULL_WORDS && !self.is_last_full {
+        if (is_continued || word_count >= FULL_WORDS) && !self.is_last_full {
             self.is_last_full = true;
             self.full_launches = self.full_launches.saturating_add(1);
             self.full_program = Some(program);

@@ -292,6 +292,12 @@ fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
     let span = LossTotals { programs: Some(crate::ledger::ProgramSpan { first, last }), ..lost };
     let words = [full(1), full(2), small(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
+    // Of a launch of several pushes each may have been full, since room is kept for open zones.
+    let part = |time| of_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
+    let pushes = [part(10_300), part(10_600)].concat();
+    assert_eq!(lost_by(&[small(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
+    let words = [small(1), pushes, full(3)].concat();
+    assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
     let words = [small(1), full(2), small(3)].concat();
     let others = LaneLoss { has_other_launches: true, ..loss };
     assert_eq!(lost_by(&words, others), [(cause, None, span)]);
