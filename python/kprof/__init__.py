@@ -27,6 +27,7 @@ from .tracing import (
 
 __all__ = [
     "OpsTable",
+    "PeriodicReader",
     "Profiler",
     "Recording",
     "SimulatedMesh",
@@ -256,6 +257,63 @@ def read_device_profiler(
 
     host = HOST if with_host_events else None
     return Recording(_native.read_device_profiler(mesh, capture, host))
+
+
+class PeriodicReader:
+    """Reads a mesh every ``period`` seconds from a thread, while programs run on it.
+
+    ::
+
+        with kprof.PeriodicReader(mesh, period=0.001) as reader:
+            mesh.run()
+        print(reader.recording.has_losses)
+
+    Where lanes hold what is launched during one period and one read, nothing is lost, however long
+    the run is. The other arguments are those of :func:`read_device_profiler`. Leaving ``with``
+    reads for a last time; nothing may be launched after that.
+    """
+
+    def __init__(
+        self,
+        mesh: SimulatedMesh,
+        period: float = 0.01,
+        capture: str | _os.PathLike[str] | None = None,
+        with_host_events: bool = False,
+    ) -> None:
+        from .tracing import HOST
+
+        host = HOST if with_host_events else None
+        self._native = _native.PeriodicReader(mesh, period, capture, host)
+        self._recording: Recording | None = None
+
+    @property
+    def read_count(self) -> int:
+        """Reads until now, those that failed included."""
+        return self._native.read_count
+
+    @property
+    def failed_read_count(self) -> int:
+        """Reads that failed; the next one tries again."""
+        return self._native.failed_read_count
+
+    @property
+    def recording(self) -> Recording:
+        """Everything that was read, once the reader is stopped."""
+        if self._recording is None:
+            raise ValueError("expected a reader that is stopped, found one that reads")
+        return self._recording
+
+    def stop(self) -> Recording:
+        """Stops after a last read, and gives everything that was read."""
+        if self._recording is None:
+            self._recording = Recording(self._native.stop())
+        return self._recording
+
+    def __enter__(self) -> "PeriodicReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 def diff(

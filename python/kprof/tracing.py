@@ -22,30 +22,30 @@ HOST = _native.Host()
 """Recorder of this process."""
 
 _LOG = logging.getLogger("kprof")
-_LARGEST_COLOR = 0xFFFFFF
 
 LINES = False
 """Whether a :class:`Profiler` traces lines unless told: ``python -m kprof -p -l`` sets it."""
 
 
-def signpost(header: str, message: str | None = None) -> None:
-    """Marks a place in the run: a row of the ops report, and a message of the trace."""
-    HOST.signpost(header, message)
+def signpost(header: str, message: str | None = None, color: int | None = None) -> None:
+    """Marks a place in the run: a row of the ops report, and a message of the trace.
+
+    ``color`` is 0xRRGGBB, here and in the functions below.
+    """
+    HOST.signpost(header, message, color)
     _LOG.info("%s", header if message is None else f"{header}: {message}")
 
 
 def message(text: str, color: int | None = None) -> None:
-    """Records a message. The colour is checked; recordings do not keep it."""
-    _check_color(color)
+    """Records a message."""
     frame = sys._getframe(1)
-    HOST.message(text, frame.f_code.co_filename, frame.f_lineno)
+    HOST.message(text, frame.f_code.co_filename, frame.f_lineno, color)
 
 
 def tracy_message(text: str, color: int = 0xF0F8FF) -> None:
     """Records a message, under the name that ``ttnn`` has for it."""
-    _check_color(color)
     frame = sys._getframe(1)
-    HOST.message(text, frame.f_code.co_filename, frame.f_lineno)
+    HOST.message(text, frame.f_code.co_filename, frame.f_lineno, color)
 
 
 def start_tracy_zone(source: str, functName: str, lineNum: int = 0, line_number: int = 0) -> None:
@@ -54,9 +54,11 @@ def start_tracy_zone(source: str, functName: str, lineNum: int = 0, line_number:
 
 
 def stop_tracy_zone(name: str = "", color: int = 0) -> bool:
-    """Ends the innermost zone of this thread, with a text; returns false if none is open."""
-    _check_color(color)
-    return HOST.end_zone(name or None)
+    """Ends the innermost zone of this thread, with a text; returns false if none is open.
+
+    A colour of 0 is none.
+    """
+    return HOST.end_zone(name or None, color or None)
 
 
 @contextlib.contextmanager
@@ -75,11 +77,6 @@ def zone(name: str) -> Iterator[None]:
 def save_host_events(path: str | os.PathLike[str]) -> int:
     """Writes everything recorded so far into a new capture; returns the number of events."""
     return HOST.save(path)
-
-
-def _check_color(color: int | None) -> None:
-    if color is not None and not 0 <= color <= _LARGEST_COLOR:
-        raise ValueError(f"expected a colour from 0 to 0xFFFFFF, found {color:#x}")
 
 
 class Profiler:

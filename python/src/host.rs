@@ -3,9 +3,9 @@
 use crate::value_error;
 use host_reader::{
     capture::CaptureWriter,
-    host::{HostRecorder, HostSource, HostZoneGuard},
+    host::{HostColor, HostRecorder, HostSource, HostZoneGuard},
 };
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyValueError, prelude::*};
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 thread_local! {
@@ -28,6 +28,14 @@ fn source(name: &str, function: &str, file: &str, line: u32) -> Arc<HostSource> 
     })
 }
 
+/// A colour that was given as 0xRRGGBB.
+fn color(rgb: Option<u64>) -> PyResult<Option<HostColor>> {
+    let Some(rgb) = rgb else { return Ok(None) };
+    let color = u32::try_from(rgb).ok().and_then(HostColor::from_rgb);
+    let wrong = || format!("expected a colour from 0 to 0xFFFFFF, found {rgb:#x}");
+    color.map(Some).ok_or_else(|| PyValueError::new_err(wrong()))
+}
+
 #[pymethods]
 impl Host {
     #[new]
@@ -41,27 +49,41 @@ impl Host {
         OPEN.with_borrow_mut(|open| open.push(guard));
     }
 
-    /// Ends the innermost zone of the calling thread, with a text if there is one; returns false
-    /// if none is open.
-    #[pyo3(signature = (text=None))]
-    fn end_zone(&self, text: Option<&str>) -> bool {
+    /// Ends the innermost zone of the calling thread, with a text and a colour if there are any;
+    /// returns false if none is open.
+    #[pyo3(signature = (text=None, rgb=None))]
+    fn end_zone(&self, text: Option<&str>, rgb: Option<u64>) -> PyResult<bool> {
+        let color = color(rgb)?;
         let guard = OPEN.with_borrow_mut(Vec::pop);
-        let Some(mut guard) = guard else { return false };
+        let Some(mut guard) = guard else { return Ok(false) };
         if let Some(text) = text {
             guard.text(text);
         }
-        true
+        if let Some(color) = color {
+            guard.color(color);
+        }
+        Ok(true)
     }
 
     /// Records a message.
-    fn message(&self, text: &str, file: &str, line: u32) {
-        self.recorder.message_of(source("", "", file, line), text);
+    #[pyo3(signature = (text, file, line, rgb=None))]
+    fn message(&self, text: &str, file: &str, line: u32, rgb: Option<u64>) -> PyResult<()> {
+        let source = source("", "", file, line);
+        match color(rgb)? {
+            Some(color) => self.recorder.colored_message_of(source, text, color),
+            None => self.recorder.message_of(source, text),
+        }
+        Ok(())
     }
 
     /// Records a signpost.
-    #[pyo3(signature = (header, message=None))]
-    fn signpost(&self, header: &str, message: Option<&str>) {
-        self.recorder.signpost(header, message);
+    #[pyo3(signature = (header, message=None, rgb=None))]
+    fn signpost(&self, header: &str, message: Option<&str>, rgb: Option<u64>) -> PyResult<()> {
+        match color(rgb)? {
+            Some(color) => self.recorder.colored_signpost(header, message, color),
+            None => self.recorder.signpost(header, message),
+        }
+        Ok(())
     }
 
     /// Takes everything out of the recorder and writes it into a new capture.

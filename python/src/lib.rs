@@ -7,6 +7,7 @@
 
 mod diff;
 mod host;
+mod periodic;
 mod recording;
 mod simulated;
 mod tables;
@@ -20,6 +21,7 @@ mod _native {
     use super::{
         diff::diff,
         host::Host,
+        periodic::PeriodicReader,
         recording::{PyRecording, open_recordings},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
         tables::table_of_texts,

@@ -15,13 +15,29 @@ use sim::{
     mesh::SimulatedMesh as Chips,
     workload::{Phase, Workload, WorkloadOptions},
 };
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    error::Error,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 use wire::RunHostId;
+
+/// Chips that one thread runs while another reads them.
+pub(crate) type SharedChips = Arc<Mutex<Chips>>;
+
+/// Simulated time that passes between two chances to read.
+const STRETCH_NS: u64 = 20_000;
+
+/// Locks chips; a thread that panicked with them has left them as far as it got.
+pub(crate) fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
+    chips.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Simulated chips with a workload; every read carries out the next part of it.
 #[pyclass(module = "kprof")]
 pub(crate) struct SimulatedMesh {
-    chips: Chips,
+    chips: SharedChips,
     /// Parts that have not run yet, the next one last.
     phases: Vec<Phase>,
     ops: Vec<OpMetadata>,
@@ -59,7 +75,22 @@ impl SimulatedMesh {
         init_device_profiler(&mut mesh, &options).map_err(|error| value_error(&error))?;
         let ops = names_of(&plan.phases, chips);
         plan.phases.reverse();
-        Ok(Self { chips: mesh, phases: plan.phases, ops, title: workload.to_owned() })
+        let chips = Arc::new(Mutex::new(mesh));
+        Ok(Self { chips, phases: plan.phases, ops, title: workload.to_owned() })
+    }
+
+    /// Runs what is left of the workload, a stretch of time after the other, so that a periodic
+    /// reader reads in between.
+    fn run(&mut self, py: Python<'_>) {
+        py.detach(|| {
+            while let Some(phase) = self.phases.pop() {
+                lock(&self.chips).enqueue_phase(&phase);
+                while self.run_for(STRETCH_NS) {
+                    // The lock goes to whoever waits for it.
+                    std::thread::sleep(std::time::Duration::from_micros(20));
+                }
+            }
+        });
     }
 
     /// Number of parts that have not run yet.
@@ -67,6 +98,49 @@ impl SimulatedMesh {
     fn pending_phases(&self) -> usize {
         self.phases.len()
     }
+}
+
+impl SimulatedMesh {
+    /// Lets a time pass; returns false once all launches have ended.
+    fn run_for(&self, duration_ns: u64) -> bool {
+        let mut chips = lock(&self.chips);
+        let has_more = chips.has_launches_to_begin();
+        if has_more {
+            chips.wait_ns(duration_ns);
+        } else {
+            chips.run_to_completion();
+        }
+        has_more
+    }
+
+    pub(crate) fn shared(&self) -> SharedChips {
+        Arc::clone(&self.chips)
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// A recorder of the mesh that knows the names of its programs.
+    pub(crate) fn recorder(&self, capture: Option<PathBuf>) -> PyResult<MeshRecorder> {
+        let writer = capture.map(CaptureWriter::create).transpose();
+        let writer = writer.map_err(|error| value_error(&error))?;
+        let mut reads = MeshRecorder::new(ReadOptions::default(), writer);
+        reads.add_ops(self.ops.clone()).map_err(|error| value_error(&error))?;
+        Ok(reads)
+    }
+}
+
+/// Reads what chips have recorded since the last read.
+pub(crate) fn read(
+    reads: &mut MeshRecorder,
+    chips: &mut Chips,
+    is_last: bool,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let zones = ZoneTable::of_texts(chips.zone_texts())?;
+    let options = reads.options_mut();
+    (options.zones, options.last_read) = (zones, is_last);
+    Ok(reads.read(chips)?)
 }
 
 /// Names of the programs, by chip and run host id.
@@ -95,28 +169,24 @@ pub(crate) fn read_device_profiler(
     capture: Option<PathBuf>,
     host: Option<&Host>,
 ) -> PyResult<PyRecording> {
-    let writer = capture.map(CaptureWriter::create).transpose();
-    let writer = writer.map_err(|error| value_error(&error))?;
+    let mut reads = mesh.recorder(capture)?;
     let recorder = host.map(|host| host.recorder.clone());
     py.detach(|| {
-        let mut reads = MeshRecorder::new(ReadOptions::default(), writer);
-        reads.add_ops(mesh.ops.clone()).map_err(|error| value_error(&error))?;
-        reads.open_clocks(&mut mesh.chips);
+        let chips = mesh.shared();
+        let mut chips = lock(&chips);
+        reads.open_clocks(&mut *chips);
         loop {
             if let Some(phase) = mesh.phases.pop() {
-                mesh.chips.enqueue_phase(&phase);
-                mesh.chips.run_to_completion();
+                chips.enqueue_phase(&phase);
+                chips.run_to_completion();
             }
-            let zones = ZoneTable::of_texts(mesh.chips.zone_texts());
-            let options = reads.options_mut();
-            options.zones = zones.map_err(|error| value_error(&error))?;
-            options.last_read = mesh.phases.is_empty();
-            reads.read(&mut mesh.chips).map_err(|error| value_error(&error))?;
-            if mesh.phases.is_empty() {
+            let is_last = mesh.phases.is_empty();
+            read(&mut reads, &mut chips, is_last).map_err(|error| value_error(&*error))?;
+            if is_last {
                 break;
             }
         }
-        reads.close_clocks(&mut mesh.chips).map_err(|error| value_error(&error))?;
+        reads.close_clocks(&mut *chips).map_err(|error| value_error(&error))?;
         if let Some(recorder) = &recorder {
             reads.add_host(recorder).map_err(|error| value_error(&error))?;
         }

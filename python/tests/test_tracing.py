@@ -27,6 +27,10 @@ def events(tmp_path: Path) -> list[dict]:
     return [event for event in found if event["ph"] in "XiIB"]
 
 
+def colors(tmp_path: Path) -> dict[str, str | None]:
+    return {event["name"]: event["args"].get("color") for event in events(tmp_path)}
+
+
 def names(tmp_path: Path) -> list[str]:
     return [event["name"] for event in events(tmp_path)]
 
@@ -47,10 +51,21 @@ def test_messages_with_colour(tmp_path: Path) -> None:
     kprof.message("plain")
     with pytest.raises(ValueError, match="0x1000000"):
         kprof.tracy_message("wrong", color=0x1000000)
-    found = " ".join(names(tmp_path))
-    for text in ("Starting batch processing", "Critical section entered", "plain"):
-        assert text in found
-    assert "wrong" not in found
+    kprof.message("black", color=0)
+    kprof.message("orange", 0xFF8000)
+    with pytest.raises((ValueError, OverflowError)):
+        kprof.message("wrong", color=-1)
+    signpost("green", color=0x00FF00)
+    signpost("no colour", "at all")
+    assert colors(tmp_path) == {
+        "Starting batch processing": "#f0f8ff",
+        "Critical section entered": "#ff0000",
+        "plain": None,
+        "black": "#000000",
+        "orange": "#ff8000",
+        "green": "#00ff00",
+        "no colour": None,
+    }
 
 
 def test_manual_zones(tmp_path: Path) -> None:
@@ -62,8 +77,41 @@ def test_manual_zones(tmp_path: Path) -> None:
     found = [event for event in events(tmp_path) if event["ph"] == "X"]
     assert [event["name"] for event in found] == ["MY_CUSTOM_ZONE", "inner"]
     outer, inner = found
+    assert (outer["args"].get("color"), inner["args"].get("color")) == ("#00ff00", None)
     assert outer["ts"] <= inner["ts"]
     assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
+
+
+def run_model_with_profiling(mesh: kprof.SimulatedMesh, num_iterations: int) -> kprof.Recording:
+    """The whole example of TT-Metal's guide, but for the model."""
+    profiler = Profiler()
+    signpost("Warmup Phase Start", f"Running {1} warmup iterations")
+    function_under_test()
+    signpost("Warmup Phase End")
+    signpost("Measurement Phase Start", f"Running {num_iterations} measured iterations")
+    profiler.enable()
+    for i in range(num_iterations):
+        if i % 10 == 0:
+            signpost(f"Iteration {i}")
+        function_under_test()
+    profiler.disable()
+    signpost("Measurement Phase End")
+    return kprof.read_device_profiler(mesh, with_host_events=True)
+
+
+def test_a_model_between_signposts(tmp_path: Path) -> None:
+    recording = run_model_with_profiling(kprof.SimulatedMesh("matmul", ops=2), 25)
+    assert recording.signposts == [
+        "Warmup Phase Start",
+        "Warmup Phase End",
+        "Measurement Phase Start",
+        *(f"Iteration {i}" for i in (0, 10, 20)),
+        "Measurement Phase End",
+    ]
+    trace = tmp_path / "run.trace.json"
+    recording.export(trace)
+    found = [event["name"] for event in json.loads(trace.read_text())["traceEvents"]]
+    assert found.count("PY_FUNC_function_under_test") == 25, "none of the warm-up"
 
 
 def child() -> int:

@@ -1,0 +1,119 @@
+//! Reading simulated chips from a thread, while they run.
+
+use crate::{
+    host::Host,
+    recording::PyRecording,
+    simulated::{SharedChips, SimulatedMesh, lock, read},
+    value_error,
+};
+use host_reader::{
+    capture::MeshRecorder, host::HostRecorder, read::PeriodicThread, recording::Recording,
+};
+use pyo3::{
+    exceptions::{PyRuntimeError, PyValueError},
+    prelude::*,
+};
+use std::{
+    error::Error,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Reads of chips, with the outcome of the last one.
+struct Reads {
+    recorder: MeshRecorder,
+    chips: SharedChips,
+    failure: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// Numbers of reads, for others than the thread.
+#[derive(Default)]
+struct Counts {
+    reads: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// Thread that reads chips every so often until it is stopped.
+#[pyclass(module = "kprof")]
+pub(crate) struct PeriodicReader {
+    thread: Option<PeriodicThread<Reads>>,
+    counts: Arc<Counts>,
+    host: Option<HostRecorder>,
+    title: String,
+}
+
+#[pymethods]
+impl PeriodicReader {
+    /// Measures the clocks and begins to read, the first time at once.
+    #[new]
+    #[pyo3(signature = (mesh, period_s, capture=None, host=None))]
+    fn new(
+        py: Python<'_>,
+        mesh: &SimulatedMesh,
+        period_s: f64,
+        capture: Option<PathBuf>,
+        host: Option<&Host>,
+    ) -> PyResult<Self> {
+        let period = Duration::try_from_secs_f64(period_s).map_err(|error| {
+            PyValueError::new_err(format!(
+                "expected a period in seconds, found {period_s}: {error}"
+            ))
+        })?;
+        let mut recorder = mesh.recorder(capture)?;
+        let chips = mesh.shared();
+        py.detach(|| recorder.open_clocks(&mut *lock(&chips)));
+        let counts = Arc::new(Counts::default());
+        let of_thread = Arc::clone(&counts);
+        let reads = Reads { recorder, chips, failure: None };
+        let thread = PeriodicThread::start(period, reads, move |reads, is_last| {
+            let outcome = read(&mut reads.recorder, &mut lock(&reads.chips), is_last);
+            of_thread.reads.fetch_add(1, Ordering::Relaxed);
+            of_thread.failed.fetch_add(outcome.is_err().into(), Ordering::Relaxed);
+            reads.failure = outcome.err();
+        });
+        let thread = Some(thread.map_err(|error| value_error(&error))?);
+        let host = host.map(|host| host.recorder.clone());
+        Ok(Self { thread, counts, host, title: mesh.title().to_owned() })
+    }
+
+    /// Number of reads until now, those that failed included.
+    #[getter]
+    fn read_count(&self) -> u64 {
+        self.counts.reads.load(Ordering::Relaxed)
+    }
+
+    /// Number of reads that failed; the next one tries again.
+    #[getter]
+    fn failed_read_count(&self) -> u64 {
+        self.counts.failed.load(Ordering::Relaxed)
+    }
+
+    /// Stops after a last read, measures the clocks again, and gives everything that was read.
+    fn stop(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
+        let Some(thread) = self.thread.take() else {
+            return Err(PyValueError::new_err(
+                "expected a reader that reads, found one that is stopped",
+            ));
+        };
+        let host = self.host.take();
+        let run = py.detach(|| {
+            let reads = thread.stop().map_err(|_| {
+                PyRuntimeError::new_err("a defect of kprof ended the thread that reads")
+            })?;
+            let Reads { mut recorder, chips, failure } = reads;
+            if let Some(failure) = failure {
+                return Err(value_error(&*failure));
+            }
+            recorder.close_clocks(&mut *lock(&chips)).map_err(|error| value_error(&error))?;
+            if let Some(host) = &host {
+                recorder.add_host(host).map_err(|error| value_error(&error))?;
+            }
+            recorder.finish().map_err(|error| value_error(&error))
+        })?;
+        Ok(PyRecording::new(Recording::of_captured_run(run), self.title.clone()))
+    }
+}
