@@ -31,6 +31,15 @@ const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
 const PROCESSORS: [&str; 7] =
     ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
 
+/// Features that firmware and kernels share, and what they are called in the list of images.
+const MODES: [(&str, &str); 5] = [
+    ("waits", "WaitTotals"),
+    ("sync-events", "WaitEvents"),
+    ("accumulate", "Accumulate"),
+    ("perf-counters", "Counters"),
+    ("trace-only", "TraceOnly"),
+];
+
 /// Processors that push the markers of their core.
 const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 
@@ -81,8 +90,8 @@ struct Variant {
     enabled: bool,
     /// Markers as calls, all of it as small as it can be; of the probes alone.
     out_of_line: bool,
-    /// A mode, by its feature, of firmware and kernels alone.
-    mode: Option<&'static str>,
+    /// The feature of a mode, of firmware and kernels alone, with the mode's name in the list.
+    mode: Option<(&'static str, &'static str)>,
 }
 
 impl Build {
@@ -143,7 +152,7 @@ impl Build {
                 let libraries = self.compile(&variant)?;
                 self.link_all(&variant, &libraries, list)?;
             }
-            for mode in ["waits", "sync-events", "accumulate"] {
+            for mode in MODES {
                 let variant = Variant { mode: Some(mode), ..Variant::plain(arch) };
                 let libraries = self.compile(&variant)?;
                 self.link_launched(&variant, &libraries, list)?;
@@ -310,7 +319,7 @@ impl Variant {
         if self.out_of_line {
             features.push("probes/out-of-line".to_owned());
         }
-        if let Some(feature) = self.mode {
+        if let Some((feature, _)) = self.mode {
             features.extend(["firmware", "kernels"].map(|name| format!("{name}/{feature}")));
         }
         features.join(",")
@@ -319,7 +328,7 @@ impl Variant {
     fn name(&self) -> String {
         let Self { arch, sums, enabled, out_of_line, mode } = self;
         let form = if *out_of_line { "-out-of-line" } else { "" };
-        let mode = mode.map_or_else(String::new, |feature| format!("-{feature}"));
+        let mode = mode.map_or_else(String::new, |(feature, _)| format!("-{feature}"));
         format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
     }
 
@@ -333,18 +342,13 @@ impl Variant {
     /// Adds an image to the list of all.
     fn enter(&self, list: &mut String, what: (&str, &str), image: &Path) -> Result<()> {
         let Self { arch, sums, enabled, mode, .. } = self;
-        let waits = match mode {
-            Some("waits") => "Totals",
-            Some("sync-events") => "Events",
-            _ => "Off",
-        };
-        let is_accumulating = *mode == Some("accumulate");
+        let mode = mode.map_or("Plain", |(_, mode)| mode);
         let (part, processor) = what;
         let digest = digest(&fs::read(image)?);
         writeln!(
             list,
             "    EmbeddedImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
-             waits: WaitRecords::{waits}, is_accumulating: {is_accumulating}, part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
+             mode: Mode::{mode}, part: {part:?}, processor: {processor:?}, digest: {digest:#x}, elf: include_bytes!({image:?}) }},"
         )?;
         Ok(())
     }

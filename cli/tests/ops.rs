@@ -265,12 +265,107 @@ fn trace_only_mode_has_a_row_for_each_replay() {
         let expected = (1..=5).map(|replay| ((replay << 10).to_string(), 1));
         assert_eq!(counted(&csv, &["GLOBAL CALL COUNT"]), expected.collect(), "{}", csv.display());
     }
-    let refused = kprof(
-        folder.path(),
-        &["run", "--workload", "trace-replay", "--device-trace-profiler", "--kernels", "riscv"],
-    );
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(errors(&refused).contains("choose --kernels native"), "{}", errors(&refused));
+}
+
+/// Counters of a device log by program and name: events, and the cycles that they were counted over.
+fn counters_of_log(path: &Path) -> std::collections::BTreeMap<(u32, String), Vec<(u64, u64)>> {
+    let log = std::fs::read_to_string(path).unwrap();
+    let mut counters = std::collections::BTreeMap::<_, Vec<_>>::new();
+    for row in log.lines().skip(2) {
+        let cells: Vec<&str> = row.split(',').collect();
+        if cells[4] != "9090" {
+            continue;
+        }
+        let text: serde_json::Value =
+            serde_json::from_str(&cells.last().unwrap().replace(';', ",")).unwrap();
+        let key = (cells[7].parse().unwrap(), text["counter type"].as_str().unwrap().to_owned());
+        let [events, cycles] = ["value", "ref cnt"].map(|name| text[name].as_u64().unwrap());
+        counters.entry(key).or_default().push((events, cycles));
+    }
+    counters
+}
+
+#[test]
+fn hardware_counters_of_a_run_are_columns_of_its_ops() {
+    // Two runs on a Wormhole, and so two kinds of records in one log.
+    for (arch, cores, counter_count) in [("wormhole_b0", 64, 126), ("blackhole", 140, 169)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut args = vec!["run", "--workload", "instructions", "--ops", "3", "-o", "out"];
+        args.extend(["--arch", arch, "--profiler-capture-perf-counters", "all"]);
+        let output = kprof(folder.path(), &args);
+        if errors(&output).contains("choose object code") {
+            return;
+        }
+        stdout(&output);
+        stdout(&kprof(folder.path(), &["ops", "out"]));
+        let counters = counters_of_log(&folder.path().join("out/.logs/profile_log_device.csv"));
+        assert_eq!(counters.len(), 3 * counter_count, "{arch}");
+        assert!(counters.values().all(|of_cores| of_cores.len() == cores));
+        let csv = folder.path().join("out/reports/ops_perf_results.csv");
+        let mut csv = csv::Reader::from_path(csv).unwrap();
+        let titles = csv.headers().unwrap().clone();
+        let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 3);
+        for row in &rows {
+            let cell = |title: &str| {
+                let at = titles.iter().position(|found| found == title);
+                &row[at.unwrap_or_else(|| panic!("no column `{title}`"))]
+            };
+            let program: u32 = cell("GLOBAL CALL COUNT").parse().unwrap();
+            let n = u64::from(program >> 10);
+            // What TRISC 1 was told to issue.
+            for (name, label, events) in [
+                ("FPU_COUNTER", "FPU Util", 100 * n),
+                ("SFPU_COUNTER", "SFPU Util", 50 * n),
+                ("MATH_COUNTER", "MATH Util", 150 * n),
+                ("THREAD_INSTRUCTIONS_1", "T1 Instrn Issue Rate", 160 * n),
+            ] {
+                let of_cores = &counters[&(program, name.to_owned())];
+                assert!(of_cores.iter().all(|(found, _)| *found == events), "{arch} {name}");
+                let rates = || {
+                    of_cores.iter().map(|(events, cycles)| *events as f64 * 100.0 / *cycles as f64)
+                };
+                let mean = rates().sum::<f64>() / of_cores.len() as f64;
+                let least = rates().fold(f64::INFINITY, f64::min);
+                for (statistic, expected) in [("Avg", mean), ("Min", least)] {
+                    let found: f64 = cell(&format!("{label} {statistic} (%)")).parse().unwrap();
+                    assert!((found - expected).abs() < 1e-3, "{arch} {label}: {found} {expected}");
+                }
+            }
+            // What is not modelled was counted over no cycles: nothing is said, and no 0.
+            for label in ["Packer Utilization", "Thread 0 Stall Rate", "L1 Unpacker Port Util"] {
+                let title = format!("{label} Avg (%)");
+                let at = titles.iter().position(|found| found == title);
+                assert!(at.is_none_or(|at| row[at].is_empty()), "{arch} {label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hardware_counters_that_a_run_cannot_read_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |options: &str| {
+        let args: Vec<&str> = options.split_whitespace().collect();
+        let output = kprof(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{options}");
+        errors(&output)
+    };
+    for (options, sentence) in [
+        ("run --profiler-capture-perf-counters l1_3", "has no group of bits 0x80; it has fpu,"),
+        ("run --profiler-capture-perf-counters 65536", "has no group of bits 0x10000"),
+        ("run --profiler-capture-perf-counters l2", "expected all, fpu, pack,"),
+        ("run --profiler-capture-perf-counters fpu --kernels native", "choose object code"),
+        ("capture --profiler-capture-perf-counters all", "take 2 runs, and a capture holds"),
+        (
+            "run --profiler-capture-perf-counters fpu --enable-sum-profiling --kernels riscv",
+            "hardware counters together with sum zones",
+        ),
+    ] {
+        let errors = run(options);
+        let is_without_code = errors.contains("cannot run object code");
+        assert!(errors.contains(sentence) || is_without_code, "{options}: {errors}");
+    }
 }
 
 #[test]

@@ -101,6 +101,18 @@ pub fn record_lock_event(_: impl FnOnce() -> LockEvent) {}
 
 /// Does nothing.
 #[inline(always)]
+pub fn start_perf_counters(_: impl FnOnce() -> u32) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn stop_perf_counters(_: impl FnOnce() -> u32) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn read_perf_counters(_: impl FnOnce() -> u32) {}
+
+/// Does nothing.
+#[inline(always)]
 pub fn quick_push_if_linked_for_noc_events(_: impl FnOnce() -> (u32, bool)) {}
 
 /// Does nothing.

@@ -27,6 +27,7 @@
 //! | What does a probe do? | [`buffer`] |
 //! | What does a RISC remember? | [`state`] |
 //! | What does a wait record? | [`wait`] |
+//! | How are hardware counters read? | [`counters`] |
 //! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
 //! | What if nothing is to be dropped? | [`stall`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
@@ -136,6 +137,7 @@
 //! | `noc-events` | NoC events are recorded, but for waits and operations on single words |
 //! | `noc-events-all` | those are recorded, too |
 //! | `noc-addresses` | all of them, each with two addresses and a counter of the NoC, and `scoped-locks` |
+//! | `perf-counters` | riscv32: hardware counters are started, stopped and recorded, see [`counters`] |
 //! | `out-of-line` | markers are calls, see above |
 //! | `scoped-locks` | locks of memory are recorded |
 //! | `sums` | riscv32: sum zones are recorded |
@@ -168,6 +170,8 @@ pub mod accumulate;
 pub mod buffer;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]
 mod call;
+#[cfg(feature = "enabled")]
+pub mod counters;
 #[cfg(feature = "enabled")]
 pub mod flush;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]
@@ -211,6 +215,7 @@ use tensix as processor;
 
 pub use wire::{
     noc_event::{FabricRoute, NocEventKind, NocTarget},
+    perf_counter as counter_group,
     scoped_lock::LockEventKind,
 };
 

@@ -4,6 +4,7 @@
 //! one call. Nothing is decided here; with the profiler switched off the same macros call
 //! functions that do nothing, and their arguments are type-checked but not evaluated.
 
+mod counters;
 mod noc;
 
 /// Measures from here to the end of the enclosing block.

@@ -214,6 +214,25 @@ pub trait Port: Clock + Memory + Noc {
         WaitRecords::Off
     }
 
+    /// Chip whose hardware counters can be reached; `None` where none are recorded.
+    #[inline(always)]
+    fn counter_chip(&self) -> Option<CounterChip> {
+        None
+    }
+
+    /// Reads one of the tile's debug registers, by its offset in their block.
+    #[inline(always)]
+    fn load_debug_register(&mut self, register: u32) -> u32 {
+        let _ = register;
+        0
+    }
+
+    /// Writes one of the tile's debug registers, by its offset in their block.
+    #[inline(always)]
+    fn store_debug_register(&mut self, register: u32, value: u32) {
+        let _ = (register, value);
+    }
+
     /// DRAM banks that pushes can reach; a core dealt to a bank beyond has no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
@@ -293,6 +312,25 @@ pub enum WaitRecords {
     Totals,
     /// Totals, blocked waits and signals.
     Events,
+}
+
+/// Chips, as far as hardware counters differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterChip {
+    /// Wormhole.
+    Wormhole,
+    /// Blackhole.
+    Blackhole,
+}
+
+impl CounterChip {
+    /// Bits that choose among the ports of L1.
+    pub(crate) const fn l1_choice_mask(self) -> u32 {
+        match self {
+            Self::Wormhole => 1 << 4,
+            Self::Blackhole => 7 << 4,
+        }
+    }
 }
 
 /// A tile's place on the NoC as the tile itself sees it.

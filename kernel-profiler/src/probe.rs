@@ -115,6 +115,33 @@ pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
     }
 }
 
+/// Starts hardware counters, where such are recorded.
+#[inline(always)]
+pub fn start_perf_counters(groups: impl FnOnce() -> u32) {
+    if cfg!(feature = "perf-counters") {
+        let groups = groups();
+        with(|_, port| State::start_perf_counters(port, groups));
+    }
+}
+
+/// Stops hardware counters, where such are recorded.
+#[inline(always)]
+pub fn stop_perf_counters(groups: impl FnOnce() -> u32) {
+    if cfg!(feature = "perf-counters") {
+        let groups = groups();
+        with(|_, port| State::stop_perf_counters(port, groups));
+    }
+}
+
+/// Records hardware counters, where such are.
+#[inline(always)]
+pub fn read_perf_counters(groups: impl FnOnce() -> u32) {
+    if cfg!(feature = "perf-counters") {
+        let groups = groups();
+        with(|state, port| state.read_perf_counters(port, groups));
+    }
+}
+
 /// Begins a wait whose first poll has found nothing.
 #[inline(always)]
 pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(

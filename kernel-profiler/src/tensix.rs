@@ -75,7 +75,9 @@
 
 use crate::{
     lane::{CONTROL, index_word},
-    port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
+    port::{
+        Clock, ClockWords, CounterChip, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters,
+    },
     state::offset,
     wait::{WaitRecords, WaitTotals},
 };
@@ -553,6 +555,25 @@ impl Port for Tensix {
     }
 
     #[inline(always)]
+    fn counter_chip(&self) -> Option<CounterChip> {
+        let chip = match cfg!(feature = "blackhole") {
+            true => CounterChip::Blackhole,
+            false => CounterChip::Wormhole,
+        };
+        cfg!(feature = "perf-counters").then_some(chip)
+    }
+
+    #[inline(always)]
+    fn load_debug_register(&mut self, register: u32) -> u32 {
+        Register(DEBUG_REGISTERS + register).read()
+    }
+
+    #[inline(always)]
+    fn store_debug_register(&mut self, register: u32, value: u32) {
+        Register(DEBUG_REGISTERS + register).write(value);
+    }
+
+    #[inline(always)]
     fn bank_count(&self) -> u32 {
         constant(&raw const symbols::__kprof_bank_count)
     }
@@ -767,6 +788,8 @@ fn bank_coordinates(bank: u32) -> u32 {
     u32::from(unsafe { coordinates.read() })
 }
 
+/// The tile's block of debug registers.
+const DEBUG_REGISTERS: u32 = 0xFFB1_2000;
 const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
 const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 

@@ -93,7 +93,8 @@ impl CppBuild<'_> {
     fn recording(&self, list: &mut String) -> Result<()> {
         let options =
             format!("-DPROFILE_KERNEL={}", if self.variant.sums { 1 | 1 << 3 } else { 1 });
-        let kernels = self.object("kernels", "kernels", &["-O2", &options])?;
+        let counters = "-DPROFILE_PERF_COUNTERS=33";
+        let kernels = self.object("kernels", "kernels", &["-O2", &options, counters])?;
         for processor in PROCESSORS {
             let part = Part { name: "cpp_kernels", script: "kernels", entry: "empty" };
             let inputs = [kernels.clone()];

@@ -30,17 +30,20 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
-    /// Two modes that exclude each other.
-    #[error("kernels record {one} or {other}, not both")]
-    ExclusiveModes {
+    /// Modes that no code is built for together.
+    #[error(
+        "no code is built for {first} together with {second}; choose one of them, in a run of its \
+         own"
+    )]
+    Modes {
         /// One of them.
-        one: &'static str,
-        /// The other one.
-        other: &'static str,
+        first: &'static str,
+        /// The other.
+        second: &'static str,
     },
-    /// A mode that object code is not built for.
-    #[error("kernels that record traces alone exist only as native functions")]
-    TraceOnlyObjectCode,
+    /// Hardware counters of native kernels.
+    #[error("native kernels issue no instructions that hardware could count; choose object code")]
+    NativeCounters,
     /// Firmware for another architecture than a chip's.
     #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
     ForeignFirmware {
@@ -210,10 +213,13 @@ pub struct MeshConfig {
     /// True if kernels are built to record sum zones.
     pub sums_enabled: bool,
     /// True if kernels are built to record one envelope for each replay of a trace, and nothing
-    /// else; native kernels only.
+    /// else.
     pub is_trace_only: bool,
     /// True if kernels are built to gather several launches in L1 before they are pushed.
     pub is_accumulating: bool,
+    /// Groups of hardware counters that are read in each launch, as the bits of
+    /// [`wire::perf_counter`]; object code only.
+    pub counter_groups: u32,
     /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
@@ -241,6 +247,7 @@ impl MeshConfig {
             sums_enabled: false,
             is_trace_only: false,
             is_accumulating: false,
+            counter_groups: 0,
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
@@ -299,26 +306,12 @@ impl MeshConfig {
         self
     }
 
-    /// Modes of this mesh that exclude each other.
-    fn exclusive_modes(&self) -> Option<ConfigError> {
-        let is_native = self.kernels == KernelKind::Native;
-        let one = "accumulated launches";
-        [
-            (self.is_trace_only, "traces alone"),
-            (self.sums_enabled && !is_native, "sum zones in object code"),
-            (self.has_object_waits && !is_native, "waits in object code"),
-        ]
-        .into_iter()
-        .find(|(is_set, _)| *is_set && self.is_accumulating)
-        .map(|(_, other)| ConfigError::ExclusiveModes { one, other })
-    }
-
-    /// Returns the error in the modes of this mesh, if there is one.
-    pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
-        if self.is_trace_only && self.kernels != KernelKind::Native {
-            return Err(ConfigError::TraceOnlyObjectCode);
-        }
-        self.exclusive_modes().map_or(Ok(()), Err)
+    /// The same mesh with firmware that reads groups of hardware counters in each launch, by the bits
+    /// of [`wire::perf_counter`].
+    #[must_use]
+    pub const fn with_counter_groups(mut self, counter_groups: u32) -> Self {
+        self.counter_groups = counter_groups;
+        self
     }
 
     /// The same mesh with kernels of another make.
@@ -370,6 +363,32 @@ impl MeshConfig {
     pub const fn with_host(mut self, host: HostTiming) -> Self {
         self.host = host;
         self
+    }
+
+    /// Refuses modes that no code is built for.
+    pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
+        let is_object_code = self.kernels != KernelKind::Native;
+        let has_counters = self.counter_groups != 0;
+        let needs_own_code = has_counters || is_object_code && self.is_trace_only;
+        let has_waits = self.has_object_waits && self.wait_records != WaitRecords::Off;
+        if has_counters && !is_object_code {
+            return Err(ConfigError::NativeCounters);
+        }
+        let chosen = [
+            (self.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
+            (self.kernels == KernelKind::Cpp && needs_own_code, "kernels in C++"),
+            (self.is_trace_only && (is_object_code || self.is_accumulating), "trace-only mode"),
+            (self.is_accumulating, "accumulated launches"),
+            (has_counters, "hardware counters"),
+            (is_object_code && has_waits, "records of waits"),
+            (is_object_code && self.sums_enabled, "sum zones"),
+        ];
+        let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
+        // Sum zones come with no mode and with firmware of any kind.
+        match (chosen.next(), chosen.next()) {
+            (Some((_, first)), Some((_, second))) => Err(ConfigError::Modes { first, second }),
+            _ => Ok(()),
+        }
     }
 
     /// Sizes of the profiler region that a chip keeps, harvested or not.

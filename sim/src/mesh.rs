@@ -205,6 +205,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         sums_enabled: config.sums_enabled,
         is_trace_only: config.is_trace_only,
         is_accumulating: config.is_accumulating,
+        counter_groups: config.counter_groups,
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
         kernels: config.kernels,

@@ -135,17 +135,56 @@ pub struct StarvationTruth {
     pub stalled_cycles: u64,
 }
 
-/// Instructions of a core's coprocessor over the time that its performance counters counted.
+/// Instructions that the threads of a coprocessor have issued.
+///
+/// A thread issues at most one in a cycle, and a unit is busy for one cycle with each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IssuedInstructions {
+    /// All of them, by thread.
+    pub by_thread: [u64; 3],
+    /// Arithmetic of the FPU, by whatever thread.
+    pub fpu: u64,
+    /// Instructions of the SFPU.
+    pub sfpu: u64,
+}
+
+impl IssuedInstructions {
+    /// Returns those that came after others.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            by_thread: std::array::from_fn(|thread| {
+                self.by_thread[thread] - earlier.by_thread[thread]
+            }),
+            fpu: self.fpu - earlier.fpu,
+            sfpu: self.sfpu - earlier.sfpu,
+        }
+    }
+}
+
+/// Bank of performance counters whose events are modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CounterBank {
+    /// Instructions of the threads.
+    Instructions,
+    /// Cycles of FPU and SFPU.
+    Fpu,
+}
+
+/// Instructions of a core's coprocessor over the time that a bank of its performance counters
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
     /// Program id that the launch carried.
     pub program_id: u32,
+    /// Bank that counted.
+    pub bank: CounterBank,
     /// Cycles from the start to the stop.
     pub cycles: u64,
-    /// Instructions that each thread issued meanwhile.
-    pub thread_instructions: [u64; 3],
+    /// Instructions that were issued meanwhile.
+    pub issued: IssuedInstructions,
 }
 
 /// Everything that happened on a mesh so far.
@@ -162,7 +201,7 @@ pub struct Truth {
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
     /// Time of the math engine in launches of kernels that hand tiles to it, by chip and core.
     pub starvation: BTreeMap<(u32, TileCoord), Vec<StarvationTruth>>,
-    /// Times over which instructions were counted, by chip and core, in order.
+    /// Times over which banks counted, by chip and core, in order.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
     /// GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,

@@ -7,6 +7,7 @@ mod acceptance;
 mod accounting;
 mod accumulate;
 mod clock;
+mod counters;
 mod crate_graph;
 mod failures;
 mod figures;

@@ -23,7 +23,10 @@ use sim::{
     truth::CounterTruth,
     tt_metal::firmware::FirmwareSet,
 };
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use wire::Risc;
 
 const CORE: TileCoord = TileCoord { x: 2, y: 3 };
@@ -124,7 +127,7 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     assert_eq!(launch.problems.len(), 0, "{what}: {:?}", launch.problems);
     for total in launch.totals() {
         let thread = KNOWN.iter().position(|known| *known == total.name);
-        let expected = thread.map(|thread| truth.thread_instructions[thread]);
+        let expected = thread.map(|thread| truth.issued.by_thread[thread]);
         assert_eq!(total.counts.map(|counts| counts.total), expected, "{what}: {}", total.name);
         let cycles = thread.map(|_| (truth.cycles, truth.cycles));
         assert_eq!(total.cycles, cycles, "{what}: {}", total.name);
@@ -132,7 +135,7 @@ fn check(what: &str, launch: &LaunchCounters, truth: &CounterTruth) {
     let summaries: Vec<_> = launch.counters.summaries(false).collect();
     let labels: Vec<_> = summaries.iter().map(|summary| summary.metric.label()).collect();
     assert_eq!(labels, ["T0 Instrn Issue Rate", "T1 Instrn Issue Rate", "T2 Instrn Issue Rate"]);
-    for (summary, count) in summaries.iter().zip(truth.thread_instructions) {
+    for (summary, count) in summaries.iter().zip(truth.issued.by_thread) {
         let rate = count as f64 / truth.cycles as f64 * 100.0;
         assert!((summary.mean - rate).abs() < 1e-9, "{what}: {} is not {rate}", summary.mean);
     }
@@ -164,7 +167,7 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
         for (launch, truth) in outcome.launches.iter().zip(&outcome.truth) {
             check(&what, launch, truth);
             // TRISC 1 starts the counters before its kernel; the others may have begun earlier.
-            for (thread, count) in truth.thread_instructions.into_iter().enumerate() {
+            for (thread, count) in truth.issued.by_thread.into_iter().enumerate() {
                 let least = if thread == 1 { INSTRUCTIONS[1] } else { 1 };
                 let most = INSTRUCTIONS[thread] + OF_FIRMWARE_MAX;
                 assert!((least..=most).contains(&count), "{what}: {count} of thread {thread}");
@@ -181,5 +184,72 @@ fn counters_of_tt_metals_firmware_are_what_the_coprocessor_did() {
     }
     for pair in read.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
         assert_eq!(pair[0].1, pair[1].1, "{}: in the same order", pair[0].0);
+    }
+}
+
+/// Selections of a table of tt-metal's headers, with the number of each counter.
+fn upstream_tables(package: &Package, chip: Chip) -> BTreeMap<String, Vec<(u16, u16)>> {
+    let folder = package.root.join("tt_metal/tt-llk/tools/include/perf_counters");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let types = read("types.h");
+    let list = types.split_once("enum PerfCounterType").unwrap().1;
+    let list = list.split_once('{').unwrap().1.split_once('}').unwrap().0;
+    let mut numbers = BTreeMap::new();
+    let mut next = 0;
+    let lines = list.lines().map(|line| line.split("//").next().unwrap_or_default());
+    for entry in lines.flat_map(|line| line.split(',')).map(str::trim).filter(|e| !e.is_empty()) {
+        let (name, value) = entry.split_once('=').unwrap_or((entry, ""));
+        next = value.trim().parse().unwrap_or(next);
+        numbers.insert(name.trim().to_owned(), next);
+        next += 1;
+    }
+    let tables = read(match chip {
+        Chip::Wormhole => "wormhole.h",
+        Chip::Blackhole => "blackhole.h",
+    });
+    let mut found = BTreeMap::new();
+    for table in tables.split("std::array<Entry, ").skip(1) {
+        let name = table.split_once("> ").unwrap().1.split_once("_counters").unwrap().0;
+        let body = table.split_once(';').unwrap().0;
+        let entries = body.split("PerfCounterType::").skip(1).map(|entry| {
+            let (name, select) = entry.split_once(',').unwrap();
+            let digits = |c: char| !c.is_ascii_digit();
+            let select = select.trim().split(digits).next().unwrap().parse().unwrap();
+            (numbers[name], select)
+        });
+        found.insert(name.to_owned(), entries.collect());
+    }
+    found
+}
+
+/// Compares the counters that the runtime reads with upstream's tables, and their order.
+#[test]
+fn the_runtimes_tables_are_upstreams() {
+    use kernel_profiler::{
+        counter_group::{FPU, INSTRUCTIONS, L1, PACK, UNPACK},
+        counters::for_each_run,
+        port::CounterChip,
+    };
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let upstream = upstream_tables(package, chip);
+        let own_chip = match chip {
+            Chip::Wormhole => CounterChip::Wormhole,
+            Chip::Blackhole => CounterChip::Blackhole,
+        };
+        let banks = (0..).zip(L1).map(|(bank, group)| (format!("l1_{bank}"), group));
+        let groups = [("fpu", FPU), ("pack", PACK), ("unpack", UNPACK), ("instrn", INSTRUCTIONS)];
+        let groups = groups.map(|(name, group)| (name.to_owned(), group));
+        let mut compared = 0;
+        for (name, group) in groups.into_iter().chain(banks) {
+            let mut own = Vec::new();
+            for_each_run(group, own_chip, |run| {
+                let ((number, select), step) = (run.first, run.step);
+                own.extend((0..run.count).map(|n| (number + n * step.0, select + n * step.1)));
+            });
+            assert_eq!(own, upstream[&name], "{chip} {name}");
+            compared += own.len();
+        }
+        assert_eq!(compared, [126, 169][usize::from(chip == Chip::Blackhole)], "{chip}");
     }
 }

@@ -59,6 +59,7 @@ pub mod loss;
 pub mod marker;
 pub mod noc_event;
 pub mod packet;
+pub mod perf_counter;
 pub mod risc;
 pub mod run;
 pub mod scoped_lock;

@@ -1,6 +1,7 @@
 //! Options and help text, one struct per command.
 
 mod chip;
+mod counters;
 mod run;
 mod show;
 mod write;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs};
+pub(crate) use counters::CounterChoice;
 pub(crate) use run::{Backend, CaptureArgs, Kernels, RunArgs, SdkArgs, Waits, WorkloadArgs};
 pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, ShowArgs};
 pub(crate) use write::{ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};

@@ -1,6 +1,9 @@
 //! Options of commands that run kernels.
 
-use super::{SIMULATION_FOLDER, ShowArgs};
+use super::{
+    SIMULATION_FOLDER, ShowArgs,
+    counters::{CounterChoice, parse_choice},
+};
 use clap::{Args, ValueEnum};
 use sim::workload::PipelineShape;
 use std::num::NonZeroUsize;
@@ -85,12 +88,23 @@ pub(crate) struct WorkloadArgs {
     /// object code.
     #[arg(long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
     pub(crate) enable_accumulate_profiling: bool,
-    /// Record only traces: one envelope per replay and core. Native kernels only.
+    /// Record only traces: one envelope per replay and core.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,
     /// Record allocations of L1 and DRAM by the host.
     #[arg(long)]
     pub(crate) device_memory_profiler: bool,
+    /// Groups of hardware counters to read in each launch of object code: fpu, pack, unpack,
+    /// instrn, l1_0 to l1_5, or all. What one run cannot read together takes several runs, whose
+    /// counters are put side by side.
+    #[arg(
+        long,
+        value_name = "GROUPS",
+        env = "TT_METAL_PROFILE_PERF_COUNTERS",
+        value_delimiter = ',',
+        value_parser = parse_choice
+    )]
+    pub(crate) profiler_capture_perf_counters: Vec<CounterChoice>,
     /// Seed of the simulator's random numbers.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

@@ -9,17 +9,8 @@ use std::num::NonZeroUsize;
 
 /// The kernels that were asked for; object code if nothing was said and there is any, and
 /// otherwise native kernels and a line that says why.
-pub(super) fn choose(
-    asked: Option<Kernels>,
-    plan: &Plan,
-    is_trace_only: bool,
-) -> Result<KernelKind, Failure> {
-    let mut hindrance = hindrance(has_object_code(), plan.runs_as_object_code());
-    if is_trace_only {
-        let reason = "object code is not built for --device-trace-profiler; \
-            choose --kernels native";
-        hindrance = Some(reason.to_owned());
-    }
+pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, Failure> {
+    let hindrance = hindrance(has_object_code(), plan.runs_as_object_code());
     match (asked, hindrance) {
         (Some(Kernels::Native), _) if !plan.runs_natively() => Err(Failure::Sentence(
             "kernels of this workload exist only as object code; choose --kernels riscv".to_owned(),

@@ -23,6 +23,7 @@ pub(crate) mod record;
 mod report;
 mod run;
 mod run_buffers;
+mod run_counters;
 mod run_traces;
 mod sdk;
 mod serve;

@@ -5,6 +5,7 @@ use super::{
     kernels::{self, use_threads},
     own_kernels::{OwnKernels, read_firmware},
     run_buffers::HostBuffers,
+    run_counters,
     run_traces::{report_replays, report_traces},
 };
 use crate::{
@@ -21,10 +22,12 @@ use crate::{
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
     capture::OpMetadata,
+    counters::describe_counters,
     decode::CaptureMode,
     init_device_profiler,
     log::{remove_unfinished_files, write_device_log_file},
     names::ZoneTable,
+    noc_events::describe_addresses,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
     recording::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID},
@@ -81,23 +84,16 @@ pub(super) fn carry_out(
     let config = if is_foreign {
         config
     } else {
-        let kernels = kernels::choose(args.kernels, &plan, args.device_trace_profiler)?;
-        config.with_kernels(kernels)
+        config.with_kernels(kernels::choose(args.kernels, &plan)?)
     };
+    let passes = counter_passes(args, arch, outputs)?;
     outputs.check()?;
+    let config = config.with_counter_groups(passes.0);
     let mut mesh = backend::start(args, &config, &plan)?;
     outputs.make_folders()?;
     let is_timed = args.backend == Backend::Sim;
-    if is_foreign && !is_timed {
-        return Err(Failure::Sentence(
-            "--firmware is for this program's own simulator; choose --backend sim".to_owned(),
-        ));
-    }
-    if show.subtract_probe_cost && !is_timed {
-        return Err(Failure::Sentence(
-            "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
-                .to_owned(),
-        ));
+    if !is_timed {
+        check_untimed(is_foreign, show)?;
     }
     // Kernels that measure probes belong to this project's own firmware.
     let is_calibrated = is_timed
@@ -111,7 +107,8 @@ pub(super) fn carry_out(
         has_buffers: args.device_memory_profiler,
         read_every_ns: args.read_every,
     };
-    let (readout, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
+    let (mut readout, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
+    add_later_passes(args, &plan, (&config, &passes.1), &mut readout)?;
     if let Some(log) = &outputs.log {
         end_on_signals()?;
         write_device_log_file(log, &readout).map_err(sentence)?;
@@ -136,6 +133,73 @@ pub(super) fn carry_out(
     // One file goes wrong in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
+}
+
+/// Refuses what a simulator without times cannot do.
+fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
+    if is_foreign {
+        return Err(Failure::Sentence(
+            "--firmware is for this program's own simulator; choose --backend sim".to_owned(),
+        ));
+    }
+    if show.subtract_probe_cost {
+        return Err(Failure::Sentence(
+            "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the groups of hardware counters of the first run, and those of each later one.
+fn counter_passes(
+    args: &WorkloadArgs,
+    arch: Arch,
+    outputs: &Outputs,
+) -> Result<(u32, Vec<u32>), Failure> {
+    let mut masks = run_counters::masks(args, arch)?;
+    let first = masks.remove(0);
+    let has_counters = first != 0;
+    if has_counters && args.backend != Backend::Sim {
+        return Err(Failure::Sentence(
+            "--profiler-capture-perf-counters needs counters that count, which ttsim lacks; choose \
+             --backend sim"
+                .to_owned(),
+        ));
+    }
+    if !masks.is_empty() && outputs.capture.is_some() {
+        return Err(Failure::Sentence(format!(
+            "these hardware counters take {} runs, and a capture holds the words of one; choose \
+             fewer groups, or `kprof run`",
+            masks.len() + 1
+        )));
+    }
+    Ok((first, masks))
+}
+
+/// Runs the work once more for each further set of hardware counters.
+fn add_later_passes(
+    args: &WorkloadArgs,
+    plan: &Plan,
+    (config, masks): (&MeshConfig, &[u32]),
+    readout: &mut Readout,
+) -> Result<(), Failure> {
+    let session = HostSession {
+        capture: None,
+        is_calibrated: false,
+        has_buffers: false,
+        read_every_ns: args.read_every,
+    };
+    let mut later = Vec::with_capacity(masks.len());
+    for &mask in masks {
+        let config = config.clone().with_counter_groups(mask);
+        let mut mesh = backend::start(args, &config, plan)?;
+        later.push(execute(&mut *mesh, plan, &config, &session)?.0);
+    }
+    run_counters::add_later(readout, &later);
+    describe_counters(readout);
+    describe_addresses(readout);
+    Ok(())
 }
 
 /// The work of a run: a built-in workload or the user's kernels.

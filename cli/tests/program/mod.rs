@@ -11,6 +11,7 @@ pub(crate) fn kprof(folder: &Path, args: &[&str]) -> Output {
         .args(args)
         .current_dir(folder)
         .env_remove("TT_METAL_PROFILER_DIR")
+        .env_remove("TT_METAL_PROFILE_PERF_COUNTERS")
         .output()
         .unwrap()
 }

@@ -46,7 +46,7 @@
 ///
 /// # What is not there
 /// Where upstream's header is not behind this one: trace-only and accumulate modes, streaming,
-/// hardware counters, headers of fabric packets.
+/// headers of fabric packets.
 ///
 /// # Zone names
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`; its id is computed from that while
@@ -64,10 +64,6 @@
 
 #if KERNEL_PROFILER_IS_ON && !KERNEL_PROFILER_MODE_IS_BUILT
 #error "PROFILE_KERNEL asks for trace-only or accumulate mode, or PROFILE_STREAMING is defined: expected tt-metal's own header behind this one on the include path, which serves them"
-#endif
-
-#if !KERNEL_PROFILER_IN_TT_METAL && KERNEL_PROFILER_IS_ON && defined(PROFILE_PERF_COUNTERS)
-#error "PROFILE_PERF_COUNTERS is defined: nothing here records what it asks for"
 #endif
 
 #define DO_PRAGMA(x) _Pragma(#x)
@@ -204,6 +200,7 @@
 #include "internal/profiler/perf_counters.hpp"
 #else
 #include "noc_events.hpp"
+#include "counters.hpp"
 #endif
 #include "barriers.hpp"
 

@@ -391,7 +391,3 @@ struct NocDebuggingEventMetadata {
 #define RECORD_DFB_REGION_CLEAR() static_cast<void>(0)
 
 #endif
-
-#define StartPerfCounters(...) static_cast<void>(0)
-#define StopPerfCounters(...) static_cast<void>(0)
-#define RecordPerfCounters(...) static_cast<void>(0)

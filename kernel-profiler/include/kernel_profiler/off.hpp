@@ -40,6 +40,7 @@ inline void flush_to_dram_if_full(uint32_t) {}
 }  // namespace kernel_profiler
 
 #include "noc_events.hpp"
+#include "counters.hpp"
 
 #define SYNC_WAIT(...) static_cast<void>(0)
 #define SYNC_SIGNAL(...) static_cast<void>(0)

@@ -23,7 +23,20 @@ public:
         }
     }
 
+    /// Issues MVMUL, SFPMAD and NOP, as often as arguments 0 to 2 say.
+    void issue_all() const {
+        issue(0x26u << 24, arg(0));
+        issue(0x84u << 24, arg(1));
+        issue(0x02u << 24, arg(2));
+    }
+
 private:
+    static void issue(uint32_t instruction, uint32_t times) {
+        for (; times != 0; --times) {
+            *reinterpret_cast<volatile uint32_t*>(0xFFE40000) = instruction;
+        }
+    }
+
     static uint32_t now() { return *reinterpret_cast<const volatile uint32_t*>(0xFFB121F0); }
 
     const volatile uint32_t* message_;
@@ -70,6 +83,14 @@ KERNEL(wide_data) {
 #line LINE_WIDE "sim/src/kernel/body.rs"
         DeviceTimestampedData16B("WIDE", uint64_t{index}, UINT64_MAX);
     }
+}
+
+KERNEL(counted_instructions) {
+    const Launch launch(message);
+    StartPerfCounters();
+    launch.issue_all();
+    StopPerfCounters();
+    ReadPerfCounters(~0u);
 }
 
 KERNEL(sums) {

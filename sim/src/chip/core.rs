@@ -237,8 +237,9 @@ impl Core {
         self.counters.extend(windows.into_iter().map(|window| CounterTruth {
             launch_index: job.launch_index,
             program_id: job.launch.program_id,
+            bank: window.bank,
             cycles: window.cycles,
-            thread_instructions: window.thread_instructions,
+            issued: window.issued,
         }));
         Some(self.settle(stage, report, failures))
     }

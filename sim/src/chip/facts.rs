@@ -26,6 +26,8 @@ pub struct ChipFacts {
     pub is_trace_only: bool,
     /// True if kernels are built to gather several launches in L1.
     pub is_accumulating: bool,
+    /// Groups of hardware counters that object code reads in each launch, as bits.
+    pub counter_groups: u32,
     /// DRAM words of a RISC's lane, as kernels are built for.
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.

@@ -6,7 +6,8 @@
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
-    device_zone_scoped_sum1, device_zone_scoped_sum2,
+    device_zone_scoped_sum1, device_zone_scoped_sum2, read_perf_counters, start_perf_counters,
+    stop_perf_counters,
 };
 
 /// Services that a kernel gets from its RISC.
@@ -33,6 +34,10 @@ pub trait Environment {
 
     /// Hands a transfer to that NoC.
     fn transfer(&mut self, transfer: &Transfer);
+
+    /// Issues an instruction to the coprocessor a number of times, on a TRISC; a native function
+    /// has none.
+    fn issue(&mut self, instruction: u32, times: u32);
 }
 
 /// A transfer between this tile's L1 and another place.
@@ -97,6 +102,37 @@ pub fn wide_data<E: Environment>(environment: &mut E) {
         device_timestamped_data_16b!("WIDE", u64::from(index), u64::MAX);
     }
 }
+
+/// Issues instructions of the FPU, of the SFPU and of neither, as often as arguments 0 to 2 say.
+pub fn instructions<E: Environment>(environment: &mut E) {
+    device_zone_scoped!("INSTRUCTIONS");
+    issue_all(environment);
+}
+
+/// As [`instructions`], counted by hardware counters that the kernel itself starts, stops and reads:
+/// the groups of argument 3, where they are recorded.
+pub fn counted_instructions<E: Environment>(environment: &mut E) {
+    let groups = environment.arg(3);
+    start_perf_counters!(groups);
+    issue_all(environment);
+    stop_perf_counters!(groups);
+    read_perf_counters!(groups);
+}
+
+#[inline(always)]
+fn issue_all<E: Environment>(environment: &mut E) {
+    for (index, instruction) in (0..).zip([MVMUL, SFPMAD, NOP]) {
+        environment.issue(instruction, environment.arg(index));
+    }
+}
+
+/// Instructions of the Tensix coprocessor.
+///
+/// # Compatibility
+/// `ckernel_ops.h`.
+const MVMUL: u32 = 0x26 << 24;
+const SFPMAD: u32 = 0x84 << 24;
+const NOP: u32 = 0x02 << 24;
 
 /// 2000 loops of 52 cycles in one zone.
 ///

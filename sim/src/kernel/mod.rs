@@ -67,6 +67,8 @@ impl Environment for Native {
     fn transfer(&mut self, transfer: &Transfer) {
         native::transfer(transfer);
     }
+
+    fn issue(&mut self, _: u32, _: u32) {}
 }
 
 impl Kernel for TwinKernel {
@@ -191,6 +193,7 @@ const ALL: &[TwinKernel] = &[
         run: body::wide_data,
         emission: |context| times(context, DATA),
     },
+    TwinKernel { name: "instructions", run: body::instructions, emission: |_| Emission::zones(1) },
     TwinKernel { name: "cycle_count", run: body::cycle_count, emission: |_| Emission::zones(1) },
     TwinKernel {
         name: "steps",

@@ -8,7 +8,7 @@
 //! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
 //! `STOREREG.md`, `BackendConfiguration.md`; opcodes as in tt-metal's `ckernel_ops.h`.
 
-use crate::arch::Arch;
+use crate::{arch::Arch, truth::IssuedInstructions};
 
 /// Instruction streams, one per TRISC.
 pub(crate) const THREAD_COUNT: usize = 3;
@@ -20,8 +20,7 @@ pub(crate) const SEMAPHORE_COUNT: usize = 8;
 /// State of a tile's coprocessor.
 #[derive(Clone, Debug)]
 pub(crate) struct Coprocessor {
-    /// Instructions taken from each thread.
-    instruction_counts: [u64; THREAD_COUNT],
+    issued: IssuedInstructions,
     gprs: [[u32; GPR_COUNT]; THREAD_COUNT],
     semaphores: [Semaphore; SEMAPHORE_COUNT],
     /// Two banks, one behind the other.
@@ -55,7 +54,7 @@ impl Coprocessor {
             Arch::Blackhole => (224, 180),
         };
         Self {
-            instruction_counts: [0; THREAD_COUNT],
+            issued: IssuedInstructions::default(),
             gprs: [[0; GPR_COUNT]; THREAD_COUNT],
             semaphores: [Semaphore { value: 0 }; SEMAPHORE_COUNT],
             config: vec![0; 2 * bank_words],
@@ -66,13 +65,20 @@ impl Coprocessor {
 
     /// Instructions taken from each thread so far.
     pub(crate) const fn instruction_counts(&self) -> [u64; THREAD_COUNT] {
-        self.instruction_counts
+        self.issued.by_thread
+    }
+
+    /// Instructions taken so far.
+    pub(crate) const fn issued(&self) -> IssuedInstructions {
+        self.issued
     }
 
     /// Takes an instruction from a thread.
     pub(crate) fn push(&mut self, thread: usize, instruction: u32) -> Outgoing {
-        self.instruction_counts[thread] += 1;
+        self.issued.by_thread[thread] += 1;
         match instruction >> 24 {
+            MVMUL..=DOTPV | ELWSUB | GMPOOL | GAPOOL => self.issued.fpu += 1,
+            SFPLOAD..=SFPARECIP => self.issued.sfpu += 1,
             SETDMAREG => self.set_register_half(thread, instruction),
             STOREREG => {
                 let register = (instruction >> 18) as usize % GPR_COUNT;
@@ -166,8 +172,17 @@ impl Semaphore {
     }
 }
 
+/// With `ELWMUL` and `ELWADD` between them.
+const MVMUL: u32 = 0x26;
+const DOTPV: u32 = 0x29;
+const ELWSUB: u32 = 0x30;
+const GMPOOL: u32 = 0x33;
+const GAPOOL: u32 = 0x34;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
+/// First and last instruction of the SFPU; a Wormhole has those up to 0x95.
+const SFPLOAD: u32 = 0x70;
+const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
 const SEMPOST: u32 = 0xA4;
 const SEMGET: u32 = 0xA5;
@@ -192,6 +207,12 @@ mod tests {
         let values: Vec<u32> = (0..4).map(|index| coprocessor.semaphore(index)).collect();
         assert_eq!(values, [0, 3, 0, 1]);
         assert_eq!(coprocessor.instruction_counts(), [1, 2, 1]);
+        // MVMUL, ELWADD and GAPOOL; SFPMAD and SFPLUTFP32; an unpack and a clear of neither.
+        for opcode in [0x26, 0x28, 0x34, 0x84, 0x95, 0x42, 0x10] {
+            coprocessor.push(1, opcode << 24);
+        }
+        let issued = IssuedInstructions { by_thread: [1, 9, 1], fpu: 3, sfpu: 2 };
+        assert_eq!(coprocessor.issued(), issued);
         coprocessor.write_semaphore(3, 1);
         coprocessor.write_semaphore(3, 1);
         coprocessor.write_semaphore(2, 0);

@@ -4,7 +4,7 @@
 //! both give the same firmware and kernels the same words.
 
 use super::{
-    images::{self, Image, Selection},
+    images::{self, Image, Mode, Selection},
     link_script, mailbox,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     program::{KernelContext, Launch},
     riscv,
 };
+use kernel_profiler::wait::WaitRecords;
 use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
@@ -214,9 +215,15 @@ impl CoreCode {
 
 /// The build that a chip runs.
 fn selection(chip: &ChipFacts) -> Selection {
-    let plain = Selection::new(chip.arch, chip.sums_enabled);
-    let waits = if chip.has_object_waits { chip.wait_records } else { plain.waits };
-    Selection { waits, is_accumulating: chip.is_accumulating, ..plain }
+    let mode = match chip.wait_records {
+        _ if chip.is_trace_only => Mode::TraceOnly,
+        _ if chip.is_accumulating => Mode::Accumulate,
+        _ if chip.counter_groups != 0 => Mode::Counters,
+        WaitRecords::Totals if chip.has_object_waits => Mode::WaitTotals,
+        WaitRecords::Events if chip.has_object_waits => Mode::WaitEvents,
+        _ => Mode::Plain,
+    };
+    Selection { mode, ..Selection::new(chip.arch, chip.sums_enabled) }
 }
 
 /// A kernel's program, if it was linked for a processor and its firmware.
@@ -319,6 +326,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
         (mailbox::RISC_COUNT, risc_count),
         (mailbox::OWN_COORDINATES, own[0] | own[1] << 16),
         (mailbox::BANK_COUNT, bank_count),
+        (mailbox::COUNTER_GROUPS, chip.counter_groups),
     ];
     for bank in 0..bank_count {
         words.push((mailbox::BANK_OFFSETS + 4 * bank, bank_offset(chip.arch, bank)));

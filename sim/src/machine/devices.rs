@@ -286,10 +286,10 @@ impl Devices {
 
     /// Returns the counts that performance counters see, as of a cycle.
     const fn reading(&self, cycle: u64) -> Reading {
-        Reading { cycle, thread_instructions: self.coprocessor.instruction_counts() }
+        Reading { cycle, issued: self.coprocessor.issued() }
     }
 
-    /// Takes the times over which instructions were counted.
+    /// Takes the times over which banks counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
         self.performance.take_windows()
     }

@@ -1,7 +1,6 @@
 //! The object code that is embedded: what `build.rs` has linked, as memory and symbols.
 
 use crate::{arch::Arch, riscv};
-use kernel_profiler::port::WaitRecords;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::{collections::BTreeMap, sync::OnceLock};
 use wire::CoreKind;
@@ -12,8 +11,7 @@ struct EmbeddedImage {
     arch: &'static str,
     has_sums: bool,
     is_enabled: bool,
-    waits: WaitRecords,
-    is_accumulating: bool,
+    mode: Mode,
     part: &'static str,
     processor: &'static str,
     digest: u64,
@@ -62,19 +60,45 @@ pub struct Selection {
     pub has_sums: bool,
     /// True if the profiler is switched on.
     pub is_enabled: bool,
-    /// Records of waits that are made; with any, sum zones are not.
-    pub waits: WaitRecords,
-    /// True if the runs of several launches share a push; then neither sum zones nor waits are
-    /// recorded.
-    pub is_accumulating: bool,
+    /// Mode of the profiler; in any but the plain one, sum zones are not recorded.
+    pub mode: Mode,
+}
+
+/// Mode of the profiler that firmware and kernels are built for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Zones, data and events.
+    #[default]
+    Plain,
+    /// Waits as well, a total for each object.
+    WaitTotals,
+    /// Waits as well, each that blocked.
+    WaitEvents,
+    /// Runs of several launches that share a push.
+    Accumulate,
+    /// Hardware counters as well, of each launch.
+    Counters,
+    /// One envelope for each replay of a trace, and nothing else.
+    TraceOnly,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 6] = [
+        Self::Plain,
+        Self::WaitTotals,
+        Self::WaitEvents,
+        Self::Accumulate,
+        Self::Counters,
+        Self::TraceOnly,
+    ];
 }
 
 impl Selection {
-    /// The build for an architecture, with sum zones or without, that records no waits.
+    /// The build for an architecture, with sum zones or without, in the plain mode.
     #[must_use]
     pub const fn new(arch: Arch, has_sums: bool) -> Self {
-        let waits = WaitRecords::Off;
-        Self { arch, has_sums, is_enabled: true, waits, is_accumulating: false }
+        Self { arch, has_sums, is_enabled: true, mode: Mode::Plain }
     }
 }
 
@@ -99,8 +123,7 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
         image.arch == selection.arch.facts().name
             && image.has_sums == selection.has_sums
             && image.is_enabled == selection.is_enabled
-            && image.waits == selection.waits
-            && image.is_accumulating == selection.is_accumulating
+            && image.mode == selection.mode
             && (image.part, image.processor) == (part, processor)
     })?;
     parsed().get(index)
@@ -193,8 +216,7 @@ mod tests {
     fn selections() -> impl Iterator<Item = Selection> {
         Arch::ALL.into_iter().flat_map(|arch| {
             let plain = Selection::new(arch, false);
-            let waits = [WaitRecords::Off, WaitRecords::Totals, WaitRecords::Events];
-            let all = waits.map(|waits| Selection { waits, ..plain });
+            let all = Mode::ALL.map(|mode| Selection { mode, ..plain });
             all.into_iter().chain([Selection::new(arch, true)])
         })
     }

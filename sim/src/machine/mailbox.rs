@@ -9,7 +9,7 @@
 //! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's part of it |
 //! | [`STAGE`] | byte per RISC | the RISC | around its kernel's zone |
 //! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
-//! | [`RISC_COUNT`] to [`BANK_OFFSETS`] | words | host, before reset ends | the core |
+//! | [`RISC_COUNT`] to [`COUNTER_GROUPS`] | words | host, before reset ends | the core |
 //!
 //! # Compatibility
 //! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the
@@ -60,8 +60,11 @@ pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
 /// Most banks of a chip.
 pub const BANK_COUNT_MAX: u32 = 16;
 
+/// Groups of hardware counters that are read in each launch, one bit each.
+pub const COUNTER_GROUPS: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
+
 /// Bytes of the mailbox.
-pub const SIZE_BYTES: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
+pub const SIZE_BYTES: u32 = COUNTER_GROUPS + 4;
 
 /// Values of [`GO`] and [`SYNC`].
 pub mod signal {

@@ -182,7 +182,7 @@ impl Machine {
         self.devices.coprocessor.instruction_counts()
     }
 
-    /// Takes the times over which the coprocessor's instructions were counted.
+    /// Takes the times over which banks of performance counters counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
         self.devices.take_counter_windows()
     }

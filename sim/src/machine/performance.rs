@@ -1,15 +1,15 @@
 //! A tile's performance counters: banks that count events of the coprocessor and of L1 between two
 //! writes to their control registers.
 //!
-//! This simulator knows one sort of events, the instructions that each thread has issued. Any other
-//! reads as counted over no cycles, as a bank does that was never started: a reader must take that
-//! for no reading.
+//! This simulator knows two sorts of events: the instructions that each thread has issued, and the
+//! cycles in which FPU and SFPU work. Any other reads as counted over no cycles, as a bank does that
+//! was never started: a reader must take that for no reading.
 //!
 //! # Compatibility
 //! tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: the bits of
 //! control act as they rise, a start clears, and the event is chosen when it is read.
 
-use super::coprocessor::THREAD_COUNT;
+use crate::truth::{CounterBank, IssuedInstructions};
 
 /// The banks of a tile.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +18,12 @@ pub(crate) struct PerformanceCounters {
     windows: Vec<Window>,
 }
 
-/// Time over which the threads' instructions were counted.
+/// Time over which a bank counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
+    pub(crate) bank: CounterBank,
     pub(crate) cycles: u64,
-    pub(crate) thread_instructions: [u64; THREAD_COUNT],
+    pub(crate) issued: IssuedInstructions,
 }
 
 /// A register of a bank.
@@ -42,8 +43,9 @@ pub(crate) enum BankRegister {
 /// Number of a bank, in the order of tt-metal's tables.
 pub(crate) type BankIndex = usize;
 
-/// The bank that counts instructions.
-pub(crate) const INSTRUCTIONS: BankIndex = 0;
+/// The banks whose events are modelled.
+const INSTRUCTIONS: BankIndex = 0;
+const FPU: BankIndex = 1;
 const BANK_COUNT: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,25 +62,20 @@ enum Span {
     #[default]
     Never,
     Since(Reading),
-    Over(Window),
+    Over(Reading),
 }
 
 /// Cycle and counts at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) cycle: u64,
-    pub(crate) thread_instructions: [u64; THREAD_COUNT],
+    pub(crate) issued: IssuedInstructions,
 }
 
 impl Reading {
-    /// Returns the counts since an earlier reading.
-    fn since(self, start: Self) -> Window {
-        Window {
-            cycles: self.cycle - start.cycle,
-            thread_instructions: std::array::from_fn(|thread| {
-                self.thread_instructions[thread] - start.thread_instructions[thread]
-            }),
-        }
+    /// Returns cycles and counts since an earlier reading.
+    fn since(self, start: Self) -> Self {
+        Self { cycle: self.cycle - start.cycle, issued: self.issued.since(start.issued) }
     }
 }
 
@@ -96,10 +93,10 @@ impl PerformanceCounters {
                     Span::Since(start) => now.since(start),
                     Span::Over(window) => window,
                 };
-                match thread_of(index, bank.mode >> SELECT_SHIFT) {
+                match events(index, bank.mode >> SELECT_SHIFT, window.issued) {
                     None => 0,
-                    Some(_) if register == BankRegister::Cycles => low_word(window.cycles),
-                    Some(thread) => low_word(window.thread_instructions[thread]),
+                    Some(_) if register == BankRegister::Cycles => low_word(window.cycle),
+                    Some(events) => low_word(events),
                 }
             }
         }
@@ -126,9 +123,11 @@ impl PerformanceCounters {
                 if rising & STOP != 0
                     && let Span::Since(start) = bank.span
                 {
-                    let window = now.since(start);
-                    bank.span = Span::Over(window);
-                    self.windows.extend((index == INSTRUCTIONS).then_some(window));
+                    let counted = now.since(start);
+                    bank.span = Span::Over(counted);
+                    let Reading { cycle: cycles, issued } = counted;
+                    let modelled = modelled_bank(index);
+                    self.windows.extend(modelled.map(|bank| Window { bank, cycles, issued }));
                 } else if rising & START != 0 {
                     bank.span = Span::Since(now);
                 }
@@ -138,7 +137,7 @@ impl PerformanceCounters {
         Ok(())
     }
 
-    /// Takes the times over which instructions were counted since the last call.
+    /// Takes the times over which banks counted since the last call.
     pub(crate) fn take_windows(&mut self) -> Vec<Window> {
         std::mem::take(&mut self.windows)
     }
@@ -149,12 +148,25 @@ const fn low_word(count: u64) -> u32 {
     count as u32
 }
 
-/// The thread whose issued instructions are the event.
-const fn thread_of(bank: BankIndex, select: u32) -> Option<usize> {
+const fn modelled_bank(index: BankIndex) -> Option<CounterBank> {
+    match index {
+        INSTRUCTIONS => Some(CounterBank::Instructions),
+        FPU => Some(CounterBank::Fpu),
+        _ => None,
+    }
+}
+
+/// Returns the count of an event; `None` if it is not modelled.
+const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Option<u64> {
+    let IssuedInstructions { by_thread, fpu, sfpu } = issued;
     match (bank, select) {
-        (INSTRUCTIONS, 256) => Some(0),
-        (INSTRUCTIONS, 264) => Some(1),
-        (INSTRUCTIONS, 272) => Some(2),
+        (INSTRUCTIONS, 256) => Some(by_thread[0]),
+        (INSTRUCTIONS, 264) => Some(by_thread[1]),
+        (INSTRUCTIONS, 272) => Some(by_thread[2]),
+        (FPU, 0) => Some(fpu),
+        (FPU, 1) => Some(sfpu),
+        // Either of them: no two instructions are issued in the same cycle here.
+        (FPU, 257) => Some(fpu + sfpu),
         _ => None,
     }
 }
@@ -169,8 +181,9 @@ const SELECT_SHIFT: u32 = 8;
 mod tests {
     use super::*;
 
-    const fn at(cycle: u64, thread_instructions: [u64; 3]) -> Reading {
-        Reading { cycle, thread_instructions }
+    const fn at(cycle: u64, by_thread: [u64; 3]) -> Reading {
+        let issued = IssuedInstructions { by_thread, fpu: by_thread[1], sfpu: by_thread[2] };
+        Reading { cycle, issued }
     }
 
     fn read(
@@ -186,22 +199,35 @@ mod tests {
     #[test]
     fn a_bank_counts_from_its_start_to_its_stop() {
         let mut counters = PerformanceCounters::default();
-        let mut control = |value, now| {
-            counters.store(INSTRUCTIONS, BankRegister::Control, value, now).unwrap();
-        };
         // As TRISC 1 does: 0, then a start; and BRISC a stop, whose bit rises over the start's.
-        control(0, at(90, [1, 1, 1]));
-        control(1, at(100, [10, 20, 30]));
-        control(2, at(350, [15, 20, 42]));
-        // A stop that does not rise changes nothing.
-        control(2, at(400, [99; 3]));
-        let later = at(500, [99; 3]);
-        for (select, expected) in [(256, [250, 5]), (264, [250, 0]), (272, [250, 12]), (24, [0; 2])]
-        {
-            assert_eq!(read(&mut counters, INSTRUCTIONS, select, later), expected, "{select}");
+        for (value, now) in [
+            (0, at(90, [1, 1, 1])),
+            (1, at(100, [10, 20, 30])),
+            (2, at(350, [15, 20, 42])),
+            // A stop that does not rise changes nothing.
+            (2, at(400, [99; 3])),
+        ] {
+            for bank in [INSTRUCTIONS, FPU] {
+                counters.store(bank, BankRegister::Control, value, now).unwrap();
+            }
         }
-        let window = Window { cycles: 250, thread_instructions: [5, 0, 12] };
-        assert_eq!(counters.take_windows(), [window]);
+        let later = at(500, [99; 3]);
+        for (bank, select, expected) in [
+            (INSTRUCTIONS, 256, [250, 5]),
+            (INSTRUCTIONS, 264, [250, 0]),
+            (INSTRUCTIONS, 272, [250, 12]),
+            (INSTRUCTIONS, 24, [0; 2]),
+            (FPU, 0, [250, 0]),
+            (FPU, 1, [250, 12]),
+            (FPU, 257, [250, 12]),
+            (FPU, 256, [0; 2]),
+        ] {
+            assert_eq!(read(&mut counters, bank, select, later), expected, "{bank} {select}");
+        }
+        let issued = IssuedInstructions { by_thread: [5, 0, 12], fpu: 0, sfpu: 12 };
+        let window = |bank| Window { bank, cycles: 250, issued };
+        let expected = [CounterBank::Instructions, CounterBank::Fpu].map(window);
+        assert_eq!(counters.take_windows(), expected);
         assert_eq!(counters.take_windows(), []);
     }
 
@@ -214,11 +240,11 @@ mod tests {
         }
         assert_eq!(read(&mut counters, INSTRUCTIONS, 272, at(37, [9; 3])), [7, 3]);
         assert_eq!(counters.take_windows(), []);
-        for bank in 1..BANK_COUNT {
+        for bank in 2..BANK_COUNT {
             counters.store(bank, BankRegister::Control, 1, at(40, [9; 3])).unwrap();
             assert_eq!(read(&mut counters, bank, 256, at(50, [20; 3])), [0, 0]);
         }
-        let error = counters.store(1, BankRegister::Mode, 1, at(50, [20; 3]));
+        let error = counters.store(2, BankRegister::Mode, 1, at(50, [20; 3]));
         assert_eq!(error, Err("mode 1 of counters is not modelled".to_owned()));
     }
 }

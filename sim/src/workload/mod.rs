@@ -5,6 +5,7 @@
 
 mod buffers;
 mod floods;
+mod instructions;
 mod long_runs;
 mod matmul;
 mod pipeline;
@@ -234,6 +235,12 @@ const ALL: &[Workload] = &[
         description: "three ops on two sub-devices that run side by side",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: traces::sub_devices,
+    },
+    Workload {
+        name: "instructions",
+        description: "instructions of FPU and SFPU by the hundred, for hardware counters",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: instructions::plan,
     },
     Workload {
         name: "probe-cost",

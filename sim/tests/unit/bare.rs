@@ -96,6 +96,7 @@ impl BareChip {
             sums_enabled: false,
             is_trace_only: false,
             is_accumulating: false,
+            counter_groups: 0,
             lane_words: 12_000,
             region_bytes: 1_920_000,
             kernels: KernelKind::Riscv,

@@ -201,7 +201,7 @@ fn images_of_firmware_have_next_to_no_constants() {
             count += 1;
         }
     }
-    assert_eq!(count, 11 * 7);
+    assert_eq!(count, 15 * 7);
 }
 
 /// Without records of waits, a wait is the loop that polls, whether the profiler is on or off.

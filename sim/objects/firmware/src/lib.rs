@@ -30,11 +30,12 @@ mod mailbox;
 
 use hardware::{boot, call_kernel, release_subordinates, set_byte, spin, wait_for_byte, word};
 use kernel_profiler::{
-    device_increment_trace_count, device_profiler_init, device_validate_profiler,
-    device_zone_scoped_main, device_zone_scoped_main_child, device_zone_set_counter,
+    device_increment_trace_count, device_profiler_init, device_trace_only_profiler_init,
+    device_validate_profiler, device_zone_scoped_main, device_zone_scoped_main_child,
+    device_zone_set_counter, read_perf_counters, start_perf_counters, stop_perf_counters,
 };
 use mailbox::{
-    ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, REPLAYS_BEGUN, RISC_COUNT, STAGE, SYNC, signal,
+    COUNTER_GROUPS, ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, REPLAYS_BEGUN, RISC_COUNT, STAGE, SYNC, signal,
     stage,
 };
 
@@ -61,7 +62,21 @@ fn brisc() -> ! {
         for risc in subordinates(enables) {
             wait_for_byte(SYNC + risc, signal::DONE);
         }
+        if cfg!(feature = "perf-counters") {
+            read_counters(enables);
+        }
         set_byte(GO, signal::DONE);
+    }
+}
+
+/// Reads the hardware counters that TRISC 1 has started, if it has a kernel: else they would show
+/// what an earlier launch did.
+#[inline(always)]
+fn read_counters(enables: u32) {
+    let groups = word(COUNTER_GROUPS);
+    stop_perf_counters!(groups);
+    if enables >> COUNTING_RISC & 1 != 0 {
+        read_perf_counters!(groups);
     }
 }
 
@@ -93,6 +108,9 @@ fn trisc(risc: u32) -> ! {
         {
             device_zone_scoped_main!("TRISC-FW");
             run_kernel(risc, word(ENABLES), || {
+                if cfg!(feature = "perf-counters") && risc == COUNTING_RISC {
+                    start_perf_counters!(word(COUNTER_GROUPS));
+                }
                 device_zone_scoped_main_child!("TRISC-KERNEL");
                 call_kernel(risc);
             });
@@ -101,6 +119,9 @@ fn trisc(risc: u32) -> ! {
         set_byte(SYNC + risc, signal::DONE);
     }
 }
+
+/// The RISC that starts the hardware counters: TRISC 1.
+const COUNTING_RISC: u32 = 3;
 
 /// The only RISC of an Ethernet core with a link.
 fn erisc() -> ! {
@@ -138,6 +159,9 @@ fn lead_alone() {
 fn wait_for_launch() {
     wait_for_byte(GO, signal::GO);
     for _ in 0..word(REPLAYS_BEGUN) {
+        if cfg!(feature = "trace-only") {
+            device_trace_only_profiler_init!();
+        }
         device_increment_trace_count!();
     }
 }

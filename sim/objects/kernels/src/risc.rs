@@ -116,7 +116,22 @@ impl Environment for Launch {
             noc.read(there, local, byte_count);
         }
     }
+
+    #[inline(always)]
+    fn issue(&mut self, instruction: u32, times: u32) {
+        for _ in 0..times {
+            let buffer = ptr::with_exposed_provenance_mut::<u32>(INSTRUCTION_BUFFER);
+            // SAFETY: each TRISC has its own at this address; writing it changes no memory.
+            unsafe { buffer.write_volatile(instruction) };
+        }
+    }
 }
+
+/// Takes instructions of a TRISC's thread.
+///
+/// # Compatibility
+/// tt-isa-documentation, `BabyRISCV/PushTensixInstruction.md`.
+const INSTRUCTION_BUFFER: usize = 0xFFE4_0000;
 
 #[inline(always)]
 fn wall_clock_low() -> u32 {
@@ -140,7 +155,8 @@ macro_rules! exported {
 }
 
 exported! {
-    body: empty short work full_buffer timestamped_events wide_data calibration cycle_count steps sums
+    body: empty short work full_buffer timestamped_events wide_data calibration instructions
+    counted_instructions cycle_count steps sums
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
 }
 

@@ -1,0 +1,44 @@
+//! Choice of hardware counters.
+
+use host_reader::counters::CounterGroup;
+
+/// Hardware counters to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CounterChoice {
+    /// All groups of the architecture.
+    All,
+    /// Groups by their bits.
+    Groups(u32),
+}
+
+/// A group by name, all of them, or the mask of TT-Metal's variable.
+pub(super) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
+    if text == "all" {
+        return Ok(CounterChoice::All);
+    }
+    if let Ok(mask) = text.parse::<u32>() {
+        return Ok(CounterChoice::Groups(mask));
+    }
+    let group: Result<CounterGroup, _> = text.parse();
+    group.map(|group| CounterChoice::Groups(group.bit())).map_err(|_| {
+        "expected all, fpu, pack, unpack, instrn, l1_0 to l1_5, or a mask of their bits".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_names_or_a_mask() {
+        assert_eq!(parse_choice("all"), Ok(CounterChoice::All));
+        // TT_METAL_PROFILE_PERF_COUNTERS=47: fpu, pack, unpack, l1_0 and instrn.
+        assert_eq!(parse_choice("47"), Ok(CounterChoice::Groups(47)));
+        for (name, bit) in [("fpu", 0), ("l1_1", 4), ("instrn", 5), ("l1_2", 6), ("l1_5", 9)] {
+            assert_eq!(parse_choice(name), Ok(CounterChoice::Groups(1 << bit)));
+        }
+        for name in ["l1_6", "FPU", "-1", ""] {
+            assert!(parse_choice(name).is_err(), "{name}");
+        }
+    }
+}

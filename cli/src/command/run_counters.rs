@@ -1,0 +1,77 @@
+//! Hardware counters of a run: which runs it takes to read them, and their table.
+
+use crate::{
+    args::{CounterChoice, WorkloadArgs},
+    failure::Failure,
+    numbers::counted,
+};
+use host_reader::{
+    counters::{CounterArch, CounterGroup, PassPlan, merge_passes},
+    readout::Readout,
+};
+use sim::arch::Arch;
+use wire::perf_counter;
+
+/// Returns the groups of each run as bits: one run without any if none were asked for.
+pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure> {
+    let arch = match arch {
+        Arch::WormholeB0 => CounterArch::Wormhole,
+        Arch::Blackhole => CounterArch::Blackhole,
+    };
+    let known = CounterGroup::all(arch);
+    let asked = args.profiler_capture_perf_counters.iter();
+    let mask = asked.fold(0, |mask, choice| {
+        mask | match choice {
+            CounterChoice::All => known.iter().fold(0, |mask, group| mask | group.bit()),
+            CounterChoice::Groups(groups) => *groups,
+        }
+    });
+    let groups: Vec<CounterGroup> =
+        known.iter().copied().filter(|group| mask & group.bit() != 0).collect();
+    let found = groups.iter().fold(0, |mask, group| mask | group.bit());
+    if found != mask {
+        let known: Vec<_> = known.iter().map(|group| group.label()).collect();
+        return Err(Failure::Sentence(format!(
+            "--profiler-capture-perf-counters: {} has no group of bits {:#x}; it has {}",
+            args.arch,
+            mask & !found,
+            known.join(", "),
+        )));
+    }
+    let masks = PassPlan::new(&groups).masks();
+    Ok(if masks.is_empty() { vec![0] } else { masks })
+}
+
+/// Adds the counters of later runs to the first, and says what could not be added.
+pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
+    if later.is_empty() {
+        return;
+    }
+    let merge = merge_passes(readout, later);
+    let runs = later.len() + 1;
+    let added = counted(merge.added, "counter", "counters");
+    eprintln!(
+        "kprof: {runs} runs for the counters: {added} of later runs beside those of the first"
+    );
+    if merge.without_anchor > 0 {
+        let count = counted(merge.without_anchor, "counter", "counters");
+        eprintln!("kprof: {count} of launches that the first run has no counters of left out");
+    }
+    for (number, readout) in (2..).zip(later) {
+        if !readout.losses.is_empty() {
+            let lost = readout.losses.total().record_count();
+            let lost = counted(lost, "record", "records");
+            eprintln!("kprof: run {number} lost {lost}, counters perhaps among them");
+        }
+    }
+}
+
+// The host's table of bits and the device's are two lists of the same facts.
+const _: () = {
+    assert!(CounterGroup::Fpu.bit() == perf_counter::FPU);
+    assert!(CounterGroup::Pack.bit() == perf_counter::PACK);
+    assert!(CounterGroup::Unpack.bit() == perf_counter::UNPACK);
+    assert!(CounterGroup::Instruction.bit() == perf_counter::INSTRUCTIONS);
+    assert!(CounterGroup::L1(1).bit() == perf_counter::L1[1]);
+    assert!(CounterGroup::L1(5).bit() == perf_counter::L1[5]);
+};

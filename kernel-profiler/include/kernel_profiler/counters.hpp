@@ -1,0 +1,228 @@
+/// \file
+/// Hardware counters outside of tt-metal: what a tile's coprocessor and L1 do between a start and a
+/// stop.
+///
+/// header.hpp includes this file. PROFILE_PERF_COUNTERS is a mask of groups, with the bits that
+/// tt-metal gives them: FPU 0, packers 1, unpackers 2, banks of L1 3, 4, 6 to 9, instructions 5. Of
+/// several banks of L1 the lowest is counted. Without it the macros do nothing.
+///
+/// In tt-metal TRISC 1 starts the counters and BRISC stops and reads them. Here each macro acts on the
+/// RISC that runs it: a tile has one set of counters, so that one kernel of it may use them.
+
+#pragma once
+
+#if KERNEL_PROFILER_IS_ON && defined(PROFILE_PERF_COUNTERS)
+
+namespace kernel_profiler {
+namespace detail {
+
+constexpr uint16_t PERF_COUNTER_ID = 9090;
+constexpr uint32_t DEBUG_REGISTERS = 0xFFB12000;
+/// Register that chooses the ports of L1, and its bits that do.
+constexpr uint32_t L1_CHOICE = DEBUG_REGISTERS + 0x218;
+constexpr uint32_t L1_CHOICE_MASK = (IS_BLACKHOLE ? 7u : 1u) << 4;
+constexpr uint32_t COUNTER_START = 1;
+constexpr uint32_t COUNTER_STOP = 2;
+constexpr uint32_t SELECT_SHIFT = 8;
+/// Reads of the mode, at most, until a choice is there.
+constexpr uint32_t SELECT_POLLS = 1024;
+
+constexpr uint32_t GROUP_COUNT = 10;
+constexpr uint32_t GROUP_FPU = 0;
+constexpr uint32_t GROUP_PACK = 1;
+constexpr uint32_t GROUP_UNPACK = 2;
+constexpr uint32_t GROUP_INSTRUCTIONS = 5;
+
+/// The bank of L1 of a group.
+constexpr uint32_t l1_bank(uint32_t group) { return group < GROUP_INSTRUCTIONS ? group - 3 : group - 4; }
+constexpr bool is_l1(uint32_t group) { return group > GROUP_UNPACK && group != GROUP_INSTRUCTIONS; }
+
+/// Returns true if a group is asked for, and can be counted with those below it.
+constexpr bool is_counted(uint32_t group) {
+    constexpr uint32_t ALL_OF_L1 = 0x3D8;
+    constexpr uint32_t GROUPS = PROFILE_PERF_COUNTERS;
+    const uint32_t below = GROUPS & ALL_OF_L1 & ((1u << group) - 1);
+    return (GROUPS >> group & 1) != 0 && !(is_l1(group) && below != 0);
+}
+
+/// Registers of a group's bank: three that set it up, and two that are read.
+constexpr uint32_t setup_of(uint32_t group) {
+    return DEBUG_REGISTERS + (group == GROUP_FPU            ? 0x018
+                              : group == GROUP_PACK         ? 0x0F0
+                              : group == GROUP_UNPACK       ? 0x00C
+                              : group == GROUP_INSTRUCTIONS ? 0x000
+                                                            : 0x030);
+}
+constexpr uint32_t readings_of(uint32_t group) {
+    return DEBUG_REGISTERS + (group == GROUP_FPU            ? 0x120
+                              : group == GROUP_PACK         ? 0x110
+                              : group == GROUP_UNPACK       ? 0x108
+                              : group == GROUP_INSTRUCTIONS ? 0x100
+                                                            : 0x118);
+}
+
+/// A group as a type, so that nothing of it is a table in memory.
+template <uint32_t value>
+struct Group {
+    static constexpr uint32_t number = value;
+};
+
+/// Calls a function with each group that is counted.
+template <uint32_t group = 0, typename Visit>
+KERNEL_PROFILER_ALWAYS_INLINE void for_each_group(Visit visit) {
+    if constexpr (group < GROUP_COUNT) {
+        if constexpr (is_counted(group)) {
+            visit(Group<group>());
+        }
+        for_each_group<group + 1>(visit);
+    }
+}
+
+/// Records counters whose numbers and selections are apart by steps.
+inline __attribute__((noinline)) void record_counters(
+    uint32_t mode_register, uint32_t readings, uint32_t number, uint32_t select, uint32_t count, uint32_t number_step,
+    uint32_t select_step) {
+    for (; count != 0; --count) {
+        const uint32_t mode = select << SELECT_SHIFT;
+        write_word(mode_register, mode);
+        uint32_t polls = SELECT_POLLS;
+        while (read_word(mode_register) != mode && polls != 0) {
+            --polls;
+        }
+        if (polls != 0) {
+            const uint32_t cycles = read_word(readings);
+            const uint32_t events = read_word(readings + 4);
+#if !defined(COMPILE_FOR_TRISC)
+            flush_to_dram_if_full(RECORD_BYTES_MAX / 4);
+#endif
+            timeStampedData<PERF_COUNTER_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
+                static_cast<uint64_t>(cycles) << 32 | events, static_cast<uint64_t>(number));
+        } else {
+            // It would show another counter.
+            lose(LOST_DATA);
+        }
+        number += number_step;
+        select += select_step;
+    }
+}
+
+/// Records the counters of a group, in the order in which tt-metal does.
+template <uint32_t group>
+inline void record_group() {
+    const auto record = [](uint32_t number, uint32_t select, uint32_t count, uint32_t number_step = 1, uint32_t select_step = 1) {
+        record_counters(setup_of(group) + 4, readings_of(group), number, select, count, number_step, select_step);
+    };
+    if constexpr (group == GROUP_FPU) {
+        record(1, 0, 2);
+        record(3, 257, 1);
+    } else if constexpr (group == GROUP_UNPACK) {
+        record(4, 0, 2);
+        record(7, 3, 8);
+        record(113, 259, 1);
+        record(116, 260, 1);
+        record(114, 261, 2);
+        record(117, 263, 4);
+    } else if constexpr (group == GROUP_PACK) {
+        record(18, 11, 1);
+        if constexpr (IS_BLACKHOLE) {
+            record(19, 18, 1);
+            record(127, 267, 1);
+            record(131, 271, 1);
+        } else {
+            record(121, 12, 6);
+            record(19, 18, 1);
+            record(127, 267, 5);
+        }
+        record(20, 272, 1);
+    } else if constexpr (group == GROUP_INSTRUCTIONS) {
+        record(21, 0, 9);
+        if constexpr (IS_BLACKHOLE) {
+            record(30, 12, 20);
+        } else {
+            record(30, 12, 16);
+            record(46, 30, 4, 1, 3);
+        }
+        // The waits of a thread lie three numbers apart.
+        constexpr uint32_t WAITS = IS_BLACKHOLE ? 32 : 40;
+        record(52, WAITS, 8, 3, 1);
+        record(50, WAITS + 8, 9, 3, 1);
+        record(51, WAITS + 17, 9, 3, 1);
+        record(110, 256, 3, 1, 8);
+        record(180, 283, 1);
+    } else if constexpr (!IS_BLACKHOLE) {
+        if constexpr (l1_bank(group) < 2) {
+            record(76 + 8 * l1_bank(group), 0, 8);
+            record(94 + 8 * l1_bank(group), 256, 8);
+        }
+    } else if constexpr (l1_bank(group) == 0) {
+        record(76, 0, 1);
+        record(185, 1, 1);
+        record(78, 2, 6);
+        record(94, 256, 1);
+        record(190, 257, 1);
+        record(96, 258, 6);
+    } else if constexpr (l1_bank(group) == 1) {
+        record(186, 0, 4);
+        record(88, 4, 4);
+        record(191, 256, 4);
+        record(106, 260, 4);
+    } else if constexpr (l1_bank(group) < 5) {
+        constexpr uint32_t first = l1_bank(group) == 2 ? 148 : l1_bank(group) == 3 ? 164 : 132;
+        record(first, 0, 8);
+        record(first + 8, 256, 8);
+    } else {
+        record(181, 0, 2);
+        record(183, 256, 2);
+    }
+}
+
+}  // namespace detail
+
+/// Starts to count anew.
+KERNEL_PROFILER_ALWAYS_INLINE void start_perf_counter() {
+    using namespace detail;
+    for_each_group([](auto of) {
+        constexpr uint32_t group = decltype(of)::number;
+        if constexpr (is_l1(group)) {
+            // The other bits choose what the debug bus shows.
+            write_word(L1_CHOICE, (read_word(L1_CHOICE) & ~L1_CHOICE_MASK) | (l1_bank(group) << 4 & L1_CHOICE_MASK));
+        }
+        constexpr uint32_t setup = setup_of(group);
+        write_word(setup, ~0u);
+        write_word(setup + 4, 0);
+        // A bit acts as it rises.
+        write_word(setup + 8, 0);
+        write_word(setup + 8, COUNTER_START);
+    });
+}
+
+/// Stops all banks before any of them is read, so that reading is not counted.
+KERNEL_PROFILER_ALWAYS_INLINE void stop_perf_counter() {
+    using namespace detail;
+    for_each_group([](auto of) { write_word(setup_of(decltype(of)::number) + 8, COUNTER_STOP); });
+}
+
+/// Records every counter if TRISC 1 has a kernel in this launch, by the bits of the RISCs that have:
+/// without one nothing was started.
+inline void read_perf_counters(uint32_t enables) {
+    using namespace detail;
+    if ((enables >> 3 & 1) != 0) {
+        for_each_group([](auto of) { record_group<decltype(of)::number>(); });
+    }
+}
+
+}  // namespace kernel_profiler
+
+#define StartPerfCounters() kernel_profiler::start_perf_counter();
+#define RecordPerfCounters() kernel_profiler::start_perf_counter();
+#define StopPerfCounters() kernel_profiler::stop_perf_counter();
+#define ReadPerfCounters(enables) kernel_profiler::read_perf_counters(enables);
+
+#else
+
+#define StartPerfCounters(...) static_cast<void>(0)
+#define StopPerfCounters(...) static_cast<void>(0)
+#define ReadPerfCounters(...) static_cast<void>(0)
+#define RecordPerfCounters(...) static_cast<void>(0)
+
+#endif

@@ -1,0 +1,24 @@
+//! Kernels that issue instructions to the coprocessor, for hardware counters.
+
+use super::{Plan, WorkloadOptions};
+use crate::{
+    kernel::TwinKernel,
+    mesh::SimulatedMesh,
+    program::{Launch, Program},
+};
+use std::sync::Arc;
+use wire::Risc;
+
+const DEFAULT_OPS: u32 = 5;
+
+/// Launches in which TRISC 1 alone issues instructions: in the n-th 100 n to the FPU, 50 n to the
+/// SFPU and 10 n to neither.
+pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let kernel = TwinKernel::shared("instructions");
+    let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));
+    let launch = |op: u32| {
+        let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));
+        Launch::new(&program, op).with_args(&amounts)
+    };
+    Plan::of((1..=options.ops.unwrap_or(DEFAULT_OPS)).map(launch).collect())
+}

@@ -1,0 +1,42 @@
+//! Hardware counters: the groups that are switched on by bits, and the data of a record.
+//!
+//! # Compatibility
+//! `PROFILE_PERF_COUNTERS_*` and `union PerfCounter` of TT-Metal's `perf_counters.hpp`.
+
+/// FPU and SFPU.
+pub const FPU: u32 = 1;
+/// Packers.
+pub const PACK: u32 = 1 << 1;
+/// Unpackers.
+pub const UNPACK: u32 = 1 << 2;
+/// Instructions of the threads, and their stalls.
+pub const INSTRUCTIONS: u32 = 1 << 5;
+/// Ports of L1, by bank; a Wormhole has two banks, a Blackhole six.
+pub const L1: [u32; 6] = [1 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8, 1 << 9];
+
+/// Bits of all banks of L1.
+const ALL_OF_L1: u32 = L1[0] | L1[1] | L1[2] | L1[3] | L1[4] | L1[5];
+
+/// Returns groups that can be counted at once: of several banks of L1, the lowest.
+///
+/// ```
+/// use wire::perf_counter::{FPU, L1, countable};
+/// assert_eq!(countable(FPU | L1[1] | L1[4]), FPU | L1[1]);
+/// ```
+#[must_use]
+#[inline]
+pub const fn countable(groups: u32) -> u32 {
+    let banks = groups & ALL_OF_L1;
+    groups & !ALL_OF_L1 | banks & banks.wrapping_neg()
+}
+
+/// Packs one reading: events, the cycles over which they were counted, and the counter's number.
+///
+/// ```
+/// assert_eq!(wire::perf_counter::pack(16, 4317, 21), [4317 << 32 | 16, 21]);
+/// ```
+#[must_use]
+#[inline]
+pub const fn pack(events: u32, cycles: u32, number: u32) -> [u64; 2] {
+    [(cycles as u64) << 32 | events as u64, number as u64]
+}
