@@ -166,7 +166,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
         add(
             "what RISCs waited for in the rest of each op",
             format!("records of waits are lost after the first {least:.0} % of an op's time"),
-            "sums of waits alone, or single waits in a window of time (docs/explain.md)",
+            "sums of waits alone (docs/explain.md)",
         );
     }
     if of.ops.len() < 2 {
