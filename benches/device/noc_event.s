@@ -69,6 +69,6 @@ noc_event:
  10c  bne a0, zero, c0
  110  jal zero, 80
  114  addi s8, a0, 0
- 118  jal ra, 1138
+ 118  jal ra, 11f8
  11c  addi a0, s8, 0
  120  jal zero, c8

@@ -202,7 +202,7 @@ impl State {
         for_each_group(groups, |group| {
             if let Some(index) = L1.iter().position(|bit| *bit == group) {
                 // The other bits choose what the debug bus shows.
-                let mask = chip.l1_choice_mask();
+                let mask = l1_choice_mask(chip);
                 let others = port.load_debug_register(L1_CHOICE) & !mask;
                 let choice = word_count(index) << L1_CHOICE_SHIFT & mask;
                 port.store_debug_register(L1_CHOICE, others | choice);
@@ -285,6 +285,14 @@ const SELECT_POLLS: u32 = 1024;
 /// Register that chooses the ports of L1.
 const L1_CHOICE: u32 = 0x218;
 const L1_CHOICE_SHIFT: u32 = 4;
+
+/// Bits that choose among the ports of L1.
+const fn l1_choice_mask(chip: CounterChip) -> u32 {
+    match chip {
+        CounterChip::Wormhole => 1 << L1_CHOICE_SHIFT,
+        CounterChip::Blackhole => 7 << L1_CHOICE_SHIFT,
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -323,16 +323,6 @@ pub enum CounterChip {
     Blackhole,
 }
 
-impl CounterChip {
-    /// Bits that choose among the ports of L1.
-    pub(crate) const fn l1_choice_mask(self) -> u32 {
-        match self {
-            Self::Wormhole => 1 << 4,
-            Self::Blackhole => 7 << 4,
-        }
-    }
-}
-
 /// A tile's place on the NoC as the tile itself sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocCoordinates {
