@@ -3,7 +3,7 @@
 
 use crate::{
     accounting::{SHARED_PUSH_ZONE, assert_honest, emitted, kept, total},
-    support::{Outcome, has_object_code, outcome},
+    support::{Outcome, kernel_kinds, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, analysis::ops_of, decode::CaptureMode, init_device_profiler,
@@ -26,11 +26,6 @@ const RISCS: usize = 5;
 fn config(arch: Arch, kernels: KernelKind) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(23).with_chip(chip).with_kernels(kernels)
-}
-
-fn kinds() -> Vec<KernelKind> {
-    let object_code = has_object_code().then_some(KernelKind::Riscv);
-    std::iter::once(KernelKind::Native).chain(object_code).collect()
 }
 
 /// Launches of a program with one zone on all RISCs of some cores, numbered from `first` on. A run
@@ -111,7 +106,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
     const CORES: usize = 8;
     const LAUNCHES: u32 = 120;
     for arch in Arch::ALL {
-        for kernels in kinds() {
+        for kernels in kernel_kinds() {
             let plain = config(arch, kernels);
             let accumulating = plain.clone().with_accumulation();
             let mut host = Host::new(&accumulating, CaptureMode::Accumulate);
@@ -144,7 +139,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
 
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         let config = config(Arch::WormholeB0, kernels).with_accumulation();
         let mut host = Host::new(&config, CaptureMode::Accumulate);
         let mut first = 1;
@@ -171,7 +166,7 @@ fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
 
 #[test]
 fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         // 43 programs: 516 words.
         let config =
             config(Arch::WormholeB0, kernels).with_accumulation().with_program_support_count(43);

@@ -3,7 +3,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, has_object_code, outcome},
+    support::{Outcome, kernel_kinds, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -42,11 +42,6 @@ fn wormhole(kernels: KernelKind) -> MeshConfig {
 fn in_one_epoch(arch: Arch) -> MeshConfig {
     let chip = ChipConfig::new(arch).with_epoch_max_cycles(1);
     MeshConfig::new(14).with_chip(chip)
-}
-
-fn kinds() -> Vec<KernelKind> {
-    let object_code = has_object_code().then_some(KernelKind::Riscv);
-    std::iter::once(KernelKind::Native).chain(object_code).collect()
 }
 
 /// Runs launches and reads them once, as a host in this mode would.
@@ -105,7 +100,7 @@ fn runs_by_replay(readout: &Readout) -> BTreeMap<Option<TraceReplay>, usize> {
 
 #[test]
 fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         let config = wormhole(kernels);
         let workers = workers(&config);
         // Some cores are enough; of object code all of them would take a minute.
@@ -142,7 +137,7 @@ fn each_of_two_traces_has_replays_one_to_three() {
     let launch = |id| Launch::new(&program, id);
     let adds = Trace::new(4, (11..14).map(launch));
     let matmuls = Trace::new(9, (21..23).map(launch));
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         let mut launches: Vec<Launch> = (1..5).map(launch).collect();
         for _ in 0..3 {
             launches.extend(adds.replay());
@@ -177,7 +172,7 @@ fn cores_count_replays_that_begin_on_others() {
         |id, cores: &[TileCoord]| Launch::new(&program, id).on(CoreSelection::At(cores.to_vec()));
     // The first op of the trace leaves all cores but one alone.
     let trace = Trace::new(3, [on(1, &workers[..1]), on(2, &workers[1..])]);
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         let launches: Vec<Launch> = (0..4).flat_map(|_| trace.replay()).collect();
         let config = config.clone().with_kernels(kernels);
         let mut outcome = run(&config, launches.clone(), CaptureMode::Workers);
@@ -212,8 +207,9 @@ fn envelope_truth(outcome: &Outcome, core: TileCoord, first: u64, ops: u64) -> V
 /// Upstream's `test_device_trace_run`: five firmware and five kernel durations.
 #[test]
 fn trace_only_mode_records_one_envelope_per_replay_and_core() {
-    let all =
-        Arch::ALL.into_iter().flat_map(|arch| kinds().into_iter().map(move |kind| (arch, kind)));
+    let all = Arch::ALL
+        .into_iter()
+        .flat_map(|arch| kernel_kinds().into_iter().map(move |kind| (arch, kind)));
     for (arch, kernels) in all {
         let config = in_one_epoch(arch).with_trace_only().with_kernels(kernels);
         let mut launches = launches_of_workload(&config, "trace-replay");
@@ -263,7 +259,7 @@ fn trace_only_mode_records_one_envelope_per_replay_and_core() {
 /// Upstream's `test_sub_device_profiler`: three programs on two sub-devices.
 #[test]
 fn sub_devices_run_side_by_side_on_disjoint_cores() {
-    for kernels in kinds() {
+    for kernels in kernel_kinds() {
         let config = in_one_epoch(Arch::WormholeB0).with_kernels(kernels);
         let launches = launches_of_workload(&config, "sub-devices");
         let outcome = run(&config, launches, CaptureMode::Workers);

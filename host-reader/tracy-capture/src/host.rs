@@ -211,19 +211,15 @@ impl TracyRecording {
     }
 
     fn add_series(&self, threads: &mut [HostThread], start_ns: u64, sources: &mut Sources) {
+        let bare =
+            |source, time_ns, kind| HostEvent { source, time_ns, kind, text: None, color: None };
         for plot in &self.plots {
             let source = sources.named(&plot.name);
             for (time, value, thread) in &plot.points {
                 let kind = HostEventKind::Plot { value: *value };
                 let time_ns = time_ns(*time, start_ns);
                 if let Some(thread) = threads.get_mut(*thread) {
-                    thread.events.push(HostEvent {
-                        source,
-                        time_ns,
-                        kind,
-                        text: None,
-                        color: None,
-                    });
+                    thread.events.push(bare(source, time_ns, kind));
                 }
             }
         }
@@ -233,13 +229,7 @@ impl TracyRecording {
                 let time_ns = time_ns(end.unwrap_or(*start), start_ns);
                 let kind = HostEventKind::FrameMark;
                 if let Some(thread) = threads.first_mut() {
-                    thread.events.push(HostEvent {
-                        source,
-                        time_ns,
-                        kind,
-                        text: None,
-                        color: None,
-                    });
+                    thread.events.push(bare(source, time_ns, kind));
                 }
             }
         }
