@@ -120,7 +120,7 @@ fn every_name_of_upstreams_compiles_under_every_option() {
 #[test]
 fn what_nothing_would_record_is_refused() {
     const UPSTREAMS: &str = "expected tt-metal's own header behind this one";
-    for option in ["-DPROFILE_KERNEL=17", "-DPROFILE_KERNEL=5"] {
+    for option in ["-DPROFILE_KERNEL=19", "-DPROFILE_KERNEL=5"] {
         refuses("", &[option], UPSTREAMS);
     }
     let option = "-DPROFILE_STREAMING";
@@ -214,7 +214,8 @@ fn what_is_not_served_is_left_to_upstreams_header() {
             &[][..],
             &["-DPROFILE_KERNEL=1", "-DDISPATCH_KERNEL"],
             &["-DPROFILE_KERNEL=5"],
-            &["-DPROFILE_KERNEL=17"],
+            &["-DPROFILE_KERNEL=19"],
+            &["-DPROFILE_KERNEL=17", "-DDEVICE_DEBUG_DUMP=1"],
             &["-DPROFILE_KERNEL=1", "-DPROFILE_STREAMING"],
             &["-DPROFILE_KERNEL=1", "-DDEVICE_DEBUG_DUMP=1"],
             &["-DPROFILE_KERNEL=1", "-DARCH_QUASAR"],

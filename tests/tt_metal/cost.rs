@@ -18,6 +18,9 @@ pub(crate) enum Row {
     NocEvent,
     NocEventWithAddresses,
     HardwareCounter,
+    DispatchZone,
+    DispatchData,
+    QuickPush,
     Sum,
     KernelZone,
     BeginOnBrisc,
@@ -29,7 +32,7 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Zone,
         Self::Data,
         Self::Data16,
@@ -37,6 +40,9 @@ impl Row {
         Self::NocEvent,
         Self::NocEventWithAddresses,
         Self::HardwareCounter,
+        Self::DispatchZone,
+        Self::DispatchData,
+        Self::QuickPush,
         Self::Sum,
         Self::KernelZone,
         Self::BeginOnBrisc,
@@ -56,6 +62,9 @@ impl Row {
             Self::NocEvent => "NoC event",
             Self::NocEventWithAddresses => "NoC event with addresses",
             Self::HardwareCounter => "hardware counter's record",
+            Self::DispatchZone => "zone of a dispatch kernel",
+            Self::DispatchData => "64 bits of data of a dispatch kernel",
+            Self::QuickPush => "push of a dispatch kernel's full ring",
             Self::Sum => "sum zone",
             Self::KernelZone => "kernel's zone, open and close",
             Self::BeginOnBrisc => "begin of a launch, BRISC",
@@ -83,6 +92,9 @@ impl Row {
             | Self::NocEvent
             | Self::NocEventWithAddresses
             | Self::HardwareCounter
+            | Self::DispatchZone
+            | Self::DispatchData
+            | Self::QuickPush
             | Self::LaunchOnBrisc
             | Self::LaunchOfFive => return None,
         };
@@ -148,6 +160,8 @@ pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<C
     let with_sums = &mut used_core(chip, &sums);
     let wide = probes::build(package, chip, header, Variant::Wide, 1)?;
     let wide = &mut used_core(chip, &wide);
+    let dispatch = probes::build(package, chip, header, Variant::Dispatch, 1)?;
+    let dispatch = &mut used_core(chip, &dispatch);
     let rows = Row::ALL.map(|row| match row {
         Row::Zone => per_pass(core, "zone"),
         Row::Data => per_pass(core, "data"),
@@ -156,6 +170,9 @@ pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<C
         Row::NocEvent => per_pass(core, "noc_event"),
         Row::NocEventWithAddresses => per_pass(wide, "noc_event"),
         Row::HardwareCounter => per_pass(wide, "counter"),
+        Row::DispatchZone => per_pass(dispatch, "zone"),
+        Row::DispatchData => per_pass(dispatch, "data"),
+        Row::QuickPush => push_of_a_full_ring(dispatch),
         Row::Sum => per_pass(with_sums, "sum"),
         Row::KernelZone => per_pass(core, "kernel_zone"),
         Row::BeginOnBrisc => begin_on(core, 0),
@@ -184,6 +201,13 @@ pub(crate) fn measure(package: &Package, chip: Chip, header: Header) -> Result<C
 
 fn begin_on(core: &mut Core<'_>, risc: usize) -> Cost {
     returned(core.call(risc, "begin", &[]))
+}
+
+/// A push in the middle of a launch, with 116 zones in the ring: one more would push by itself.
+fn push_of_a_full_ring(core: &mut Core<'_>) -> Cost {
+    returned(core.call(0, "begin", &[]));
+    returned(core.call(0, "zone", &[116]));
+    returned(core.call(0, "quick_push", &[]))
 }
 
 /// The end of a launch in which all five have published the fixed slots alone.

@@ -3,7 +3,7 @@
 use crate::{
     package::{Package, package},
     program::Program,
-    toolchain::{Chip, Header, Processor, Target, first_error, folder, in_parallel},
+    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel},
 };
 use std::{
     fmt::Write as _,
@@ -36,8 +36,7 @@ pub(crate) fn firmware_of(chip: Chip) -> Vec<(Processor, &'static str)> {
     list
 }
 
-/// Linked programs of one firmware, by profiler: none, upstream's, ours, ours with sums. Each is
-/// built when it is first asked for.
+/// Linked programs of one firmware, by profiler and mode. Each is built when it is first asked for.
 struct Row {
     chip: Chip,
     processor: Processor,
@@ -48,8 +47,8 @@ struct Row {
 impl Row {
     fn program(&self, package: &Package, column: usize) -> &Result<Program, String> {
         self.programs[column].get_or_init(|| {
-            let (header, has_sums) = COLUMNS[column];
-            let target = Target { has_sums, ..Target::new(self.chip, self.processor, header) };
+            let (header, mode) = COLUMNS[column];
+            let target = Target { mode, ..Target::new(self.chip, self.processor, header) };
             build(package, &target, self.source, "firmware").and_then(|path| Program::read(&path))
         })
     }
@@ -59,8 +58,14 @@ impl Row {
     }
 }
 
-const COLUMNS: [(Header, bool); 4] =
-    [(Header::Off, false), (Header::Upstream, false), (Header::Ours, false), (Header::Ours, true)];
+const COLUMNS: [(Header, Mode); 6] = [
+    (Header::Off, Mode::Plain),
+    (Header::Upstream, Mode::Plain),
+    (Header::Ours, Mode::Plain),
+    (Header::Ours, Mode::Sums),
+    (Header::Upstream, Mode::Accumulate),
+    (Header::Ours, Mode::Accumulate),
+];
 
 /// Compiles and links one firmware.
 pub(crate) fn build(
@@ -122,7 +127,7 @@ pub(crate) fn library_objects(
     target: &Target,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, String> {
-    let without = Target { header: Header::Off, has_sums: false, ..target.clone() };
+    let without = Target { header: Header::Off, mode: Mode::Plain, ..target.clone() };
     let compile = |source: &str| {
         let source = package.root.join(source);
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -163,8 +168,18 @@ pub(crate) fn program(
     processor: Processor,
     header: Header,
 ) -> Result<Program, String> {
+    program_in(package, chip, processor, (header, Mode::Plain))
+}
+
+/// The same in a mode.
+pub(crate) fn program_in(
+    package: &Package,
+    chip: Chip,
+    processor: Processor,
+    profiler: (Header, Mode),
+) -> Result<Program, String> {
     let row = rows().iter().find(|row| (row.chip, row.processor) == (chip, processor));
-    let column = COLUMNS.iter().position(|column| *column == (header, false));
+    let column = COLUMNS.iter().position(|column| *column == profiler);
     row.zip(column).map_or_else(
         || Err(format!("no firmware of {chip} {processor}")),
         |(row, column)| row.program(package, column).clone(),
@@ -172,10 +187,9 @@ pub(crate) fn program(
 }
 
 fn table(package: &Package, rows: &[Row]) -> String {
-    let mut table = String::from(
-        "firmware                          limit |   text: none  upstream  ours  ours+sums | \
-         RAM: none  upstream  ours  ours+sums\n",
-    );
+    let name = |(header, mode): (Header, Mode)| format!("{header}{}", mode.suffix());
+    let names: String = COLUMNS.map(|column| format!("{:>15}", name(column))).concat();
+    let mut table = format!("firmware                          limit |{names} | RAM:{names} |\n");
     for row in rows {
         let cell = |program: &Result<Program, String>, of: fn(&Program) -> u32| {
             program.as_ref().map_or_else(|_| "-".to_owned(), |program| of(program).to_string())
@@ -183,19 +197,18 @@ fn table(package: &Package, rows: &[Row]) -> String {
         let programs = row.all(package);
         let limit = programs.into_iter().flatten().find_map(Program::text_limit);
         let limit = limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string());
-        let name = format!("{} {}", row.chip, row.processor);
-        write!(table, "{name:<33} {limit:>5} |").unwrap();
+        let firmware = format!("{} {}", row.chip, row.processor);
+        write!(table, "{firmware:<33} {limit:>5} |").unwrap();
         for of in [Program::text_bytes as fn(&Program) -> u32, Program::ram_bytes] {
-            for (program, width) in programs.into_iter().zip([12, 10, 6, 11]) {
-                write!(table, "{:>width$}", cell(program, of)).unwrap();
+            for program in programs {
+                write!(table, "{:>15}", cell(program, of)).unwrap();
             }
             table.push_str(" |");
         }
         table.push('\n');
-        for (program, (header, has_sums)) in programs.into_iter().zip(COLUMNS) {
+        for (program, column) in programs.into_iter().zip(COLUMNS) {
             if let Err(error) = program {
-                let sums = if has_sums { " with sums" } else { "" };
-                writeln!(table, "    {header}{sums}: {}", first_error(error)).unwrap();
+                writeln!(table, "    {}: {}", name(column), first_error(error)).unwrap();
             }
         }
     }
@@ -203,7 +216,7 @@ fn table(package: &Package, rows: &[Row]) -> String {
 }
 
 /// Every firmware compiles and links with our header, fits, and takes less text than upstream's
-/// and no more RAM; with sums it takes at most upstream's text.
+/// and no more RAM; with sums, or where launches share pushes, it takes at most upstream's text.
 #[test]
 fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let Some(package) = package() else { return };
@@ -220,10 +233,16 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let mut compared = 0;
     for row in rows {
         let Row { chip, processor, .. } = row;
-        let [_, upstream, ours, with_sums] = row.all(package);
-        let Ok(upstream) = upstream else { continue };
-        compared += 1;
-        for (ours, name) in [(ours, "ours"), (with_sums, "ours with sums")] {
+        let [_, plain, ours, with_sums, accumulating, ours_accumulating] = row.all(package);
+        let columns = [
+            (ours, plain, "ours", [1, 0]),
+            (with_sums, plain, "ours with sums", [0; 2]),
+            // gcc lays the variables of two NCRISCs out with a hole.
+            (ours_accumulating, accumulating, "ours, accumulating", [0, 4]),
+        ];
+        compared += usize::from(plain.is_ok());
+        for (ours, upstream, name, [least_saved, more_ram]) in columns {
+            let Ok(upstream) = upstream else { continue };
             let ours = match ours {
                 Ok(ours) => ours,
                 Err(error) => {
@@ -231,15 +250,14 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
                     continue;
                 }
             };
-            let allowed = upstream.text_bytes() - u32::from(name == "ours");
-            if ours.text_bytes() > allowed {
+            if ours.text_bytes() > upstream.text_bytes() - least_saved {
                 let bytes = ours.text_bytes();
                 faults.push(format!("{chip} {processor}, {name}: {bytes} bytes of text"));
             }
             if ours.text_limit().is_some_and(|limit| ours.text_bytes() > limit) {
                 faults.push(format!("{chip} {processor}, {name}: does not fit"));
             }
-            if ours.ram_bytes() > upstream.ram_bytes() {
+            if ours.ram_bytes() > upstream.ram_bytes() + more_ram {
                 let bytes = ours.ram_bytes();
                 faults.push(format!("{chip} {processor}, {name}: {bytes} bytes of RAM"));
             }

@@ -5,7 +5,7 @@ use crate::{
     firmware,
     package::{Package, package, sources},
     program::Program,
-    toolchain::{Chip, Header, Processor, Target, first_error, folder, in_parallel, run},
+    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run},
 };
 use sim::tt_metal::weaken;
 use std::{
@@ -86,19 +86,25 @@ pub(crate) struct Job {
     folder: PathBuf,
     /// Further definitions, without the dash.
     defines: Vec<String>,
+    mode: Mode,
 }
 
 impl Job {
     pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf, number: usize) -> Self {
         let folder = folder("kernels").join(format!("{chip}-{processor}-{number}"));
         fs::create_dir_all(&folder).unwrap();
-        let job = Self { chip, processor, kernel, folder, defines: Vec::new() };
+        let defines = Vec::new();
+        let job = Self { chip, processor, kernel, folder, defines, mode: Mode::Plain };
         job.generate();
         job
     }
 
     pub(crate) fn with_defines(self, defines: Vec<String>) -> Self {
         Self { defines, ..self }
+    }
+
+    pub(crate) fn in_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
     /// Writes the files that include the kernel.
@@ -125,8 +131,8 @@ impl Job {
     }
 
     fn target(&self, header: Header) -> Target {
-        let mut target =
-            Target { is_kernel: true, ..Target::new(self.chip, self.processor, header) };
+        let target = Target::new(self.chip, self.processor, header);
+        let mut target = Target { is_kernel: true, mode: self.mode, ..target };
         let arguments = ["1"; 160].join(",");
         let noc = u32::from(self.processor == Processor::Ncrisc);
         target.defines = vec![
@@ -314,7 +320,7 @@ pub(crate) fn link(
     let mut command = target.compiler(package);
     command.arg("-I").arg(&job.folder).args(["-flto", "-Werror", "-x", "c++", "-c"]);
     run(command.arg(job.wrapper(package)).arg("-o").arg(&object))?;
-    let firmware = firmware::program(package, job.chip, job.processor, header)?;
+    let firmware = firmware::program_in(package, job.chip, job.processor, (header, job.mode))?;
     let weakened = job.folder.join(format!("{header}_weakened.elf"));
     weaken(&firmware, &weakened)?;
     let mut objects = vec![object];

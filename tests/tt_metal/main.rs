@@ -13,6 +13,7 @@
 //! | what does each thing cost | [`cost`] |
 //! | does the README say so | [`readme`] |
 //! | what may a kernel do | [`script`] |
+//! | do several launches share a push and lose nothing | [`accumulate`] |
 //! | do launches under tt-metal's firmware leave what they leave under ours | [`launches`] |
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same, and what the NoC did | [`noc_events`] |
@@ -24,6 +25,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod accumulate;
 mod clang;
 mod core;
 mod cost;

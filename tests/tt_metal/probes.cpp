@@ -140,6 +140,8 @@ PROBE begin() { kernel_profiler::init_profiler(); }
 
 PROBE finish() { kernel_profiler::finish_profiler(); }
 
+PROBE quick_push() { kernel_profiler::quick_push(); }
+
 #define ZONE_SITE(name)          \
     {                            \
         DeviceZoneScopedN(name); \

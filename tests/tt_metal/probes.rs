@@ -3,7 +3,7 @@
 use crate::{
     package::{Package, sources},
     program::Program,
-    toolchain::{Chip, Header, Processor, Target, folder, in_parallel, run},
+    toolchain::{Chip, Header, Mode, Processor, Target, folder, in_parallel, run},
 };
 use std::{
     path::PathBuf,
@@ -30,8 +30,20 @@ pub(crate) enum Variant {
     DebugDump(u32),
     /// As firmware, with addresses of NoC events and hardware counters.
     Wide,
+    /// As a dispatch kernel.
+    Dispatch,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
+}
+
+impl Variant {
+    const fn mode(self) -> Mode {
+        match self {
+            Self::Sums => Mode::Sums,
+            Self::Dispatch => Mode::Dispatch,
+            _ => Mode::Plain,
+        }
+    }
 }
 
 /// Builds the probes of BRISC and as many other RISCs as wanted.
@@ -45,7 +57,7 @@ pub(crate) fn build(
     let list: Vec<_> = Processor::TENSIX.into_iter().take(riscs).enumerate().collect();
     let programs = in_parallel(&list, |&(risc, processor)| {
         let mut target = Target {
-            has_sums: variant == Variant::Sums,
+            mode: variant.mode(),
             is_kernel: matches!(variant, Variant::DynamicNoc(_)),
             optimisation: Some("O2"),
             ..Target::new(chip, processor, header)
@@ -54,6 +66,7 @@ pub(crate) fn build(
             // Used where a probe asks for it alone.
             Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
             Variant::Sums => {}
+            Variant::Dispatch => target.defines = vec!["DISPATCH_KERNEL".to_owned()],
             Variant::DebugDump(cycles) => {
                 target.defines = vec![
                     "PROFILE_NOC_EVENTS=1".to_owned(),

@@ -249,13 +249,50 @@ impl fmt::Display for Header {
     }
 }
 
+/// Mode of the profiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Plain,
+    /// Sum zones are recorded as well.
+    Sums,
+    /// Several launches share a push.
+    Accumulate,
+    /// Dispatch kernels are profiled as well.
+    Dispatch,
+}
+
+impl Mode {
+    /// Value of `PROFILE_KERNEL`.
+    ///
+    /// # Compatibility
+    /// `PROFILER_OPT_*` of `profiler_common.h`.
+    const fn options(self) -> u32 {
+        match self {
+            Self::Plain => 1,
+            Self::Sums => 1 | 1 << 3,
+            Self::Accumulate => 1 | 1 << 4,
+            Self::Dispatch => 1 | 1 << 1,
+        }
+    }
+
+    /// Ending of names.
+    pub(crate) const fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Sums => "+sums",
+            Self::Accumulate => "+runs",
+            Self::Dispatch => "+dispatch",
+        }
+    }
+}
+
 /// Target of a compilation: the chip, its processor, and the profiler.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) chip: Chip,
     pub(crate) processor: Processor,
     pub(crate) header: Header,
-    pub(crate) has_sums: bool,
+    pub(crate) mode: Mode,
     pub(crate) is_kernel: bool,
     /// Without the dash; `None` for tt-metal's own choice.
     pub(crate) optimisation: Option<&'static str>,
@@ -268,7 +305,7 @@ impl Target {
             chip,
             processor,
             header,
-            has_sums: false,
+            mode: Mode::Plain,
             is_kernel: false,
             optimisation: None,
             defines: Vec::new(),
@@ -277,8 +314,7 @@ impl Target {
 
     /// A name for its files, different from that of every other target in the same folder.
     pub(crate) fn stem(&self) -> String {
-        let sums = if self.has_sums { "-sums" } else { "" };
-        format!("{}-{}-{}{sums}", self.chip, self.processor, self.header)
+        format!("{}-{}-{}{}", self.chip, self.processor, self.header, self.mode.suffix())
     }
 
     fn optimisation(&self) -> &'static str {
@@ -320,9 +356,8 @@ impl Target {
             defines.push(self.chip.tensix_define().to_owned());
         }
         if self.header != Header::Off {
-            let options = if self.has_sums { 1 | 1 << 3 } else { 1 };
-            defines.push(format!("PROFILE_KERNEL={options}"));
-            let lane_bytes = lane_bytes(self.has_sums);
+            defines.push(format!("PROFILE_KERNEL={}", self.mode.options()));
+            let lane_bytes = lane_bytes(self.mode == Mode::Sums);
             defines.push(format!("PROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={lane_bytes}"));
         }
         defines.extend(self.defines.iter().cloned());

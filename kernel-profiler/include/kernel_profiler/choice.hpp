@@ -4,7 +4,9 @@
 /// `KERNEL_PROFILER_IN_TT_METAL` is 1 where tt-metal's headers are on the include path.
 /// `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that upstream's header behind this one on the
 /// include path serves: profiler off, streaming, Quasar, the DRAM processor, trace-only,
-/// accumulate, and the debug dump where upstream's host reads.
+/// accumulate on dispatch cores, and the debug dump where upstream's host reads.
+/// `KERNEL_PROFILER_IS_ACCUMULATING` is 1 where launches share pushes: see accumulate.hpp. Ethernet
+/// cores push each launch by itself in that mode, too, as upstream's.
 /// `KERNEL_PROFILER_IS_NON_DROPPING` is 1 for the debug dump of this header, in which a RISC waits
 /// for the host instead of dropping: see stall.hpp.
 
@@ -35,9 +37,28 @@
 #define KERNEL_PROFILER_IS_NON_DROPPING 0
 #endif
 
-#if KERNEL_PROFILER_IS_ON && (defined(PROFILE_STREAMING) ||                                            \
-                              (defined(DEVICE_DEBUG_DUMP) && !KERNEL_PROFILER_IS_NON_DROPPING) ||      \
-                              ((PROFILE_KERNEL) & (PROFILER_OPT_DO_TRACE_ONLY | PROFILER_OPT_DO_ACCUMULATE)) != 0)
+#if KERNEL_PROFILER_IS_ON && ((PROFILE_KERNEL) & PROFILER_OPT_DO_ACCUMULATE) != 0
+#define KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE 1
+#else
+#define KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE 0
+#endif
+
+#if KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE && !defined(COMPILE_FOR_ERISC) && !defined(COMPILE_FOR_IDLE_ERISC) && \
+    !defined(COMPILE_FOR_AERISC)
+#define KERNEL_PROFILER_IS_ACCUMULATING 1
+#else
+#define KERNEL_PROFILER_IS_ACCUMULATING 0
+#endif
+
+#if KERNEL_PROFILER_IS_ON && defined(PROFILE_STREAMING)
+#define KERNEL_PROFILER_MODE_IS_BUILT 0
+#elif KERNEL_PROFILER_IS_ON && defined(DEVICE_DEBUG_DUMP) && !KERNEL_PROFILER_IS_NON_DROPPING
+#define KERNEL_PROFILER_MODE_IS_BUILT 0
+#elif KERNEL_PROFILER_IS_ON && ((PROFILE_KERNEL) & PROFILER_OPT_DO_TRACE_ONLY) != 0
+#define KERNEL_PROFILER_MODE_IS_BUILT 0
+// A dispatch kernel pushes from its vector's beginning, behind the back of the firmware.
+#elif KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE && \
+    (((PROFILE_KERNEL) & PROFILER_OPT_DO_DISPATCH_CORES) != 0 || KERNEL_PROFILER_IS_NON_DROPPING)
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
 #else
 #define KERNEL_PROFILER_MODE_IS_BUILT 1

@@ -40,13 +40,15 @@
 /// As upstream's, it pushes from BRISC, idle Ethernet RISCs and a Blackhole's active ones; a
 /// Wormhole's active Ethernet RISC only fills its ring.
 ///
+/// - In accumulate mode each launch keeps its program id, its data and its sums, and one without
+///   kernels leaves nothing: see accumulate.hpp.
 /// - In the debug dump (DEVICE_DEBUG_DUMP outside of tt-metal, KERNEL_PROFILER_DEBUG_DUMP within) a
 ///   RISC waits for a host that reads as it goes, for a bounded time, and shows that as a zone: see
 ///   stall.hpp.
 ///
 /// # What is not there
-/// Where upstream's header is not behind this one: trace-only and accumulate modes, streaming,
-/// headers of fabric packets.
+/// Where upstream's header is not behind this one: trace-only mode, accumulate mode on dispatch
+/// cores and in the debug dump, streaming, headers of fabric packets.
 ///
 /// # Zone names
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`; its id is computed from that while
@@ -63,7 +65,7 @@
 #endif
 
 #if KERNEL_PROFILER_IS_ON && !KERNEL_PROFILER_MODE_IS_BUILT
-#error "PROFILE_KERNEL asks for trace-only or accumulate mode, or PROFILE_STREAMING is defined: expected tt-metal's own header behind this one on the include path, which serves them"
+#error "PROFILE_KERNEL asks for trace-only mode, or for accumulate mode on dispatch cores or in the debug dump, or PROFILE_STREAMING is defined: expected tt-metal's own header behind this one on the include path, which serves them"
 #endif
 
 #define DO_PRAGMA(x) _Pragma(#x)

@@ -17,7 +17,6 @@ namespace detail {
 
 // Words of the control vector: upstream's, then ours.
 constexpr uint32_t HOST_END = 0;
-constexpr uint32_t DEVICE_END = 24;
 constexpr uint32_t DRAM_ADDRESS = 50;
 constexpr uint32_t RUNS = 51;
 constexpr uint32_t OWN_X = 52;
@@ -104,23 +103,33 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     return 0;
 }
 
-/// Empties the fixed slots of all vectors. A Wormhole takes five cycles for each word, so that it
-/// gets the first of each slot alone, which says that it is empty; on a Blackhole, neighbours
-/// merge.
-KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
+/// Empties the fixed slots of a run. A Wormhole takes five cycles for each word, so that it gets
+/// the first of each slot alone, which says that it is empty; on a Blackhole, neighbours merge.
+KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
     constexpr uint32_t STEP_BYTES = IS_BLACKHOLE ? 4 : 8;
+#pragma GCC unroll 8
+    for (uint32_t offset = FIXED_SLOTS_BYTES; offset < FIRST_OPTIONAL_BYTES; offset += STEP_BYTES) {
+        write_word(run + offset, EMPTY_SLOT);
+    }
+}
+
+/// Empties the fixed slots of all vectors.
+KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
     uint32_t vector = hidden(first_vector());
 #pragma GCC unroll UNROLLED_RISCS
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
-#pragma GCC unroll 8
-        for (uint32_t offset = FIXED_SLOTS_BYTES; offset < FIRST_OPTIONAL_BYTES; offset += STEP_BYTES) {
-            write_word(vector + offset, EMPTY_SLOT);
-        }
+        empty_slots(vector);
         vector = hidden(vector + PROFILER_L1_BUFFER_SIZE);
     }
 }
 
 #if KERNEL_PROFILER_HAS_NOC
+
+/// The third word of the vector of the core's first RISC.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t generation) {
+    const uint32_t flat = read_word(words + 4 * FLAT) & FLAT_MAX;
+    return generation << GENERATION_SHIFT | trace_field() | flat << FLAT_SHIFT;
+}
 
 /// Hands the core's lanes back to the device: the host has read everything that is in them.
 ///
@@ -138,8 +147,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
     if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
         write_word(words + 4 * IN_VAIN, 0);
     }
-    const uint32_t flat = read_word(words + 4 * FLAT) & FLAT_MAX;
-    const uint32_t id = generation << GENERATION_SHIFT | trace_field() | flat << FLAT_SHIFT;
+    const uint32_t id = id_of_core(words, generation);
     uint32_t vector = hidden(first_vector());
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
         write_word(words + 4 * (HOST_END + risc), 0);
@@ -248,7 +256,8 @@ struct Place {
 KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
     const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
     const uint32_t position = can_turn ? end & TURN_MASK : end;
-    const uint32_t consumed = read_word(core + 4 * CONSUMED);
+    // Upstream's host writes a 1 to the first such word of a dispatch core in accumulate mode.
+    const uint32_t consumed = read_word(core + 4 * CONSUMED) & (DO_ACCUMULATE ? ~3u : ~0u);
     if (consumed > capacity) {
         return {position, 0, 0};
     }
@@ -270,6 +279,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, u
 }  // namespace kernel_profiler
 
 #include "stall.hpp"
+#include "accumulate.hpp"
 
 namespace kernel_profiler {
 namespace detail {
@@ -320,7 +330,8 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
     for (uint32_t core = words; core != end_of_cores; core += 4) {
         uint32_t run = read_word(core + 4 * DEVICE_END);
         uint32_t sent = 0;
-        if (__builtin_expect(run == 0, 0)) {
+        // Where launches share pushes, their runs have been waited for.
+        if (!DO_ACCUMULATE && __builtin_expect(run == 0, 0)) {
             if ((read_word(words + 4 * ENABLES) >> ((core - words) / 4) & 1) != 0) {
                 run = await_word<false, PUBLICATION_POLLS>(core + 4 * DEVICE_END);
                 if (run == 0) {
@@ -337,7 +348,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
                 const Place place = place_in_lane(core, position, count, capacity);
                 position = place.position;
                 sent = place.advance;
-                if (sent == 0 && position + CUSTOM_MARKERS <= place.limit) {
+                if (!DO_ACCUMULATE && sent == 0 && position + CUSTOM_MARKERS <= place.limit) {
                     count = CUSTOM_MARKERS;
                     sent = count;
                 }
@@ -391,7 +402,11 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
         const uint32_t run = read_word(core + 4 * DEVICE_END);
         add_to_word(core + 4 * HOST_END, *sent);
         if (__builtin_expect(*sent < run, 0)) {
+#if KERNEL_PROFILER_IS_ACCUMULATING
+            refuse_runs(words, core, run);
+#else
             refuse(words, core, run, *sent);
+#endif
         }
         write_word(core + 4 * DEVICE_END, 0);
         ++sent;
@@ -400,6 +415,33 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
     write_word(words + 4 * DONE, 1);
 }
 
+#if KERNEL_PROFILER_IS_ACCUMULATING
+
+/// Pushes all vectors, and leaves the zone of that in this RISC's if a launch of `longest` words
+/// finds room beside it.
+inline __attribute__((noinline)) void push_runs(uint32_t longest) {
+    const Clock started = Clock::now(TILE_REGISTERS);
+    push_published();
+    if (longest <= PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) {
+        write_push_zone(started);
+    }
+}
+
+/// Ends a launch on the aggregating RISC: waits for the runs of the others, and pushes what has
+/// accumulated if another launch like this one might not fit. Prepares the next launch.
+inline __attribute__((noinline)) void end_runs() {
+    const uint32_t words = hidden(control_place());
+    const Filled filled = await_runs(words);
+    if (filled.fullest + filled.longest > PROFILER_L1_VECTOR_SIZE) {
+        push_runs(filled.longest);
+    } else {
+        write_word(words + 4 * DONE, 1);
+    }
+    prepare_runs(words);
+}
+
+#endif
+
 #endif
 
 }  // namespace detail
@@ -407,8 +449,17 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
 /// Begins a launch on this RISC.
 static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     using namespace detail;
-    wIndex = own_vector() + FIRST_OPTIONAL_BYTES;
-    stackSize = OPTIONAL_BYTES;
+#if KERNEL_PROFILER_HAS_NOC && KERNEL_PROFILER_IS_ACCUMULATING
+    if (is_aggregator()) {
+        begin_runs();
+    }
+#endif
+    if constexpr (DO_ACCUMULATE) {
+        forget_cached();  // Another RISC has said where this one's run begins.
+    }
+    const uint32_t before = bytes_before_run(own_place());
+    wIndex = own_vector() + before + FIRST_OPTIONAL_BYTES;
+    stackSize = OPTIONAL_BYTES - before;
     if constexpr (KERNEL_PROFILER_IS_NON_DROPPING != 0) {
         write_word(own_vector() + IN_VAIN_BYTES, 0);
     }
@@ -417,7 +468,7 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
         // hole before these.
         __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
     }
-#if KERNEL_PROFILER_HAS_NOC
+#if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
     if (is_aggregator()) {
         const uint32_t runs = control(RUNS);
         const uint32_t seen_runs = control(SEEN_RUNS);
@@ -446,7 +497,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
     }
     uint32_t vector = hidden(first_vector());
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
-        write_word(vector + ID_LL_BYTES, program_id);
+        write_word(vector + bytes_before_run(control_place() + 4 * risc) + ID_LL_BYTES, program_id);
         vector += PROFILER_L1_BUFFER_SIZE;
     }
 }
@@ -455,6 +506,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
 KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() {
     using namespace detail;
     traceCount = traceCount + 1;
+    if constexpr (DO_ACCUMULATE) {
+        return;  // The next launch prepares its runs anew, and those before keep their count.
+    }
     uint32_t vector = hidden(first_vector()) + ID_LH_BYTES;
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
         write_word(vector, (read_word(vector) & ~(TRACE_MASK << TRACE_SHIFT)) | trace_field());
@@ -491,25 +545,36 @@ static inline void finish_profiler(bool = false) {
     if (done != 0) {
         if (is_aggregator()) {
             add_to_word(control_place() + 4 * EMPTY_LAUNCHES, 1);
+            if constexpr (DO_ACCUMULATE) {
+                empty_slots(own_run());  // The firmware has begun a run that is none.
+            }
         }
         return;
     }
-    write_word(own_place() + 4 * DEVICE_END, words);
+    if constexpr (DO_ACCUMULATE) {
+        publish_run(place, words);
+    } else {
+        write_word(own_place() + 4 * DEVICE_END, words);
+    }
 #if KERNEL_PROFILER_HAS_NOC
     if (is_aggregator()) {
+#if KERNEL_PROFILER_IS_ACCUMULATING
+        end_runs();
+#else
         push_published();
+#endif
     }
 #endif
 }
 
 /// Pushes what this RISC has recorded so far and begins a new run.
 ///
-/// Does nothing where a push is not possible: on a TRISC, while the NoC holds a linked
+/// Does nothing where a push is not possible: on a TRISC, in accumulate mode, while the NoC holds a linked
 /// transaction, while an earlier push is stuck, when the lane could not take the end of the launch
 /// afterwards. The markers then stay, and the launch's end decides about them. The zone
 /// PROFILER-NOC-QUICK-PUSH shows what the push cost; it is the first record of the new run.
 inline __attribute__((noinline)) void quick_push() {
-#if KERNEL_PROFILER_HAS_NOC
+#if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
     using namespace detail;
 #if KERNEL_PROFILER_IS_NON_DROPPING
     if (has_given_up()) {
@@ -561,6 +626,7 @@ inline __attribute__((noinline)) void quick_push() {
         return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);
     };
     uint32_t saved[REGISTERS];
+#pragma GCC unroll 9
     for (uint32_t index = 0; index < REGISTERS; ++index) {
         if (exists(index)) {
             saved[index] = read_word(buffer + 4 * index);
@@ -576,6 +642,7 @@ inline __attribute__((noinline)) void quick_push() {
         return;  // A command buffer that is still busy belongs to its packet.
     }
     saved[CTRL / 4] &= ~CTRL_RESERVED;
+#pragma GCC unroll 9
     for (uint32_t index = 0; index < REGISTERS; ++index) {
         if (exists(index)) {
             write_word(buffer + 4 * index, saved[index]);
@@ -651,7 +718,7 @@ struct profileScopeGuaranteed {
     profileScopeGuaranteed& operator=(const profileScopeGuaranteed&) = delete;
 };
 
-/// As profileScopeGuaranteed: accumulate mode is upstream's.
+/// As profileScopeGuaranteed, which knows of accumulate mode.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
 

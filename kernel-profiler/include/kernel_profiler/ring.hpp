@@ -60,9 +60,9 @@ constexpr bool DO_SUM = true;
 constexpr bool DO_SUM = false;
 #endif
 
-// Modes that upstream's own header serves; its siblings ask.
+// Names by which upstream's siblings ask for a mode; it serves the first one itself.
 constexpr bool TRACE_ON_TENSIX = false;
-constexpr bool DO_ACCUMULATE = false;
+constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
 
 /// True if NoC events have addresses: the name by which upstream's `noc_event_profiler.hpp` asks.
 /// They have in the debug dump, and where PROFILE_NOC_EVENTS is 3.
@@ -118,6 +118,9 @@ constexpr int32_t OPTIONAL_BYTES =
     4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - SUM_TOTALS_BYTES - STALL_BYTES;
 /// The largest record.
 constexpr int32_t RECORD_BYTES_MAX = 24;
+
+/// First of the control words, one per RISC, that say how far vectors are filled.
+constexpr uint32_t DEVICE_END = 24;
 
 /// Control words that count, per RISC, what found no room in L1.
 constexpr uint32_t LOST_ZONES = 29;
@@ -266,9 +269,31 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data)
     return place + 8;
 }
 
-/// Writes a marker into one of the vector's fixed slots.
+/// Free words without which no launch begins where launches share pushes, however short the last
+/// one was: the fixed slots and 29 zones.
+constexpr uint32_t LEAST_FREE_WORDS = 128;
+/// Bits of `DEVICE_END` with the words of a vector; above them those of the run that ends there,
+/// once it is published and until the launch ends.
+constexpr uint32_t RUN_WORDS_SHIFT = 16;
+constexpr uint32_t END_MASK = (1u << RUN_WORDS_SHIFT) - 1;
+
+/// Bytes before a RISC's run in its vector: 0 unless launches share pushes. `core` is the address
+/// of its first control word.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
+    if constexpr (DO_ACCUMULATE) {
+        const uint32_t words = read_word(core + 4 * DEVICE_END) & END_MASK;
+        // More is nothing of ours: a word that somebody has spoilt.
+        return words > PROFILER_L1_VECTOR_SIZE - LEAST_FREE_WORDS ? 0 : 4 * words;
+    }
+    return 0;
+}
+
+/// The place of this RISC's run.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_run() { return own_vector() + bytes_before_run(own_place()); }
+
+/// Writes a marker into one of the fixed slots of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE void write_fixed(uint32_t word_index, uint32_t prefix) {
-    const uint32_t place = own_vector() + 4 * word_index;
+    const uint32_t place = own_run() + 4 * word_index;
     const Clock now = Clock::now(TILE_REGISTERS);
     write_word(place, prefix | (now.high & TIME_HIGH_MASK));
     write_word(place + 4, now.low);

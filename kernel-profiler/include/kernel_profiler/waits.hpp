@@ -126,7 +126,7 @@ inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t 
     const uint32_t place = load_cursor();
     store_room(room - SIZE);
     store_cursor(place + SIZE);
-    const uint32_t end = own_vector() + 4 * KERNEL_END;
+    const uint32_t end = own_run() + 4 * KERNEL_END;
     const Clock ended{read_word(end + 4), read_word(end)};
     write_marker(place, prefix(TS_DATA_16B, WAIT_TOTAL_ID), ended, TIME_HIGH_MASK);
     const uint32_t behind = write_data(place + MARKER_BYTES, wait_words(kind, key));

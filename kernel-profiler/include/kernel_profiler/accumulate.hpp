@@ -1,0 +1,175 @@
+/// \file
+/// Accumulate mode: the runs of several launches share a push.
+///
+/// launch.hpp includes this file. Each launch leaves a whole run in the vectors of its RISCs, behind
+/// that of the launch before. All vectors are pushed once one of them might not take another launch
+/// like the last one:
+///
+///              0        12                                      DEVICE_END       512
+///              +--------+---------------+---------------+-------+-------------------+
+///     BRISC's  | push   | run           | run           | run   | free              |
+///              +--------+---------------+---------------+-------+-------------------+
+///
+/// The zone PROFILER-DRAM-PUSH shows what the push before cost, its wait for the NoC among it. It is
+/// a run of no program at the beginning of BRISC's vector, so that it goes with the next push; where
+/// launches fill the vector by themselves it is left out. Runs that no push has taken when the last
+/// program ends stay in L1, where the host finds them.
+///
+/// The end of a launch prepares the runs of the next one, where nobody waits for it. DEVICE_END says
+/// how many words a RISC's vector holds, which is where its next run begins; from when a run is
+/// published until its launch ends, its high half has the words of that run. So a host of upstream's,
+/// which reads L1 between launches, finds what its own firmware leaves there: a number of words.
+///
+/// Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
+///
+/// # Compatibility
+/// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, in which the zones of firmware and
+/// kernels are records behind one run header for all launches, without the programs' ids, and data,
+/// sums and the count of launches without kernels are left out.
+
+#pragma once
+
+namespace kernel_profiler {
+namespace detail {
+
+#if KERNEL_PROFILER_IS_ACCUMULATING
+
+/// Says that this RISC's run ends at a place, `words` words behind the beginning of its vector.
+KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
+    if ((words & 2) != 0) {
+        write_word(place, EMPTY_SLOT);
+        write_word(place + 4, 0);
+        words += 2;
+    }
+    const uint32_t length = words - bytes_before_run(own_place()) / 4;
+    write_word(own_place() + 4 * DEVICE_END, words | length << RUN_WORDS_SHIFT);
+}
+
+#else
+
+KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t, uint32_t) {}
+
+#endif
+
+#if KERNEL_PROFILER_IS_ACCUMULATING && KERNEL_PROFILER_HAS_NOC
+
+KERNEL_PROFILER_SITE("PROFILER-DRAM-PUSH") constexpr uint32_t PUSH_ID = KERNEL_PROFILER_ID("PROFILER-DRAM-PUSH");
+
+/// Prepares a run in every vector of the core. `words` is the address of the control vector.
+inline __attribute__((noinline)) void prepare_runs(uint32_t words) {
+    const uint32_t id = id_of_core(words, read_word(words + 4 * GENERATION));
+    uint32_t vector = hidden(first_vector());
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        const uint32_t run = vector + bytes_before_run(words + 4 * risc);
+        write_word(run, 0);
+        write_word(run + 4, 0);
+        write_word(run + ID_LH_BYTES, id | risc);
+        empty_slots(run);
+        vector += PROFILER_L1_BUFFER_SIZE;
+    }
+}
+
+/// Begins a launch on the aggregating RISC with the runs that the launch before has prepared, or
+/// prepares them: for the first launch, after a host has taken what the vectors held, and where the
+/// generation or the count of replays is another one.
+inline __attribute__((noinline)) void begin_runs() {
+    const uint32_t words = hidden(control_place());
+    const uint32_t runs = read_word(words + 4 * RUNS);
+    const uint32_t seen_runs = read_word(words + 4 * SEEN_RUNS);
+    const uint32_t before = bytes_before_run(words);
+    write_word(words + 4 * DONE, 0);
+    // What waits in L1 is of the generation in which it was recorded. This RISC takes part in every
+    // launch, so that nothing waits where it has nothing.
+    if (runs == seen_runs && before <= 4 * CUSTOM_MARKERS) {
+        take_lanes_back();
+    }
+    const uint32_t run = first_vector() + before;
+    const uint32_t id = id_of_core(words, read_word(words + 4 * GENERATION));
+    if (read_word(run + FIXED_SLOTS_BYTES) != EMPTY_SLOT || read_word(run + ID_LH_BYTES) != id) {
+        prepare_runs(words);
+    }
+}
+
+/// Words of vectors at the end of a launch.
+struct Filled {
+    /// Those of the vector that holds most.
+    uint32_t fullest;
+    /// Those of the launch's longest run, or what any launch wants.
+    uint32_t longest;
+};
+
+/// Waits, within a bound, until every RISC with a kernel in this launch has published its run. One
+/// that has not is counted.
+KERNEL_PROFILER_ALWAYS_INLINE Filled await_runs(uint32_t words) {
+    const uint32_t enables = read_word(words + 4 * ENABLES) | 1;
+    Filled filled = {0, LEAST_FREE_WORDS};
+    for (uint32_t risc = 0; risc < risc_count(); ++risc) {
+        const uint32_t place = words + 4 * (DEVICE_END + risc);
+        uint32_t end = read_word(place);
+        for (uint32_t polls = PUBLICATION_POLLS; (enables >> risc & 1) != 0 && end <= END_MASK; --polls) {
+            if (polls == 0) {
+                add_to_word(words + 4 * (UNPUBLISHED + risc), 1);
+                break;
+            }
+            forget_cached();
+            end = read_word(place);
+        }
+        const uint32_t length = end >> RUN_WORDS_SHIFT;
+        filled.longest = length > filled.longest ? length : filled.longest;
+        end &= END_MASK;
+        filled.fullest = end > filled.fullest ? end : filled.fullest;
+        write_word(place, end);
+    }
+    return filled;
+}
+
+/// Writes the zone of a push that began at a time to the beginning of this RISC's vector, which was
+/// pushed. Of its ID words only the program is not what it has to be.
+KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
+    const uint32_t vector = hidden(first_vector());
+    write_word(vector + ID_LL_BYTES, 0);
+    empty_slots(vector);
+    write_zone(vector + FIXED_SLOTS_BYTES, PUSH_ID, started, Clock::now(TILE_REGISTERS));
+    write_word(control_place() + 4 * DEVICE_END, CUSTOM_MARKERS);
+}
+
+/// Counts the runs in the first `count` words of a RISC's vector, which DRAM did not take, and their
+/// markers: free slots among them, padding not. The zone of a push is no run. `core` is the address
+/// of the RISC's first control word, `words` that of the control vector.
+inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
+    constexpr uint32_t SLOTS = (CUSTOM_MARKERS - 4) / 2;
+    const uint32_t risc = (core - words) / 4;
+    uint32_t place = first_vector() + PROFILER_L1_BUFFER_SIZE * risc;
+    const uint32_t end = place + 4 * (count < PROFILER_L1_VECTOR_SIZE ? count : PROFILER_L1_VECTOR_SIZE);
+    const uint32_t dropped = read_word(words + 4 * DROPPED);
+    bool is_first = dropped == 0;
+    while (place < end) {
+        const uint32_t header = read_word(place);
+        if (header >> 31 != 0) {
+            const uint32_t type = header >> 28 & 7;
+            const uint32_t markers = type == TS_DATA ? 2 : type == TS_DATA_16B ? 3 : 1;
+            if (header != EMPTY_SLOT) {
+                add_to_word(core + 4 * REFUSED_MARKERS, markers);
+            }
+            place += MARKER_BYTES * markers;
+            continue;
+        }
+        if ((read_word(place + FIXED_SLOTS_BYTES) & ~TIME_HIGH_MASK) != prefix(ZONE_START, PUSH_ID)) {
+            const uint32_t program = read_word(place + ID_LL_BYTES);
+            if (is_first) {
+                write_word(words + 4 * FIRST_REFUSED, program);
+                is_first = false;
+            }
+            write_word(words + 4 * LAST_REFUSED, program);
+            write_word(words + 4 * DROPPED, dropped | 1u << risc);
+            add_to_word(core + 4 * REFUSED_RUNS, 1);
+            add_to_word(core + 4 * REFUSED_MARKERS, SLOTS);
+        }
+        place += FIRST_OPTIONAL_BYTES;
+    }
+}
+
+#endif
+
+}  // namespace detail
+}  // namespace kernel_profiler

@@ -1,0 +1,281 @@
+//! Accumulate mode of our header in tt-metal's firmware, and of upstream's: launches share pushes,
+//! and what is in DRAM and in L1 in the end is what each launch leaves by itself.
+
+use crate::{
+    firmware, kernels,
+    launches::{arch, ready_package},
+    package::{Package, sources},
+    program::Program as Linked,
+    toolchain::{Chip, Header, Mode, Processor, Target, run},
+};
+use host_reader::{
+    ProfilerOptions, ReadOptions, decode::CaptureMode, init_device_profiler, ledger::LossCause,
+    read::Reader, readout::Readout,
+};
+use sim::{
+    arch::TileCoord,
+    config::{ChipConfig, MeshConfig},
+    kernel::file::KernelFile,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Kernel, Launch, Program},
+    tt_metal::firmware::FirmwareSet,
+};
+use std::{
+    collections::BTreeMap,
+    ops::RangeInclusive,
+    sync::{Arc, OnceLock},
+};
+use wire::{CoreKind, PacketKind, Risc, ZoneId};
+
+/// Tensix tiles of both chips.
+const CORES: [TileCoord; 4] = [
+    TileCoord { x: 2, y: 3 },
+    TileCoord { x: 3, y: 2 },
+    TileCoord { x: 3, y: 3 },
+    TileCoord { x: 4, y: 3 },
+];
+const RISCS: usize = 5;
+/// Words of a run of `reader_writer.cpp`: header and fixed slots, five passes of a zone and data,
+/// an event, padding.
+const RUN_WORDS: usize = 12 + 5 * (4 + 4) + 2 + 2;
+/// Rows of such a run: firmware's and kernel's zones, and what it records.
+const RUN_ROWS: usize = 4 + 5 * (2 + 1) + 1;
+
+fn config(chip: Chip) -> MeshConfig {
+    let whole = ChipConfig::new(arch(chip)).with_harvested(&[]).with_epoch_max_cycles(1);
+    MeshConfig::new(5).with_chip(whole)
+}
+
+/// tt-metal's firmware in accumulate mode, and a kernel for each RISC.
+type Built = (Arc<FirmwareSet>, Arc<Program>);
+
+/// Both, built once for all tests; `None` if the firmware is too large, as upstream's is for a
+/// Blackhole's BRISC with gcc 12.
+fn built(package: &Package, chip: Chip, header: Header) -> Option<Built> {
+    static BUILT: [OnceLock<Option<Built>>; 4] = [const { OnceLock::new() }; 4];
+    let slot = &BUILT[2 * chip as usize + usize::from(header == Header::Ours)];
+    slot.get_or_init(|| build(package, chip, header)).clone()
+}
+
+fn build(package: &Package, chip: Chip, header: Header) -> Option<Built> {
+    let named =
+        |processor: Processor, error: String| format!("{chip} {processor} {header}: {error}");
+    let programs = Processor::TENSIX.map(|processor| {
+        let profiler = (header, Mode::Accumulate);
+        let built = firmware::program_in(package, chip, processor, profiler);
+        built.unwrap_or_else(|error| panic!("{}", named(processor, error)))
+    });
+    let fits = |it: &Linked| it.text_limit().is_none_or(|limit| it.text_bytes() <= limit);
+    if !programs.iter().all(fits) {
+        return None;
+    }
+    let files = programs.map(|program| program.file);
+    let mut program = Program::new("accumulated");
+    for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
+        let source = sources().join("reader_writer.cpp");
+        let number = if header == Header::Ours { 9000 } else { 9001 };
+        let job = kernels::Job::new(chip, processor, source, number).in_mode(Mode::Accumulate);
+        let linked = kernels::link(package, &job, false, header);
+        let linked = linked.unwrap_or_else(|error| panic!("{}", named(processor, error)));
+        let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
+        let risc = CoreKind::Tensix.risc(index).unwrap();
+        program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+    }
+    Some((Arc::new(FirmwareSet::from_files(files).unwrap()), Arc::new(program)))
+}
+
+/// The id of the zone of a push, from the compiler's log, where tt-metal looks for texts.
+fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
+    let target = Target { mode: Mode::Accumulate, ..Target::new(chip, Processor::Brisc, header) };
+    let mut command = target.compiler(package);
+    let source = package.root.join("tt_metal/hw/firmware/src/tt-1xx/brisc.cc");
+    let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = log.split("'#pragma message: ").find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
+    let text = text.and_then(|text| text.split_once('\'')).expect("the compiler names the zone").0;
+    assert!(text.ends_with(",KERNEL_PROFILER"), "{text}");
+    u32::from(ZoneId::of_text(text).0)
+}
+
+/// A host that launches a program on some cores and reads now and then.
+struct Host {
+    cores: &'static [TileCoord],
+    mesh: SimulatedMesh,
+    program: Arc<Program>,
+    reader: Reader,
+    readout: Readout,
+}
+
+impl Host {
+    /// `None` if the firmware does not fit.
+    fn new(
+        package: &Package,
+        chip: Chip,
+        header: Header,
+        cores: &'static [TileCoord],
+    ) -> Option<Self> {
+        let (firmware, program) = built(package, chip, header)?;
+        let mut mesh = SimulatedMesh::new(&config(chip).with_firmware(&firmware)).unwrap();
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let mode = CaptureMode::Accumulate;
+        let reader = Reader::new(ReadOptions { mode, ..ReadOptions::default() });
+        Some(Self { cores, mesh, program, reader, readout: Readout::default() })
+    }
+
+    fn of_ours(package: &Package, chip: Chip, cores: &'static [TileCoord]) -> Self {
+        Self::new(package, chip, Header::Ours, cores).expect("our firmware fits")
+    }
+
+    fn launch(&mut self, ids: RangeInclusive<u32>) {
+        for id in ids {
+            let launch = Launch::new(&self.program, id).on(CoreSelection::At(self.cores.to_vec()));
+            self.mesh.enqueue(0, launch).unwrap();
+        }
+        self.mesh.run_to_completion();
+        let failures: Vec<_> = self.mesh.execution_failures().map(ToString::to_string).collect();
+        assert!(failures.is_empty(), "{failures:#?}");
+    }
+
+    fn read(&mut self, last_read: bool) {
+        self.reader.options_mut().last_read = last_read;
+        self.readout.append(self.reader.read(&mut self.mesh).unwrap());
+    }
+
+    fn rows(&self) -> usize {
+        self.readout.lanes().map(|lane| lane.record_count()).sum()
+    }
+}
+
+/// Asserts that each RISC has left one run for each launch, in order, with all that its kernel
+/// records; returns how often each core has pushed.
+fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usize> {
+    assert!(readout.anomalies.is_empty(), "{:?}", readout.anomalies);
+    assert_eq!(readout.losses.entries().count(), 0, "{:?}", readout.losses);
+    assert_eq!(readout.lanes().count(), CORES.len() * RISCS);
+    let mut pushes = BTreeMap::new();
+    for lane in readout.lanes() {
+        let core = TileCoord { x: lane.id.core.x, y: lane.id.core.y };
+        let records: Vec<_> = lane.records().collect();
+        let mut programs = Vec::new();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let records = &records[lane.run_records(index)];
+            if run.program.base() == 0 {
+                let kinds: Vec<(PacketKind, u32)> =
+                    records.iter().map(|record| (record.kind, record.zone.0)).collect();
+                assert_eq!(kinds, [(PacketKind::ZoneStart, push), (PacketKind::ZoneEnd, push)]);
+                assert!(records[0].time < records[1].time && lane.id.risc == Risc::Brisc);
+                *pushes.entry(core).or_default() += 1;
+                continue;
+            }
+            assert_eq!(records.len(), RUN_ROWS, "{} {:?}", lane.id, run.program);
+            let data = records.iter().filter(|record| record.kind == PacketKind::TimestampedData);
+            let data: Vec<u64> = data.flat_map(|record| record.data.to_vec()).collect();
+            assert_eq!(data, [0, 1, 2, 3, 4], "{}", lane.id);
+            programs.push(run.program.base());
+        }
+        assert_eq!(programs, (1..=launches).collect::<Vec<_>>(), "{}", lane.id);
+    }
+    pushes
+}
+
+/// As upstream's check of the mode: at least 20,000 rows of workers, and zones of pushes among them.
+#[test]
+fn twenty_thousand_rows_come_in_shared_pushes() {
+    const LAUNCHES: u32 = 55;
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let mut host = Host::of_ours(package, chip, &CORES);
+        host.launch(1..=LAUNCHES);
+        host.read(true);
+        let push = push_zone(package, chip, Header::Ours);
+        let pushes = check(&host.readout, push, LAUNCHES);
+        // Fewer than 128 words are free behind so many runs, behind the zone of a push or not.
+        let each = 1 + (512 - 128) / RUN_WORDS;
+        assert_eq!(each, 1 + (512 - 128 - 12) / RUN_WORDS);
+        let expected = LAUNCHES as usize / each;
+        assert_eq!(pushes, CORES.map(|core| (core, expected)).into());
+        let rows = CORES.len() * (RISCS * RUN_ROWS * LAUNCHES as usize + 2 * expected);
+        assert_eq!(host.rows(), rows, "{chip}");
+        assert!(rows >= 20_000, "{rows}");
+    }
+}
+
+/// Reads between launches, the last kind among them, neither repeat nor lose anything.
+#[test]
+fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let mut host = Host::of_ours(package, chip, &CORES);
+        let mut first = 1;
+        for (count, is_last) in
+            [(3, false), (9, false), (2, true), (1, true), (14, false), (7, true)]
+        {
+            host.launch(first..=first + count - 1);
+            first += count;
+            host.read(is_last);
+            let rows = host.rows();
+            host.read(is_last);
+            assert_eq!(host.rows(), rows, "nothing new");
+        }
+        let push = push_zone(package, chip, Header::Ours);
+        check(&host.readout, push, first - 1);
+    }
+}
+
+/// A lane that is full refuses whole pushes, and what was in them is counted run by run.
+#[test]
+fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
+    const LAUNCHES: u32 = 220;
+    // Seven runs a push, with the zone of the push before in BRISC's: 29 of these pushes of 392 or
+    // 404 words find room in 12,000, and 30 of the others' pushes of 392. The last three wait in L1.
+    const KEPT: [u32; 2] = [29 * 7, 30 * 7];
+    const PUSHED: u32 = LAUNCHES / 7 * 7;
+    // Two zones of two slots each, and pairs of words of five zones, five data, an event.
+    const MARKERS: u64 = 4 + 5 * 2 + 5 * 2 + 1;
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let mut host = Host::of_ours(package, chip, &CORES[..1]);
+        host.launch(1..=LAUNCHES);
+        host.read(true);
+        let readout = &host.readout;
+        for lane in readout.lanes() {
+            let kept = KEPT[usize::from(lane.id.risc != Risc::Brisc)];
+            let programs = lane.runs.iter().map(|run| run.program.base()).filter(|id| *id != 0);
+            let expected = (1..=kept).chain(PUSHED + 1..=LAUNCHES);
+            assert_eq!(programs.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{}", lane.id);
+            let of_lane = readout.losses.entries().filter(|(key, _)| key.lane == lane.id);
+            let lost: Vec<_> = of_lane
+                .map(|(key, lost)| {
+                    (key.cause, lost.runs, lost.unknown_markers, lost.is_lower_bound)
+                })
+                .collect();
+            let runs = u64::from(PUSHED - kept);
+            assert_eq!(lost, [(LossCause::DramFull, runs, MARKERS * runs, false)], "{}", lane.id);
+        }
+        assert_eq!(readout.losses.total().runs, u64::from(5 * PUSHED - KEPT[0] - 4 * KEPT[1]));
+    }
+}
+
+/// Upstream's own header in the mode, as far as it goes: no program ids, no data, and zones that
+/// find no room are left out without a word.
+#[test]
+fn upstreams_accumulated_records_are_read() {
+    const LAUNCHES: u32 = 75;
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let Some(mut host) = Host::new(package, chip, Header::Upstream, &CORES) else {
+            println!("{chip}: upstream's firmware does not fit");
+            continue;
+        };
+        host.launch(1..=LAUNCHES);
+        host.read(true);
+        let push = push_zone(package, chip, Header::Upstream);
+        let records = host.readout.lanes().flat_map(|lane| lane.records());
+        let ends =
+            records.filter(|record| (record.kind, record.zone.0) == (PacketKind::ZoneEnd, push));
+        assert!(ends.count() >= CORES.len(), "{chip}: a zone of a push on each core");
+        let rows = host.rows();
+        println!("{chip}: {rows} rows through upstream's header");
+        assert!(rows >= 20_000, "{chip}: {rows} rows");
+    }
+}
