@@ -3,13 +3,10 @@
 //! gcc is not pinned as rustc is: with another version than that of the committed figures
 //! only the bars are held.
 
-use crate::{bare_core::BareCore, compare, cost, listing};
+use crate::{bare_core::BareCore, compare, cost, listing, probes};
 use sim::{
     arch::Arch,
-    machine::{
-        cpp_compiler_version,
-        images::{self, Image, Selection},
-    },
+    machine::{cpp_compiler_version, images::Image},
 };
 use std::fmt::Write as _;
 use wire::{
@@ -29,19 +26,19 @@ const PROBES: [&str; 8] =
 fn is_there() -> bool {
     if cpp_compiler_version().is_none() {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no compiler for C++");
-        println!("not tested: install gcc-riscv64-unknown-elf, then touch sim/build.rs");
+        println!(
+            "not tested: install gcc-riscv64-unknown-elf, then touch sim/build.rs and benches/build.rs"
+        );
     }
     cpp_compiler_version().is_some()
 }
 
 fn image(arch: Arch, part: &str) -> &'static Image {
-    let selection = Selection::new(arch, true);
-    images::find(selection, part, "brisc").expect("the build has every image")
+    probes::find(arch, true, true, part)
 }
 
 fn disabled() -> &'static Image {
-    let selection = Selection { is_enabled: false, ..Selection::new(Arch::WormholeB0, false) };
-    images::find(selection, "cpp_probes", "brisc").expect("the build has every image")
+    probes::find(Arch::WormholeB0, false, false, "cpp_probes")
 }
 
 /// Bytes of a zone's call site, without what it measures.

@@ -7,7 +7,9 @@
 mod bare_core;
 mod cost;
 mod cpp;
+mod link_rules;
 mod listing;
+mod probes;
 
 use bare_core::{BareCore, Cost};
 use sim::{
@@ -46,9 +48,8 @@ mod bar {
 const PROBES: [&str; 7] = ["zone", "data", "data_16b", "event", "noc_event", "sum", "kernel_zone"];
 
 fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
-    let selection = Selection { is_enabled, ..Selection::new(arch, is_enabled && part == "sums") };
-    let part = if part == "sums" { "probes" } else { part };
-    images::find(selection, part, "brisc").expect("the build has every image")
+    let has_sums = is_enabled && part == "sums";
+    probes::find(arch, has_sums, is_enabled, if part == "sums" { "probes" } else { part })
 }
 
 /// The image that has a probe. Sum zones are nothing where sums are not recorded; the kernel's
@@ -145,12 +146,9 @@ fn stacks(arch: Arch) -> Vec<(&'static str, u32)> {
 
 /// Bytes that the profiler adds to the firmware of a processor.
 fn profiler_bytes_of_firmware(arch: Arch, processor: &str) -> usize {
-    let bytes = |arch, is_enabled| {
-        let selection = Selection { is_enabled, ..Selection::new(arch, false) };
-        let image = images::find(selection, "firmware", processor);
-        image.expect("the build has every image").loaded_bytes()
-    };
-    bytes(arch, true) - bytes(Arch::WormholeB0, false)
+    let image = images::find(Selection::new(arch, false), "firmware", processor);
+    let without = probes::firmware_without_profiler(processor).loaded_bytes();
+    image.expect("the build has every image").loaded_bytes() - without
 }
 
 fn report(arch: Arch) -> String {

@@ -1,9 +1,9 @@
 //! The tools that the code of the RISCs is compiled with, and how a build gets them.
 
-use crate::{Build, TARGET};
+use crate::objects::{Build, TARGET, announce};
 use std::{
-    env, fs,
-    path::Path,
+    env,
+    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -51,7 +51,8 @@ impl Build {
         if !self.libraries().join(TARGET).is_dir() {
             return Some(format!("the target {TARGET} is not installed"));
         }
-        (!self.linker.is_file()).then(|| format!("there is no {}", self.linker.display()))
+        let linker = self.linker();
+        (!linker.is_file()).then(|| format!("there is no {}", linker.display()))
     }
 
     /// Has rustup install the target into the toolchain that builds this.
@@ -83,16 +84,8 @@ impl Build {
         }
     }
 
-    fn libraries(&self) -> std::path::PathBuf {
+    fn libraries(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib")
-    }
-}
-
-/// Makes cargo run this script anew once a path changes. A path that does not exist would make it
-/// run in every build.
-pub(super) fn announce(path: &Path) {
-    if fs::exists(path).unwrap_or(false) {
-        println!("cargo:rerun-if-changed={}", path.display());
     }
 }
 

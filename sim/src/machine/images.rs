@@ -10,7 +10,6 @@ use wire::CoreKind;
 struct EmbeddedImage {
     arch: &'static str,
     has_sums: bool,
-    is_enabled: bool,
     mode: Mode,
     part: &'static str,
     processor: &'static str,
@@ -58,8 +57,6 @@ pub struct Selection {
     pub arch: Arch,
     /// True if sum zones are recorded.
     pub has_sums: bool,
-    /// True if the profiler is switched on.
-    pub is_enabled: bool,
     /// Mode of the profiler; in any but the plain one, sum zones are not recorded.
     pub mode: Mode,
 }
@@ -98,7 +95,7 @@ impl Selection {
     /// The build for an architecture, with sum zones or without, in the plain mode.
     #[must_use]
     pub const fn new(arch: Arch, has_sums: bool) -> Self {
-        Self { arch, has_sums, is_enabled: true, mode: Mode::Plain }
+        Self { arch, has_sums, mode: Mode::Plain }
     }
 }
 
@@ -113,29 +110,23 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// An image of a build: `part` is `firmware`, `kernels` or `probes`.
-///
-/// For one build alone there is `probes-out-of-line` too; in C++, if its compiler was there,
-/// `cpp_kernels`, `cpp_probes`, `cpp_probes_small` (-Os) or `cpp_probes_dispatch`.
+/// An image of a build: `part` is `firmware` or `kernels`; if the compiler for C++ was there, and
+/// in the plain mode, `cpp_kernels` too.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
         image.arch == selection.arch.facts().name
             && image.has_sums == selection.has_sums
-            && image.is_enabled == selection.is_enabled
             && image.mode == selection.mode
             && (image.part, image.processor) == (part, processor)
     })?;
     parsed().get(index)
 }
 
-/// Texts of all zones in the embedded code, sorted, each once. Those of the probes are not
-/// among them, since no launch runs them.
+/// Texts of all zones in the embedded code, sorted, each once.
 #[must_use]
 pub fn zones() -> Vec<String> {
-    let launched =
-        EMBEDDED.iter().zip(parsed()).filter(|(image, _)| !image.part.contains("probes"));
-    let mut zones: Vec<String> = launched.flat_map(|(_, image)| image.zones.clone()).collect();
+    let mut zones: Vec<String> = parsed().iter().flat_map(|image| image.zones.clone()).collect();
     zones.sort();
     zones.dedup();
     zones
@@ -143,16 +134,18 @@ pub fn zones() -> Vec<String> {
 
 fn parsed() -> &'static [Image] {
     static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
-    PARSED.get_or_init(|| EMBEDDED.iter().map(Image::parse).collect())
+    PARSED.get_or_init(|| {
+        EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf, embedded.digest)).collect()
+    })
 }
 
 impl Image {
-    /// Reads an ELF that `build.rs` has linked.
+    /// Reads an ELF that a build script has linked and hashed.
     ///
     /// # Panics
     /// If it is none: then this program was put together wrongly.
-    fn parse(embedded: &EmbeddedImage) -> Self {
-        let &EmbeddedImage { digest, elf, .. } = embedded;
+    #[must_use]
+    pub fn parse(elf: &'static [u8], digest: u64) -> Self {
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
         let file = object::File::parse(elf).expect("the linker wrote an ELF file");
         let place = |symbol: object::Symbol<'static, '_>| {

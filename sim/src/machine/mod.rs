@@ -59,6 +59,10 @@ pub mod link_script;
 pub mod mailbox;
 pub(crate) mod message;
 mod niu;
+#[cfg(object_code)]
+#[cfg(test)]
+#[path = "../../tests/unit/object_rules.rs"]
+mod object_rules;
 mod performance;
 mod polling;
 mod queues;

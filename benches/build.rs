@@ -1,0 +1,112 @@
+//! Builds the probes whose costs are measured: every probe of the profiler in a function of its
+//! own, in Rust and in C++, with the profiler on and off.
+//!
+//! They are the benches' own, so that a build of the simulator has nothing to do with them.
+
+#[path = "../sim/build/cpp.rs"]
+mod cpp;
+#[path = "../sim/build/objects.rs"]
+mod objects;
+
+use cpp::CppCompiler;
+use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant};
+use std::{env, fmt::Write as _, fs};
+
+fn main() -> Result<()> {
+    println!("cargo:rustc-check-cfg=cfg(cpp_code)");
+    let build = Build::new()?;
+    build.forget_images()?;
+    build.announce_inputs(&["benches/build.rs"]);
+    let mut images = Vec::new();
+    // The simulator's build has asked for the target, and has said so if there is none.
+    if env::var_os("DEP_KPROF_SIM_OBJECT_CODE").is_some() {
+        images.extend(rust_images(&build)?);
+        images.extend(cpp_images(&build)?);
+    }
+    fs::write(build.out.join("images.rs"), list(&images)?)?;
+    Ok(())
+}
+
+/// The variant without the profiler, which is the same on both chips.
+fn switched_off() -> Variant {
+    Variant { enabled: false, ..Variant::plain(ARCHITECTURES[0]) }
+}
+
+/// Variants whose probes record, in both languages.
+fn recording() -> impl Iterator<Item = Variant> {
+    ARCHITECTURES
+        .into_iter()
+        .flat_map(|arch| [false, true].map(|sums| Variant { sums, ..Variant::plain(arch) }))
+}
+
+/// Links probes in Rust, and the firmware that has no profiler.
+fn rust_images(build: &Build) -> Result<Vec<Linked>> {
+    let mut images = Vec::new();
+    let probes = |variant: &Variant, name| {
+        let libraries = build.compile(variant, &["probes"])?;
+        link_probes(build, variant, name, libraries.join("libprobes.a"))
+    };
+    for variant in recording().chain([switched_off()]) {
+        images.push(probes(&variant, "probes")?);
+    }
+    let small = Variant { out_of_line: true, ..Variant::plain(ARCHITECTURES[0]) };
+    images.push(probes(&small, "probes-out-of-line")?);
+    let libraries = build.compile(&switched_off(), &["firmware"])?;
+    for processor in PROCESSORS {
+        images.push(build.link_firmware(&switched_off(), processor, &libraries)?);
+    }
+    Ok(images)
+}
+
+/// Links probes in C++, if their compiler is there.
+fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
+    let mut images = Vec::new();
+    let Some(compiler) = CppCompiler::find(build)? else { return Ok(images) };
+    let dispatch = ["-O2", "-DPROFILE_KERNEL=3", "-DDISPATCH_KERNEL"];
+    for variant in recording() {
+        let option = cpp::profile_kernel(&variant);
+        for (name, flags) in [
+            ("cpp_probes", ["-O2", option, "-DPROFILE_NOC_EVENTS=2"]),
+            ("cpp_probes_small", ["-Os", option, "-DPROFILE_NOC_EVENTS"]),
+            ("cpp_probes_addresses", ["-O2", option, "-DPROFILE_NOC_EVENTS=3"]),
+            ("cpp_probes_dispatch", dispatch),
+        ] {
+            let object = compiler.object(&variant, "probes", name, &flags)?;
+            images.push(link_probes(build, &variant, name, object)?);
+        }
+    }
+    let variant = switched_off();
+    compiler.object(&variant, "bad", "bad", &["-O2"])?;
+    let without_header = ["-O2", "-DWITHOUT_HEADER"];
+    compiler.object(&variant, "probes", "cpp_probes_without_header", &without_header)?;
+    let flags = ["-O2", "-DPROFILE_NOC_EVENTS=2"];
+    let object = compiler.object(&variant, "probes", "cpp_probes", &flags)?;
+    images.push(link_probes(build, &variant, "cpp_probes", object)?);
+    Ok(images)
+}
+
+fn link_probes(
+    build: &Build,
+    variant: &Variant,
+    name: &str,
+    input: std::path::PathBuf,
+) -> Result<Linked> {
+    let part = Part { name, script: "probes", entry: "nothing" };
+    build.link(variant, "brisc", &part, &[input])
+}
+
+/// Returns the list of images as the source of an array.
+fn list(images: &[Linked]) -> Result<String> {
+    let mut list = String::from("[\n");
+    for Linked { variant, part, processor, path, digest } in images {
+        let Variant { arch, sums, enabled, .. } = variant;
+        writeln!(
+            list,
+            "    ProbeImage {{ arch: {arch:?}, has_sums: {sums}, is_enabled: {enabled}, \
+             part: {part:?}, processor: {processor:?}, digest: {digest:#x}, \
+             elf: include_bytes!({path:?}) }},"
+        )?;
+    }
+    list.push_str("]\n");
+    Ok(list)
+}

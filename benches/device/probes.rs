@@ -1,0 +1,46 @@
+//! Images of the probes, as `build.rs` has linked them.
+
+use sim::{arch::Arch, machine::images::Image};
+use std::sync::OnceLock;
+
+/// A linked ELF, as `build.rs` lists it.
+struct ProbeImage {
+    arch: &'static str,
+    has_sums: bool,
+    is_enabled: bool,
+    part: &'static str,
+    processor: &'static str,
+    digest: u64,
+    elf: &'static [u8],
+}
+
+static EMBEDDED: &[ProbeImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
+
+fn parsed() -> &'static [Image] {
+    static PARSED: OnceLock<Vec<Image>> = OnceLock::new();
+    PARSED.get_or_init(|| {
+        EMBEDDED.iter().map(|embedded| Image::parse(embedded.elf, embedded.digest)).collect()
+    })
+}
+
+fn image(is_wanted: impl Fn(&ProbeImage) -> bool) -> &'static Image {
+    let index = EMBEDDED.iter().position(is_wanted).expect("the build has every image");
+    &parsed()[index]
+}
+
+/// The probes of a build for BRISC: `part` is `probes`; for Wormhole without sums
+/// `probes-out-of-line` too; in C++, if its compiler was there, `cpp_probes`, `cpp_probes_small`
+/// (-Os), `cpp_probes_addresses` or `cpp_probes_dispatch`. Without the profiler there are those of
+/// Wormhole.
+pub(crate) fn find(arch: Arch, has_sums: bool, is_enabled: bool, part: &str) -> &'static Image {
+    image(|image| {
+        image.arch == arch.facts().name
+            && (image.has_sums, image.is_enabled) == (has_sums, is_enabled)
+            && (image.part, image.processor) == (part, "brisc")
+    })
+}
+
+/// The firmware of a processor without the profiler.
+pub(crate) fn firmware_without_profiler(processor: &str) -> &'static Image {
+    image(|image| (image.part, image.processor) == ("firmware", processor))
+}

@@ -1,0 +1,291 @@
+//! How the crates and linker scripts of `sim/objects` become images: compiled for riscv32im into
+//! static libraries, per chip architecture and mode, and linked with the processor's memory map.
+//!
+//! The build scripts of the simulator and of the benches share it.
+
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+pub(crate) const TARGET: &str = "riscv32im-unknown-none-elf";
+pub(crate) const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
+pub(crate) const PROCESSORS: [&str; 7] =
+    ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
+
+/// Processors that push the markers of their core.
+const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
+
+/// Returns true in CI, where a missing or doubtful input fails the build.
+pub(crate) fn is_gate() -> bool {
+    env::var("CI").is_ok_and(|ci| ci == "true")
+}
+
+/// Where things are.
+pub(crate) struct Build {
+    pub(crate) repository: PathBuf,
+    pub(crate) objects: PathBuf,
+    pub(crate) out: PathBuf,
+    pub(crate) sysroot: PathBuf,
+    host: String,
+}
+
+/// One way to compile the crates.
+#[derive(Clone, Copy)]
+pub(crate) struct Variant {
+    pub(crate) arch: &'static str,
+    pub(crate) sums: bool,
+    pub(crate) enabled: bool,
+    /// Markers as calls, all of it as small as it can be; of the probes alone.
+    pub(crate) out_of_line: bool,
+    /// The feature of a mode, of firmware and kernels alone.
+    pub(crate) mode: Option<&'static str>,
+}
+
+/// Part that is linked into an image.
+pub(crate) struct Part<'a> {
+    pub(crate) name: &'a str,
+    /// The linker script that says where its sections go.
+    pub(crate) script: &'a str,
+    pub(crate) entry: &'a str,
+}
+
+/// Image that was linked.
+pub(crate) struct Linked {
+    pub(crate) variant: Variant,
+    pub(crate) part: String,
+    pub(crate) processor: &'static str,
+    pub(crate) path: PathBuf,
+    /// Changes with the file, so that an incremental build sees new contents.
+    pub(crate) digest: u64,
+}
+
+impl Build {
+    /// The build of a package of the repository that lies in a folder of its own.
+    pub(crate) fn new() -> Result<Self> {
+        let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+        let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
+        let mut rustc = Command::new(variable("RUSTC")?);
+        let output = rustc.args(["--print", "sysroot"]).output()?;
+        let sysroot = PathBuf::from(String::from_utf8(output.stdout)?.trim());
+        Ok(Self {
+            objects: repository.join("sim/objects"),
+            repository,
+            out: PathBuf::from(variable("OUT_DIR")?),
+            sysroot,
+            host: variable("HOST")?,
+        })
+    }
+
+    /// The linker that comes with the compiler.
+    pub(crate) fn linker(&self) -> PathBuf {
+        let tools = self.sysroot.join("lib/rustlib").join(&self.host).join("bin");
+        tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
+    }
+
+    /// Everything that images are made of, so that nothing else makes them anew.
+    pub(crate) fn announce_inputs(&self, own: &[&str]) {
+        let simulator = [
+            "sim/build",
+            "sim/objects",
+            "sim/src/kernel/body.rs",
+            "sim/src/kernel/script_body.rs",
+            "sim/src/kernel/tile_words.rs",
+            "sim/src/random.rs",
+            "sim/src/machine/mailbox.rs",
+        ];
+        let shared = ["Cargo.toml", "rust-toolchain.toml", "wire/src", "wire/Cargo.toml"];
+        let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
+        let cpp = ["kernel-profiler/include"];
+        for input in [own, &simulator, &shared, &runtime, &cpp].concat() {
+            announce(&self.repository.join(input));
+        }
+        println!("cargo:rerun-if-env-changed=CI");
+    }
+
+    /// Removes what an earlier build has kept: tests look at all that is there, and a build may
+    /// keep other files than the one before.
+    pub(crate) fn forget_images(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.out)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if ARCHITECTURES.iter().any(|arch| name.starts_with(arch)) {
+                fs::remove_dir_all(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles crates; returns the folder with their libraries.
+    pub(crate) fn compile(&self, variant: &Variant, crates: &[&str]) -> Result<PathBuf> {
+        let profile = if variant.out_of_line { "small" } else { "device" };
+        let libraries = self.cargo(profile, crates, &variant.features(crates))?;
+        let directory = variant.directory(self)?;
+        for name in crates {
+            let library = format!("lib{name}.a");
+            fs::copy(libraries.join(&library), directory.join(&library))?;
+        }
+        Ok(directory)
+    }
+
+    /// Compiles crates for the RISCs; returns where their libraries lie.
+    fn cargo(&self, profile: &str, crates: &[&str], features: &str) -> Result<PathBuf> {
+        let target_dir = self.out.join("objects");
+        let mut cargo = Command::new(variable("CARGO")?);
+        cargo.current_dir(&self.objects).args(["build", "--quiet", "--locked", "--offline"]);
+        cargo.args(["--profile", profile, "--target", TARGET]);
+        cargo.args(crates.iter().flat_map(|name| ["--package", name]));
+        cargo.arg("--features").arg(features);
+        cargo.arg("--target-dir").arg(&target_dir);
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_outer_build(name)) {
+            cargo.env_remove(name);
+        }
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags());
+        let output = cargo.output()?;
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("the code of the RISCs does not compile:\n{messages}").into());
+        }
+        Ok(target_dir.join(TARGET).join(profile))
+    }
+
+    /// Zone ids are computed from paths, so these must be the same on every machine and
+    /// the same as in native kernels. Tables of jumps would be constants in a RISC's local RAM.
+    fn flags(&self) -> String {
+        let repository = self.repository.display();
+        let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
+        [
+            "-Cjump-tables=no".to_owned(),
+            // Calls and addresses of variables in one instruction where the linker sees that
+            // it suffices.
+            "-Ctarget-feature=+relax".to_owned(),
+            remap(&repository.to_string(), ""),
+            remap("firmware", "sim/objects/firmware"),
+            remap("kernels", "sim/objects/kernels"),
+            remap("kernels/src/../../../src", "sim/src"),
+        ]
+        .join("\x1f")
+    }
+
+    /// Links a part of the code for a processor, kernels against the firmware's symbols.
+    pub(crate) fn link(
+        &self,
+        variant: &Variant,
+        processor: &'static str,
+        part: &Part<'_>,
+        inputs: &[PathBuf],
+    ) -> Result<Linked> {
+        let scripts = self.objects.join("link");
+        let directory = variant.directory(self)?;
+        let image = directory.join(format!("{}-{processor}.elf", part.name));
+        let mut linker = Command::new(self.linker());
+        linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
+        // The script names variables of the profiler, which a build without it does not have.
+        linker.arg("--undefined-version");
+        linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
+        linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
+        let is_rust = !part.name.starts_with("cpp_");
+        if part.script != "kernels" && variant.enabled && is_rust {
+            let suffix = if AGGREGATING.contains(&processor) { "core" } else { "own" };
+            for step in ["begin", "finish"] {
+                linker.arg(format!("--defsym=__kprof_{step}=kprof_{step}_{suffix}"));
+            }
+        }
+        if part.script == "kernels" {
+            let firmware = directory.join(format!("firmware-{processor}.elf"));
+            linker.arg("--just-symbols").arg(firmware);
+        }
+        run(linker.args(inputs).arg("-o").arg(&image), &image)?;
+        let digest = digest(&fs::read(&image)?);
+        let part = part.name.to_owned();
+        Ok(Linked { variant: *variant, part, processor, path: image, digest })
+    }
+
+    /// Links a processor's firmware from the library of a variant.
+    pub(crate) fn link_firmware(
+        &self,
+        variant: &Variant,
+        processor: &'static str,
+        libraries: &Path,
+    ) -> Result<Linked> {
+        let entry = format!("__{processor}_entry");
+        let firmware = Part { name: "firmware", script: "firmware", entry: &entry };
+        self.link(variant, processor, &firmware, &[libraries.join("libfirmware.a")])
+    }
+}
+
+/// Runs a tool that makes a file.
+pub(crate) fn run(tool: &mut Command, made: &Path) -> Result<()> {
+    let output = tool.output()?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} cannot be made:\n{messages}", made.display()).into());
+    }
+    Ok(())
+}
+
+/// Makes cargo run the script anew once a path changes. A path that does not exist would make it
+/// run in every build.
+pub(crate) fn announce(path: &Path) {
+    if fs::exists(path).unwrap_or(false) {
+        println!("cargo:rerun-if-changed={}", path.display());
+    }
+}
+
+impl Variant {
+    /// The profiler switched on, and nothing beyond.
+    pub(crate) const fn plain(arch: &'static str) -> Self {
+        Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
+    }
+
+    fn features(&self, crates: &[&str]) -> String {
+        let wanted = [
+            ("enabled", self.enabled),
+            ("blackhole", self.arch == "blackhole"),
+            ("sums", self.sums),
+            ("out-of-line", self.out_of_line),
+        ];
+        let wanted = wanted.iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| *name);
+        let of_crate =
+            |feature: &str| crates.iter().map(|name| format!("{name}/{feature}")).collect();
+        let features: Vec<Vec<String>> = wanted.chain(self.mode).map(of_crate).collect();
+        features.concat().join(",")
+    }
+
+    fn name(&self) -> String {
+        let Self { arch, sums, enabled, out_of_line, mode } = self;
+        let form = if *out_of_line { "-out-of-line" } else { "" };
+        let mode = mode.map_or_else(String::new, |feature| format!("-{feature}"));
+        format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
+    }
+
+    /// Where its libraries, objects and images are kept; tests look into them too.
+    pub(crate) fn directory(&self, build: &Build) -> Result<PathBuf> {
+        let directory = build.out.join(self.name());
+        fs::create_dir_all(&directory)?;
+        Ok(directory)
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
+}
+
+/// Returns true for a variable that the outer cargo sets for its own build and that would change
+/// this one.
+fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
+    let prefixes = ["CARGO", "RUST", "__CARGO", "CLIPPY", "DEP_"];
+    !is_kept.contains(&&*name) && prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+pub(crate) fn variable(name: &str) -> Result<String> {
+    env::var(name).map_err(|error| format!("{name}: {error}").into())
+}
