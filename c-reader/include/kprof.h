@@ -264,8 +264,8 @@ typedef struct KprofMeshCallbacks {
                                uint16_t y,
                                uint64_t *cycles);
     /*
-     The host's monotonic clock in nanoseconds. Null: the system's, from 0 at the creation of
-     the mesh.
+     The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
+     recordings of one machine are related.
      */
     uint64_t (*host_time_ns)(void *context);
     /*

@@ -9,6 +9,7 @@ use crate::{
 };
 use host_reader::{
     clock::EthernetPing,
+    host::monotonic_ns,
     mesh::{
         AccessError, ChipLink, CoreDescription, Device, DeviceDescription, DramDescription,
         LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
@@ -17,7 +18,7 @@ use host_reader::{
 use std::{
     collections::BTreeSet,
     ffi::{CStr, c_char, c_void},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use wire::CoreKind;
 
@@ -172,8 +173,8 @@ pub struct KprofMeshCallbacks {
             cycles: *mut u64,
         ) -> i32,
     >,
-    /// The host's monotonic clock in nanoseconds. Null: the system's, from 0 at the creation of
-    /// the mesh.
+    /// The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
+    /// recordings of one machine are related.
     pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
     /// Waits on the host. Null: the calling thread sleeps.
     pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
@@ -209,8 +210,6 @@ struct Accesses {
     wait_ns: Option<unsafe extern "C" fn(*mut c_void, u64)>,
     exchange: Option<unsafe extern "C" fn(*mut c_void, u32, *mut KprofPing) -> i32>,
     last_error: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
-    /// The beginning of the host's time, without a clock of the host's own.
-    begun: Instant,
 }
 
 impl Accesses {
@@ -227,7 +226,6 @@ impl Accesses {
             wait_ns: callbacks.wait_ns,
             exchange: callbacks.exchange,
             last_error: callbacks.last_error,
-            begun: Instant::now(),
         })
     }
 
@@ -350,7 +348,7 @@ impl Device for CallbackDevice {
 
     fn host_time_ns(&mut self) -> u64 {
         let Some(host_time_ns) = self.accesses.host_time_ns else {
-            return u64::try_from(self.accesses.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            return monotonic_ns();
         };
         // SAFETY: callbacks may be called with the context during a call, as `kprof_mesh_new` asks.
         unsafe { host_time_ns(self.accesses.context) }

@@ -12,7 +12,7 @@ use reader::mesh::{
     AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
     Mesh, Noc0Coord, WordRange,
 };
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 use wire::{
     CoreKind,
     control::{ControlLayout, ext},
@@ -91,7 +91,6 @@ pub struct ChipDevice<A> {
     plan: ChipPlan,
     description: DeviceDescription,
     untold: usize,
-    opened: Instant,
 }
 
 impl<A: ChipAccess> ChipDevice<A> {
@@ -137,7 +136,7 @@ impl<A: ChipAccess> ChipDevice<A> {
             cores,
             dram,
         };
-        Ok(Self { rails, plan, description, untold, opened: Instant::now() })
+        Ok(Self { rails, plan, description, untold })
     }
 
     /// The rails that every access takes.
@@ -215,7 +214,7 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
     }
 
     fn host_time_ns(&mut self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        host_events::monotonic_ns()
     }
 }
 

@@ -4,6 +4,10 @@
 
 mod program;
 
+use host_reader::{
+    capture::{Capture, CaptureWriter, HostClock},
+    clock::DayReading,
+};
 use program::kprof;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -99,10 +103,12 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
     }
     assert_eq!(column("HOSTS ON COMMON CLOCK"), ["0"; 3]);
     let clocks = rows(&folder.path().join("all/hosts.csv"));
-    assert!(clocks.iter().all(|row| row["not_related_because"] == "no offset is given"));
+    assert!(clocks.iter().all(|row| row["not_related_because"] == UNTOLD));
     let offsets = merged.iter().map(|row| &*row["HOST CLOCK OFFSET [ns]"]);
     assert_eq!(offsets.collect::<BTreeSet<_>>(), BTreeSet::from([""]));
 }
+
+const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
 /// One recording as that of four hosts, of which two are related.
 const OFFSETS: &str =
@@ -207,4 +213,133 @@ fn hosts_are_named_by_their_file_unless_a_name_is_given() {
     assert!(errors.contains("found `a` twice") && errors.lines().count() == 1, "{errors}");
     let output = kprof(folder.path(), &["merge", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Truth of a host in nanoseconds: its boot id, its time namespace, the day less the machine's
+/// clock, and the error that the kernel states.
+type Truth = (u128, i64, u64, Option<u64>);
+
+const DAY: u64 = 1_795_384_021_004_113_870;
+
+/// Copies a capture and adds what its host's clock would have read at these times after the last
+/// read, as a capture on a machine of that truth holds it.
+fn write_host(from: &Path, to: &Path, truths: &[(Truth, u64)]) {
+    fs::copy(from, to).unwrap();
+    let reads = Capture::open(from).unwrap().info().reads;
+    let end_ns = reads.last().unwrap().host_time_ns;
+    let mut writer = CaptureWriter::append_to(to).unwrap();
+    for &((boot_id, namespace_ns, day, error_ns), later) in truths {
+        let host_ns = end_ns + later;
+        let on_machine = host_ns.checked_add_signed(-namespace_ns).unwrap();
+        // Who reads the clock is interrupted on one side, and the clock errs by half its bound.
+        let day_ns = on_machine + day + error_ns.unwrap_or(0) / 2;
+        let reading = DayReading { before_ns: host_ns - 40, day_ns, after_ns: host_ns, error_ns };
+        let boot_id = Some(boot_id);
+        writer.append(&HostClock { boot_id, namespace_ns, readings: vec![reading] }).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// Merges captures of hosts with these truths; returns the rows of `hosts.csv` by host.
+fn merge_hosts(folder: &Path, hosts: &[(&str, &[(Truth, u64)])]) -> BTreeMap<String, [String; 3]> {
+    let single = folder.join("c.kprof");
+    if !single.exists() {
+        assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
+    }
+    let mut args = vec!["merge".to_owned(), "-o".to_owned(), "all".to_owned()];
+    for (name, truths) in hosts {
+        write_host(&single, &folder.join(format!("{name}.kprof")), truths);
+        args.push(format!("{name}.kprof"));
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let output = kprof(folder, &args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let titles = ["offset_ns", "error_ns", "not_related_because"];
+    let row = |row: BTreeMap<String, String>| {
+        (row["host"].clone(), titles.map(|title| row[title].clone()))
+    };
+    rows(&folder.join("all/hosts.csv")).into_iter().map(row).collect()
+}
+
+#[test]
+fn hosts_of_several_machines_are_related_by_the_day_as_far_as_it_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (x, y) = ((0xA, 0, DAY, Some(2000)), (0xB, 5_000_000, DAY + 9_000_000, Some(3000)));
+    let (unkept, set) = ((0xC, 0, DAY, None), (0xD, 0, DAY, Some(100)));
+    let (lags, back) = ((0xD, 0, DAY - 90_000, Some(100)), (0xE, 0, DAY, Some(100)));
+    let clocks = merge_hosts(
+        folder.path(),
+        &[
+            ("x", &[(x, 0), (x, 70_000)]),
+            ("y", &[(y, 0)]),
+            ("unkept", &[(unkept, 0)]),
+            ("set", &[(set, 0), (lags, 10)]),
+            ("moved", &[(set, 0), (back, 10)]),
+            ("older", &[]),
+        ],
+    );
+    let reason = |host: &str| clocks[host][2].as_str();
+    assert_eq!(reason("unkept"), "the clock of its machine has no stated error, as NTP gives one");
+    assert_eq!(reason("set"), "the clock of its machine was set while it was recorded");
+    assert!(reason("moved").contains("several machines"), "{}", reason("moved"));
+    assert_eq!(reason("older"), UNTOLD);
+    // Times of a host are those of its namespace.
+    let truths = [("x", x, DAY), ("y", y, DAY + 9_000_000 - 5_000_000)];
+    for (host, (_, _, _, stated), day) in truths {
+        let [offset, error, reason] = &clocks[host];
+        let (offset, error) = (offset.parse::<i64>().unwrap(), error.parse::<u64>().unwrap());
+        let off = offset.abs_diff(day.try_into().unwrap());
+        assert!(off <= error, "{host}: {off} {error} {reason}");
+        // The recording takes some milliseconds, in which the clock drifts by some microseconds.
+        let widest = stated.unwrap() + 40 + 20_000;
+        assert!((stated.unwrap()..widest).contains(&error), "{host}: {error}");
+    }
+    let skew = rows(&folder.path().join("all/rank_skew.csv"));
+    assert_eq!(skew.len(), 3);
+    for launch in skew {
+        let number = |title: &str| launch[title].parse::<u64>().unwrap();
+        assert_eq!((number("HOSTS ON COMMON CLOCK"), &*launch["LATEST HOST"]), (2, "y"));
+        let bounds = number("START SKEW AT LEAST [ns]")..=number("START SKEW AT MOST [ns]");
+        assert!(bounds.contains(&4_000_000) && *bounds.start() > 3_900_000, "{bounds:?}");
+    }
+}
+
+#[test]
+fn hosts_of_one_machine_share_its_clock_without_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (p, q) = ((0xA, 0, DAY, None), (0xA, 7000, DAY, None));
+    let other = (0xB, 0, DAY, Some(10));
+    let hosts: [(&str, &[(Truth, u64)]); 4] =
+        [("other", &[(other, 0)]), ("q", &[(q, 0)]), ("older", &[]), ("p", &[(p, 0)])];
+    let clocks = merge_hosts(folder.path(), &hosts);
+    let cells = |host: &str| clocks[host].each_ref().map(String::as_str);
+    assert_eq!(cells("p"), ["0", "0", ""]);
+    assert_eq!(cells("q"), ["-7000", "0", ""]);
+    assert_eq!(cells("other"), ["", "", "it ran on another machine than most of the others"]);
+    assert_eq!(cells("older"), ["", "", UNTOLD]);
+    // Where the day relates more of them, the error is that of the day.
+    let third = (0xC, 0, DAY + 5, Some(10));
+    let fourth = (0xA, 0, DAY, Some(10));
+    let hosts: [(&str, &[(Truth, u64)]); 4] = [
+        ("other", &[(other, 0)]),
+        ("q", &[(q, 0)]),
+        ("third", &[(third, 0)]),
+        ("p", &[(fourth, 0)]),
+    ];
+    let clocks = merge_hosts(folder.path(), &hosts);
+    let offset = |host: &str| clocks[host][0].parse::<i64>().unwrap();
+    let error = |host: &str| clocks[host][1].parse::<u64>().unwrap();
+    // A day for one machine: the recordings of both begin at different times of its clock, between
+    // which it may have drifted by some nanoseconds.
+    assert!((offset("p") - offset("q")).abs_diff(7000) <= 10, "{clocks:?}");
+    assert!(error("p").abs_diff(error("q")) <= 10, "{clocks:?}");
+    assert!(clocks.keys().all(|host| error(host) > 0));
+    // A file of offsets is taken instead of what recordings tell.
+    fs::write(folder.path().join("offsets"), "host,offset_ns,error_ns\np,3,4\n").unwrap();
+    let args = ["merge", "p.kprof", "q.kprof", "--offsets", "offsets", "-o", "given"];
+    assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
+    let clocks = rows(&folder.path().join("given/hosts.csv"));
+    let cells = |row: usize| [&*clocks[row]["host"], &*clocks[row]["offset_ns"]];
+    assert_eq!([cells(0), cells(1)], [["p", "3"], ["q", ""]]);
+    assert_eq!(clocks[1]["not_related_because"], "no offset is given");
 }

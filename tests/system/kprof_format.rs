@@ -276,7 +276,27 @@ fn an_outsider_with_the_page_alone_reads_what_the_samples_hold() {
         third = third.replacen("colour = 0\n", &format!("colour = {color}\n"), 1);
     }
     assert_holds("1.2", &third);
+    let fourth = third.replacen("minor version = 2", "minor version = 3", 1);
+    assert_holds("1.3", &fourth.replacen(end_mark, &format!("{HOST_CLOCK}{end_mark}"), 1));
 }
+
+const HOST_CLOCK: &str = "
+Kind 14: host clock
+boot id = A1 6F C9 05 C2 CA 4A C0 97 01 CA 27 98 CD 0D 5C
+time namespace = -7
+reading count = 2
+reading bytes = 32
+- Reading
+host before = 5000000000
+day = 1767225601000000000
+host after = 5000000090
+error = 1250000
+- Reading
+host before = 5000000000
+day = 1767225601000000000
+host after = 5000000090
+error = 18446744073709551615
+";
 
 fn assert_holds(version: &str, expected: &str) {
     let found = read(&std::fs::read(sample(version)).unwrap());

@@ -120,7 +120,16 @@ const ALLOWED: [(&str, &[&str]); 30] = [
     ),
     ("kprof-c", &["kprof-wire", "host-reader"]),
     ("kprof-ttsim", &["kprof-wire", "kprof-reader", "kprof-sim"]),
-    ("kprof-chip", &["kprof-wire", "kprof-architecture", "kprof-firmware-elf", "kprof-reader"]),
+    (
+        "kprof-chip",
+        &[
+            "kprof-wire",
+            "kprof-architecture",
+            "kprof-firmware-elf",
+            "kprof-host-events",
+            "kprof-reader",
+        ],
+    ),
     (
         "kprof",
         &[
@@ -265,7 +274,7 @@ const UNSAFE_FILES: [(&str, &[&str]); 3] = [
             "status.rs",
         ],
     ),
-    ("kprof-capture", &["mapping.rs"]),
+    ("kprof-capture", &["kernel_time.rs", "mapping.rs"]),
     ("kprof-ttsim", &["library.rs"]),
 ];
 

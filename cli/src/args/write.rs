@@ -275,7 +275,8 @@ pub(crate) struct MergeArgs {
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,
     /// CSV with the columns host, offset_ns and error_ns: nanoseconds that one common clock is
-    /// ahead of the host's monotonic clock, and a bound of their error.
+    /// ahead of the host's monotonic clock, and a bound of their error [default: what captures
+    /// tell: hosts of one machine share its clock, others the day within its stated error].
     #[arg(long, value_name = "FILE")]
     pub(crate) offsets: Option<PathBuf>,
 }

@@ -3,6 +3,7 @@
 //! Hosts are read one after the other, so that memory does not grow with their number.
 
 mod clocks;
+mod machines;
 mod offsets;
 mod ops_csv;
 mod skew;
@@ -18,7 +19,8 @@ use host_reader::{
     recording::Recording,
     report::{OpsOptions, OpsReport},
 };
-use offsets::{HostOffset, HostOffsets, Relation};
+use machines::{KnownClock, known_clocks};
+use offsets::{HostOffsets, Relation};
 use ops_csv::MergedOps;
 use skew::RankSkew;
 use std::{
@@ -34,12 +36,12 @@ use std::{
 struct Host {
     name: String,
     path: PathBuf,
-    offset: Option<HostOffset>,
+    clock: KnownClock,
 }
 
 impl Host {
     const fn new(name: String, path: PathBuf) -> Self {
-        Self { name, path, offset: None }
+        Self { name, path, clock: KnownClock::Unknown("no offset is given") }
     }
 }
 
@@ -65,9 +67,12 @@ struct RowCounts {
 /// Reads each host and adds it to the report, the dataset and the trace.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let mut hosts = hosts_of(&args.inputs)?;
-    if let Some(path) = &args.offsets {
-        relate(&mut hosts, path)?;
+    match &args.offsets {
+        Some(path) => relate_by_file(&mut hosts, path)?,
+        None => relate_by_captures(&mut hosts),
     }
+    // The trace begins with hosts that are related.
+    hosts.sort_by_key(|host| host.clock.is_unknown());
     fs::create_dir_all(&args.output).map_err(|error| Failure::of_file(&args.output, &error))?;
     let mut merge = Merge {
         folder: &args.output,
@@ -92,19 +97,29 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Gives hosts the offsets of a file, and puts those with one first: the trace begins with them.
-fn relate(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
+/// Gives hosts the offsets of a file.
+fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     let offsets = HostOffsets::read(path)?;
     for host in hosts.iter_mut() {
-        host.offset = offsets.of_host(&host.name);
+        if let Some(offset) = offsets.of_host(&host.name) {
+            host.clock = KnownClock::Offset(offset);
+        }
     }
     for name in offsets.hosts() {
         if hosts.iter().all(|host| host.name != name) {
             eprintln!("kprof: {}: no host `{name}` is merged", path.display());
         }
     }
-    hosts.sort_by_key(|host| host.offset.is_none());
     Ok(())
+}
+
+/// Gives hosts what their captures tell of their clocks.
+fn relate_by_captures(hosts: &mut [Host]) {
+    let paths: Vec<&Path> = hosts.iter().map(|host| host.path.as_path()).collect();
+    let clocks = known_clocks(&paths);
+    for (host, clock) in hosts.iter_mut().zip(clocks) {
+        host.clock = clock;
+    }
 }
 
 impl Merge<'_> {
@@ -136,7 +151,7 @@ impl Merge<'_> {
             let folder = self.folder.join("dataset");
             let dataset = ParquetDataset::new(&folder, &host.name, &recording);
             let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
-            let relation = Relation::new(&trace, host.offset);
+            let relation = Relation::new(&trace, &host.clock);
             let dataset = dataset.with_clock_of_host(&relation.sentence());
             let counts = dataset.write(&trace, &self.cancel, &mut |_| ());
             let counts = counts.map_err(|error| Failure::from_error(&error))?;

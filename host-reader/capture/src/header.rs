@@ -23,7 +23,7 @@ pub struct FormatVersion {
 
 impl FormatVersion {
     /// Version that this library writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 2 };
+    pub const CURRENT: Self = Self { major: 1, minor: 3 };
     /// First version whose writers mark the end of a recording.
     pub(super) const WITH_END_MARK: Self = Self { major: 1, minor: 1 };
 }

@@ -32,9 +32,11 @@ impl SectionKind {
     pub const HOST_RECORDING: Self = Self(12);
     /// A [`CaptureEnd`](super::CaptureEnd).
     pub const CAPTURE_END: Self = Self(13);
+    /// A [`HostClock`](super::HostClock).
+    pub const HOST_CLOCK: Self = Self(14);
 
     /// Every kind that this library knows.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::DEVICE,
         Self::READ_BEGIN,
         Self::MEMORY,
@@ -48,6 +50,7 @@ impl SectionKind {
         Self::PROBE_COST,
         Self::HOST_RECORDING,
         Self::CAPTURE_END,
+        Self::HOST_CLOCK,
     ];
 
     /// A few words for tables; `None` for kinds that this library does not know.
@@ -67,6 +70,7 @@ impl SectionKind {
             Self::PROBE_COST => "probe cost",
             Self::HOST_RECORDING => "host recording",
             Self::CAPTURE_END => "end mark",
+            Self::HOST_CLOCK => "host clock",
             _ => return None,
         })
     }

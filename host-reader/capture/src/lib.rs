@@ -9,7 +9,7 @@
 //!
 //! # Bytes
 //!
-//! Version 1.2 of the container. All numbers are little-endian, all checksums CRC-32 (the
+//! Version 1.3 of the container. All numbers are little-endian, all checksums CRC-32 (the
 //! polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
@@ -48,6 +48,7 @@
 //! | 11 | what probes cost in a run | [`ProbeCosts`](reader::probe_cost::ProbeCosts) |
 //! | 12 | what the threads of the host recorded | [`HostRecording`](host_events::HostRecording) |
 //! | 13 | the end mark of a recording | [`CaptureEnd`] |
+//! | 14 | the host's clock, its machine and the clock of the day beside it | [`HostClock`] |
 //!
 //! # Reading a damaged capture
 //!
@@ -66,7 +67,8 @@
 //! # Versions
 //!
 //! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such marks, so that
-//! nothing is said about their end. Since 1.2, events of the host have colours.
+//! nothing is said about their end. Since 1.2, events of the host have colours. Since 1.3,
+//! recordings on a machine's own clock say which machine that is.
 //!
 //! Kinds that this library does not know are skipped and counted. A newer minor version
 //! is read; fields that it has added are ignored. A newer major version of one kind is a
@@ -86,7 +88,9 @@ mod clock_samples;
 mod error;
 mod frame;
 mod header;
+mod host_clock;
 mod host_recorder;
+mod kernel_time;
 mod kind;
 mod label;
 mod mapping;
@@ -106,6 +110,7 @@ mod tests;
 pub use error::CaptureError;
 pub use frame::SectionVersion;
 pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
+pub use host_clock::HostClock;
 pub use kind::SectionKind;
 pub use mesh_recorder::{MeshRecorder, RecordError};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
@@ -215,6 +220,15 @@ impl Capture {
             number: frame.head.number,
             offset: frame.start as u64,
             payload: self.bytes.get(frame.payload()).unwrap_or(&[]),
+        })
+    }
+
+    /// Every clock of a host that the capture has; those of captures before 1.3 have none.
+    pub fn host_clocks(&self) -> impl Iterator<Item = HostClock> {
+        let clocks = self.sections().filter(|section| section.kind == SectionKind::HOST_CLOCK);
+        clocks.filter_map(|section| match section.content() {
+            Ok(Content::HostClock(clock)) => Some(clock),
+            _ => None,
         })
     }
 

@@ -1,6 +1,6 @@
 //! The bytes of a capture: mapped from a file, or owned.
 //!
-//! The only unsafe line of this crate is here. Miri has no files to map, so it cannot
+//! The only unsafe line of this crate beside the call in `kernel_time` is here. Miri has no files to map, so it cannot
 //! watch it; that no writer breaks what the line relies on is held by the tests
 //! `bytes_that_are_mapped_stay_as_they_are_while_captures_grow` and
 //! `nothing_in_the_writer_can_change_or_cut_off_what_is_written`.

@@ -101,6 +101,10 @@ impl MeshRecorder {
 
     /// Measures the clocks of a mesh whose profiler is initialised, before the first read.
     pub fn open_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
+        if let MeshReader::Capturing { reader, .. } = &mut self.reader {
+            // What cannot be written now is tried again by the first read, which says so.
+            let _ = reader.capture_host_clock(mesh);
+        }
         self.sampler.open(mesh);
     }
 

@@ -4,10 +4,12 @@
 
 use super::{
     error::CaptureError,
+    host_clock::HostClock,
     label::ChipLabels,
     section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
     writer::CaptureWriter,
 };
+use host_events::monotonic_ns;
 use reader::{
     mesh::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
@@ -51,6 +53,8 @@ pub struct CapturingReader {
     chips: BTreeMap<u32, DeviceDescription>,
     zones: ZoneTable,
     is_fresh: bool,
+    /// When the host's clock was captured last, if that is the machine's.
+    clock_captured_ns: Option<u64>,
 }
 
 /// Results of a [`CapturingReader`]: two, since a failure of one does not affect the other.
@@ -68,7 +72,7 @@ impl CapturingReader {
     pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
         let reader = Reader::new(options);
         let (chips, zones) = (BTreeMap::new(), ZoneTable::new());
-        Self { reader, writer, chips, zones, is_fresh: true }
+        Self { reader, writer, chips, zones, is_fresh: true, clock_captured_ns: None }
     }
 
     /// The options of the next read.
@@ -90,8 +94,10 @@ impl CapturingReader {
             chips: Vec::new(),
             options,
         };
+        let clocked = self.capture_host_clock(mesh);
         let prepared = self.describe(mesh, &begin.options);
         let mut recorded = RecordedMesh::begin(mesh, &mut self.writer, begin);
+        recorded.device.log.note(clocked);
         recorded.device.log.note(prepared);
         let readout = self.reader.read(&mut recorded);
         let capture = recorded.finish();
@@ -116,8 +122,28 @@ impl CapturingReader {
     ///
     /// # Errors
     /// If the disk refuses.
-    pub fn finish(self) -> Result<(), CaptureError> {
+    pub fn finish(mut self) -> Result<(), CaptureError> {
+        if self.clock_captured_ns.is_some() {
+            self.writer.append(&HostClock::now())?;
+        }
         self.writer.finish()
+    }
+
+    /// Captures the host's clock, unless that was done within the last second or the mesh has a
+    /// clock of its own, as simulated ones do.
+    pub(crate) fn capture_host_clock<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+    ) -> Result<(), CaptureError> {
+        const INTERVAL_NS: u64 = 1_000_000_000;
+        let now = monotonic_ns();
+        let is_due = |last: u64| now.saturating_sub(last) >= INTERVAL_NS;
+        if self.clock_captured_ns.is_none_or(is_due) && mesh.device(0).is_some_and(HostClock::is_of)
+        {
+            self.writer.append(&HostClock::now())?;
+            self.clock_captured_ns = Some(now);
+        }
+        Ok(())
     }
 
     /// Captures chips and names that the capture does not have yet.

@@ -12,6 +12,7 @@
 //! | what is the offset of this tile's counter? | [`TileOrigin`] |
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
 //! | what time was it on the host? | [`ClockMap`], [`TileClock`] |
+//! | how far is the clock of the day ahead of the host's own? | [`DayOffset`] |
 //! | what does `sync_device_info.csv` hold? | [`SyncCsv`] |
 //!
 //! # The mathematics in a few lines
@@ -38,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod corridor;
+mod day;
 mod envelope;
 mod error;
 mod graph;
@@ -59,6 +61,7 @@ mod accuracy;
 mod simulated;
 
 pub use corridor::{Bracket, CorridorFit, Resolution};
+pub use day::{DayOffset, DayProblem, DayReading};
 pub use envelope::EnvelopeFit;
 pub use error::ClockError;
 pub use graph::{ChipEdge, ChipGraph, ChipTree, LoopClosure};

@@ -1,5 +1,6 @@
 //! Offsets between the clocks of hosts, as a file gives them.
 
+use super::machines::KnownClock;
 use crate::failure::Failure;
 use host_reader::export::{CommonTime, Trace};
 use serde::Deserialize;
@@ -76,11 +77,17 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    pub(super) fn new(trace: &Trace<'_>, offset: Option<HostOffset>) -> Self {
-        let Some(offset) = offset else { return Self::Own("no offset is given") };
-        if trace.origin_host_ns.is_none() {
-            return Self::Own("its chips were not synchronised with the host");
+    pub(super) fn new(trace: &Trace<'_>, clock: &KnownClock) -> Self {
+        if let KnownClock::Unknown(reason) = clock {
+            return Self::Own(reason);
         }
+        let Some(origin_ns) = trace.origin_host_ns else {
+            return Self::Own("its chips were not synchronised with the host");
+        };
+        let offset = match clock.offset(trace, origin_ns) {
+            Ok(offset) => offset,
+            Err(reason) => return Self::Own(reason),
+        };
         match CommonTime::new(trace, offset.offset_ns, offset.error_ns) {
             Some(time) => Self::Common(offset, time),
             None => Self::Own("its offset puts it before the common clock's start"),

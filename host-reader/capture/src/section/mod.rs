@@ -11,6 +11,7 @@ mod clock;
 mod device;
 mod failed_access;
 mod fields;
+mod host_clock;
 mod host_events;
 mod host_recording;
 mod ledger;
@@ -33,6 +34,7 @@ pub use read_end::ReadEnd;
 use super::{
     error::CaptureError,
     frame::SectionVersion,
+    host_clock::HostClock,
     kind::SectionKind,
     problem::{MalformedPayload, ProblemKind},
 };
@@ -99,6 +101,8 @@ pub enum Content<'file> {
     HostRecording(HostRecording),
     /// The end mark of a recording.
     CaptureEnd(CaptureEnd),
+    /// The host's clock beside that of the day.
+    HostClock(HostClock),
     /// A kind that this library does not know.
     Unknown(&'file [u8]),
 }
@@ -124,6 +128,7 @@ impl<'file> Content<'file> {
             SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
             SectionKind::HOST_RECORDING => read(version, payload, Self::HostRecording),
             SectionKind::CAPTURE_END => read(version, payload, Self::CaptureEnd),
+            SectionKind::HOST_CLOCK => read(version, payload, Self::HostClock),
             _ => Ok(Self::Unknown(payload)),
         }
     }

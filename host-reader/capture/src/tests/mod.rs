@@ -1,6 +1,7 @@
 //! Guarantees of captures, tested through the public interface.
 
 mod damage;
+mod host_clock;
 mod kill;
 mod replay;
 mod round_trip;

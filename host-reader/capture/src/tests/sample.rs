@@ -9,7 +9,7 @@
 //! and keep the samples of older versions as they are. Sections may only be added at the end.
 
 use super::*;
-use clock_fit::{PingBurst, Tile, TwoWayPing};
+use clock_fit::{DayReading, PingBurst, Tile, TwoWayPing};
 use host_events::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
 };
@@ -41,12 +41,15 @@ const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// Version that had end marks, and no colours yet.
 const SECOND: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
+/// Version that had colours, and no clocks of hosts yet.
+const THIRD: FormatVersion = FormatVersion { major: 1, minor: 2 };
+
 fn sample_path(version: FormatVersion) -> PathBuf {
     let captures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures/kprof");
     captures.join(format!("v{version}.kprof"))
 }
 
-fn device() -> DeviceDescription {
+pub(super) fn device() -> DeviceDescription {
     let core = CoreDescription {
         noc0: Noc0Coord { x: 3, y: 4 },
         logical: LogicalCoord { x: 2, y: 3 },
@@ -249,6 +252,20 @@ fn capture_end() -> CaptureEnd {
     CaptureEnd { unix_time_ns: 1_767_225_602_000_000_000 }
 }
 
+fn host_clock() -> HostClock {
+    let before = DayReading {
+        before_ns: 5_000_000_000,
+        day_ns: 1_767_225_601_000_000_000,
+        after_ns: 5_000_000_090,
+        error_ns: Some(1_250_000),
+    };
+    HostClock {
+        boot_id: Some(0xA16F_C905_C2CA_4AC0_9701_CA27_98CD_0D5C),
+        namespace_ns: -7,
+        readings: vec![before, DayReading { error_ns: None, ..before }],
+    }
+}
+
 fn sample(version: FormatVersion) -> Vec<u8> {
     let mut draft = Draft::new();
     let header = FileHeader { version, identity: IDENTITY };
@@ -269,7 +286,11 @@ fn sample(version: FormatVersion) -> Vec<u8> {
         .with(&late_ledger())
         .with(&probe_costs())
         .with(&host_recording(version));
-    if version == FIRST { draft.bytes } else { draft.with(&capture_end()).bytes }
+    match version {
+        FIRST => draft.bytes,
+        SECOND | THIRD => draft.with(&capture_end()).bytes,
+        _ => draft.with(&host_clock()).with(&capture_end()).bytes,
+    }
 }
 
 #[test]
@@ -312,6 +333,19 @@ fn the_version_without_colours_is_read_as_ever() {
 }
 
 #[test]
+fn the_version_without_clocks_of_hosts_is_read_as_ever() {
+    let committed = std::fs::read(sample_path(THIRD)).unwrap();
+    assert_eq!(committed, sample(THIRD), "the bytes of a version that was given out never change");
+    let capture = Capture::from_bytes(committed).unwrap();
+    assert_eq!((capture.is_finished(), capture.check().is_clean()), (Some(true), true));
+    assert_eq!(capture.host_clocks().count(), 0);
+    let of_now = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
+    assert_eq!(of_now.host_clocks().collect::<Vec<_>>(), [host_clock()]);
+    let readouts = [capture, of_now].map(|one| one.readout(&Overrides::default()).unwrap());
+    assert_eq!(readouts[0], readouts[1]);
+}
+
+#[test]
 fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
     let capture = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(capture.identity(), Some(IDENTITY));
@@ -333,6 +367,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
         Content::Ledger(late_ledger()),
         Content::ProbeCosts(probe_costs()),
         Content::HostRecording(host_recording(FormatVersion::CURRENT)),
+        Content::HostClock(host_clock()),
         Content::CaptureEnd(capture_end()),
     ];
     assert_eq!(contents, expected);
@@ -358,7 +393,7 @@ fn the_sample_decodes_to_its_run() {
 #[test]
 fn the_bytes_of_the_sample_lie_where_the_documents_say() {
     let bytes = sample(FormatVersion::CURRENT);
-    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x02\0\x40\0\0\0");
+    assert_eq!(bytes[..16], *b"\x8AKPROF\r\n\x01\0\x03\0\x40\0\0\0");
     let section = &bytes[FILE_HEADER_BYTES..];
     assert_eq!(section[..16], *b"\xABSECTION\x01\0\0\x01\0\0\0\0");
     // Device: 48 bytes of head, 16 of name and padding, 32 of one core.

@@ -1,0 +1,138 @@
+//! Machines that the hosts ran on, as their captures tell, and what relates them.
+//!
+//! Hosts of one machine share its clock. Hosts of several machines share the day, where something
+//! keeps it and states its error. Device logs and Tracy's files tell neither.
+
+use super::offsets::HostOffset;
+use host_reader::{
+    capture::{Capture, HostClock},
+    clock::{DayOffset, DayProblem, DayReading},
+    export::Trace,
+    recording::is_capture,
+};
+use std::{collections::BTreeMap, path::Path, rc::Rc};
+
+/// Knowledge of a host's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum KnownClock {
+    /// One offset for all recordings.
+    Offset(HostOffset),
+    /// Readings of the day on the machine's clock, and the time namespace of the host.
+    Day { readings: Rc<[DayReading]>, namespace_ns: i64 },
+    /// Nothing, for this reason.
+    Unknown(&'static str),
+}
+
+impl KnownClock {
+    /// Returns true if nothing relates the host to others.
+    pub(super) const fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown(_))
+    }
+
+    /// Offset of the common clock from the host's while a recording was made that began at
+    /// `origin_ns`.
+    ///
+    /// # Errors
+    /// If there is none: why.
+    pub(super) fn offset(
+        &self,
+        trace: &Trace<'_>,
+        origin_ns: i64,
+    ) -> Result<HostOffset, &'static str> {
+        let (readings, namespace_ns) = match self {
+            Self::Offset(offset) => return Ok(*offset),
+            Self::Unknown(reason) => return Err(reason),
+            Self::Day { readings, namespace_ns } => (readings, *namespace_ns),
+        };
+        let range = DayProblem::OutOfRange.label();
+        let origin_ns = origin_ns.checked_sub(namespace_ns).ok_or(range)?;
+        let from_ns = u64::try_from(origin_ns).map_err(|_| range)?;
+        let to_ns = from_ns.saturating_add(trace.end_ns());
+        let day = DayOffset::new(readings, from_ns, to_ns).map_err(DayProblem::label)?;
+        let offset_ns = day.offset_ns.checked_sub(namespace_ns).ok_or(range)?;
+        Ok(HostOffset { offset_ns, error_ns: day.error_ns })
+    }
+}
+
+/// Machine and time namespace of a host.
+#[derive(Clone, Copy)]
+struct Residence {
+    boot_id: u128,
+    namespace_ns: i64,
+}
+
+/// Finds what relates hosts, whose recordings lie at these paths: one machine, or the day. What
+/// relates more hosts is taken, and the machine if both relate as many, since it has no error.
+pub(super) fn known_clocks(paths: &[&Path]) -> Vec<KnownClock> {
+    let clocks: Vec<Vec<HostClock>> = paths.iter().map(|path| clocks_of(path)).collect();
+    let mut readings: BTreeMap<u128, Vec<DayReading>> = BTreeMap::new();
+    let residences: Vec<_> = clocks.iter().map(|clocks| residence(clocks)).collect();
+    for (clocks, residence) in clocks.iter().zip(&residences) {
+        if let Ok(residence) = residence {
+            let of_machine = readings.entry(residence.boot_id).or_default();
+            of_machine.extend(clocks.iter().flat_map(on_machine));
+        }
+    }
+    let readings: BTreeMap<u128, Rc<[DayReading]>> =
+        readings.into_iter().map(|(boot_id, all)| (boot_id, all.into())).collect();
+    let is_kept = |boot_id: u128| {
+        let of_machine = readings.get(&boot_id).map(AsRef::as_ref).unwrap_or_default();
+        of_machine.iter().any(|reading| reading.error_ns.is_some())
+    };
+    let known = || residences.iter().flatten();
+    let count_on = |boot_id| known().filter(|residence| residence.boot_id == boot_id).count();
+    let largest = known().map(|residence| residence.boot_id).rev().max_by_key(|&id| count_on(id));
+    let by_day = known().filter(|residence| is_kept(residence.boot_id)).count();
+    let machine = largest.filter(|&boot_id| count_on(boot_id) > 1 && count_on(boot_id) >= by_day);
+    let clock = |residence: &Result<Residence, &'static str>| match *residence {
+        Err(reason) => KnownClock::Unknown(reason),
+        Ok(Residence { boot_id, namespace_ns }) => match machine {
+            Some(machine) if machine == boot_id => namespace_ns
+                .checked_neg()
+                .map_or(KnownClock::Unknown(DayProblem::OutOfRange.label()), |offset_ns| {
+                    KnownClock::Offset(HostOffset { offset_ns, error_ns: 0 })
+                }),
+            Some(_) => KnownClock::Unknown("it ran on another machine than most of the others"),
+            None if !is_kept(boot_id) => KnownClock::Unknown(DayProblem::Unbounded.label()),
+            None => {
+                let readings = readings.get(&boot_id).cloned().unwrap_or_default();
+                KnownClock::Day { readings, namespace_ns }
+            }
+        },
+    };
+    residences.iter().map(clock).collect()
+}
+
+/// The clocks that a capture tells of; none if it is something else, or cannot be read: whoever
+/// reads its records says so.
+fn clocks_of(path: &Path) -> Vec<HostClock> {
+    if !is_capture(path) {
+        return Vec::new();
+    }
+    Capture::open(path).map_or_else(|_| Vec::new(), |capture| capture.host_clocks().collect())
+}
+
+/// The one machine on which all recordings of a host were made.
+fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
+    let mut found: Option<Residence> = None;
+    for clock in clocks {
+        let Some(boot_id) = clock.boot_id else { return Err(UNTOLD) };
+        let here = Residence { boot_id, namespace_ns: clock.namespace_ns };
+        let first = *found.get_or_insert(here);
+        if (first.boot_id, first.namespace_ns) != (here.boot_id, here.namespace_ns) {
+            return Err("its recordings were made on several machines, or before a new start");
+        }
+    }
+    found.ok_or(UNTOLD)
+}
+
+const UNTOLD: &str = "its recording does not tell on which machine it was made";
+
+/// Readings of a host on its machine's own clock; those that began before it did are left out.
+fn on_machine(clock: &HostClock) -> impl Iterator<Item = DayReading> {
+    let shifted = |ns: u64| ns.checked_add_signed(clock.namespace_ns.checked_neg()?);
+    clock.readings.iter().filter_map(move |reading| {
+        let (before_ns, after_ns) = (shifted(reading.before_ns)?, shifted(reading.after_ns)?);
+        Some(DayReading { before_ns, after_ns, ..*reading })
+    })
+}
