@@ -7,7 +7,7 @@ mod program;
 
 use host_reader::{
     capture::CaptureWriter,
-    host::{HostRecorder, HostRecorderOptions, HostSource},
+    host::{HostColor, HostRecorder, HostRecorderOptions, HostSource},
 };
 use package::{is_installed, python};
 use program::kprof;
@@ -234,11 +234,11 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     let written = export(folder, &path, "node-1", &[]);
     let mut statements = statements_of_page();
     statements.push(
-        "SELECT thread_name, name, function, file, line, depth, duration_ns, self_ns, text \
+        "SELECT thread_name, name, function, file, line, depth, duration_ns, self_ns, text, color \
          FROM host_zones WHERE file = 'src/host.rs' ORDER BY start_ns, depth",
     );
     statements.push(
-        "SELECT kind, name, text, value, host_ns - 1000000000 FROM host_events \
+        "SELECT kind, name, text, value, host_ns - 1000000000, color FROM host_events \
          ORDER BY host_ns, kind, value",
     );
     statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name");
@@ -248,19 +248,25 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     let [run] = &of_ops.as_array().unwrap()[..] else { panic!("{of_ops}") };
     assert_eq!((&run[0], &run[2], &run[4]), (&"node-1".into(), &"RunPrograms".into(), &3.into()));
     let place = |line: u32| json!(["main", "host", "src/host.rs", line]);
-    let zone = |name: &str, line: u32, figures: [u64; 3], text: Value| {
+    let zone = |name: &str, line: u32, figures: [u64; 3], said: [Value; 2]| {
         let place = place(line);
-        json!([place[0], name, place[1], place[2], line, figures[0], figures[1], figures[2], text])
+        json!([
+            place[0], name, place[1], place[2], line, figures[0], figures[1], figures[2], said[0],
+            said[1]
+        ])
     };
-    let enqueue = zone("Enqueue", 7, [0, 900, 700], json!("id:1024"));
-    assert_eq!(zones, &json!([enqueue, zone("Write", 9, [1, 200, 200], Value::Null)]));
+    let enqueue = zone("Enqueue", 7, [0, 900, 700], [json!("id:1024"), Value::Null]);
+    assert_eq!(
+        zones,
+        &json!([enqueue, zone("Write", 9, [1, 200, 200], [Value::Null, json!("#00ff80")])])
+    );
     assert_eq!(
         events,
         &json!([
-            ["signpost", "warm", "3 runs", null, 50],
-            ["message", null, "an op has run", null, 400],
-            ["plot", "queued", null, 1.5, 500],
-            ["frame", "token", null, null, 900],
+            ["signpost", "warm", "3 runs", null, 50, "#000000"],
+            ["message", null, "an op has run", null, 400, "#ff0a00"],
+            ["plot", "queued", null, 1.5, 500, null],
+            ["frame", "token", null, null, 900, null],
         ])
     );
     let of_program =
@@ -274,7 +280,6 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
 
 static ENQUEUE: HostSource = HostSource::new("Enqueue", "host", "src/host.rs", 7);
 static WRITE: HostSource = HostSource::new("Write", "host", "src/host.rs", 9);
-static NOTE: HostSource = HostSource::new("", "host", "src/host.rs", 10);
 static QUEUED: HostSource = HostSource::new("queued", "host", "src/host.rs", 11);
 static TOKEN: HostSource = HostSource::new("token", "host", "src/host.rs", 12);
 
@@ -287,17 +292,20 @@ fn record_host_events(path: &Path) {
         Arc::new(move || of_clock.load(Ordering::Relaxed));
     let options = HostRecorderOptions { clock: Some(clock), ..HostRecorderOptions::default() };
     let recorder = HostRecorder::new(options);
+    let color = |rgb| HostColor::from_rgb(rgb).unwrap();
     at(0);
     let mut enqueue = recorder.zone(&ENQUEUE);
     enqueue.text("id:1024");
     at(50);
-    recorder.signpost("warm", Some("3 runs"));
+    recorder.colored_signpost("warm", Some("3 runs"), color(0));
     at(100);
-    let write = recorder.zone(&WRITE);
+    let mut write = recorder.zone(&WRITE);
+    write.color(color(0x00_FF80));
     at(300);
     drop(write);
     at(400);
-    recorder.message(&NOTE, "an op has run");
+    let note = HostSource::new("", "host", "src/host.rs", 10);
+    recorder.colored_message_of(note.into(), "an op has run", color(0xFF_0A00));
     at(500);
     recorder.plot(&QUEUED, 1.5);
     at(900);

@@ -2,7 +2,7 @@
 
 use super::rows::{Row, TableWriter};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
-use host_events::{HostEventKind, HostSource};
+use host_events::{HostEvent, HostEventKind, HostSource};
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use std::{collections::HashMap, io::Write};
 
@@ -62,7 +62,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
                     row.text(&kind).text(&name).maybe_text(None).maybe_text(None);
                     row.maybe_narrow(None).nanoseconds(time_ns);
                     row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
-                    row.maybe_real(Some(value)).maybe_text(None);
+                    row.maybe_real(Some(value)).maybe_text(None).maybe_text(None);
                 })?;
             }
         }
@@ -101,7 +101,8 @@ impl<'t, 'a> HostRows<'t, 'a> {
             .nanoseconds(self_ns)
             .nanoseconds(zone.start_cycle)
             .maybe_text(event.and_then(|(event, _)| maybe(event.text.as_deref()?)).as_ref())
-            .flag(zone.is_clipped);
+            .flag(zone.is_clipped)
+            .maybe_text(event.and_then(|(event, _)| color(event)).as_ref());
     }
 
     fn fill_mark(&mut self, row: &mut Row<'_>, mark: &TraceHostMark<'a>) {
@@ -112,7 +113,8 @@ impl<'t, 'a> HostRows<'t, 'a> {
         row.nanoseconds(mark.time_ns)
             .nanoseconds(mark.event.time_ns)
             .maybe_real(None)
-            .maybe_text(mark.event.text.as_deref().and_then(maybe).as_ref());
+            .maybe_text(mark.event.text.as_deref().and_then(maybe).as_ref())
+            .maybe_text(color(mark.event).as_ref());
     }
 
     fn fill_source(&mut self, row: &mut Row<'_>, source: Option<&'a HostSource>) {
@@ -134,6 +136,10 @@ impl<'t, 'a> HostRows<'t, 'a> {
 
 fn maybe(text: &str) -> Option<ByteArray> {
     (!text.is_empty()).then(|| ByteArray::from(text))
+}
+
+fn color(event: &HostEvent) -> Option<ByteArray> {
+    Some(event.color?.to_string().into_bytes().into())
 }
 
 const fn kind_label(kind: HostEventKind) -> &'static str {

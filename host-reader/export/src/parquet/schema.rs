@@ -140,6 +140,8 @@ const RUN_HOST_ID: ColumnSchema =
 const THREAD_NAME: ColumnSchema =
     column("thread_name", Text, true, "name of its thread, if it has one");
 const FUNCTION: ColumnSchema = column("function", Text, true, "function or module, if known");
+const COLOR: ColumnSchema =
+    column("color", Text, true, "colour that the program gave it, as #rrggbb");
 
 /// `zones`, `markers`, `ops`, `losses`, `counters` and `noc_events` of devices, `host_zones` and
 /// `host_events`.
@@ -388,6 +390,7 @@ pub(super) const HOST_ZONES: TableSchema = TableSchema {
         column("start_host_ns", Signed64, false, "start on the host's clock"),
         column("text", Text, true, "what was said of it"),
         column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
+        COLOR,
     ],
 };
 
@@ -410,5 +413,6 @@ pub(super) const HOST_EVENTS: TableSchema = TableSchema {
         column("host_ns", Signed64, false, "when, on the host's clock"),
         column("value", Real, true, "the value, of points of plots"),
         column("text", Text, true, "the message; what was said of a signpost"),
+        COLOR,
     ],
 };
