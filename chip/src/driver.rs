@@ -38,7 +38,12 @@ pub enum DriverError {
     )]
     NoChip,
     /// The chip has another number.
-    #[error("found chips {}, none of them is number {asked}", list(.found))]
+    #[error(
+        "found chips {}, none of them is number {asked}; a chip that only Ethernet leads to, as the \
+         second of an n300, cannot be read: luwen reaches it through a queue that it does not share \
+         with the running program",
+        list(.found)
+    )]
     NoSuchChip {
         /// The requested number.
         asked: usize,

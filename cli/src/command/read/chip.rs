@@ -143,7 +143,8 @@ fn print_unread(device: &ChipDevice<LuwenChip>) {
     if chip.cores.iter().any(|core| core.kind == CoreKind::ActiveEth) {
         eprintln!(
             "kprof: chip {}: chips behind its Ethernet links are read only if the driver shows \
-             them, since luwen reaches others through firmware that the program uses",
+             them: luwen reaches others through a queue that it does not share with the running \
+             program",
             chip.chip_id,
         );
     }
