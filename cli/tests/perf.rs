@@ -415,3 +415,16 @@ fn wrong_files_and_words_are_refused_in_a_sentence() {
         assert!(text(&output.stderr).contains(sentence), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn the_older_name_of_the_option_for_the_first_signpost_means_the_same() {
+    let of_option = |option: &str| {
+        let sample = capture(SAMPLES[3]);
+        let output = kprof(&[sample.to_str().unwrap(), option, "OftNet module started"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        output.stdout
+    };
+    let found = of_option("--signpost");
+    assert!(!found.is_empty());
+    assert_eq!(found, of_option("--start-signpost"));
+}

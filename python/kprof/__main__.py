@@ -1,7 +1,8 @@
 """``python -m kprof``: runs a Python program under ``kprof record``, and traces its functions.
 
 Takes the options of TT-Metal's ``python -m tracy``. The program runs in a process of its own, which
-writes what :mod:`kprof.tracing` recorded beside the files of ``kprof record``.
+writes what :mod:`kprof.tracing` recorded beside the files of ``kprof record``. A program of machine
+code in a script's place is recorded by ``kprof record`` alone.
 """
 
 from __future__ import annotations
@@ -59,10 +60,21 @@ def main(arguments: list[str]) -> int:
     for name, value in options:
         if name not in _PYTHON:
             command += [name, value] if value else [name]
-    if program:
+    if program and "-m" not in of_python and _is_native(program[0]):
+        command += ["--", *program]
+    elif program:
         command += ["--", sys.executable, "-m", "kprof", "--no-capture-tool", *of_python, *program]
     # Nothing of this process is needed any more, and signals go to who passes them on.
     os.execv(kprof, command)
+
+
+def _is_native(path: str) -> bool:
+    """Returns true for a program of machine code, which has no Python to trace."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _run(program: list[str], of_python: list[str]) -> int:

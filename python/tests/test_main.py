@@ -35,7 +35,9 @@ print("argv", sys.argv[1:], __name__)
 """
 
 
-def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, line: str, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs a command line in a folder that has the script and a module of the same content."""
     (folder / "your_script.py").write_text(SCRIPT)
     (folder / "package").mkdir(exist_ok=True)
@@ -43,7 +45,7 @@ def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TT_METAL")}
     return subprocess.run(
         [sys.executable, "-m", "kprof", *shlex.split(line)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=120,
+        cwd=folder, env=environment | (variables or {}), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
 
@@ -94,6 +96,8 @@ def test_lines_of_a_module_with_p_and_l(tmp_path: Path) -> None:
         "-pv -n name --check-exit-code",
         "-p --profiler-capture-perf-counters=fpu,instrn",
         "-p --device-memory-profiler --profile-dispatch-cores --tracy-tools-folder tools",
+        "-p --profiler-capture-perf-counters fpu,pack,unpack,l1,instrn,all",
+        "--partial --verbose --lines --name-append name --sync-host-device",
     ],
 )
 def test_options_reach_kprof_record(tmp_path: Path, options: str) -> None:
@@ -103,6 +107,29 @@ def test_options_reach_kprof_record(tmp_path: Path, options: str) -> None:
     report = tmp_path / "out/reports/name/ops_perf_results_name.csv"
     assert report.exists() == ("-r" in options.split())
     assert "PY_FUNC_function_under_test" in zones(tmp_path)
+
+
+def test_variables_before_the_command_line_reach_the_program(tmp_path: Path) -> None:
+    of_user = {
+        "TT_METAL_DEVICE_PROFILER": "1",
+        "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT": "5000",
+        "TT_METAL_PROFILER_SYNC": "1",
+        "TT_METAL_PROFILER_MID_RUN_DUMP": "1",
+        "TT_METAL_WATCHER_NOINLINE": "1",
+        "TT_METAL_READ_DEBUG_DELAY_CORES": "0,0",
+    }
+    (tmp_path / "prints.py").write_text("import json, os; print(json.dumps(dict(os.environ)))")
+    output = run(tmp_path, "-p -r -o out prints.py", of_user)
+    assert output.returncode == 0, output.stderr
+    found = json.loads(output.stdout.splitlines()[0])
+    assert {name: found.get(name) for name in of_user} == of_user
+
+
+def test_a_program_of_machine_code_is_recorded_without_python(tmp_path: Path) -> None:
+    output = run(tmp_path, "-r -v -p -o out /bin/sh -c 'echo $0 $TT_METAL_DEVICE_PROFILER; exit 5' x")
+    assert output.returncode == 5, output.stderr
+    assert output.stdout.startswith("x 1\n")
+    assert list(tmp_path.glob("out/.logs/python_host_*.kprof")) == [], "no Python was traced"
 
 
 def test_exit_codes_and_signals_are_the_programs(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ pub(crate) struct PerfArgs {
 #[command(next_help_heading = "Rows")]
 struct RowArgs {
     /// Begin after the first signpost of this name.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "signpost", value_name = "NAME")]
     start_signpost: Option<String>,
     /// End before the first signpost of this name; before the second, if the window begins
     /// with the same name.

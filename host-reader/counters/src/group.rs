@@ -154,7 +154,9 @@ impl FromStr for CounterGroup {
 
     fn from_str(text: &str) -> Result<Self, UnknownGroup> {
         let known = Self::all(CounterArch::Blackhole);
-        let found = known.into_iter().find(|group| group.label() == text.trim());
+        // Older releases of tt-metal have one bank of L1, without a number.
+        let label = if text.trim() == "l1" { Self::L1(0).label() } else { text.trim() };
+        let found = known.into_iter().find(|group| group.label() == label);
         found.ok_or_else(|| UnknownGroup { found: text.to_owned() })
     }
 }
@@ -248,6 +250,7 @@ mod tests {
             let group = CounterGroup::of_counter(&name).unwrap();
             assert_eq!(group.label().parse(), Ok(group), "{name}");
         }
+        assert_eq!("l1".parse(), Ok(CounterGroup::L1(0)));
         assert!("l1_9".parse::<CounterGroup>().is_err());
     }
 }
