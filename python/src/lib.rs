@@ -22,9 +22,8 @@ mod _native {
         diff::diff,
         host::Host,
         periodic::PeriodicReader,
-        recording::{PyRecording, open_recordings},
+        recording::{PyRecording, open_recordings, table_of_texts},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
-        tables::table_of_texts,
     };
 }
 

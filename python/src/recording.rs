@@ -1,6 +1,10 @@
 //! Recordings: what a file holds, or what a mesh gave.
 
-use crate::{tables, value_error};
+use crate::{
+    tables::{self, Table},
+    value_error,
+};
+use arrow_schema::ArrowError;
 use host_reader::{
     analysis::{Op, Report},
     causes::Explanation,
@@ -45,6 +49,20 @@ pub(crate) fn open_recordings(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<Py
     Ok((recordings, loaded.problem_count))
 }
 
+fn to_python(table: Result<Table, ArrowError>) -> PyResult<PyTable> {
+    let made = table.and_then(|Table { schema, batches }| {
+        PyTable::try_new(batches, schema)
+            .map_err(|error| ArrowError::SchemaError(error.to_string()))
+    });
+    made.map_err(|error| value_error(&error))
+}
+
+/// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.
+#[pyfunction]
+pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
+    to_python(tables::texts(&header, &columns))
+}
+
 #[pymethods]
 impl PyRecording {
     /// Title in traces and datasets.
@@ -79,17 +97,17 @@ impl PyRecording {
 
     /// Every record, lane by lane; the times of long lanes are those of the reader, not a copy.
     fn records(&self, py: Python<'_>) -> PyResult<PyTable> {
-        py.detach(|| tables::records(&self.recording))
+        to_python(py.detach(|| tables::records(&self.recording)))
     }
 
     /// Zones with their starts and ends.
     fn zones(&self, py: Python<'_>) -> PyResult<PyTable> {
-        py.detach(|| tables::zones(&self.recording))
+        to_python(py.detach(|| tables::zones(&self.recording)))
     }
 
     /// Launches of programs.
     fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
-        py.detach(|| tables::ops(&self.recording, self.figures()))
+        to_python(py.detach(|| tables::ops(&self.recording, self.figures())))
     }
 
     /// Name, program and nanoseconds of each launch's kernels, as far as they are known.
@@ -107,12 +125,12 @@ impl PyRecording {
 
     /// Statistics of zones, by chip, RISC and name.
     fn zone_statistics(&self, py: Python<'_>) -> PyResult<PyTable> {
-        py.detach(|| tables::zone_statistics(self.figures()))
+        to_python(py.detach(|| tables::zone_statistics(self.figures())))
     }
 
     /// Lost records, by lane, cause and program.
     fn losses(&self, py: Python<'_>) -> PyResult<PyTable> {
-        py.detach(|| tables::losses(&self.recording))
+        to_python(py.detach(|| tables::losses(&self.recording)))
     }
 
     /// Every figure as one JSON text.

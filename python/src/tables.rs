@@ -1,4 +1,4 @@
-//! Tables of a recording, in Arrow's form.
+//! Tables of a recording, in Arrow's form. Nothing here knows of Python.
 
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch,
@@ -15,8 +15,6 @@ use host_reader::{
     recording::Recording,
     timeline::{LaneTimeline, Timeline},
 };
-use pyo3::{exceptions::PyValueError, prelude::*};
-use pyo3_arrow::PyTable;
 use std::{collections::BTreeMap, iter, sync::Arc};
 use wire::{PacketKind, Risc, RunHostId};
 
@@ -38,17 +36,23 @@ fn schema_of(columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
+/// A table, in the parts that make no copy of long lanes necessary.
+pub(crate) struct Table {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+}
+
+type Made = Result<Table, ArrowError>;
+
 /// Puts the columns of each part behind those of the one before.
-fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> PyResult<PyTable> {
+fn table(parts: Vec<Vec<Column>>, empty: Vec<Column>) -> Made {
     let schema = schema_of(&empty);
     let batch = |columns: Vec<Column>| {
         let values = columns.into_iter().map(|(_, _, values)| values).collect();
         RecordBatch::try_new(Arc::clone(&schema), values)
     };
-    let batches = parts.into_iter().map(batch).collect::<Result<Vec<_>, ArrowError>>();
-    let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let table = PyTable::try_new(batches, schema);
-    table.map_err(|error| PyValueError::new_err(error.to_string()))
+    let batches = parts.into_iter().map(batch).collect::<Result<_, _>>()?;
+    Ok(Table { schema, batches })
 }
 
 /// Labels that occur again and again.
@@ -155,7 +159,7 @@ struct Place<'recording> {
 }
 
 /// Every record.
-pub(crate) fn records(recording: &Arc<Recording>) -> PyResult<PyTable> {
+pub(crate) fn records(recording: &Arc<Recording>) -> Made {
     let readout = &recording.readout;
     let used = readout.lanes().flat_map(|lane| lane.heads.iter().map(|head| head.zone()));
     let names = Names::new(&readout.zones, used);
@@ -232,7 +236,7 @@ fn kinds_of<'lane>(heads: impl Iterator<Item = &'lane RecordHead>) -> Dictionary
 }
 
 /// Zones with their starts and ends.
-pub(crate) fn zones(recording: &Recording) -> PyResult<PyTable> {
+pub(crate) fn zones(recording: &Recording) -> Made {
     let readout = &recording.readout;
     let timeline = Timeline::of_readout(readout);
     let used = timeline.lanes().flat_map(|lane| lane.zones.zones.iter().copied());
@@ -273,7 +277,7 @@ fn zone_columns(lanes: &[(&Lane, &LaneTimeline)], names: &Names) -> Vec<Column> 
 }
 
 /// Launches of programs.
-pub(crate) fn ops(recording: &Recording, report: &Report) -> PyResult<PyTable> {
+pub(crate) fn ops(recording: &Recording, report: &Report) -> Made {
     let names = recording.op_names();
     let ops = &report.ops;
     let numbers = |of: fn(&Op) -> u64| ops.iter().map(|op| Some(of(op))).collect::<UInt64Array>();
@@ -320,14 +324,14 @@ fn end(span: Option<Span>) -> Option<u64> {
 }
 
 /// A table of one part.
-fn whole(columns: Vec<Column>) -> PyResult<PyTable> {
+fn whole(columns: Vec<Column>) -> Made {
     let cut = |(name, is_optional, values): &Column| (*name, *is_optional, values.slice(0, 0));
     let empty = columns.iter().map(cut).collect();
     table(vec![columns], empty)
 }
 
 /// Statistics of zones.
-pub(crate) fn zone_statistics(report: &Report) -> PyResult<PyTable> {
+pub(crate) fn zone_statistics(report: &Report) -> Made {
     let zones = &report.zones;
     let numbers = |of: fn(&ZoneStatistics) -> u64| {
         zones.iter().map(|zone| Some(of(zone))).collect::<UInt64Array>()
@@ -359,7 +363,7 @@ pub(crate) fn zone_statistics(report: &Report) -> PyResult<PyTable> {
 }
 
 /// Lost records.
-pub(crate) fn losses(recording: &Recording) -> PyResult<PyTable> {
+pub(crate) fn losses(recording: &Recording) -> Made {
     let rows: Vec<(&LossKey, &LossTotals)> = recording.readout.losses.entries().collect();
     let numbers = |of: fn(&LossTotals) -> u64| {
         rows.iter().map(|(_, totals)| Some(of(totals))).collect::<UInt64Array>()
@@ -391,8 +395,7 @@ pub(crate) fn losses(recording: &Recording) -> PyResult<PyTable> {
 }
 
 /// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.
-#[pyfunction]
-pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
+pub(crate) fn texts(header: &[String], columns: &[Vec<String>]) -> Made {
     let values = columns.iter().map(|cells| {
         let is_empty = cells.iter().all(|cell| cell.is_empty());
         let is_number = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok();
@@ -408,8 +411,6 @@ pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> 
         |(name, values): (&String, &ArrayRef)| Field::new(name, values.data_type().clone(), true);
     let schema = Schema::new(header.iter().zip(&values).map(field).collect::<Vec<_>>());
     let schema: SchemaRef = Arc::new(schema);
-    let batch = RecordBatch::try_new(Arc::clone(&schema), values);
-    let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let table = PyTable::try_new(vec![batch], schema);
-    table.map_err(|error| PyValueError::new_err(error.to_string()))
+    let batch = RecordBatch::try_new(Arc::clone(&schema), values)?;
+    Ok(Table { schema, batches: vec![batch] })
 }

@@ -135,6 +135,27 @@ def test_the_times_of_a_long_lane_are_not_copied(tmp_path: Path) -> None:
     assert addresses[0] == addresses[1]
 
 
+def addresses(column: pyarrow.ChunkedArray) -> list[list[int | None]]:
+    """Where the buffers of each part of a column lie."""
+    return [[buffer and buffer.address for buffer in part.buffers()] for part in column.chunks]
+
+
+def test_libraries_take_numbers_where_they_are(matmul: kprof.Recording) -> None:
+    """Texts are left out: polars numbers them anew, in 32 bits."""
+    for table in (matmul.records, matmul.zones, matmul.ops):
+        made = pyarrow.table(table)
+        frames = [polars.DataFrame(table), polars.from_arrow(made, rechunk=False)]
+        numbers = [field.name for field in made.schema if pyarrow.types.is_integer(field.type)]
+        assert len(numbers) >= 7
+        for name in numbers:
+            expected = addresses(made.column(name))
+            assert addresses(pyarrow.table(table).column(name)) == expected, name
+            for frame in frames:
+                assert addresses(pyarrow.chunked_array(frame[name])) == expected, name
+            copy = pyarrow.array(made.column(name).to_pylist(), made.schema.field(name).type)
+            assert addresses(pyarrow.chunked_array([copy])) != expected, "a copy is found out"
+
+
 def log_rows(path: Path) -> pyarrow.Table:
     """Rows of a device log; zones by their places below the folder of the simulator, which the
     compiler names by another path in each workspace, and without the ids made of these paths."""
