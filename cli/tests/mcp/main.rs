@@ -1,0 +1,31 @@
+//! `kprof mcp` asked by another project's client, and compared with the other commands.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+#[cfg(feature = "mcp")]
+mod client;
+#[cfg(feature = "mcp")]
+mod explained_rows;
+#[cfg(feature = "mcp")]
+#[path = "../package/mod.rs"]
+mod package;
+#[cfg(feature = "mcp")]
+#[path = "../program/mod.rs"]
+mod program;
+#[cfg(feature = "mcp")]
+mod rows;
+#[cfg(feature = "mcp")]
+mod server;
+#[cfg(feature = "mcp")]
+mod values;
+
+#[cfg(not(feature = "mcp"))]
+#[test]
+fn a_build_without_the_protocol_says_how_to_get_it() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_kprof")).arg("mcp").output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("`cargo build -p kprof --features mcp`"), "{errors}");
+    assert_eq!((errors.lines().count(), output.stdout.len()), (1, 0));
+}

@@ -1,0 +1,218 @@
+//! The server as a program: recordings that it keeps, refusals, damaged lines.
+
+use super::{
+    client::{call_all, error_of, is_client_there, joined, repository},
+    rows::array,
+};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
+
+#[test]
+fn recordings_are_listed_and_a_handle_stays_with_its_recording() {
+    if !is_client_there() {
+        return;
+    }
+    let csv = repository("tests/captures/tt-perf-report/bh_p100_dlv3.csv");
+    let log = repository("tests/captures/mesham-tt-sim/wormhole-noc-256");
+    // The handle of the second call is h3: each answer could have one.
+    let mut calls = vec![
+        json!(["load", { "path": csv }]),
+        json!(["ops", {}]),
+        json!(["load", { "path": log }]),
+        json!(["more", { "handle": "h2" }]),
+        json!(["recordings", {}]),
+    ];
+    let found = call_all("legacy", &[], &calls);
+    let all = joined(&calls[1], &found["answers"][1]);
+    let first: Value =
+        serde_json::from_str(found["answers"][1]["pages"][0].as_str().unwrap()).unwrap();
+    assert_eq!(first["more"], "h2");
+    // From the second page on, with all that follow it.
+    let again = &found["answers"][3]["pages"];
+    let page: Value = serde_json::from_str(again[0].as_str().unwrap()).unwrap();
+    assert_eq!(
+        (&page["recording"], &page["from"]),
+        (&json!("r1"), &json!(array(&first["rows"]).len()))
+    );
+    assert_eq!(page["row_count"], all.rows.len());
+    let listed = joined(&calls[4], &found["answers"][4]);
+    let names: Vec<&Value> = listed.rows.iter().map(|row| &row["recording"]).collect();
+    assert_eq!(names, ["r1", "r2"]);
+    assert_eq!((&listed.rows[0]["path"], &listed.rows[1]["path"]), (&json!(csv), &json!(log)));
+    assert_eq!(listed.rows[0]["lost_records"], Value::Null);
+
+    calls = (0..9).map(|_| json!(["load", { "path": log }])).collect();
+    calls.extend([json!(["recordings", {}]), json!(["ops", { "recording": "r1" }])]);
+    let found = call_all("legacy", &[], &calls);
+    let kept = joined(&calls[9], &found["answers"][9]);
+    assert_eq!((kept.rows.len(), &kept.rows[0]["recording"]), (8, &json!("r2")));
+    let gone = error_of(&found["answers"][10]);
+    assert_eq!(
+        gone,
+        "expected one of the loaded recordings r2, r3, r4, r5, r6, r7, r8, r9, found `r1`; load a \
+         path first"
+    );
+}
+
+#[test]
+fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
+    if !is_client_there() {
+        return;
+    }
+    let csv = repository("tests/captures/tt-perf-report/bh_p100_dlv3.csv");
+    let log = repository("tests/captures/mesham-tt-sim/wormhole-noc-256");
+    let huge = "\u{1}x".repeat(300_000);
+    let wrong = [
+        (json!(["ops", {}]), "expected a loaded recording, found none"),
+        (json!(["load", {}]), "missing field `path`"),
+        (json!(["load", { "path": 7 }]), "invalid type"),
+        (json!(["load", { "path": "nowhere.csv" }]), "nowhere.csv, found nothing there"),
+        (json!(["load", { "path": "-" }]), "expected the path of a file or folder, found `-`"),
+        (json!(["load", { "path": "/dev/stdin" }]), "which is neither"),
+        (json!(["load", { "path": "/dev/zero" }]), "which is neither"),
+        (json!(["load", { "path": repository("cli/src") }]), "expected profile_log_device.csv"),
+        (json!(["load", { "path": repository("README.md") }]), "expected"),
+        (json!(["load", { "path": huge }]), "expected"),
+        (json!(["load", { "path": "a\u{0}b" }]), "expected"),
+        (json!(["load", { "path": log }]), ""),
+        (json!(["ops", { "colour": 1 }]), "unknown field `colour`"),
+        (json!(["ops", { "recording": "r9" }]), "loaded recordings r1, found `r9`"),
+        (json!(["ops", { "recording": huge }]), "loaded recordings r1, found"),
+        (json!(["ops", { "run": 0 }]), "found 0; give run from 1 to 1"),
+        (json!(["ops", { "run": 2 }]), "found 2; give run from 1 to 1"),
+        (json!(["ops", { "run": -1 }]), "invalid value"),
+        (json!(["ops", { "run": 1.5 }]), "invalid type"),
+        (json!(["ops", { "sort": "size" }]), "one of chip_id, program, launch"),
+        (json!(["ops", { "order": "sideways" }]), "unknown variant `sideways`"),
+        (json!(["ops", { "filter": "size=3" }]), "filter `size=3`: expected"),
+        (json!(["ops", { "filter": "zone=a" }]), "terms of device, op, found zone"),
+        (json!(["zones", { "filter": "core=1-1" }]), "terms of device, risc, zone, found core"),
+        (json!(["ops", { "filter": huge }]), "at most 400 bytes, found 600000"),
+        (json!(["ops", { "filter": "\u{1}\"".repeat(200) }]), "expected KEY=VALUE"),
+        (json!(["explain", { "part": "all" }]), "unknown variant `all`"),
+        (json!(["critical_path", { "program": 4_000_000_000_u32 }]), "ops lists them"),
+        (json!(["losses", []]), ""),
+        (json!(["diff", { "a": "r1" }]), "missing field `b`"),
+        (json!(["diff", { "a": "r1", "b": "r2" }]), "found `r2`"),
+        (json!(["diff", { "a": "r1", "b": "r1", "confidence": 100 }]), "between 0 and 100"),
+        (json!(["more", { "handle": "h18446744073709551616" }]), "expected a handle"),
+        (json!(["more", { "handle": huge }]), "expected a handle"),
+        (json!(["rows", {}]), "expected one of the tools load, recordings, ops"),
+        (json!(["load", { "path": csv }]), ""),
+    ];
+    // The client refuses arguments that are no object by itself.
+    let wrong: Vec<_> = wrong.into_iter().filter(|(call, _)| call[1].is_object()).collect();
+    let calls: Vec<Value> = wrong.iter().map(|(call, _)| call.clone()).collect();
+    let found = call_all("legacy", &[], &calls);
+    for ((call, expected), answer) in wrong.iter().zip(array(&found["answers"])) {
+        let call: String = call.to_string().chars().take(200).collect();
+        if expected.is_empty() {
+            assert_eq!(answer["is_error"], false, "{call}: {answer}");
+            continue;
+        }
+        let sentence = match answer["protocol_error"].as_str() {
+            Some(error) => error.to_owned(),
+            None => error_of(answer),
+        };
+        assert!(sentence.contains(expected), "{call}: {sentence}");
+        assert!(!sentence.contains('\n') && sentence.contains("expected"), "{call}: {sentence}");
+    }
+}
+
+#[test]
+fn tools_describe_their_arguments_and_only_read() {
+    if !is_client_there() {
+        return;
+    }
+    let found = call_all("auto", &[], &[]);
+    assert_eq!(found["server"], "kprof");
+    let page = std::fs::read_to_string(repository("docs/mcp.md")).unwrap();
+    let mut names = Vec::new();
+    for tool in array(&found["tools"]) {
+        let name = tool["name"].as_str().unwrap();
+        names.push(name);
+        assert!(page.contains(&format!("## `{name}`")), "{name} is not in docs/mcp.md");
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{name}");
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
+        for (argument, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            assert!(schema["description"].is_string(), "{name}: {argument}");
+            assert!(page.contains(&format!("`{argument}`")), "{argument} is not in docs/mcp.md");
+        }
+    }
+    let expected = [
+        "load",
+        "recordings",
+        "ops",
+        "zones",
+        "explain",
+        "critical_path",
+        "losses",
+        "diff",
+        "more",
+    ];
+    assert_eq!(names, expected);
+}
+
+/// Lines to a server, and the lines that it answers with until it ends.
+fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_kprof"))
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let output = BufReader::new(server.stdout.take().unwrap());
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    let mut answers = Vec::new();
+    for line in output.lines() {
+        let answer: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let is_last = answer["id"] == 99;
+        answers.push(answer);
+        if is_last {
+            break;
+        }
+    }
+    drop(input);
+    (answers, server.wait().unwrap().code())
+}
+
+#[test]
+fn damaged_lines_do_not_end_the_server() {
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}"#;
+    let (answers, code) = conversation(&[
+        hello,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "not json",
+        "{}",
+        "[1,2]",
+        "\u{0}\u{1}",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ops","arguments":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"nonsense"}"#,
+        r#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#,
+    ]);
+    let last = answers.iter().find(|answer| answer["id"] == 99).unwrap();
+    assert_eq!(array(&last["result"]["tools"]).len(), 9);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn nobody_on_standard_input_is_one_sentence() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_kprof")).arg("mcp").stdin(Stdio::null()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{errors}");
+    assert!(errors.starts_with("kprof: expected a client of the Model Context Protocol"));
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    let refused = Command::new(env!("CARGO_BIN_EXE_kprof")).args(["mcp", "nowhere"]).output();
+    let refused = refused.unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("at nowhere, found nothing"));
+}

@@ -1,0 +1,328 @@
+//! Every value of an answer, beside the other commands.
+
+use super::{
+    client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
+    explained_rows::{devices_of, findings_of, op_times_of, phases_of, shares_of_path, waits_of},
+    rows::{array, assert_rows, base, changes_of, lanes_of, ops_of, rows_of_csv, zones_of},
+};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, path::Path};
+
+/// Calls about one run, with what `kprof report` and `kprof explain` say of it.
+fn compare_run(folder: &Path, path: &str, run: usize) {
+    let report = &json_lines(folder, &["report", path, "--json", "--rows", "0"])[run - 1];
+    let explained = &json_lines(folder, &["explain", path, "--json"])[run - 1];
+    let calls = [
+        json!(["ops", { "run": run }]),
+        json!(["zones", { "run": run }]),
+        json!(["zones", { "run": run, "kind": "sums" }]),
+        json!(["explain", { "run": run }]),
+        json!(["explain", { "run": run, "part": "untold" }]),
+        json!(["explain", { "run": run, "part": "devices" }]),
+        json!(["explain", { "run": run, "part": "phases" }]),
+        json!(["explain", { "run": run, "part": "ops" }]),
+        json!(["explain", { "run": run, "part": "waits" }]),
+        json!(["losses", { "run": run, "part": "lanes" }]),
+        json!(["losses", { "run": run, "part": "anomalies" }]),
+        json!(["losses", { "run": run }]),
+        json!(["critical_path", { "run": run }]),
+    ];
+    let found = call_all("legacy", &[path], &calls);
+    let answers: Vec<Answer> =
+        calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
+    let what = |call: usize| format!("{path} run {run}: {}", calls[call]);
+    assert_rows(&answers[0], ops_of(report), &what(0));
+    assert_rows(&answers[1], zones_of(report, "zones"), &what(1));
+    assert_rows(&answers[2], zones_of(report, "sums"), &what(2));
+    // The words for a place are the terminal's own: chip, op and the rest are compared.
+    let places: Vec<Value> = answers[3].rows.iter().map(|row| row["place"].clone()).collect();
+    assert_rows(&answers[3], findings_of(explained, &places), &what(3));
+    assert_rows(&answers[4], array(&explained["untold"]).clone(), &what(4));
+    assert_rows(&answers[5], devices_of(explained), &what(5));
+    assert_rows(&answers[6], phases_of(explained), &what(6));
+    assert_rows(&answers[7], op_times_of(explained), &what(7));
+    assert_rows(&answers[8], waits_of(explained), &what(8));
+    assert_rows(&answers[9], lanes_of(report), &what(9));
+    let kinds = |key: &str, is_repaired: bool| {
+        let add = move |kind: &Value| json!({ "kind": kind["kind"], "count": kind["count"], "is_repaired": is_repaired });
+        array(&report[key]).iter().map(add).collect::<Vec<_>>()
+    };
+    let odd = [kinds("anomaly_kinds", false), kinds("repair_kinds", true)].concat();
+    assert_rows(&answers[10], odd, &what(10));
+    compare_sums(&answers[11], report, &what(11));
+    compare_lost(&answers, report);
+    let with: Vec<&Value> =
+        array(&explained["ops"]).iter().filter(|op| !op["critical_path"].is_null()).collect();
+    assert_eq!(answers[12].rows.len(), with.len(), "{}", what(12));
+    assert_eq!(
+        answers[12].head["ops_without_path"],
+        array(&explained["ops"]).len() - with.len(),
+        "{}",
+        what(12)
+    );
+}
+
+/// Losses by cause have the sums of the lanes.
+fn compare_sums(causes: &Answer, report: &Value, what: &str) {
+    for key in ["zones", "data", "events", "sums", "unknown_markers"] {
+        let by_cause: u64 = causes.rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
+        let by_lane: u64 =
+            array(&report["losses"]).iter().map(|loss| loss[key].as_u64().unwrap()).sum();
+        assert_eq!(by_cause, by_lane, "{what}: {key}");
+    }
+}
+
+/// Every answer tells what was lost, as `kprof report` does.
+fn compare_lost(answers: &[Answer], report: &Value) {
+    let lost = &report["lost"];
+    let records: u64 = ["l1_full", "dram_full", "validate_off", "other"]
+        .iter()
+        .map(|key| lost[key].as_u64().unwrap())
+        .sum();
+    let is_lower_bound = lost["is_lower_bound"] == true || !array(&lost["uncounted"]).is_empty();
+    for answer in answers {
+        let found = &answer.head["lost"];
+        assert_eq!(found["is_lower_bound"], is_lower_bound, "{found}");
+        let is_known = records > 0 || !is_lower_bound;
+        assert_eq!(found["records"], if is_known { json!(records) } else { Value::Null });
+        for reason in array(&lost["uncounted"]) {
+            assert!(found["text"].as_str().unwrap().contains(reason.as_str().unwrap()), "{found}");
+        }
+    }
+}
+
+#[test]
+fn every_value_is_that_of_the_other_commands() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = |name: &str| folder.join(name).display().to_string();
+    capture(folder, &["--workload", "random", "--ops", "30", "--seed", "7", "-o", "random.kprof"]);
+    capture(
+        folder,
+        &["--workload", "multi-op-overflow", "--op-support-count", "50", "-o", "lost.kprof"],
+    );
+    capture(folder, &["--ops", "2", "--enable-sum-profiling", "-o", "twice.kprof"]);
+    capture(folder, &["--ops", "3", "--seed", "2", "-o", "twice.kprof", "--append"]);
+    let before = files(folder);
+    compare_run(folder, &path("random.kprof"), 1);
+    compare_run(folder, &path("lost.kprof"), 1);
+    compare_run(folder, &path("twice.kprof"), 1);
+    compare_run(folder, &path("twice.kprof"), 2);
+    for real in [
+        "tests/captures/kprof/v1.1.kprof",
+        "tests/captures/mesham-tt-sim/wormhole-counters-elw/profile_log_device.csv",
+        "tests/captures/mesham-tt-sim/blackhole-noc-256",
+    ] {
+        compare_run(folder, &repository(real), 1);
+    }
+    assert!(files(folder) == before, "a file was written");
+}
+
+#[test]
+fn paths_of_single_waits_are_those_of_explain_and_their_steps_join() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let shape = "tiles=40,reader=1620,writer=700";
+    capture(
+        folder,
+        &[
+            "--waits",
+            "events",
+            "--workload",
+            "pipeline",
+            "--ops",
+            "2",
+            "--pipeline",
+            shape,
+            "-o",
+            "a.kprof",
+        ],
+    );
+    let explained = &json_lines(folder, &["explain", "a.kprof", "--json"])[0];
+    let path = folder.join("a.kprof").display().to_string();
+    compare_run(folder, &path, 1);
+    let mut path_count = 0;
+    for op in array(&explained["ops"]) {
+        let mut asked = json!({
+            "program": base(&op["run_host_id"]), "launch": op["launch"], "chip_id": op["chip_id"],
+        });
+        let shares = json!(["critical_path", asked]);
+        asked["steps"] = true.into();
+        let steps = json!(["critical_path", asked]);
+        let found = call_all("auto", &[&path], &[shares.clone(), steps.clone()]);
+        let answer = joined(&shares, &found["answers"][0]);
+        assert_rows(&answer, shares_of_path(op), "shares");
+        assert_eq!(answer.head["cycles"], op["critical_path"]["cycles"]);
+        let steps = joined(&steps, &found["answers"][1]);
+        let mut cycles: BTreeMap<String, u64> = BTreeMap::new();
+        for pair in steps.rows.windows(2) {
+            assert_eq!(pair[0]["end_cycle"], pair[1]["start_cycle"]);
+        }
+        let key = |row: &Map<String, Value>| {
+            ["core_x", "core_y", "risc", "kind"].map(|key| row[key].to_string()).join(" ")
+        };
+        for step in &steps.rows {
+            let [start, end] = ["start_cycle", "end_cycle"].map(|key| step[key].as_u64().unwrap());
+            *cycles.entry(key(step)).or_default() += end - start;
+        }
+        let expected: BTreeMap<String, u64> =
+            answer.rows.iter().map(|row| (key(row), row["cycles"].as_u64().unwrap())).collect();
+        assert_eq!(cycles, expected);
+        path_count += 1;
+    }
+    assert_eq!(path_count, 2);
+}
+
+#[test]
+fn an_ops_csv_is_told_as_perf_and_explain_tell_it() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = repository("tests/captures/tt-perf-report/bh_p100_dlv3.csv");
+    let perf = &json_lines(folder.path(), &["perf", &path, "--json"])[0];
+    let explained = &json_lines(folder.path(), &["explain", &path, "--json"])[0];
+    let calls = [
+        json!(["ops", {}]),
+        json!(["explain", {}]),
+        json!(["explain", { "part": "devices" }]),
+        json!(["zones", {}]),
+        json!(["losses", {}]),
+        json!(["ops", { "filter": "op=Conv*", "sort": "device_time_us" }]),
+        json!(["ops", { "filter": "op!=Conv*", "sort": "device_time_us", "order": "ascending" }]),
+    ];
+    let found = call_all("legacy", &[&path], &calls);
+    let answers: Vec<Answer> =
+        calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
+    let rows = rows_of_csv(perf);
+    assert!(rows.len() > 300 && answers[0].page_count > 5);
+    assert_rows(&answers[0], rows.clone(), "rows");
+    assert_rows(&answers[1], findings_of(explained, &[json!("")]), "findings");
+    assert_rows(&answers[2], devices_of(explained), "devices");
+    for answer in &answers[3..5] {
+        assert!(answer.rows.is_empty() && answer.head["reason"].is_string());
+    }
+    for answer in &answers {
+        assert_eq!(answer.head["lost"]["records"], Value::Null);
+    }
+    let is_conv = |row: &&Value| row["name"].as_str().unwrap().starts_with("Conv");
+    let time = |row: &Value| row["device_time_us"].as_f64();
+    let mut convs: Vec<Value> = rows.iter().filter(is_conv).cloned().collect();
+    convs.sort_by(|one, other| time(other).partial_cmp(&time(one)).unwrap());
+    assert_rows(&answers[5], convs, "longest first");
+    let mut others: Vec<Value> = rows.iter().filter(|row| !is_conv(row)).cloned().collect();
+    let key = |row: &Value| time(row).unwrap_or(f64::INFINITY);
+    others.sort_by(|one, other| key(one).total_cmp(&key(other)));
+    assert_rows(&answers[6], others, "shortest first, unknown last");
+}
+
+#[test]
+fn filters_take_the_rows_that_report_takes() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    capture(folder, &["--workload", "random", "--ops", "20", "--devices", "2", "-o", "a.kprof"]);
+    let whole = &json_lines(folder, &["report", "a.kprof", "--json", "--rows", "0"])[0];
+    let path = folder.join("a.kprof").display().to_string();
+    let calls = [
+        json!(["ops", { "filter": "device=1,op=3..9" }]),
+        json!(["zones", { "filter": "device=0,risc=trisc*,zone!=*-FW", "sort": "count" }]),
+    ];
+    let found = call_all("auto", &[&path], &calls);
+    let ops = ops_of(whole)
+        .into_iter()
+        .filter(|op| op["chip_id"] == 1 && (3..=9).contains(&op["program"].as_u64().unwrap()));
+    let ops: Vec<Value> = ops.collect();
+    assert!(!ops.is_empty());
+    assert_rows(&joined(&calls[0], &found["answers"][0]), ops, "ops");
+    let mut zones: Vec<Value> = zones_of(whole, "zones");
+    zones.retain(|zone| {
+        let [name, risc] = ["name", "risc"].map(|key| zone[key].as_str().unwrap());
+        zone["chip_id"] == 0 && risc.starts_with("TRISC") && !name.ends_with("-FW")
+    });
+    assert!(!zones.is_empty());
+    zones.sort_by_key(|zone| std::cmp::Reverse(zone["count"].as_u64()));
+    assert_rows(&joined(&calls[1], &found["answers"][1]), zones, "zones");
+}
+
+#[test]
+fn a_comparison_is_that_of_diff() {
+    if !is_client_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, seed, shape) in
+        [("a", "1", "tiles=20,reader=900"), ("b", "2", "tiles=20,reader=1500")]
+    {
+        let output = format!("{name}.kprof");
+        capture(
+            folder,
+            &[
+                "--workload",
+                "pipeline",
+                "--ops",
+                "6",
+                "--seed",
+                seed,
+                "--pipeline",
+                shape,
+                "-o",
+                &output,
+            ],
+        );
+    }
+    let csv = repository("tests/captures/tt-perf-report/bh_p100_dlv3.csv");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let calls = [
+        json!(["load", { "path": path("b.kprof") }]),
+        json!(["load", { "path": csv }]),
+        json!(["diff", { "a": "r1", "b": "r2", "part": "all" }]),
+        json!(["diff", { "a": "r1", "b": "r2" }]),
+        json!(["diff", { "a": "r1", "b": "r2", "part": "skipped" }]),
+        json!(["diff", { "a": "r3", "b": "r3", "part": "all", "confidence": 99 }]),
+        json!(["diff", { "a": "r1", "b": "r3", "part": "only_in_a" }]),
+        json!(["diff", { "a": "r1", "b": "r3", "part": "only_in_b" }]),
+    ];
+    let found = call_all("legacy", &[&path("a.kprof")], &calls);
+    let answers: Vec<Answer> =
+        calls.iter().zip(array(&found["answers"])).map(|(call, of)| joined(call, of)).collect();
+    let diff = &json_lines(folder, &["diff", "a.kprof", "b.kprof", "--json", "--all"])[0];
+    let rows = changes_of(diff);
+    assert_rows(&answers[2], rows.clone(), "all");
+    let noteworthy: Vec<Value> = rows
+        .into_iter()
+        .filter(|row| match row["certainty"].as_str().unwrap() {
+            "significant" => true,
+            "single_repetition" => row["ratio"] != 1.0,
+            _ => false,
+        })
+        .collect();
+    assert!(!noteworthy.is_empty());
+    assert_rows(&answers[3], noteworthy, "noteworthy");
+    let mut skipped = Vec::new();
+    for (side, key) in [("a", "in_a"), ("b", "in_b")] {
+        for (reason, count) in diff[key]["skipped"].as_object().unwrap() {
+            skipped.push(json!({ "side": side, "reason": reason, "count": count }));
+        }
+    }
+    assert_rows(&answers[4], skipped, "skipped");
+    let same =
+        &json_lines(folder, &["diff", &csv, &csv, "--json", "--all", "--confidence", "99"])[0];
+    assert_rows(&answers[5], changes_of(same), "99 %");
+    let apart = &json_lines(folder, &["diff", "a.kprof", &csv, "--json"])[0];
+    for (answer, key) in [(&answers[6], "in_a"), (&answers[7], "in_b")] {
+        let only = array(&apart[key]["only_here"]).iter().map(
+            |item| json!({ "kind": item[0], "place": item[1], "name": item[2], "source": item[3] }),
+        );
+        assert_rows(answer, only.collect(), key);
+    }
+}
