@@ -1,17 +1,19 @@
 //! Evidence: what is kept of each run of each lane, added lane by lane.
 
-use crate::sync::{RunDecoder, RunSync, SyncCounts, SyncNames};
+use crate::{
+    lost_runs::LostRuns,
+    sync::{RunDecoder, RunSync, SyncCounts, SyncNames},
+};
 use analysis::{LaneContext, LaneRuns};
 use rayon::prelude::*;
 use reader::{
     lane::{Lane, LaneId, ZoneIndex},
-    ledger::LossLedger,
     names::ZoneTable,
     readout::Readout,
     role::RoleTable,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
-use wire::{PacketKind, RunHostId};
+use std::collections::{BTreeMap, HashMap};
+use wire::PacketKind;
 
 /// Parts of the names of zones that set something up, in lower case.
 const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
@@ -26,8 +28,7 @@ pub(crate) struct EvidenceContext<'readout> {
     sync: SyncNames,
     /// Zones that set something up, and those of the profiler itself.
     special: HashMap<ZoneIndex, Special>,
-    /// Lanes that have lost data, and in which programs.
-    lossy: HashSet<(LaneId, Option<RunHostId>)>,
+    lost: LostRuns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +44,9 @@ impl<'readout> EvidenceContext<'readout> {
             roles: RoleTable::of_names(&readout.zones),
             sync: SyncNames::of_names(&readout.zones),
             special: special_zones(&readout.zones),
-            lossy: lossy_programs(&readout.losses),
+            lost: LostRuns::of_ledger(&readout.losses),
         }
     }
-
-    /// Returns true if a run of a program may have lost data.
-    fn has_lost(&self, lane: LaneId, program: RunHostId) -> bool {
-        !self.lossy.is_empty()
-            && (self.lossy.contains(&(lane, Some(program))) || self.lossy.contains(&(lane, None)))
-    }
-}
-
-/// Lanes and programs of which data is lost. Launches that are lost whole lose no waits of others.
-fn lossy_programs(losses: &LossLedger) -> HashSet<(LaneId, Option<RunHostId>)> {
-    let entries = losses.entries().filter(|(_, totals)| {
-        totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
-    });
-    entries.map(|(key, _)| (key.lane, key.program)).collect()
 }
 
 fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
@@ -212,12 +199,13 @@ impl LaneScan<'_, '_> {
             let before = self.lane.heads.get(..first.first_record).unwrap_or(&[]);
             value = before.iter().map(|head| head.data_count()).sum();
         }
-        for (run, launch) in self.lane.runs.iter().enumerate() {
+        let lost = if has_sync { self.context.lost.of_lane(self.lane) } else { Vec::new() };
+        for run in 0..self.lane.runs.len() {
             let records = self.lane.run_records(run);
             let mut evidence = self.zones(records.clone());
             if has_sync {
                 let sync = self.sync(records, &mut value);
-                let has_lost = self.context.has_lost(self.lane.id, launch.program);
+                let has_lost = lost.get(run).is_some_and(|has_lost| *has_lost);
                 let known_until =
                     if has_lost { known_until(&evidence, sync.as_deref()) } else { None };
                 if sync.is_some() || known_until.is_some() {

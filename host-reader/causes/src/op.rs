@@ -11,7 +11,7 @@ use crate::{
     signals::Signals,
     time_class::{ClassTimes, TimeSplit},
 };
-use analysis::{Launch, Op, Span};
+use analysis::{Doubt, Launch, Op, Span};
 use noc_events::{Noc, RawCoord, TileMap};
 use reader::{lane::LaneId, mesh::Noc0Coord, probe_cost::ProbeCosts};
 use reports::perf::OpCategory;
@@ -204,9 +204,9 @@ pub struct OpCauses {
     pub waits: Vec<RiscWait>,
     /// Blocked time at semaphores, by who was waited for, longest first.
     pub semaphores: Vec<SemaphoreWait>,
-    /// Use of reader, math and writer; `None` if no wait was recorded.
+    /// Use of reader, math and writer; `None` if no wait was recorded, or runs of RISCs are lost.
     pub pace: Option<Pace>,
-    /// Its critical path; `None` if no single waits were recorded.
+    /// Its critical path; `None` if no single waits were recorded, or runs of RISCs are lost.
     pub critical_path: Option<CriticalPath>,
     /// Zones that set something up: their number and their share of the op, on the RISC with
     /// most of them.
@@ -244,7 +244,10 @@ impl OpCauses {
         let signals = Signals::of(known);
         let half = part.as_ref().and_then(|(span, _)| view.second_half(span));
         let half = half.as_ref().map(|half| view.of_part(half));
-        let pace = pace_of(half.as_ref().unwrap_or(known), &signals);
+        // Where runs of RISCs are missing, whoever waited for them looks like one that worked.
+        let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
+        let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
+        let pace = pace.flatten();
         let math = pace.as_ref().filter(|pace| pace.is_math_known);
         let math = math.and_then(|pace| Some(pace.stage(Stage::Math)?.at_least_percent));
         let is_math_pacer =
@@ -269,7 +272,9 @@ impl OpCauses {
             waits: risc_waits(known),
             semaphores: semaphore_waits(known, &signals),
             pace,
-            critical_path: critical_path(known, &signals, is_math_pacer),
+            critical_path: has_all_runs
+                .then(|| critical_path(known, &signals, is_math_pacer))
+                .flatten(),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
         }

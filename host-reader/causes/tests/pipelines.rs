@@ -6,8 +6,9 @@ mod model;
 
 use causes::{Cause, Explanation, StepKind, TimeClass};
 use model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Work, run};
+use reader::ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan};
 use std::collections::HashMap;
-use wire::{PacketKind, Risc};
+use wire::{PacketKind, Risc, RunHostId};
 
 const FORMS: [Form; 4] = [Form::Sums, Form::Single, Form::SingleAndSignals, Form::Upstream];
 
@@ -371,6 +372,84 @@ fn lost_waits_leave_the_answer_and_its_gain() {
         assert_eq!(sum, 1000.0);
         assert!(op.time.percent(TimeClass::Unknown) >= 99.0 - known, "{known}");
     }
+}
+
+/// Losses that name several launches leave what is known of the others: their waits, their paths,
+/// and the answer.
+#[test]
+fn launches_before_and_after_a_loss_keep_their_waits() {
+    let work = Work { reader: 1620, writer: 700, blocks: 20, ..Work::EVEN };
+    let start = |launch: u64| 1_000 + launch * 100_000;
+    let recording = || {
+        let mut recorder = Recorder::new();
+        for launch in 0..6 {
+            let program = u32::try_from(launch).unwrap() + 1;
+            for x in 1..5 {
+                let core = run(&work, start(launch), x.into());
+                recorder.core((x, 1), program, &core, Form::SingleAndSignals);
+            }
+        }
+        recorder.finish()
+    };
+    let whole = Explanation::of_recording(&recording());
+    let span = |first, last| {
+        let [first, last] = [first, last].map(|program| RunHostId::encode(program, 0));
+        LossTotals {
+            data: 40,
+            unknown_markers: 4,
+            programs: Some(ProgramSpan { first, last }),
+            ..LossTotals::default()
+        }
+    };
+    let window = |after, before| LossWindow { after, before, may_cut_launches: false };
+    let of_window =
+        |after, before| (LossCause::DramFull, span(22, 60), Some(window(after, before)));
+    for ((cause, totals, window), lossy) in [
+        ((LossCause::L1Full, span(2, 3), None), 1..3),
+        ((LossCause::L1Full, span(5, 60), None), 4..6),
+        (of_window(Some(start(4) - 1), None), 4..6),
+        (of_window(Some(start(1) - 1), Some(start(2))), 1..2),
+        (of_window(None, None), 0..6),
+    ] {
+        let mut recording = recording();
+        let lane = recording.readout.lanes().map(|lane| lane.id).next().unwrap();
+        let losses = &mut recording.readout.losses;
+        losses.add_in_windows(LossKey { lane, cause, program: None }, totals);
+        window.into_iter().for_each(|window| losses.note_window(lane, window));
+        let explanation = Explanation::of_recording(&recording);
+        for (number, (op, before)) in explanation.ops.iter().zip(&whole.ops).enumerate() {
+            let is_lossy = lossy.contains(&number);
+            assert_eq!(op.known_percent.is_some(), is_lossy, "{cause:?} {lossy:?} {number}");
+            if !is_lossy {
+                assert_eq!((&op.waits, &op.pace), (&before.waits, &before.pace), "{number}");
+                assert_eq!(op.critical_path, before.critical_path, "{number}");
+            }
+        }
+        if lossy.len() < 6 {
+            assert_eq!(explanation.findings[0].cause, whole.findings[0].cause, "{lossy:?}");
+            let rest = explanation.untold.iter().find(|of| of.question.contains("rest of each"));
+            let expected = format!("of {} of 6 launches", lossy.len());
+            assert!(rest.unwrap().reason.contains(&expected), "{rest:?}");
+        }
+    }
+}
+
+/// Without the runs of a RISC that others waited for, nobody sets the pace of a launch.
+#[test]
+fn a_launch_without_all_of_its_runs_has_no_pace() {
+    let work = Work { reader: 1620, writer: 700, ..Work::EVEN };
+    let mut recorder = Recorder::new();
+    recorder.core((1, 1), 1, &run(&work, 1000, 0), Form::Single);
+    let mut recording = recorder.finish();
+    let lanes = &mut recording.readout.devices[0].lanes;
+    let lane = lanes.iter().position(|lane| lane.id.risc == Risc::Trisc0).unwrap();
+    let lane = lanes.remove(lane).id;
+    let key = LossKey { lane, cause: LossCause::DramFull, program: None };
+    recording.readout.losses.record(key, LossTotals::at_least_markers(9));
+    let explanation = Explanation::of_recording(&recording);
+    let op = &explanation.ops[0];
+    assert_eq!((&op.pace, &op.critical_path), (&None, &None));
+    assert_eq!(explanation.findings, []);
 }
 
 /// Column and row by which kernels name a Wormhole's worker without harvested rows.

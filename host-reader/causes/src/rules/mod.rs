@@ -161,11 +161,17 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
         );
     }
-    let partial = of.ops.iter().filter_map(|op| Some((op, op.known_percent?)));
-    if let Some((_, least)) = partial.min_by(|(_, one), (_, other)| one.total_cmp(other)) {
+    let partial = || of.ops.iter().filter_map(|op| op.known_percent);
+    if let Some(least) = partial().min_by(f64::total_cmp) {
+        let launches = match (partial().count(), of.ops.len()) {
+            (count, all) if count == all => String::new(),
+            (count, all) => format!(" of {count} of {all} launches"),
+        };
         add(
             "what RISCs waited for in the rest of each op",
-            format!("records of waits are lost after the first {least:.0} % of an op's time"),
+            format!(
+                "records of waits{launches} are lost after the first {least:.0} % of an op's time"
+            ),
             "sums of waits alone (docs/explain.md)",
         );
     }

@@ -11,7 +11,7 @@ use crate::{
 
 /// The finding about an op's pace; `None` if no wait was recorded or it cannot be decided.
 pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
-    let (op, pace) = group.longest(|op| op.pace.as_ref())?;
+    let (op, pace) = paced(group)?;
     if pace.is_balanced() {
         return Some(balanced(group, op, pace));
     }
@@ -28,16 +28,20 @@ pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     }
 }
 
+/// The longest launch with a pace, of those of which each wait is known if there is one.
+fn paced<'a>(group: &OpGroup<'a>) -> Option<(&'a OpCauses, &'a Pace)> {
+    let whole = group.longest(|op| op.pace.as_ref().filter(|_| op.known_percent.is_none()));
+    whole.or_else(|| group.longest(|op| op.pace.as_ref()))
+}
+
 /// Returns true if there are waits, and they do not decide who sets the pace.
 pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
-    let pace = group.longest(|op| op.pace.as_ref());
-    pace.is_some_and(|(_, pace)| !pace.is_balanced() && !pace.is_certain())
+    paced(group).is_some_and(|(_, pace)| !pace.is_balanced() && !pace.is_certain())
 }
 
 /// Returns true if the pace is undecided because nobody knows who signals semaphores.
 pub(crate) fn is_open_by_semaphores(group: &OpGroup<'_>) -> bool {
-    let pace = group.longest(|op| op.pace.as_ref());
-    is_undecided(group) && pace.is_some_and(|(_, pace)| pace.is_open_by_semaphores())
+    is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_open_by_semaphores())
 }
 
 fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {

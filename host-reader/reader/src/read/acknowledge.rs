@@ -152,7 +152,7 @@ pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
         if core.control.is_ours() {
             continue;
         }
-        lane.loss.missing = Some(lane.full_for(u64::MAX));
+        lane.loss.missing = Some(lane.full_for(u64::MAX, None));
         if lane.risc_index == 0 {
             lane.loss.launches_of_full_lane = Some(core.control.run_counter());
         } else {

@@ -121,7 +121,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
             has_other_launches: counted.has_lost_runs() || is_under_way || are_others_in_l1,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
-            missing: missing_runs(&core.lanes[index], &counted, &new),
+            missing: missing_runs(core, index, &counted, &new),
         };
     }
     add_idle(session, core, new.idle_launches);
@@ -132,7 +132,13 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 /// A lane refuses what it has no room for, so that a run that it refused came after all those
 /// that began where there was room for it. Of the largest run at least its first twelve words
 /// were stored, or are counted; of every other, a pair of words is missing.
-fn missing_runs(lane: &LaneRead, counted: &RiscCounters, new: &Counters) -> Option<MissingRuns> {
+fn missing_runs(
+    core: &CoreRead,
+    index: usize,
+    counted: &RiscCounters,
+    new: &Counters,
+) -> Option<MissingRuns> {
+    let lane = core.lanes.get(index)?;
     let is_late = counted.late_runs != 0 || new.timed_out_pushes != 0;
     let others = u64::from(counted.refused_runs).saturating_sub(1);
     let pairs = u64::from(counted.refused_markers).saturating_sub(others);
@@ -141,7 +147,7 @@ fn missing_runs(lane: &LaneRead, counted: &RiscCounters, new: &Counters) -> Opti
         (true, true) => Some(MissingRuns::Anywhere),
         (true, false) => {
             let words = pairs.saturating_mul(2).saturating_add(vector::FIRST_OPTIONAL as u64);
-            Some(lane.full_for(words))
+            Some(lane.full_for(words, core.memory.room_end(&core.control, lane)))
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{
     control::ControlVector,
     counters::Counters,
     plan::{CoreRead, LaneRead},
+    watermark::PUSH_ALIGN_WORDS,
 };
 use wire::{control::ext, risc::RISCS_PER_CORE};
 
@@ -20,6 +21,9 @@ pub(super) struct CoreMemory {
     generation: u32,
     /// Words of each lane that were read.
     read_words: [u32; RISCS_PER_CORE],
+    /// Words of each lane that the device knew to be read before the last acknowledgement; `None`
+    /// if that cannot be known.
+    consumed_before: Option<[u32; RISCS_PER_CORE]>,
     /// The counters; `None` if another reader has read them and they cannot be known.
     pub(super) counters: Option<Counters>,
 }
@@ -58,6 +62,7 @@ impl CoreMemory {
         }
         if seen_runs == 0 {
             memory.counters = Some(Counters::default());
+            memory.consumed_before = Some([0; RISCS_PER_CORE]);
         }
         memory
     }
@@ -69,6 +74,22 @@ impl CoreMemory {
         }
         // The lanes were handed back: whoever has read of them since has said so.
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
+    }
+
+    /// Word of a lane below which the device stayed before it knew of the last read, or that of the
+    /// lane's end; `None` if that cannot be known.
+    ///
+    /// A lane that has turned goes no further than the words which the device does not know to be
+    /// read.
+    pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
+        let before = if control.word(ext::GENERATION) == self.generation {
+            self.consumed_before?.get(lane.risc_index).copied()?
+        } else {
+            0
+        };
+        let known = [before, control.consumed(lane.risc_index)];
+        let unread = known.into_iter().filter(|&words| words > lane.begin).min();
+        Some(unread.map_or(lane.lane_words, |words| words.saturating_sub(PUSH_ALIGN_WORDS)))
     }
 
     /// Returns the state of the core after a read; `acknowledged` is the count of read runs, if it
@@ -89,6 +110,7 @@ impl CoreMemory {
             run_counter: control.run_counter(),
             generation: control.word(ext::GENERATION),
             read_words,
+            consumed_before: Some(consumed_words(control)),
             counters: Some(Counters::of(control)),
         }
     }

@@ -97,14 +97,24 @@ impl LaneRead {
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Position from which a run of that length, or of the largest vector, finds no room; unknown
-    /// where the lane has turned.
-    pub(super) fn full_for(&self, run_words: u64) -> MissingRuns {
-        if self.end.turned_at.is_some() {
-            return MissingRuns::Anywhere;
+    /// Position from which a run of that length, or of the largest vector, finds no room.
+    ///
+    /// `room_end` is where the room ended in a lane that turns; `None` if that cannot be known.
+    pub(super) fn full_for(&self, run_words: u64, room_end: Option<u32>) -> MissingRuns {
+        let fits = |room_end: u32| {
+            let run_words = run_words.min(vector::VECTOR_WORDS as u64);
+            u64::from(room_end).saturating_sub(run_words)
+        };
+        match (self.end.turned_at, room_end) {
+            (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
+            (Some(_), None) => MissingRuns::Anywhere,
+            // Words of after the turn count on from it: no run among them comes before all that
+            // were refused.
+            (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
+                MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
+            }
+            (Some(_), Some(room_end)) => MissingRuns::BehindWord(fits(room_end)),
         }
-        let run_words = run_words.min(vector::VECTOR_WORDS as u64);
-        MissingRuns::BehindWord(u64::from(self.lane_words).saturating_sub(run_words))
     }
 
     /// The lane's words; empty if they could not be read.

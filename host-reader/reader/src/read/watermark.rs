@@ -105,7 +105,7 @@ fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "four words")]
-const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
+pub(super) const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
 
 /// Words of a finished run in L1.
 fn waiting_words(core: &CoreRead, lane: &LaneRead) -> u32 {

@@ -133,3 +133,41 @@ fn words_that_were_read_can_be_filled_again() {
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     assert_eq!(used(&mut reader, &mut bench), Some(LANE_WORDS - 1184));
 }
+
+/// When runs of the first lane may be missing that a read has found.
+fn windows(readout: &Readout) -> Vec<(Option<u64>, Option<u64>)> {
+    let windows = readout.losses.windows();
+    windows.map(|(_, window)| (window.after, window.before)).collect()
+}
+
+/// Runs that were refused before a lane turned came behind those that had filled it, and those
+/// refused after it came behind the turn: neither came before a run that left them room.
+#[test]
+fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
+    // Stamps have a one above their lower 32 bits.
+    let expected = |end: u64| vec![(Some((1 << 32) + end), Some(1 << 40))];
+    let (mut bench, mut reader) = bench_with_full_lane();
+    count(&mut bench.0.image, 0, [0; 3], [2, 12]);
+    push(&mut bench.0.image, (0, 0), 0, &runs(1002..1003));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
+    finish(&mut bench.0.image, 0, 1003);
+    // Eleven of the twelve pairs may be one run's, of 34 words; that of program 997 begins at word
+    // 11,964, and ends 900 cycles after its start.
+    assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(997_900));
+
+    // Before the device knew of that read, its room ended at word 1196.
+    count(&mut bench.0.image, 0, [0; 3], [3, 18]);
+    push(&mut bench.0.image, (0, 0), 12, &runs(1003..1101));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1188);
+    finish(&mut bench.0.image, 0, 1102);
+    // One run of six pairs, of 24 words with its header: that of program 1099 begins at word 1164,
+    // the next one at 1176.
+    assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_099_900));
+
+    // From then on it ends with the lane.
+    count(&mut bench.0.image, 0, [0; 3], [4, 24]);
+    push(&mut bench.0.image, (0, 0), 1188, &runs(1101..1103));
+    turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1212);
+    finish(&mut bench.0.image, 0, 1105);
+    assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_102_900));
+}

@@ -1,0 +1,189 @@
+//! Runs that may have lost records, as far as the loss ledger tells which.
+
+use reader::{
+    lane::{Lane, LaneId},
+    ledger::{LossLedger, LossTotals, LossWindow, ProgramSpan},
+};
+use std::{collections::HashMap, ops::Range};
+use wire::RunHostId;
+
+/// Losses of lanes, by what is known of the launches that they are of.
+#[derive(Debug, Default)]
+pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
+
+/// Losses of one lane.
+#[derive(Debug, Default)]
+struct LaneLosses {
+    /// Programs, any of whose runs may have lost records.
+    programs: Vec<RunHostId>,
+    /// Launches, any of whose runs may.
+    spans: Vec<ProgramSpan>,
+    /// Times at which runs were lost or cut.
+    windows: Vec<LossWindow>,
+    /// True if any run of the lane may have lost records.
+    is_anywhere: bool,
+}
+
+impl LostRuns {
+    /// Losses of which no launch is known lie in the windows of their lane. A launch that is lost
+    /// whole takes no records of others, so that what is counted in zones alone is left out.
+    pub(crate) fn of_ledger(losses: &LossLedger) -> Self {
+        let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
+        for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
+            let lane = lanes.entry(key.lane).or_default();
+            match (key.program, totals.programs) {
+                (Some(program), _) => lane.programs.push(program),
+                (None, _) if key.cause.loses_launches() => {
+                    let own = losses.windows().filter(|(of, _)| *of == key.lane);
+                    lane.windows.extend(own.map(|(_, window)| *window));
+                    lane.is_anywhere |= lane.windows.is_empty();
+                }
+                (None, Some(span)) => lane.spans.push(span),
+                (None, None) => lane.is_anywhere = true,
+            }
+        }
+        Self(lanes)
+    }
+
+    /// Returns, of each run of a lane, true if it may have lost records; empty if none has.
+    pub(crate) fn of_lane(&self, lane: &Lane) -> Vec<bool> {
+        let Some(losses) = self.0.get(&lane.id) else { return Vec::new() };
+        let spans: Vec<Range<usize>> =
+            losses.spans.iter().map(|span| runs_of_span(lane, *span)).collect();
+        let has_lost = |(number, run): (usize, &reader::lane::Run)| {
+            losses.is_anywhere
+                || losses.programs.contains(&run.program)
+                || spans.iter().any(|span| span.contains(&number))
+                || losses.windows.iter().any(|window| touches(window, lane, number))
+        };
+        lane.runs.iter().enumerate().map(has_lost).collect()
+    }
+}
+
+const fn may_hold_waits(totals: &LossTotals) -> bool {
+    totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
+}
+
+/// Runs between the first launch of a span and its last one. A program that the lane does not hold
+/// may have been launched before or after all that it holds.
+fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
+    let first = lane.runs.iter().position(|run| run.program == span.first);
+    let last = lane.runs.iter().rposition(|run| run.program == span.last);
+    let end = last.map_or(lane.runs.len(), |last| last.saturating_add(1));
+    first.unwrap_or(0)..end
+}
+
+/// Returns true if part of a run lies in a window.
+fn touches(window: &LossWindow, lane: &Lane, run: usize) -> bool {
+    let times = lane.times.get(lane.run_records(run)).unwrap_or(&[]);
+    let bounds = times.iter().min().zip(times.iter().max());
+    bounds.is_none_or(|(&first, &last)| window.touches(first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{
+        lane::{RecordHead, Run, ZoneIndex},
+        ledger::{LossCause, LossKey},
+        mesh::Noc0Coord,
+    };
+    use wire::{PacketKind, Risc};
+
+    const LANE: LaneId = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
+
+    /// Runs of programs 1 to 6, of 100 cycles each from cycle 1000, 2000 and so on; program 3
+    /// is launched as the last one once more.
+    fn lane() -> Lane {
+        let mut lane = Lane::new(LANE);
+        for (number, program) in (1_u32..).zip([1, 2, 3, 4, 5, 6, 3]) {
+            lane.runs.push(Run {
+                program: RunHostId(program),
+                trace_counter: 0,
+                trace: None,
+                first_record: lane.record_count(),
+                origin: 0,
+            });
+            let start = u64::from(number) * 1000;
+            lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(7)), start, &[]);
+            lane.push(RecordHead::new(PacketKind::ZoneEnd, ZoneIndex(7)), start + 100, &[]);
+        }
+        lane
+    }
+
+    /// Numbers of the runs, from 1, that may have lost records.
+    fn lossy(add: impl Fn(&mut LossLedger)) -> Vec<usize> {
+        let mut losses = LossLedger::default();
+        add(&mut losses);
+        let found = LostRuns::of_ledger(&losses).of_lane(&lane());
+        let numbered = (1..).zip(found).filter(|(_, has_lost)| *has_lost);
+        numbered.map(|(number, _)| number).collect()
+    }
+
+    fn key(cause: LossCause, program: Option<u32>) -> LossKey {
+        LossKey { lane: LANE, cause, program: program.map(RunHostId) }
+    }
+
+    const DATA: LossTotals = LossTotals {
+        zones: 0,
+        data: 3,
+        events: 0,
+        sums: 0,
+        unknown_markers: 0,
+        is_lower_bound: false,
+        runs: 0,
+        programs: None,
+    };
+
+    fn among(first: u32, last: u32) -> LossTotals {
+        let (first, last) = (RunHostId(first), RunHostId(last));
+        LossTotals { programs: Some(ProgramSpan { first, last }), ..DATA }
+    }
+
+    #[test]
+    fn a_loss_of_a_program_is_of_each_of_its_runs() {
+        let of = |totals| lossy(|losses| losses.record(key(LossCause::L1Full, Some(3)), totals));
+        assert_eq!(of(DATA), [3, 7]);
+        let zones = LossTotals { zones: 9, ..LossTotals::default() };
+        assert!(of(zones).is_empty(), "whole zones are no waits that were counted");
+    }
+
+    #[test]
+    fn a_loss_among_launches_spares_those_before_and_after() {
+        let of = |totals| lossy(|losses| losses.record(key(LossCause::L1Full, None), totals));
+        assert_eq!(of(among(2, 4)), [2, 3, 4]);
+        assert_eq!(of(among(3, 3)), [3, 4, 5, 6, 7]);
+        assert_eq!(of(among(5, 60)), [5, 6, 7], "the last one is not there");
+        assert_eq!(of(among(50, 2)), [1, 2], "the first one is not there");
+        assert_eq!(of(DATA), [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_loss_of_launches_is_of_those_in_its_windows() {
+        let of = |after: Option<u64>, before: Option<u64>| {
+            lossy(|losses| {
+                // The span names launches that the lane does not hold.
+                losses.add_in_windows(key(LossCause::DramFull, None), among(22, 60));
+                losses.note_window(LANE, LossWindow { after, before, may_cut_launches: false });
+            })
+        };
+        assert_eq!(of(Some(4100), None), [5, 6, 7], "the fourth one ends at 4100");
+        assert_eq!(of(Some(4099), Some(6000)), [4, 5]);
+        assert_eq!(of(None, Some(2050)), [1, 2]);
+        assert_eq!(of(None, None), [1, 2, 3, 4, 5, 6, 7]);
+        let without = lossy(|losses| {
+            losses.add_in_windows(key(LossCause::DramFull, None), among(22, 60));
+        });
+        assert_eq!(without.len(), 7, "nothing tells when");
+    }
+
+    #[test]
+    fn losses_of_other_lanes_are_none_of_this_one() {
+        let other = LaneId { risc: Risc::Ncrisc, ..LANE };
+        let found = lossy(|losses| {
+            losses.record(LossKey { lane: other, ..key(LossCause::L1Full, None) }, DATA);
+            losses.note_window(LANE, LossWindow::ANY_TIME);
+        });
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
