@@ -49,6 +49,9 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
             "compute=1,unpack=1,pack=1,writer=900,reader=700",
             "compute",
         ),
+        // Over a buffer of one tile two stages take turns.
+        ("input=1,reader=1620,writer=700", "input=1,reader=1,writer=700", "latency"),
+        ("output=1,writer=1500,reader=1100", "output=1,writer=1,reader=1100", "writer"),
         ("reader=1000,writer=700", "", "balanced"),
         ("", "", "balanced"),
     ] {
@@ -67,6 +70,59 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         let findings = explained["findings"].as_array().unwrap().len();
         assert_eq!((findings, &explained["schema_version"]), (1, &Value::from(1)), "{shape}");
     }
+}
+
+#[test]
+fn stages_that_take_turns_are_no_math_that_sets_the_pace() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // As fast as each other, and none overlaps the one before.
+    pipeline(folder, "tiles=60,input=1");
+    let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+    assert_eq!(explained["findings"], Value::Array(Vec::new()));
+    let untold = explained["untold"].as_array().unwrap();
+    let open = untold.iter().find(|of| of["question"] == "which stage sets the pace").unwrap();
+    assert!(open["reason"].as_str().unwrap().contains("buffers of one block"), "{open}");
+}
+
+/// Records of launches before those that were lost are explained, and so are the gaps
+/// between them.
+#[test]
+fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let fixed = ["capture", "--kernels", "native", "--waits", "events", "-o", "run.kprof"];
+    let more = ["--workload", "pipeline", "--ops", "20", "--op-support-count", "200"];
+    let shape = ["--pipeline", "tiles=20,reader=1620"];
+    let output = kprof(folder, &[&fixed[..], &more, &shape].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json_of(folder, &["report", "run.kprof", "--json"]);
+    let losses = report["losses"].as_array().unwrap();
+    let first_lost = losses.iter().map(|loss| {
+        assert_eq!(loss["cause"], "DRAM full", "{loss}");
+        loss["first_run_host_id"].as_u64().unwrap() >> 10
+    });
+    let first_lost = usize::try_from(first_lost.min().unwrap()).unwrap();
+    // 2,400 words hold a few launches of up to 512.
+    assert!((5..20).contains(&first_lost), "{first_lost}");
+    let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+    let ops = explained["ops"].as_array().unwrap();
+    for (number, (op, shown)) in (1..).zip(ops.iter().zip(report["ops"].as_array().unwrap())) {
+        let is_known = op["known_percent"].is_null() && !op["pace"].is_null();
+        // A largest run might not have found room before that.
+        if number + 2 < first_lost {
+            assert!(is_known && shown["latency_doubt"].is_null(), "{number}: {op} {shown}");
+            let shares = op["critical_path"]["shares"].as_array().unwrap();
+            assert_eq!(shares[0]["risc"], "NCRISC", "{number}");
+        } else if number >= first_lost {
+            assert!(!is_known && !shown["latency_doubt"].is_null(), "{number}: {op} {shown}");
+        }
+    }
+    let first = &explained["findings"][0];
+    assert_eq!((&first["cause"], &first["place"]["launch"]), (&"latency".into(), &1.into()));
+    // Of the launches whose pace is known, as of one alone: 620 of 1620 cycles, and the start.
+    let gain = first["gain_at_most_percent"].as_f64().unwrap();
+    assert!((29.0..37.0).contains(&gain), "{gain}");
 }
 
 #[test]

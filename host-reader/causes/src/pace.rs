@@ -62,6 +62,10 @@ pub struct StageUse {
     pub barrier_percent: f64,
     /// Share of its time at semaphores that other cores signal.
     pub other_cores_percent: f64,
+    /// Share of time in which it waits for another stage after its first wait: its neighbours'
+    /// work that does not overlap its own.
+    #[serde(skip)]
+    pub(crate) in_turn_percent: f64,
 }
 
 /// Stages of an op, and the one that sets its pace.
@@ -74,8 +78,10 @@ pub struct Pace {
     /// Use of it before that of the next one, at least, in points: below 0 if another may be
     /// in use more.
     pub margin_at_least: f64,
-    /// The same, at most: so much of the op's time could be gained at it.
+    /// The same, at most.
     pub margin_at_most: f64,
+    /// Share of the op's time that could be gained at the pacer, at most.
+    pub gain_at_most_percent: f64,
     /// Share of its time in which the unpacker waits for tiles; `None` without one.
     pub unpack_wait_percent: Option<f64>,
     /// Share of its time in which the packer waits for room; `None` without one.
@@ -111,6 +117,12 @@ impl Pace {
         movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
     }
 
+    /// Returns true if no stage is seen in use for long enough to set the pace.
+    #[must_use]
+    pub fn is_in_turn(&self) -> bool {
+        self.stages.iter().all(|of| of.at_least_percent < PACING.value)
+    }
+
     /// Returns true if no stage is ahead of the next one.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
@@ -130,7 +142,7 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
     let roles = Roles::of(view);
     let mover = |stage, risc: Option<Risc>| {
         let risc = risc?;
-        let CoreSums { window, kernel, peers, undecided, barriers, other_cores } =
+        let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn } =
             sums_over_cores(view, signals, risc);
         // Of the whole time: a reader that is done early was not in use until the end.
         let used = kernel.saturating_sub(peers);
@@ -141,6 +153,7 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
             at_most_percent: percent(used, window),
             barrier_percent: percent(barriers, kernel),
             other_cores_percent: percent(other_cores, kernel),
+            in_turn_percent: percent(in_turn, window),
         })
     };
     let reader = mover(Stage::Reader, roles.reader);
@@ -152,13 +165,14 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
         [reader, math.map(|math| math.used), writer].into_iter().flatten().collect();
     let (pacer, margin_at_least, margin_at_most) = ahead(&stages)?;
     Some(Pace {
-        stages,
         pacer,
         margin_at_least,
         margin_at_most,
+        gain_at_most_percent: gain_at_most(&stages, pacer, margin_at_most),
         unpack_wait_percent: kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT),
         pack_wait_percent: kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE),
         is_math_known,
+        stages,
     })
 }
 
@@ -173,6 +187,14 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     let most = others().map(|of| of.at_most_percent).fold(0.0, f64::max);
     let least = others().map(|of| of.at_least_percent).fold(0.0, f64::max);
     Some((first.stage, first.at_least_percent - most, first.at_most_percent - least))
+}
+
+/// Share of the time that could be gained at the pacer: its lead over the next stage. Where a
+/// stage and its neighbour take turns, as over a buffer of one block, the neighbour's part of each
+/// turn goes on beside what comes next once the pacer is quick. No more can be gained than its use.
+fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64) -> f64 {
+    let of_pacer = stages.iter().find(|of| of.stage == pacer);
+    of_pacer.map_or(margin, |of| (margin + of.in_turn_percent).min(of.at_most_percent))
 }
 
 /// Which RISCs read and write, as far as their waits and signals tell.
@@ -261,6 +283,8 @@ struct CoreSums {
     barriers: u64,
     /// Blocked by RISCs of other cores.
     other_cores: u64,
+    /// Blocked by other RISCs of the core but for the first time, which fills the pipeline.
+    in_turn: u64,
 }
 
 /// First start and last end of a core's kernels, however much of them is known.
@@ -285,10 +309,12 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
             let (by_peers, by_noc) = blocked_cycles(run.evidence);
             let semaphores = semaphore_cycles(run, signals);
             let at_others = semaphores.other_core.saturating_add(semaphores.unknown);
+            let peers = by_peers.saturating_sub(at_others);
             sums.window = sums.window.saturating_add(window);
             for (sum, more) in [
                 (&mut sums.kernel, kernel_cycles(run.evidence)),
-                (&mut sums.peers, by_peers.saturating_sub(at_others)),
+                (&mut sums.peers, peers),
+                (&mut sums.in_turn, behind_the_first(run, peers)),
                 (&mut sums.undecided, semaphores.unknown),
                 (&mut sums.barriers, by_noc),
                 (&mut sums.other_cores, semaphores.other_core),
@@ -298,6 +324,15 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
         }
     }
     sums
+}
+
+/// The part of a run's blocked cycles that is not that of the first wait for a buffer, by the mean.
+fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
+    let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+    let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;
+    let waits = sums.iter().filter(|((kind, _), _)| is_buffer(*kind)).map(|(_, of)| of.waits);
+    let waits = waits.fold(0, u64::saturating_add);
+    cycles.saturating_sub(cycles.checked_div(waits).unwrap_or(cycles))
 }
 
 /// Share of a RISC's kernels in waits of one kind.
@@ -336,17 +371,25 @@ fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
     let cores = view.cores().filter(|_| is_hungry);
     let measured: Vec<f64> = cores.filter_map(block_percent).collect();
     let measured = median(measured).map(|percent| percent.clamp(floor, 100.0));
-    let middle = if is_only_pacer { Some(100.0) } else { measured };
+    // What the last block takes is at least the math's own part of it. If that is too little to
+    // set the pace, stages take turns, or the engine goes on behind its kernel's end.
+    let (least, most) = match measured {
+        Some(percent) if is_only_pacer && percent < PACING.value => (percent, 100.0),
+        _ if is_only_pacer => (100.0, 100.0),
+        Some(percent) => (percent, percent),
+        None => (floor, 100.0),
+    };
     let used = StageUse {
         stage: Stage::Math,
         risc: Risc::Trisc1,
-        at_least_percent: middle.unwrap_or(floor),
-        at_most_percent: middle.unwrap_or(100.0),
+        at_least_percent: least,
+        at_most_percent: most,
         barrier_percent: 0.0,
         other_cores_percent: 0.0,
+        in_turn_percent: 0.0,
     };
     // Math that waits for nothing is in use, measured or not.
-    let is_known = middle.is_some() || floor >= 100.0 - KNOWN_MARGIN.value;
+    let is_known = least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
     Some(MathUse { used, is_known })
 }
 

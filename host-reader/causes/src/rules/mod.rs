@@ -154,6 +154,16 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             format!("in {} nothing tells which core signals them", group.label),
             "single waits and signals (docs/explain.md)",
         );
+    } else if let Some(group) = groups.iter().find(|group| pipeline::is_in_turn(group)) {
+        add(
+            "which stage sets the pace",
+            format!(
+                "in {} none is seen in use all the time: stages take turns, as over buffers of one \
+                 block, or the math goes on behind its kernel's end",
+                group.label
+            ),
+            "buffers of two blocks, or hardware counters (TT_METAL_PROFILE_PERF_COUNTERS)",
+        );
     } else if let Some(group) = groups.iter().find(|group| pipeline::is_undecided(group)) {
         add(
             "whether the reader or the math sets the pace",

@@ -44,6 +44,11 @@ pub(crate) fn is_open_by_semaphores(group: &OpGroup<'_>) -> bool {
     is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_open_by_semaphores())
 }
 
+/// Returns true if the pace is undecided because no stage is seen in use for long enough.
+pub(crate) fn is_in_turn(group: &OpGroup<'_>) -> bool {
+    is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_in_turn())
+}
+
 fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let waits = pace.unpack_wait_percent.map_or_else(String::new, |percent| {
         format!("; the unpacker waits {percent:.0} % of its time for tiles")
@@ -141,9 +146,11 @@ fn finding(
     advice: &str,
 ) -> Finding {
     let threshold: Threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
-    let gain_percent = pace.margin_at_most.clamp(0.0, 100.0);
+    let gain_percent = pace.gain_at_most_percent.clamp(0.0, 100.0);
+    // Launches without records of waits may have as much to gain, or not: they are left out.
     let paced = group.ops.iter().filter(|op| op.pace.is_some());
-    let gain_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>() * gain_percent / 100.0;
+    let paced_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>();
+    let gain_ns = paced_ns * gain_percent / 100.0;
     Finding {
         cause,
         sentence,
@@ -156,7 +163,7 @@ fn finding(
             ..group.place()
         },
         gain_at_most_ns: Some(gain_ns),
-        gain_at_most_percent: Some(share(gain_ns, group.kernel_ns())),
+        gain_at_most_percent: Some(share(gain_ns, paced_ns)),
         gain_of: GainOf::Ops,
         advice: advice.to_owned(),
     }
