@@ -6,7 +6,7 @@ use crate::{
     launches::{arch, ready_package},
     package::{Package, sources},
     program::Program as Linked,
-    toolchain::{Chip, Header, Mode, Processor, Target, run},
+    toolchain::{Chip, Header, Mode, Processor},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, decode::CaptureMode, init_device_profiler, ledger::LossCause,
@@ -86,14 +86,9 @@ fn build(package: &Package, chip: Chip, header: Header) -> Option<Built> {
 
 /// The id of the zone of a push, from the compiler's log, where tt-metal looks for texts.
 fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
-    let target = Target { mode: Mode::Accumulate, ..Target::new(chip, Processor::Brisc, header) };
-    let mut command = target.compiler(package);
-    let source = package.root.join("tt_metal/hw/firmware/src/tt-1xx/brisc.cc");
-    let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    let text = log.split("'#pragma message: ").find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
-    let text = text.and_then(|text| text.split_once('\'')).expect("the compiler names the zone").0;
-    assert!(text.ends_with(",KERNEL_PROFILER"), "{text}");
+    let texts = firmware::zone_texts(package, chip, (header, Mode::Accumulate));
+    let text = texts.iter().find(|text| text.starts_with("PROFILER-DRAM-PUSH,"));
+    let text = text.expect("the compiler names the zone");
     u32::from(ZoneId::of_text(text).0)
 }
 

@@ -3,7 +3,9 @@
 use crate::{
     package::{Package, package},
     program::Program,
-    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel},
+    toolchain::{
+        self, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
+    },
 };
 use std::{
     fmt::Write as _,
@@ -184,6 +186,16 @@ pub(crate) fn program_in(
         || Err(format!("no firmware of {chip} {processor}")),
         |(row, column)| row.program(package, column).clone(),
     )
+}
+
+/// Texts of the zones of the firmware of a chip's BRISC, from the compiler's log.
+pub(crate) fn zone_texts(package: &Package, chip: Chip, profiler: (Header, Mode)) -> Vec<String> {
+    let (header, mode) = profiler;
+    let target = Target { mode, ..Target::new(chip, Processor::Brisc, header) };
+    let mut command = target.compiler(package);
+    let source = package.root.join("tt_metal/hw/firmware/src/tt-1xx/brisc.cc");
+    let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
+    toolchain::zone_texts(&output)
 }
 
 fn table(package: &Package, rows: &[Row]) -> String {

@@ -5,7 +5,9 @@ use crate::{
     firmware,
     package::{Package, package, sources},
     program::Program,
-    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run},
+    toolchain::{
+        Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run, zone_texts,
+    },
 };
 use sim::tt_metal::weaken;
 use std::{
@@ -170,6 +172,12 @@ impl Job {
     fn compile(&self, package: &Package, header: Header, flags: &[&str]) -> Result<(), String> {
         let mut command = self.command(package, header);
         run(command.args(flags).args(["-o", "/dev/null"])).map(drop)
+    }
+
+    /// Texts of the zones in the compiler's log.
+    pub(crate) fn zone_texts(&self, package: &Package, header: Header) -> Vec<String> {
+        let mut command = self.command(package, header);
+        zone_texts(&run(command.arg("-fsyntax-only")).unwrap())
     }
 
     fn name(&self, package: &Package) -> String {

@@ -18,6 +18,7 @@
 //! | do both headers leave the same records | [`records`] |
 //! | are NoC events the same, and what the NoC did | [`noc_events`] |
 //! | do hardware counters say what the coprocessor did | [`counters`], `counters.cpp` |
+//! | do files of NoC traces hold what upstream's tests count in them | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
@@ -45,6 +46,7 @@ mod records;
 mod script;
 mod stalls;
 mod toolchain;
+mod traces;
 mod turns;
 mod waits;
 

@@ -488,6 +488,14 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
     Err(text)
 }
 
+/// Texts of zones in a compiler's log, where tt-metal looks for them.
+pub(crate) fn zone_texts(output: &Output) -> Vec<String> {
+    let log = String::from_utf8_lossy(&output.stderr);
+    let texts = log.split("'#pragma message: ").skip(1).filter_map(|text| text.split_once('\''));
+    let zones = texts.map(|(text, _)| text).filter(|text| text.ends_with(",KERNEL_PROFILER"));
+    zones.map(str::to_owned).collect()
+}
+
 /// The first line of a compiler's output that says what is wrong.
 pub(crate) fn first_error(output: &str) -> &str {
     let is_error = |line: &&str| {
