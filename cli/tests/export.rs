@@ -219,3 +219,55 @@ fn the_examples_of_the_help_are_there_to_be_copied() {
         assert!(help.contains(wanted), "{wanted} is missing in\n{help}");
     }
 }
+
+/// A log of a Quasar: one op whose firmware runs on DM 0, with kernels on DM 1 and two TRISCs, and a
+/// line of a processor that no Quasar has.
+fn quasar_log() -> String {
+    let mut log = "ARCH: quasar, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 32\n\
+        PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
+        run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n"
+        .to_owned();
+    for (risc, id, name, start, end) in [
+        ("QUASAR_DM0", 1, "DM0-FW", 100, 900),
+        ("QUASAR_DM1", 2, "DM1-KERNEL", 150, 700),
+        ("QUASAR_NEO0_TRISC0", 3, "TRISC-KERNEL", 200, 650),
+        ("QUASAR_NEO3_TRISC2", 3, "TRISC-KERNEL", 210, 660),
+        ("QUASAR_NEO3_TRISC4", 3, "TRISC-KERNEL", 210, 660),
+    ] {
+        for (time, kind) in [(start, "ZONE_START"), (end, "ZONE_END")] {
+            log += &format!("0,1,2,{risc},{id},{time},0,1024,,,{name},{kind},7,/k.cpp,\n");
+        }
+    }
+    log
+}
+
+#[test]
+fn processors_of_a_quasar_keep_their_names_in_every_format() {
+    const LABELS: [&str; 4] =
+        ["QUASAR_DM0", "QUASAR_DM1", "QUASAR_NEO0_TRISC0", "QUASAR_NEO3_TRISC2"];
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quasar.csv"), quasar_log()).unwrap();
+    let shown = kprof(folder.path(), &["report", "quasar.csv"]);
+    // The unknown processor is an anomaly.
+    assert_eq!(shown.status.code(), Some(1));
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    for text in LABELS.into_iter().chain(["RISC `QUASAR_NEO3_TRISC4`: 2 lines left out"]) {
+        assert!(shown.contains(text), "{text} is not in\n{shown}");
+    }
+    for name in ["a.pftrace", "a.json", "a.speedscope.json", "a.html", "back.csv"] {
+        stdout(&kprof(folder.path(), &["export", "quasar.csv", "-o", name]));
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        for label in LABELS {
+            assert!(text.contains(label), "{label} is not in {name}");
+        }
+    }
+    let back = std::fs::read_to_string(folder.path().join("back.csv")).unwrap();
+    let rows = |text: &str| {
+        let mut rows: Vec<String> = text.lines().skip(2).map(str::to_owned).collect();
+        rows.retain(|row| !row.contains("TRISC4"));
+        rows.sort();
+        rows
+    };
+    assert_eq!(rows(&back), rows(&quasar_log()));
+}

@@ -69,11 +69,59 @@ pub enum Risc {
     Erisc,
     /// All RISCs of a Tensix core as one lane (trace-only mode).
     TensixAggregate,
+    /// Data-movement processor 0 of a Quasar.
+    QuasarDm0,
+    /// Data-movement processor 1 of a Quasar.
+    QuasarDm1,
+    /// Data-movement processor 2 of a Quasar.
+    QuasarDm2,
+    /// Data-movement processor 3 of a Quasar.
+    QuasarDm3,
+    /// Data-movement processor 4 of a Quasar.
+    QuasarDm4,
+    /// Data-movement processor 5 of a Quasar.
+    QuasarDm5,
+    /// Data-movement processor 6 of a Quasar.
+    QuasarDm6,
+    /// Data-movement processor 7 of a Quasar.
+    QuasarDm7,
+    /// TRISC 0 of Neo 0 of a Quasar.
+    QuasarNeo0Trisc0,
+    /// TRISC 1 of Neo 0 of a Quasar.
+    QuasarNeo0Trisc1,
+    /// TRISC 2 of Neo 0 of a Quasar.
+    QuasarNeo0Trisc2,
+    /// TRISC 3 of Neo 0 of a Quasar.
+    QuasarNeo0Trisc3,
+    /// TRISC 0 of Neo 1 of a Quasar.
+    QuasarNeo1Trisc0,
+    /// TRISC 1 of Neo 1 of a Quasar.
+    QuasarNeo1Trisc1,
+    /// TRISC 2 of Neo 1 of a Quasar.
+    QuasarNeo1Trisc2,
+    /// TRISC 3 of Neo 1 of a Quasar.
+    QuasarNeo1Trisc3,
+    /// TRISC 0 of Neo 2 of a Quasar.
+    QuasarNeo2Trisc0,
+    /// TRISC 1 of Neo 2 of a Quasar.
+    QuasarNeo2Trisc1,
+    /// TRISC 2 of Neo 2 of a Quasar.
+    QuasarNeo2Trisc2,
+    /// TRISC 3 of Neo 2 of a Quasar.
+    QuasarNeo2Trisc3,
+    /// TRISC 0 of Neo 3 of a Quasar.
+    QuasarNeo3Trisc0,
+    /// TRISC 1 of Neo 3 of a Quasar.
+    QuasarNeo3Trisc1,
+    /// TRISC 2 of Neo 3 of a Quasar.
+    QuasarNeo3Trisc2,
+    /// TRISC 3 of Neo 3 of a Quasar.
+    QuasarNeo3Trisc3,
 }
 
 impl Risc {
     /// Every processor, in report order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 31] = [
         Self::Brisc,
         Self::Ncrisc,
         Self::Trisc0,
@@ -81,6 +129,30 @@ impl Risc {
         Self::Trisc2,
         Self::Erisc,
         Self::TensixAggregate,
+        Self::QuasarDm0,
+        Self::QuasarDm1,
+        Self::QuasarDm2,
+        Self::QuasarDm3,
+        Self::QuasarDm4,
+        Self::QuasarDm5,
+        Self::QuasarDm6,
+        Self::QuasarDm7,
+        Self::QuasarNeo0Trisc0,
+        Self::QuasarNeo0Trisc1,
+        Self::QuasarNeo0Trisc2,
+        Self::QuasarNeo0Trisc3,
+        Self::QuasarNeo1Trisc0,
+        Self::QuasarNeo1Trisc1,
+        Self::QuasarNeo1Trisc2,
+        Self::QuasarNeo1Trisc3,
+        Self::QuasarNeo2Trisc0,
+        Self::QuasarNeo2Trisc1,
+        Self::QuasarNeo2Trisc2,
+        Self::QuasarNeo2Trisc3,
+        Self::QuasarNeo3Trisc0,
+        Self::QuasarNeo3Trisc1,
+        Self::QuasarNeo3Trisc2,
+        Self::QuasarNeo3Trisc3,
     ];
 
     /// The index of this processor in its core's control vector and DRAM page.
@@ -92,6 +164,7 @@ impl Risc {
             Self::Trisc0 => 2,
             Self::Trisc1 => 3,
             Self::Trisc2 => 4,
+            quasar => quasar as usize - Self::QuasarDm0 as usize,
         }
     }
 
@@ -102,15 +175,20 @@ impl Risc {
     /// ```
     #[must_use]
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Brisc => "BRISC",
-            Self::Ncrisc => "NCRISC",
-            Self::Trisc0 => "TRISC_0",
-            Self::Trisc1 => "TRISC_1",
-            Self::Trisc2 => "TRISC_2",
-            Self::Erisc => "ERISC",
-            Self::TensixAggregate => "TENSIX_RISC_AGG",
-        }
+        LABELS[self as usize]
+    }
+
+    /// Returns true for a processor of a Quasar. None of them is simulated or read from a chip; device
+    /// logs have them.
+    ///
+    /// ```
+    /// use wire::Risc;
+    /// assert!(Risc::from_label("QUASAR_NEO3_TRISC1").is_some_and(Risc::is_quasar));
+    /// assert!(!Risc::Brisc.is_quasar());
+    /// ```
+    #[must_use]
+    pub const fn is_quasar(self) -> bool {
+        self as usize >= Self::QuasarDm0 as usize
     }
 
     /// The processor that reports call `label`; `CORE_AGG` is an older name of the aggregate.
@@ -130,6 +208,44 @@ impl Risc {
     }
 }
 
+/// The names that reports use, in the order of [`Risc::ALL`].
+///
+/// # Compatibility
+/// Those of a Quasar: `process_device_log.py` of TT-Metal 0.81.
+const LABELS: [&str; Risc::ALL.len()] = [
+    "BRISC",
+    "NCRISC",
+    "TRISC_0",
+    "TRISC_1",
+    "TRISC_2",
+    "ERISC",
+    "TENSIX_RISC_AGG",
+    "QUASAR_DM0",
+    "QUASAR_DM1",
+    "QUASAR_DM2",
+    "QUASAR_DM3",
+    "QUASAR_DM4",
+    "QUASAR_DM5",
+    "QUASAR_DM6",
+    "QUASAR_DM7",
+    "QUASAR_NEO0_TRISC0",
+    "QUASAR_NEO0_TRISC1",
+    "QUASAR_NEO0_TRISC2",
+    "QUASAR_NEO0_TRISC3",
+    "QUASAR_NEO1_TRISC0",
+    "QUASAR_NEO1_TRISC1",
+    "QUASAR_NEO1_TRISC2",
+    "QUASAR_NEO1_TRISC3",
+    "QUASAR_NEO2_TRISC0",
+    "QUASAR_NEO2_TRISC1",
+    "QUASAR_NEO2_TRISC2",
+    "QUASAR_NEO2_TRISC3",
+    "QUASAR_NEO3_TRISC0",
+    "QUASAR_NEO3_TRISC1",
+    "QUASAR_NEO3_TRISC2",
+    "QUASAR_NEO3_TRISC3",
+];
+
 impl core::fmt::Display for Risc {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(self.label())
@@ -145,6 +261,20 @@ mod tests {
         for risc in Risc::ALL {
             assert_eq!(Risc::from_label(risc.label()), Some(risc));
         }
+    }
+
+    #[test]
+    fn processors_stand_in_the_order_of_their_numbers() {
+        for (place, risc) in Risc::ALL.into_iter().enumerate() {
+            assert_eq!(risc as usize, place);
+            assert_eq!(risc.is_quasar(), place >= 7);
+        }
+        let index = |label| Risc::from_label(label).map(Risc::index);
+        assert_eq!((index("QUASAR_DM0"), index("QUASAR_DM7")), (Some(0), Some(7)));
+        assert_eq!(index("QUASAR_NEO0_TRISC0"), Some(8));
+        assert_eq!(index("QUASAR_NEO2_TRISC3"), Some(19));
+        assert_eq!(index("QUASAR_NEO3_TRISC3"), Some(23));
+        assert_eq!((index("QUASAR_DM8"), index("QUASAR_NEO4_TRISC0")), (None, None));
     }
 
     #[test]

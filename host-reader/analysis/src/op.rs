@@ -104,7 +104,7 @@ pub struct Op {
 }
 
 impl RiscKernels {
-    /// The kernels of one RISC; `None` of aggregate lanes.
+    /// The kernels of one RISC; `None` of aggregate lanes and of a Quasar's.
     const fn of_mut(&mut self, risc: Risc) -> Option<&mut Option<Span>> {
         match risc {
             Risc::Brisc => Some(&mut self.brisc),
@@ -113,7 +113,8 @@ impl RiscKernels {
             Risc::Trisc1 => Some(&mut self.trisc1),
             Risc::Trisc2 => Some(&mut self.trisc2),
             Risc::Erisc => Some(&mut self.erisc),
-            Risc::TensixAggregate => None,
+            // An op has no figures of a Quasar's processors one by one.
+            _ => None,
         }
     }
 }

@@ -275,8 +275,8 @@ mod tests {
                 "column `trace id counter`: expected a number beside the trace id, found ``",
             ),
             (
-                "0,1,2,QUASAR_DM0,7,8,0,0,,,A,TS_EVENT,1,/k,",
-                "chip 0 core (1,2) RISC `QUASAR_DM0` is not known",
+                "0,1,2,QUASAR_DM8,7,8,0,0,,,A,TS_EVENT,1,/k,",
+                "chip 0 core (1,2) RISC `QUASAR_DM8` is not known",
             ),
         ] {
             with_row(line, |row| assert_eq!(row.unwrap_err().detail(), expected));

@@ -74,6 +74,8 @@ impl ZoneRole {
             Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => 16,
             Risc::Erisc => 32,
             Risc::TensixAggregate => 0,
+            // Its zones are named after its processors.
+            _ => return self.is_kernel(),
         };
         self.0 & bit != 0
     }

@@ -473,6 +473,8 @@ fn open_kernel_zone(risc: Risc) -> Box<dyn std::any::Any> {
             __site!("ERISC-KERNEL" => ID);
             Box::new(open_main_child::<ID>())
         }
+        // No Quasar is simulated.
+        _ => Box::new(()),
     }
 }
 

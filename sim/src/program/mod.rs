@@ -203,12 +203,16 @@ impl Program {
     }
 
     /// The same program with `kernel` on `risc`. An aggregate is no processor and is
-    /// taken as BRISC.
+    /// taken as BRISC; a Quasar's processors are those of their index, as far as a core has one.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
         match risc {
             Risc::Erisc => self.erisc = Some(kernel),
-            _ => self.tensix[risc.index()] = Some(kernel),
+            _ => {
+                if let Some(slot) = self.tensix.get_mut(risc.index()) {
+                    *slot = Some(kernel);
+                }
+            }
         }
         self
     }
@@ -231,7 +235,7 @@ impl Program {
     pub fn kernel(&self, risc: Risc) -> Option<&Arc<dyn Kernel>> {
         match risc {
             Risc::Erisc => self.erisc.as_ref(),
-            _ => self.tensix[risc.index()].as_ref(),
+            _ => self.tensix.get(risc.index())?.as_ref(),
         }
     }
 
@@ -279,7 +283,8 @@ impl Program {
 
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let riscs = Risc::ALL.into_iter().filter(|risc| *risc != Risc::TensixAggregate);
+        let is_here = |risc: &Risc| !risc.is_quasar() && *risc != Risc::TensixAggregate;
+        let riscs = Risc::ALL.into_iter().filter(is_here);
         let with_kernel: Vec<Risc> = riscs.filter(|&risc| self.kernel(risc).is_some()).collect();
         f.debug_struct("Program").field("name", &self.name).field("riscs", &with_kernel).finish()
     }

@@ -219,5 +219,6 @@ const _: () = assert!(matches!(
         Risc::Trisc2,
         Risc::Erisc,
         Risc::TensixAggregate,
+        ..
     ]
 ));

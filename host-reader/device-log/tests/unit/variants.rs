@@ -207,9 +207,9 @@ fn riscs_without_a_lane_are_counted_by_name() {
     let line = |risc: &str, time: u32| format!("0,1,2,{risc},9,{time},0,0,,,A,TS_EVENT,4,/k.cpp,");
     let lines = [
         line("CORE_AGG", 1),
-        line("QUASAR_DM0", 2),
-        line("QUASAR_NEO1_TRISC3", 3),
-        line("QUASAR_DM0", 4),
+        line("QUASAR_DM8", 2),
+        line("QUASAR_NEO1_TRISC4", 3),
+        line("QUASAR_DM8", 4),
     ];
     let readout = read(&current(&lines.each_ref().map(String::as_str)));
     assert_eq!(only_lane(&readout).id.risc, Risc::TensixAggregate);
@@ -219,10 +219,31 @@ fn riscs_without_a_lane_are_counted_by_name() {
     assert_eq!(
         details,
         [
-            (4, "chip 0 core (1,2) RISC `QUASAR_DM0`: 2 lines left out"),
-            (5, "chip 0 core (1,2) RISC `QUASAR_NEO1_TRISC3`: 1 lines left out"),
+            (4, "chip 0 core (1,2) RISC `QUASAR_DM8`: 2 lines left out"),
+            (5, "chip 0 core (1,2) RISC `QUASAR_NEO1_TRISC4`: 1 lines left out"),
         ]
     );
+}
+
+#[test]
+fn lanes_of_a_quasar_are_read_and_written_like_any_other() {
+    let mut lines = Vec::new();
+    let dms = (0..8).map(|index| format!("QUASAR_DM{index}"));
+    let triscs = (0..16).map(|index| format!("QUASAR_NEO{}_TRISC{}", index / 4, index % 4));
+    let labels: Vec<String> = dms.chain(triscs).collect();
+    for (time, label) in (10_u32..).step_by(10).zip(&labels) {
+        let line = |time, kind| format!("0,1,2,{label},9,{time},0,1024,,,A,{kind},4,/k.cpp,");
+        lines.extend([line(time, "ZONE_START"), line(time + 5, "ZONE_END")]);
+    }
+    let readout = read(&current(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
+    assert_eq!(readout.anomalies.kept(), []);
+    let found: Vec<_> = readout.lanes().map(|lane| (lane.id.risc.label(), lane.times.clone())).collect();
+    let expected: Vec<_> = (10_u64..)
+        .step_by(10)
+        .zip(&labels)
+        .map(|(time, label)| (label.as_str(), vec![time, time + 5]))
+        .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -12,6 +12,13 @@ use wire::Risc;
 /// Bits of a lane's number that say which RISC it is.
 const RISC_BITS: u32 = 3;
 
+/// The same where a core is a Quasar's, and what sets their lanes apart from all others.
+const QUASAR_BITS: u32 = 5;
+const QUASAR: u32 = 1 << 31;
+
+/// Index of the first TRISC of a Quasar's core.
+const QUASAR_TRISCS: usize = 8;
+
 /// A colour as 0xRRGGBB.
 pub(super) type Rgb = u32;
 
@@ -33,6 +40,8 @@ const fn risc_rgb(risc: Risc) -> Rgb {
         Risc::Trisc2 => 0x0098_F5FF,
         Risc::Erisc => 0x00CD_CD00,
         Risc::TensixAggregate => 0x0079_CDCD,
+        quasar if quasar.index() < QUASAR_TRISCS => 0x00EE_9A00,
+        _ => 0x006C_A6CD,
     }
 }
 
@@ -48,7 +57,11 @@ pub(super) fn risc_number(risc: Risc) -> u8 {
 
 /// The number of a lane: unique, in the order of cores and RISCs, never 0.
 pub(super) fn lane_number(core_number: u32, risc: Risc) -> u32 {
-    ((core_number + 1) << RISC_BITS) | u32::from(risc_number(risc))
+    let number = u32::from(risc_number(risc));
+    if risc.is_quasar() {
+        return QUASAR | ((core_number + 1) << QUASAR_BITS) | number;
+    }
+    ((core_number + 1) << RISC_BITS) | number
 }
 
 /// The name of a core's context.

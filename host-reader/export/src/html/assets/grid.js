@@ -2,7 +2,7 @@
 
 const GRID_METRICS = [
   ['kernel', 'Kernel time'], ['imbalance', 'Against the mean'], ['late', 'Start after the first core'],
-  ...facts.riscs.map((risc, index) => [`risc-${index}`, `${risc} kernel`]).filter((_, index) => index < 6
+  ...facts.riscs.map((risc, index) => [`risc-${index}`, `${risc} kernel`]).filter((_, index) => index !== 6
     && devices.some((device) => device.lanes.risc.includes(index))),
   ['lost', 'Records lost'],
   ...facts.noc.cores.length ? [['read', 'NoC bytes read'], ['written', 'NoC bytes written']] : [],
@@ -113,7 +113,7 @@ function drawGrid() {
   const reach = Math.max(Math.abs(low), Math.abs(high), 0.05);
   // A few percent must not look like the difference between night and day.
   const slack = Math.max(0, 0.15 * high - (high - low)) / 2;
-  if (/^(kernel|risc-.|read|written)$/.test(grid.metric) && !isEven) [low, high] = [low - slack, high + slack];
+  if (/^(kernel|risc-.+|read|written)$/.test(grid.metric) && !isEven) [low, high] = [low - slack, high + slack];
   const share = (value) => grid.metric === 'imbalance' ? value / reach
     : grid.metric === 'lost' || grid.metric === 'late' ? (high ? value / high : 0) : high > low ? (value - low) / (high - low) : 0.5;
   const columns = [...new Set(device.cores.map(([x]) => x))].sort((a, b) => a - b);

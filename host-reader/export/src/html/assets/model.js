@@ -7,7 +7,8 @@ names.label = names.label.map(visible);
 names.file = names.file.map(visible);
 ops.name = ops.name.map(visible);
 const opCount = ops.program.length;
-const RISC_SHORT = ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'];
+// A Quasar's are behind these: DM0, N1T2.
+const RISC_SHORT = facts.riscs.map((label, risc) => ['BR', 'NC', 'T0', 'T1', 'T2', 'ER', 'AGG'][risc] || label.replace(/^QUASAR_(NEO(\d)_TRISC)?/, (_, neo, number) => (neo ? `N${number}T` : '')));
 const KIND_WORDS = ['event', 'value', 'sum', 'message', 'signpost', 'frame'];
 
 /** Index of the first entry of `count` for which `isPast` holds; they must come last. */
@@ -91,7 +92,7 @@ function readOpCells(columns) {
     core += columns.number();
     const mask = columns.number(), start = columns.signed(), riscs = [];
     let end = 0;
-    for (let risc = 0; risc < 7; risc++) {
+    for (let risc = 0; risc < facts.riscs.length; risc++) {
       if (!(mask & (1 << risc))) continue;
       const offset = columns.number(), cycles = columns.number();
       riscs[risc] = cycles;
@@ -250,7 +251,7 @@ function bothText(cycles, device = devices[0]) {
 // Colours.
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 const HUES = [250, 65, 150, 335, 200, 100, 22, 292, 125, 225, 45, 175];
-const RISC_HUES = [62, 152, 250, 205, 275, 100, 200];
+const RISC_HUES = facts.riscs.map((_, risc) => [62, 152, 250, 205, 275, 100, 200][risc] ?? (risc * 47) % 360);
 const hueOfName = new Map();
 /** Names with the most cycles of their own come first, so that they differ most. */
 facts.zones.name

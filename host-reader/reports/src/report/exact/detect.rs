@@ -74,6 +74,7 @@ impl Masters {
             (Risc::Brisc, "BRISC-FW"),
             (Risc::Erisc, "ERISC-FW"),
             (Risc::TensixAggregate, "TRACE-FW"),
+            (Risc::QuasarDm0, "DM0-FW"),
         ];
         let numbered = named.into_iter();
         Self(numbered.filter_map(|(risc, name)| Some((risc, log.name_number(name)?))).collect())
