@@ -13,6 +13,21 @@ TITLES = (
     "run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data"
 )
 FALLBACK = 1 << 31
+# Processors of a core; the one whose firmware ends a launch is the last.
+TENSIX = ["NCRISC", "TRISC_0", "TRISC_1", "TRISC_2", "BRISC"]
+QUASAR = [
+    *(f"QUASAR_DM{number}" for number in range(1, 8)),
+    *(f"QUASAR_NEO{neo}_TRISC{number}" for neo in range(4) for number in range(4)),
+    "QUASAR_DM0",
+]
+
+
+def zones_of(risc):
+    """How the firmware's and the kernel's zone of a processor begin."""
+    if risc.startswith("QUASAR_DM"):
+        return ("DM0" if risc == "QUASAR_DM0" else "DM"), "DM"
+    zone = "TRISC" if "TRISC" in risc else risc
+    return zone, zone
 
 
 def counter_banks():
@@ -232,18 +247,18 @@ class Logs:
     def core_op(self, device, core, op, trace, begin, meta):
         number = self.random
         begin += number.randrange(1, 200)
-        riscs = ["NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"]
+        *riscs, master = QUASAR if self.arch == "quasar" else TENSIX
         riscs = [risc for risc in riscs if number.random() < 0.8]
         last = begin
         emitted = []
-        for risc in riscs + ["BRISC"]:
-            zone = "TRISC" if risc.startswith("TRISC") else risc
-            first = begin + number.randrange(1, 60) if risc != "BRISC" else begin
+        for risc in [*riscs, master]:
+            firmware, zone = zones_of(risc)
+            first = begin + number.randrange(1, 60) if risc != master else begin
             kernel = first + number.randrange(5, 90)
             kernel_end = kernel + number.randrange(100, 20_000)
             last = max(last, kernel_end + number.randrange(5, 90))
-            firmware_end = last if risc != "BRISC" else last + number.randrange(10, 200)
-            zones = [(f"{zone}-FW", first, firmware_end, 11), (f"{zone}-KERNEL", kernel, kernel_end, 12)]
+            firmware_end = last if risc != master else last + number.randrange(10, 200)
+            zones = [(f"{firmware}-FW", first, firmware_end, 11), (f"{zone}-KERNEL", kernel, kernel_end, 12)]
             for name, start, stop, marker in zones:
                 emitted.append((risc, marker, start, 0, name, "ZONE_START"))
                 emitted.append((risc, marker, stop, 0, name, "ZONE_END"))

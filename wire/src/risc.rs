@@ -191,6 +191,21 @@ impl Risc {
         self as usize >= Self::QuasarDm0 as usize
     }
 
+    /// Returns true for a processor whose kernels move data and do not compute.
+    ///
+    /// ```
+    /// use wire::Risc;
+    /// assert!([Risc::Ncrisc, Risc::Erisc, Risc::QuasarDm7].into_iter().all(Risc::moves_data));
+    /// assert!(![Risc::Trisc0, Risc::QuasarNeo0Trisc0].into_iter().any(Risc::moves_data));
+    /// ```
+    #[must_use]
+    pub const fn moves_data(self) -> bool {
+        match self {
+            Self::Brisc | Self::Ncrisc | Self::Erisc => true,
+            _ => self.is_quasar() && self.index() < QUASAR_MOVERS,
+        }
+    }
+
     /// The processor that reports call `label`; `CORE_AGG` is an older name of the aggregate.
     ///
     /// ```
@@ -207,6 +222,9 @@ impl Risc {
         Self::ALL.into_iter().find(|risc| risc.label() == label)
     }
 }
+
+/// Data-movement processors of a Quasar's core, which come before its TRISCs.
+const QUASAR_MOVERS: usize = 8;
 
 /// The names that reports use, in the order of [`Risc::ALL`].
 ///

@@ -120,8 +120,7 @@ impl LaneExtents {
         }
         if role.is_kernel() {
             self.kernel.enter(kind, time);
-            let moves_data = matches!(risc, Risc::Brisc | Risc::Ncrisc | Risc::Erisc);
-            if moves_data && role.is_data_movement_kernel() {
+            if risc.moves_data() && role.is_data_movement_kernel() {
                 self.data_movement.enter(kind, time);
             }
             if role.is_kernel_of(risc) {

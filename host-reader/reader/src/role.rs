@@ -15,9 +15,14 @@ impl ZoneRole {
     const FIRMWARE: u8 = 1;
     const KERNEL: u8 = 2;
     /// Kernel zones named after a RISC, in the order of their bits.
-    const KERNELS: [(&'static str, u8); 4] =
-        [("BRISC-KERNEL", 4), ("NCRISC-KERNEL", 8), ("TRISC-KERNEL", 16), ("ERISC-KERNEL", 32)];
-    const DATA_MOVEMENT: u8 = 4 | 8 | 32;
+    const KERNELS: [(&'static str, u8); 5] = [
+        ("BRISC-KERNEL", 4),
+        ("NCRISC-KERNEL", 8),
+        ("TRISC-KERNEL", 16),
+        ("ERISC-KERNEL", 32),
+        ("DM-KERNEL", 128),
+    ];
+    const DATA_MOVEMENT: u8 = 4 | 8 | 32 | 128;
     const SHARED_PUSH: u8 = 64;
 
     /// Returns the role that a zone's name implies.
@@ -74,8 +79,8 @@ impl ZoneRole {
             Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => 16,
             Risc::Erisc => 32,
             Risc::TensixAggregate => 0,
-            // Its zones are named after its processors.
-            _ => return self.is_kernel(),
+            quasar if quasar.moves_data() => 128,
+            _ => 16,
         };
         self.0 & bit != 0
     }
@@ -142,6 +147,8 @@ mod tests {
         assert_eq!(facts("my-FW-step"), (true, false, false));
         assert_eq!(facts("NCRISC-KERNEL"), (false, true, true));
         assert_eq!(facts("TRISC-KERNEL"), (false, true, false));
+        assert_eq!(facts("DM-KERNEL"), (false, true, true));
+        assert_eq!(facts("DM0-FW"), (true, false, false));
         assert_eq!(facts("TRACE-KERNEL"), (false, true, false));
         assert_eq!(facts("load"), (false, false, false));
         let push = ZoneRole::of_name("PROFILER-DRAM-PUSH");
@@ -172,5 +179,7 @@ mod tests {
         let of = |name: &str, risc| ZoneRole::of_name(name).is_kernel_of(risc);
         assert!(of("NCRISC-KERNEL", Risc::Ncrisc) && !of("NCRISC-KERNEL", Risc::Brisc));
         assert!(of("TRISC-KERNEL", Risc::Trisc2) && !of("TRISC-KERNEL", Risc::TensixAggregate));
+        assert!(of("DM-KERNEL", Risc::QuasarDm7) && !of("DM-KERNEL", Risc::QuasarNeo0Trisc0));
+        assert!(of("TRISC-KERNEL", Risc::QuasarNeo3Trisc3) && !of("DM-KERNEL", Risc::Brisc));
     }
 }

@@ -16,9 +16,6 @@ const RISC_BITS: u32 = 3;
 const QUASAR_BITS: u32 = 5;
 const QUASAR: u32 = 1 << 31;
 
-/// Index of the first TRISC of a Quasar's core.
-const QUASAR_TRISCS: usize = 8;
-
 /// A colour as 0xRRGGBB.
 pub(super) type Rgb = u32;
 
@@ -40,7 +37,7 @@ const fn risc_rgb(risc: Risc) -> Rgb {
         Risc::Trisc2 => 0x0098_F5FF,
         Risc::Erisc => 0x00CD_CD00,
         Risc::TensixAggregate => 0x0079_CDCD,
-        quasar if quasar.index() < QUASAR_TRISCS => 0x00EE_9A00,
+        quasar if quasar.moves_data() => 0x00EE_9A00,
         _ => 0x006C_A6CD,
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct DeviceOp {
     pub(super) data_movement: Option<LatencySpan>,
     /// For latencies that are computed in the order of the report.
     pub(super) rate: Rate,
+    /// The kernels of each kind of a Quasar's processors, with their nanoseconds.
+    pub(super) quasar_kernels: [Option<(LatencySpan, u64)>; 2],
 }
 
 impl DeviceOp {

@@ -97,6 +97,8 @@ pub(super) struct DeviceSide {
     pub(super) counters: ExactCounters,
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
+    /// True if the chips are Quasars, whose ops have columns of their own.
+    pub(super) is_quasar: bool,
     pub(super) device_perf_csv: Option<String>,
     /// Launches left out by the filter.
     pub(super) hidden: HiddenLaunches,
@@ -141,9 +143,11 @@ pub(super) fn read_device(
     let ops = read_report(&bytes, &file, problems);
     // Sub-devices stand only in the log.
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
-    let sub_devices = in_log.map(|device| device.sub_devices).unwrap_or_default();
+    let in_log = in_log.unwrap_or_default();
+    let DeviceSide { sub_devices, is_quasar, .. } = in_log;
     let losses = losses_of_tt_metal();
-    DeviceSide { file, ops, has_sessions: true, sub_devices, losses, ..DeviceSide::default() }
+    let has_sessions = true;
+    DeviceSide { file, ops, has_sessions, sub_devices, is_quasar, losses, ..DeviceSide::default() }
 }
 
 /// Returns the losses of files of TT-Metal, which do not name any.
@@ -165,7 +169,7 @@ pub(super) fn device_of_log_exactly(
     let Some(exact) = read_exactly(&bytes, &file, is_device_only, problems) else {
         return DeviceSide { file, ..DeviceSide::default() };
     };
-    let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, dispatch } = exact;
+    let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } = exact;
     // Upstream's reports without a host do not show them.
     if !is_device_only {
         let told = (&*file, problems);
@@ -179,6 +183,7 @@ pub(super) fn device_of_log_exactly(
         counters,
         marks,
         aiclk_mhz,
+        is_quasar: is_quasar && !is_device_only,
         losses,
         ..DeviceSide::default()
     }
@@ -256,13 +261,14 @@ pub(super) fn device_of_readout(
         let chip = chips.find(|chip| u64::from(chip.chip_id) == chip_id);
         chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
     };
-    let mut ops = measured_ops(readout, &launches, &figures);
+    let mut ops = measured_ops(readout, &launches, &figures, &options.analyses);
     let dispatch = dispatch_of_readout(readout);
     attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
     DeviceSide {
         file: file.to_owned(),
         ops,
         aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
+        is_quasar: readout.devices.iter().any(|device| device.chip.arch.contains("quasar")),
         device_perf_csv: Some(report.to_csv(name_of)),
         losses: readout.losses.clone(),
         ..DeviceSide::default()

@@ -2,6 +2,7 @@
 
 use super::{
     device_op::{Cells, DeviceOp, LatencySpan, Rate},
+    perf_report::QUASAR_KINDS,
     sheet::{DATA_MOVEMENT_LATENCY, LATENCY},
     value::whole_text,
 };
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct RowLatencies {
     kernel_ends: BTreeMap<u64, u64>,
     data_movement_ends: BTreeMap<u64, u64>,
+    quasar_ends: [BTreeMap<u64, u64>; 2],
 }
 
 impl RowLatencies {
@@ -28,6 +30,24 @@ impl RowLatencies {
             if let Some(span) = span {
                 ends.insert(device.device_id, span.end_cycle);
             }
+        }
+        self.record_quasar(cells, device);
+    }
+
+    fn record_quasar(&mut self, cells: &mut Cells, device: &DeviceOp) {
+        let kinds = QUASAR_KINDS.iter().zip(&device.quasar_kernels).zip(&mut self.quasar_ends);
+        for ((kind, kernel), ends) in kinds {
+            let &Some((span, duration_ns)) = kernel else { continue };
+            let before = ends.insert(device.device_id, span.end_cycle);
+            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+            let rate = match span.end_cycle.saturating_sub(span.start_cycle) {
+                cycles if cycles > 0 && duration_ns > 0 => {
+                    Rate::NsPerCycle(duration_ns as f64 / cycles as f64)
+                }
+                _ => Rate::Unknown,
+            };
+            let ns = before.map_or(0.0, |end| rate.latency_ns(end, span.start_cycle));
+            cells.insert(kind.latency.into(), whole_text(ns));
         }
     }
 }

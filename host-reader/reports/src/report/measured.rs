@@ -5,7 +5,7 @@ use super::{
     device_op::{DeviceOp, DeviceOps},
     exact::{FIRST_RISCS, SUMS},
     per_core::{CoreMarks, Mark},
-    perf_report::LaunchFigures,
+    perf_report::{LaunchFigures, ProgramAnalyses, QUASAR_KINDS},
     sheet::EMPTY_BECAUSE,
 };
 use analysis::{Doubt, Launch, Op, Span, cycles_to_ns};
@@ -23,15 +23,47 @@ pub(super) fn measured_ops(
     readout: &Readout,
     launches: &[Launch],
     figures: &[LaunchFigures],
+    analyses: &ProgramAnalyses,
 ) -> DeviceOps {
     let mut ops = DeviceOps::new();
+    let mut quasar_ends = BTreeMap::new();
     for (launch, figures) in launches.iter().zip(figures) {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
         let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
-        of_chip.push(device_op(launch, figures, chip));
+        let mut op = device_op(launch, figures, chip);
+        if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
+            add_quasar(&mut op, (launch, figures), chip, (analyses, &mut quasar_ends));
+        }
+        of_chip.push(op);
     }
     ops
+}
+
+/// Adds what a report says of the kinds of a Quasar's processors. The time between two ops is that
+/// from the last end of all earlier ones on; there is none where kernels of a kind ran side by side.
+fn add_quasar(
+    device: &mut DeviceOp,
+    (Launch { op, .. }, figures): (&Launch, &LaunchFigures),
+    chip: &ChipSummary,
+    (analyses, ends): (&ProgramAnalyses, &mut BTreeMap<(u32, &'static str), u64>),
+) {
+    let ns = |cycles| cycles_to_ns(cycles, chip.aiclk_mhz);
+    let span_of = |title| {
+        let bounds = figures.bounds.get(analyses.position(title)?)?;
+        bounds.span().filter(|_| op.duration_doubt.is_none())
+    };
+    for kind in QUASAR_KINDS {
+        for title in [kind.kernel_duration, kind.firmware_duration] {
+            let span = span_of(title);
+            device.set_number(title, span.and_then(|(start, end)| ns(end.saturating_sub(start))));
+        }
+        let Some((start, end)) = span_of(kind.kernel_duration) else { continue };
+        let last = ends.entry((op.chip_id, kind.latency)).or_insert(start);
+        let latency = start.checked_sub(*last).filter(|_| op.latency_doubt.is_none());
+        device.set_number(kind.latency, latency.and_then(ns));
+        *last = end.max(*last);
+    }
 }
 
 fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary>) -> DeviceOp {

@@ -212,6 +212,7 @@ impl Builder<'_> {
         let device_perf_csv = device.device_perf_csv.clone();
         let hidden = device.hidden.clone();
         let losses = device.losses.clone();
+        let is_quasar = device.is_quasar;
         let (rows, columns) = if is_device_only {
             (self.device_rows(&device), Columns::Filled)
         } else {
@@ -220,7 +221,7 @@ impl Builder<'_> {
         OpsReport {
             hidden,
             losses,
-            ops_csv: sheet_csv(&rows, columns, line_end),
+            ops_csv: sheet_csv(&rows, columns, is_quasar, line_end),
             row_count: rows.len() as u64,
             device_op_count,
             host_op_count: self.host.ops.len() as u64,

@@ -4,7 +4,9 @@
 //! `ops_perf_results.csv` of upstream's release 0.81.1: fixed columns, tensors, fixed
 //! columns with kernel sizes among them, hardware counters, host functions.
 
-use super::{counters::OpCounters, csv_line::push_line, device_op::Cells};
+use super::{
+    counters::OpCounters, csv_line::push_line, device_op::Cells, perf_report::QUASAR_KINDS,
+};
 use std::collections::BTreeSet;
 
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
@@ -103,7 +105,28 @@ pub(super) fn fixed_column(key: &str) -> Option<&'static str> {
 
 /// Returns true if a column of a device perf report also exists in an ops report.
 pub(super) fn is_device_column(title: &str) -> bool {
-    FRONT.contains(&title) || MIDDLE.contains(&title) || BACK.contains(&title)
+    let is_of_quasar = QUASAR_KINDS
+        .iter()
+        .any(|kind| [kind.kernel_duration, kind.firmware_duration].contains(&title));
+    is_of_quasar || FRONT.contains(&title) || MIDDLE.contains(&title) || BACK.contains(&title)
+}
+
+/// Columns of a Quasar in place of one in front of the tensors; none where a Quasar has none.
+fn of_quasar(title: &'static str) -> Vec<&'static str> {
+    match title {
+        "DEVICE BRISC KERNEL DURATION [ns]" => {
+            QUASAR_KINDS.map(|kind| kind.kernel_duration).to_vec()
+        }
+        "DEVICE FW DURATION [ns]" => QUASAR_KINDS.map(|kind| kind.firmware_duration).to_vec(),
+        LATENCY => QUASAR_KINDS.map(|kind| kind.latency).to_vec(),
+        DATA_MOVEMENT_LATENCY
+        | "DEVICE NCRISC KERNEL DURATION [ns]"
+        | "DEVICE TRISC0 KERNEL DURATION [ns]"
+        | "DEVICE TRISC1 KERNEL DURATION [ns]"
+        | "DEVICE TRISC2 KERNEL DURATION [ns]"
+        | "DEVICE ERISC KERNEL DURATION [ns]" => Vec::new(),
+        _ => vec![title],
+    }
 }
 
 /// Which columns a file has.
@@ -115,9 +138,14 @@ pub(super) enum Columns {
     Filled,
 }
 
-/// The whole file.
-pub(super) fn sheet_csv(rows: &[Cells], columns: Columns, line_end: &str) -> String {
-    let titles = titles_of(rows, columns);
+/// The whole file; one of a Quasar has columns of its own.
+pub(super) fn sheet_csv(
+    rows: &[Cells],
+    columns: Columns,
+    is_quasar: bool,
+    line_end: &str,
+) -> String {
+    let titles = titles_of(rows, columns, is_quasar);
     let mut out = String::new();
     push_line(&mut out, &titles, line_end);
     for row in rows {
@@ -127,13 +155,16 @@ pub(super) fn sheet_csv(rows: &[Cells], columns: Columns, line_end: &str) -> Str
     out
 }
 
-fn titles_of(rows: &[Cells], columns: Columns) -> Vec<String> {
+fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
     let filled: BTreeSet<&str> = rows.iter().flatten().map(|(title, _)| title.as_ref()).collect();
     let owned = |titles: &[&'static str]| -> Vec<String> {
         let wanted = titles.iter().filter(|t| columns == Columns::All || filled.contains(*t));
         wanted.map(|&title| title.to_owned()).collect()
     };
-    let mut titles = owned(&FRONT);
+    let mut titles = match is_quasar {
+        true => owned(&FRONT.into_iter().flat_map(of_quasar).collect::<Vec<_>>()),
+        false => owned(&FRONT),
+    };
     titles.extend(tensor_titles(&filled, "INPUT"));
     titles.extend(tensor_titles(&filled, "OUTPUT"));
     titles.extend(owned(&MIDDLE));
@@ -183,7 +214,7 @@ mod tests {
         for kernel in ["IDLE ETH DM 0", "TENSIX DM 10", "TENSIX COMPUTE 0", "TENSIX DM 2"] {
             row.insert(format!("{kernel}{KERNEL_SIZE_SUFFIX}").into(), "1".into());
         }
-        let titles = titles_of(&[row], Columns::Filled);
+        let titles = titles_of(&[row], Columns::Filled, false);
         let classes: Vec<_> = titles.iter().map(|t| t.replace(KERNEL_SIZE_SUFFIX, "")).collect();
         assert_eq!(classes, ["TENSIX DM 2", "TENSIX DM 10", "TENSIX COMPUTE 0", "IDLE ETH DM 0"]);
     }

@@ -35,6 +35,7 @@ pub(super) struct ExactLog {
     /// Kernel starts and ends of each chip's cores.
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
+    pub(super) is_quasar: bool,
     /// Work of the dispatch cores, by chip.
     pub(super) dispatch: BTreeMap<u64, DispatchOps>,
 }
@@ -47,9 +48,6 @@ pub(super) fn read_exactly(
     problems: &mut ProblemLog,
 ) -> Option<ExactLog> {
     let mut log = DeviceLog::read(text, file, problems)?;
-    if log.is_quasar {
-        problems.add_to_file(file, "Quasar's own columns are not made; the others are");
-    }
     let dispatch = dispatch_of(&mut log, text, file);
     let durations = Durations::new(&log, is_device_only);
     let mut ops = DeviceOps::new();
@@ -60,8 +58,8 @@ pub(super) fn read_exactly(
         ops.insert(chip_id, of_chip);
     }
     let marks = marks_of(&log);
-    let DeviceLog { sub_devices, counters, aiclk_mhz, .. } = log;
-    Some(ExactLog { ops, sub_devices, counters, marks, aiclk_mhz, dispatch })
+    let DeviceLog { sub_devices, counters, aiclk_mhz, is_quasar, .. } = log;
+    Some(ExactLog { ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch })
 }
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {

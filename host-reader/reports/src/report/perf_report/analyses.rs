@@ -36,8 +36,7 @@ pub(super) struct Analysis {
 
 /// The durations of a device perf report, in the order of its columns.
 ///
-/// The default are those of the chips that this project knows. Others are read from the
-/// JSON that upstream's host reads.
+/// The default are upstream's own. Others are read from the JSON that upstream's host reads.
 ///
 /// ```
 /// use reports::report::ProgramAnalyses;
@@ -101,7 +100,7 @@ impl ProgramAnalyses {
     }
 
     /// Index of the duration with this title.
-    pub(super) fn position(&self, title: &str) -> Option<usize> {
+    pub(in crate::report) fn position(&self, title: &str) -> Option<usize> {
         self.0.iter().position(|analysis| analysis.title == title)
     }
 }
@@ -154,8 +153,9 @@ impl Default for ProgramAnalyses {
             built_in(title, cycles, (riscs, start, keywords), (riscs, end, keywords))
         };
         let kernel = &["-KERNEL"][..];
-        let movers = &["BRISC", "NCRISC", "ERISC"][..];
-        let moving = &["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"][..];
+        let movers: Vec<_> = Risc::ALL.into_iter().filter(|risc| risc.moves_data()).collect();
+        let movers: Vec<_> = movers.into_iter().map(Risc::label).collect();
+        let moving = &["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL", "DM-KERNEL"][..];
         let shown = |what: &str| Some([format!("{what} START CYCLE"), format!("{what} END CYCLE")]);
         let mut analyses = vec![
             all("DEVICE TRACE FIRMWARE DURATION [ns]", None, aggregate, &["-FW"]),
@@ -171,14 +171,65 @@ impl Default for ProgramAnalyses {
             built_in(
                 "DEVICE KERNEL DURATION DM START [ns]",
                 shown("DEVICE KERNEL DM"),
-                (movers, start, moving),
+                (&movers[..], start, moving),
                 (&[], end, kernel),
             ),
         ];
         analyses.extend(OF_RISCS.iter().map(|(title, risc, zone)| all(title, None, risc, zone)));
+        let kinds = &QUASAR_KINDS;
+        analyses.extend(kinds.iter().map(|kind| {
+            all(
+                kind.kernel_duration,
+                Some(kind.kernel_cycles.map(str::to_owned)),
+                &[],
+                kind.kernel_zones,
+            )
+        }));
+        analyses.extend(
+            kinds.iter().map(|kind| all(kind.firmware_duration, None, &[], kind.firmware_zones)),
+        );
         Self(analyses)
     }
 }
+
+/// Columns of one kind of a Quasar's processors, and the zones that they are about.
+pub(in crate::report) struct QuasarKind {
+    pub(in crate::report) kernel_duration: &'static str,
+    /// First and last cycle of the kernels.
+    pub(in crate::report) kernel_cycles: [&'static str; 2],
+    pub(in crate::report) firmware_duration: &'static str,
+    pub(in crate::report) latency: &'static str,
+    /// Parts of the names of the zones.
+    kernel_zones: &'static [&'static str],
+    firmware_zones: &'static [&'static str],
+}
+
+/// Data movement and compute.
+///
+/// # Compatibility
+/// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The zone of DM 0's
+/// firmware is `DM0-FW`, and no keyword of theirs.
+pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
+    QuasarKind {
+        kernel_duration: "DEVICE QUASAR_DM KERNEL DURATION [ns]",
+        kernel_cycles: ["DEVICE QUASAR_DM KERNEL START CYCLE", "DEVICE QUASAR_DM KERNEL END CYCLE"],
+        firmware_duration: "DEVICE DM FW DURATION [ns]",
+        latency: "OP TO OP DM LATENCY [ns]",
+        kernel_zones: &["DM-KERNEL"],
+        firmware_zones: &["DM-FW"],
+    },
+    QuasarKind {
+        kernel_duration: "DEVICE QUASAR_NEO_TRISC KERNEL DURATION [ns]",
+        kernel_cycles: [
+            "DEVICE QUASAR_NEO_TRISC KERNEL START CYCLE",
+            "DEVICE QUASAR_NEO_TRISC KERNEL END CYCLE",
+        ],
+        firmware_duration: "DEVICE TRISC FW DURATION [ns]",
+        latency: "OP TO OP TRISC LATENCY [ns]",
+        kernel_zones: &["TRISC-KERNEL"],
+        firmware_zones: &["TRISC-FW"],
+    },
+];
 
 /// Title, RISC and zone of the analyses that are about one RISC.
 const OF_RISCS: [(&str, &[&str], &[&str]); 6] = [

@@ -11,5 +11,6 @@ mod rows;
 pub use analyses::{AnalysesError, ProgramAnalyses};
 pub use rows::{DevicePerfReport, DevicePerfRow};
 
+pub(super) use analyses::QUASAR_KINDS;
 pub(super) use figures::{LaunchFigures, figures_of};
 pub(super) use read::read_report;

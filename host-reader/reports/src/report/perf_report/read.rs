@@ -1,5 +1,6 @@
 //! Reading a device perf report that upstream's host wrote.
 
+use super::analyses::QUASAR_KINDS;
 use crate::problem::ProblemLog;
 use crate::report::{
     csv_records::CsvRecords,
@@ -123,6 +124,10 @@ impl RowReader<'_> {
             self.rates.entry(op.device_id).or_insert(rate);
         }
         op.begin_cycle = firmware.or(kernel).map_or(0, |span| span.start_cycle);
+        op.quasar_kernels = QUASAR_KINDS.map(|kind| {
+            let [start, end] = kind.kernel_cycles;
+            Some((span(start, end)?, cell(kind.kernel_duration).unwrap_or(0)))
+        });
         (op.kernel, op.data_movement) = (kernel, data_movement);
         op.rate =
             self.rates.get(&op.device_id).map_or(Rate::Unknown, |&rate| Rate::NsPerCycle(rate));
