@@ -6,8 +6,12 @@ use crate::{
     support::{Outcome, kernel_kinds, outcome},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions, analysis::ops_of, decode::CaptureMode, init_device_profiler,
-    read::Reader, readout::Readout,
+    ProfilerOptions, ReadOptions,
+    analysis::ops_of,
+    decode::CaptureMode,
+    init_device_profiler,
+    read::{LaneWatermark, Reader},
+    readout::Readout,
 };
 use sim::{
     arch::{Arch, TileCoord},
@@ -179,5 +183,34 @@ fn lanes_that_are_full_refuse_whole_pushes_and_count_them() {
         assert!(!outcome.readout.losses.is_empty());
         let refused = outcome.readout.losses.total();
         assert!(refused.runs > 20 && !refused.is_lower_bound, "{refused:?}");
+    }
+}
+
+#[test]
+fn launches_that_a_look_finds_room_for_lose_nothing_and_many_more_do() {
+    for kernels in kernel_kinds() {
+        for (more, is_whole) in [(1, true), (4, false)] {
+            // 2,400 words: six pushes of 24 launches.
+            let config = config(Arch::WormholeB0, kernels)
+                .with_accumulation()
+                .with_program_support_count(200);
+            let mut host = Host::new(&config, CaptureMode::Accumulate);
+            host.run(launches(&config, 1, 60, 2));
+            host.read(false);
+            host.run(launches(&config, 61, 30, 2));
+            let marks = host.reader.look(&mut host.mesh).unwrap().watermarks;
+            let left = marks.lanes().filter_map(LaneWatermark::launches_left).min().unwrap();
+            // More than a push; pushes taken for launches would leave room for one or two.
+            assert!(left > 30, "room for {left} launches");
+            host.run(launches(&config, 91, left * more, 2));
+            host.read(true);
+            let outcome = host.outcome();
+            assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+            assert_eq!(
+                outcome.readout.losses.is_empty(),
+                is_whole,
+                "{left} launches, {more} times"
+            );
+        }
     }
 }

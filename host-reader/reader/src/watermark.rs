@@ -21,7 +21,8 @@ pub struct LaneWatermark {
     pub lost_launches: u32,
     /// Words that were pushed since the read before.
     pub pushed_words: u32,
-    /// Launches of the core that were pushed since the read before.
+    /// Launches of the core that were pushed since the read before; in accumulate mode, as far as
+    /// nothing but control vectors was looked at, pushes.
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the read before, where both have read it.
     pub elapsed_cycles: Option<u64>,

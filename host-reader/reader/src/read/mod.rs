@@ -261,7 +261,11 @@ impl Reader {
     }
 
     fn look_at_cores(&mut self, session: &mut Session<'_>, cores: &[CoreRead]) {
-        session.watermarks = watermark::of_cores(cores, |id| self.fill(id));
+        let mode = session.options.mode;
+        session.watermarks = watermark::of_cores(cores, mode, |id| self.fill(id));
+        if mode == CaptureMode::Accumulate {
+            return; // Only a read can count the launches in a push.
+        }
         for mark in session.watermarks.lanes_mut() {
             self.lanes.entry(mark.lane).or_default().fill.look(mark);
         }
@@ -287,12 +291,12 @@ impl Reader {
     ) -> Result<DeviceReadout, ReadError> {
         let planned = self.plan(session, geometry, prepare::Care::Whole)?;
         let prepare::Planned { chip, generation, mut cores } = planned;
-        session.watermarks = watermark::of_cores(&cores, |id| self.fill(id));
+        let mode = session.options.mode;
+        session.watermarks = watermark::of_cores(&cores, mode, |id| self.fill(id));
         let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
         for core in &mut cores {
             self.finish_core(session, core, &generation, &pieces);
         }
-        let mode = session.options.mode;
         let waits = |core: &CoreRead, lane: &LaneRead| {
             lane.pending.is_none() && pending::is_pending(core, lane.risc_index, mode)
         };
@@ -305,6 +309,9 @@ impl Reader {
         };
         let undecoded = self.undecoded(session, &cores, &generation, &pieces);
         let lanes = self.decode(session, undecoded);
+        if mode == CaptureMode::Accumulate {
+            self.count_accumulated(session, &cores, &lanes);
+        }
         pieces.extend(cores.iter_mut().flat_map(CoreRead::take_own_words));
         self.pool.recycle_words(pieces);
         Ok(DeviceReadout {
@@ -360,9 +367,22 @@ impl Reader {
         watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
             let mark = session.watermarks.of_lane(lane.id);
+            // In accumulate mode launches are counted when they have been decoded.
+            let mark = mark.filter(|_| session.options.mode != CaptureMode::Accumulate);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
             let fill = &mut self.lanes.entry(lane.id).or_default().fill;
             fill.read(core, words_per_launch);
+        }
+    }
+
+    /// Puts launches in place of pushes into the watermarks of accumulate mode.
+    fn count_accumulated(&mut self, session: &mut Session<'_>, cores: &[CoreRead], lanes: &[Lane]) {
+        let (marks, zones) = (&mut session.watermarks, &session.options.zones);
+        for (id, words_per_launch) in watermark::count_accumulated(marks, cores, lanes, zones) {
+            let known = self.lanes.entry(id).or_default().fill.count(words_per_launch);
+            if let Some(mark) = marks.of_lane_mut(id) {
+                mark.words_per_launch = known;
+            }
         }
     }
 

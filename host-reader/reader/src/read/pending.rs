@@ -12,14 +12,15 @@ use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, v
 /// Our runtime clears the end once the run is pushed. Upstream's does not, but says for the
 /// whole core whether the last launch has been pushed; in trace-only mode it never is.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
-    let is_done = core.control.word(core.control.layout.profiler_done) != 0;
-    let may_wait = core.control.is_ours() || mode.keeps_in_l1() || !is_done;
-    waiting_words(core, risc_index, mode) != 0 && may_wait
+    waiting_words(core, risc_index, mode) != 0
 }
 
-/// Words that a lane's vector is said to hold.
-fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
-    if core.control.is_ours() && mode == CaptureMode::Accumulate {
+/// Words that a lane's vector is said to hold and that were not pushed.
+pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
+    let may_wait = core.control.is_ours() || mode.keeps_in_l1() || core.control.is_under_way();
+    if !may_wait {
+        0
+    } else if core.control.is_ours() && mode == CaptureMode::Accumulate {
         core.control.accumulated_end(risc_index)
     } else {
         core.control.device_end(risc_index)

@@ -4,16 +4,20 @@
 //! launch needs is learned from the launches so far.
 
 use super::{
-    counters,
+    counters, pending,
     plan::{CoreRead, LaneRead},
     session::Session,
 };
 use crate::{
     anomaly::AnomalyLog,
-    lane::LaneId,
+    decode::CaptureMode,
+    lane::{Lane, LaneId, RecordHead, Run},
+    names::ZoneTable,
+    role::RoleTable,
     watermark::{LaneWatermark, VECTOR_WORDS, Watermarks},
 };
-use wire::{LaneEnd, control::ext, vector};
+use std::collections::BTreeMap;
+use wire::{LaneEnd, PacketKind, control::ext, vector};
 
 /// Result of a look at the control vectors of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,13 +51,20 @@ pub(super) struct Fill {
 
 impl Fill {
     /// How full a lane is, before anything of it is read.
-    pub(super) fn watermark(&self, core: &CoreRead, lane: &LaneRead) -> LaneWatermark {
+    ///
+    /// In accumulate mode the device counts pushes. Until a read has counted the launches in them,
+    /// each push is taken for one.
+    fn watermark(&self, core: &CoreRead, lane: &LaneRead, mode: CaptureMode) -> LaneWatermark {
         let control = &core.control;
         // Upstream's control vector is zeroed by every read.
         let launches_before = if control.is_ours() { core.memory.run_counter } else { 0 };
         let pushed_launches = control.run_counter().wrapping_sub(launches_before);
         let pushed_words = lane.unread();
         let average = pushed_words.div_ceil(pushed_launches.max(1));
+        let words_per_launch = match self.words_per_launch[0] {
+            known if mode == CaptureMode::Accumulate && known > 0 => known,
+            known => known.max(average),
+        };
         let is_handed_back = control.is_ours()
             && pushed_words == 0
             && control.run_counter() == control.word(ext::SEEN_RUNS);
@@ -61,12 +72,12 @@ impl Fill {
             lane: lane.id,
             lane_words: lane.lane_words,
             used_words: if is_handed_back { 0 } else { used_words(core, lane) },
-            waiting_words: waiting_words(core, lane),
+            waiting_words: pending::waiting_words(core, lane.risc_index, mode).min(VECTOR_WORDS),
             lost_launches: counters::refused_runs(core, lane.risc_index),
             pushed_words,
             pushed_launches,
             elapsed_cycles: None,
-            words_per_launch: self.words_per_launch[0].max(average),
+            words_per_launch,
         }
     }
 
@@ -74,6 +85,12 @@ impl Fill {
     pub(super) fn look(&mut self, mark: &mut LaneWatermark) {
         self.words_per_launch[1] = self.words_per_launch[1].max(mark.words_per_launch);
         mark.words_per_launch = self.words_per_launch[1];
+    }
+
+    /// Learns what the launches of accumulate mode need on average, by a read that has counted them.
+    pub(super) fn count(&mut self, words_per_launch: u32) -> u32 {
+        self.words_per_launch = [self.words_per_launch[0].max(words_per_launch); 2];
+        self.words_per_launch[0]
     }
 
     /// Learns from a read that has been acknowledged.
@@ -107,23 +124,69 @@ fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
 #[expect(clippy::cast_possible_truncation, reason = "four words")]
 pub(super) const PUSH_ALIGN_WORDS: u32 = vector::PUSH_ALIGN_WORDS as u32;
 
-/// Words of a finished run in L1.
-fn waiting_words(core: &CoreRead, lane: &LaneRead) -> u32 {
-    let control = &core.control;
-    let is_pushed = !control.is_ours() && control.word(control.layout.profiler_done) != 0;
-    if is_pushed { 0 } else { control.device_end(lane.risc_index).min(VECTOR_WORDS) }
-}
-
 /// The watermarks of cores whose control vectors have been read.
-pub(super) fn of_cores(cores: &[CoreRead], mut fill: impl FnMut(LaneId) -> Fill) -> Watermarks {
+pub(super) fn of_cores(
+    cores: &[CoreRead],
+    mode: CaptureMode,
+    mut fill: impl FnMut(LaneId) -> Fill,
+) -> Watermarks {
     let mut marks = Watermarks::default();
     for core in cores.iter().filter(|core| core.control.word(core.control.layout.dram_address) != 0)
     {
         for lane in &core.lanes {
-            marks.record(fill(lane.id).watermark(core, lane));
+            marks.record(fill(lane.id).watermark(core, lane, mode));
         }
     }
     marks
+}
+
+/// Counts the launches that accumulate mode has pushed, now that the records of `lanes` were decoded;
+/// gives back what a launch of each lane needs on average.
+pub(super) fn count_accumulated(
+    marks: &mut Watermarks,
+    cores: &[CoreRead],
+    lanes: &[Lane],
+    zones: &ZoneTable,
+) -> Vec<(LaneId, u32)> {
+    let roles = RoleTable::of_names(zones);
+    let lanes: BTreeMap<LaneId, &Lane> = lanes.iter().map(|lane| (lane.id, lane)).collect();
+    let mut averages = Vec::new();
+    for core in cores {
+        let counts = core.lanes.iter().filter_map(|lane| {
+            Some(pushed_launches(lanes.get(&lane.id)?, lane, core.control.is_ours(), &roles))
+        });
+        let Some(launches) = counts.max().filter(|&launches| launches > 0) else { continue };
+        for lane in &core.lanes {
+            let Some(mark) = marks.of_lane_mut(lane.id) else { continue };
+            mark.pushed_launches = launches;
+            averages.push((lane.id, mark.pushed_words.div_ceil(launches)));
+        }
+    }
+    averages
+}
+
+/// Launches among the words of a lane that were pushed. What a read has taken from L1 is behind them.
+///
+/// A run of our runtime is a launch, or the zone of a push, which belongs to no program. One of
+/// upstream's holds several launches, each with the zone of its firmware.
+fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
+    let begin = u64::from(read.begin);
+    let pushed = begin..begin.saturating_add(read.unread().into());
+    let launches_of = |(index, run): (usize, &Run)| {
+        let heads = lane.heads.get(lane.run_records(index)).unwrap_or_default();
+        if is_ours {
+            let is_push = run.program.base() == 0
+                && matches!(heads, [start, end] if start.zone() == end.zone());
+            return usize::from(!is_push);
+        }
+        let is_launch = |head: &&RecordHead| {
+            head.kind() == PacketKind::ZoneStart && roles.of(head.zone()).is_firmware()
+        };
+        heads.iter().filter(is_launch).count().max(1)
+    };
+    let runs = lane.runs.iter().enumerate().filter(|(_, run)| pushed.contains(&run.origin));
+    let launches: usize = runs.map(launches_of).sum();
+    u32::try_from(launches).unwrap_or(u32::MAX)
 }
 
 /// Returns the result of a session that only looked at control vectors.

@@ -76,3 +76,69 @@ fn what_upstreams_launches_have_accumulated_is_taken_though_the_last_one_is_done
     assert_eq!(taken(CaptureMode::Accumulate), (vec![(1, Risc::Ncrisc, 0)], 0));
     assert_eq!(taken(CaptureMode::Workers).0, []);
 }
+
+/// A run of no program, with the zone of a push as its first guaranteed markers.
+fn shared_push(start: u32) -> Vec<u32> {
+    let mut words = run(0, 0, 0, start);
+    // The other zone's markers are free.
+    words[8..].copy_from_slice(&[1 << 31, 0, 1 << 31, 0]);
+    words
+}
+
+#[test]
+fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
+    let mut bench = Bench::ours();
+    let options = ReadOptions { mode: CaptureMode::Accumulate, ..ReadOptions::default() };
+    let mut reader = Reader::new(options);
+    let runs = |programs: std::ops::Range<u32>| -> Vec<u32> {
+        programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
+    };
+    // Two pushes: 30 launches; the zone of the first push, and 20 launches.
+    let words = [runs(1..31), shared_push(30_950), runs(31..51)].concat();
+    push(&mut bench.0.image, (0, 0), 0, &words);
+    finish(&mut bench.0.image, 0, 2);
+    // Two more wait, behind the zone of the push before; the next run is prepared.
+    let waiting = [shared_push(50_950), runs(51..53)].concat();
+    wait_in_l1(&mut bench.0.image, 0, &waiting);
+    set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 36]);
+    let mark_of = |marks: &Watermarks| *marks.lanes().next().unwrap();
+    let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
+    // Nobody has seen a launch yet: a push of 306 words is taken for one.
+    assert_eq!((mark.used_words, mark.waiting_words, mark.pushed_launches), (612, 36, 2));
+    assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 306));
+    let mark = mark_of(&reader.read(&mut bench).unwrap().watermarks);
+    // 612 words of 50 launches are 12.24 each.
+    assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (612, 50, 13));
+    assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 13));
+
+    // What was counted holds for the next look. A vector might not fit behind the lane's end, and
+    // what was read can be filled again.
+    push(&mut bench.0.image, (0, 0), 612, &[shared_push(52_950), runs(51..65)].concat());
+    finish(&mut bench.0.image, 0, 3);
+    let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
+    assert_eq!((mark.used_words, mark.words_per_launch), (180 + 512, 13));
+    assert_eq!(mark.launches_left(), Some((12_000 - 692 - 512 - 36) / 13));
+    let mark = mark_of(&reader.read(&mut bench).unwrap().watermarks);
+    assert_eq!((mark.pushed_launches, mark.words_per_launch), (14, 13));
+}
+
+#[test]
+fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
+    let mut bench = Bench::new();
+    let zones = ["BRISC-FW,/fw.cc,1,KERNEL_PROFILER", "DRAM-PUSH,/p.h,2,KERNEL_PROFILER"];
+    let mut options = ReadOptions { mode: CaptureMode::Accumulate, ..ReadOptions::default() };
+    let firmware = wire::ZoneId::of_text(zones[0]).0;
+    options.zones = crate::names::ZoneTable::of_texts(zones).unwrap();
+    let mut reader = Reader::new(options);
+    let mut words = vec![0, 0, 0, 0];
+    words.extend([1 << 31, 0].repeat(4));
+    for launch in 0..9_u32 {
+        let header = |kind: u32| 1 << 31 | kind << 28 | u32::from(firmware) << 12;
+        words.extend([header(0), 1000 * launch + 100, header(1), 1000 * launch + 900]);
+    }
+    push(&mut bench.0.image, (0, 0), 0, &words);
+    finish(&mut bench.0.image, 0, 1);
+    let marks = reader.read(&mut bench).unwrap().watermarks;
+    let mark = marks.lanes().next().unwrap();
+    assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (48, 9, 6));
+}
