@@ -1,6 +1,7 @@
 //! The one JSON object of `--json`.
 
 use crate::{
+    buffers::BufferDocument,
     counter_tables::{CounterFindings, OpRow},
     numbers::{counted, grouped},
     op_names::{OpName, OpNames},
@@ -56,6 +57,9 @@ pub(crate) struct Document<'a> {
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Vec<Loss>,
+    /// Bytes of buffers, if the host reported them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffers: Option<BufferDocument<'a>>,
     /// Counts of what `--filter` removed, if given.
     filtered_out: Option<&'a FilteredOut>,
 }
@@ -233,8 +237,14 @@ impl<'a> Document<'a> {
             hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),
             losses: losses_of(&readout.losses),
+            buffers: None,
             filtered_out,
         }
+    }
+
+    /// Adds what buffers held.
+    pub(crate) fn with_buffers(self, buffers: Option<BufferDocument<'a>>) -> Self {
+        Self { buffers, ..self }
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
                 | "from"
                 | "to"
                 | "direction"
+                | "memory"
         );
         if let (false, Some(column)) = (is_text, table.column_mut(index)) {
             column.set_cell_alignment(CellAlignment::Right);

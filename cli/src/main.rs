@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod buffers;
 mod command;
 mod counter_tables;
 mod failure;

@@ -2,6 +2,7 @@
 
 use crate::{
     args::ShowArgs,
+    buffers,
     counter_tables::CounterFindings,
     failure::Failure,
     json::{Document, FilteredOut, Source},
@@ -14,6 +15,7 @@ use host_reader::{
     analysis::{DataKind, Report, launches_of},
     export::{HiddenLaunches, TraceFilter},
     readout::Readout,
+    report::BufferPeaks,
 };
 use std::{
     io::{BufWriter, Write},
@@ -26,6 +28,7 @@ pub(crate) struct Findings {
     report: Report,
     counters: CounterFindings,
     names: OpNames,
+    buffers: BufferPeaks,
     /// Counts of what a filter removed, rows of zones and sums included.
     filtered: Option<FilteredOut>,
 }
@@ -55,7 +58,8 @@ impl Findings {
     /// are none of counters.
     pub(crate) fn of_report(readout: Readout, report: Report) -> Self {
         let (counters, names) = (CounterFindings::default(), OpNames::default());
-        Self { readout, report, counters, names, filtered: None }
+        let buffers = BufferPeaks::default();
+        Self { readout, report, counters, names, buffers, filtered: None }
     }
 
     /// Returns the readout with the figures computed from it.
@@ -66,6 +70,11 @@ impl Findings {
     /// Shows ops by these names.
     pub(crate) fn with_names(self, names: OpNames) -> Self {
         Self { names, ..self }
+    }
+
+    /// Shows what buffers held.
+    pub(crate) fn with_buffers(self, buffers: BufferPeaks) -> Self {
+        Self { buffers, ..self }
     }
 
     /// Leaves out the rows of zones and sums that are not wanted; launches were taken out
@@ -96,12 +105,14 @@ impl Findings {
                 (&self.report, &self.names, &self.counters),
                 &self.readout,
                 self.filtered.as_ref(),
-            );
+            )
+            .with_buffers(buffers::document(&self.buffers));
             serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
             writeln!(out)?;
         } else {
             writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
             self.tables().write(show, &mut out)?;
+            buffers::write(&self.buffers, show.row_limit(), &mut out)?;
             if let Some(reads) = source.reads {
                 reads.write(&mut out)?;
             }

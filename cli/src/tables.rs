@@ -35,7 +35,7 @@ pub(crate) struct Tables<'a> {
 impl Tables<'_> {
     /// Writes every table that has rows.
     pub(crate) fn write(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
-        let rows = if show.rows == 0 { usize::MAX } else { show.rows };
+        let rows = show.row_limit();
         self.write_ops(show.sort, rows, out)?;
         write_zones(&self.report.zones, rows, out)?;
         if let Some(subtracted) = &self.report.probe_cost {

@@ -443,6 +443,51 @@ fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
 }
 
 #[test]
+fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
+    for seed in [6_u64, 7] {
+        let folder = tempfile::tempdir().unwrap();
+        let seed_text = seed.to_string();
+        let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = [&args[..], &[&seed_text, "--ops", "9", "-o", "x.kprof"]].concat();
+        assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
+        let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let peaks = true_peaks(seed, 9);
+        let ops = shown["buffers"]["ops"].as_array().unwrap();
+        assert_eq!(ops.len(), peaks.len(), "seed {seed}");
+        for (id, (op, [dram, l1])) in (1_u64..).zip(ops.iter().zip(&peaks)) {
+            assert_eq!((&op["chip_id"], &op["run_host_id"]), (&0.into(), &(id << 10).into()));
+            assert_eq!(op["peak_bytes"]["DRAM"], *dram, "seed {seed} op {id}");
+            // Where there was no buffer yet, nothing is said.
+            assert_eq!(op["peak_bytes"]["L1"].as_u64().unwrap_or(0), *l1, "seed {seed} op {id}");
+        }
+        let memories = shown["buffers"]["memories"].as_array().unwrap();
+        let most = |which: usize| peaks.iter().map(|peaks| peaks[which]).max().unwrap();
+        for (memory, which) in [("DRAM", 0), ("L1", 1)] {
+            let row = memories.iter().find(|row| row["memory"] == memory);
+            let peak = row.map_or(0, |row| row["peak_bytes"].as_u64().unwrap());
+            assert_eq!(peak, most(which), "seed {seed} {memory}");
+        }
+        let text = stdout(&kprof(folder.path(), &["report", "x.kprof", "--rows", "3"]));
+        assert!(text.contains("Buffers, bytes") && text.contains("... 6 more rows"), "{text}");
+        let grouped = most(0).to_string();
+        let digits = |line: &str| line.replace(',', "").contains(&grouped);
+        assert!(text.lines().any(digits), "{grouped} is not in\n{text}");
+        let one =
+            stdout(&kprof(folder.path(), &["report", "x.kprof", "--filter", "op=4", "--json"]));
+        let one: serde_json::Value = serde_json::from_str(&one).unwrap();
+        let [op] = &one["buffers"]["ops"].as_array().unwrap()[..] else { panic!("{one}") };
+        assert_eq!(op["run_host_id"], 4 << 10);
+    }
+    // Without buffers nothing is said.
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["capture", "--kernels", "native", "--ops", "2", "-o", "x.kprof"];
+    assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
+    let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
+    assert!(!shown.contains("buffers"), "{shown}");
+}
+
+#[test]
 fn accumulated_launches_are_ops_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let options = "--workload multi-op --ops 60 --enable-accumulate-profiling";
@@ -456,6 +501,20 @@ fn accumulated_launches_are_ops_of_their_own() {
     let shown = kprof(folder.path(), &["report", log.to_str().unwrap()]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Pushes of several launches: "), "{shown}");
+    // BRISC's lane has runs of 12 words behind the zone of a push of 12 words, 32 at most: a launch
+    // takes little more than its 12 words, and not those of a push.
+    let options: Vec<&str> = options.split(' ').collect();
+    let told = [&["run", "--json", "--op-support-count", "200"][..], &options].concat();
+    let told: serde_json::Value =
+        serde_json::from_str(&stdout(&kprof(folder.path(), &told))).unwrap();
+    let fullest = &told["fullest_lane"];
+    let words = fullest["words_per_launch"].as_u64().unwrap();
+    assert!((12..=14).contains(&words), "{fullest}");
+    let free = fullest["lane_words"].as_u64().unwrap() - fullest["used_words"].as_u64().unwrap();
+    // A vector is kept free, and what waits in another needs room as well.
+    let left = fullest["launches_left"].as_u64().unwrap();
+    assert!(left > 0 && left >= free.saturating_sub(1024) / words, "{fullest}");
+    assert!(left <= free.saturating_sub(512) / words, "{fullest}");
     let refused =
         kprof(folder.path(), &["run", "--enable-accumulate-profiling", "--enable-sum-profiling"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -124,3 +124,10 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) fail_on_loss: bool,
 }
+
+impl ShowArgs {
+    /// Rows that a table may have.
+    pub(crate) const fn row_limit(self) -> usize {
+        if self.rows == 0 { usize::MAX } else { self.rows }
+    }
+}

@@ -112,6 +112,14 @@ fn of_nocs(counts: &DatasetCounts) -> String {
     }
 }
 
+/// Returns the count of changes of buffers; empty if there are none.
+fn of_buffers(counts: &DatasetCounts) -> String {
+    match counts.buffers {
+        0 => String::new(),
+        count => format!(", {}", counted(count, "change of buffers", "changes of buffers")),
+    }
+}
+
 /// Returns the counts of the host's zones and events; empty if there are none.
 fn of_host(counts: &DatasetCounts) -> String {
     if counts.host_zones + counts.host_events == 0 {
@@ -131,7 +139,7 @@ impl Written<'_> {
         let counts = self.counts;
         writeln!(
             out,
-            "{}: {}, {}, {}, {}{}{}{} in {} of {}",
+            "{}: {}, {}, {}, {}{}{}{}{} in {} of {}",
             self.output,
             counted(counts.zones, "zone", "zones"),
             counted(counts.markers, "marker", "markers"),
@@ -140,6 +148,7 @@ impl Written<'_> {
             of_counters(counts),
             of_nocs(counts),
             of_host(counts),
+            of_buffers(counts),
             counted(counts.files, "file", "files"),
             self.recording,
         )?;

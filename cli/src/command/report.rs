@@ -11,13 +11,14 @@ use crate::{
     progress::Busy,
 };
 use host_reader::{
-    export::HiddenLaunches,
+    export::{HiddenLaunches, TraceFilter},
     host::HostRecording,
     log::PackedLog,
     recording::{Opened, Recording, report_of_log},
+    report::{BufferPeaks, OpPeaks},
 };
 use std::process::ExitCode;
-use wire::ZoneId;
+use wire::{RunHostId, ZoneId};
 
 /// Reads the log or capture and shows it; of a capture, one run after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
         let hidden = retain(&mut run, &args.filters)?;
+        let mut buffers = BufferPeaks::of_recording(&run);
+        let filter = joined(&args.filters);
+        buffers.ops.retain(|op| is_wanted(op, &filter, &hidden));
         let Recording { readout, host, ops, .. } = run;
         let which = match run_count {
             1 => String::new(),
@@ -45,12 +49,22 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             println!();
         }
         let findings = Findings::new(readout, args.show)?.with_names(OpNames::new(&ops));
+        let findings = findings.with_buffers(buffers);
         let shown = show(args, findings, &host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
     }
     Ok(code)
+}
+
+/// Returns true if neither the filter nor what it has hidden of the chips leaves out an op.
+fn is_wanted(op: &OpPeaks, filter: &TraceFilter, hidden: &HiddenLaunches) -> bool {
+    let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
+    let (chip_id, id) = (number(op.device_id), number(op.run_host_id));
+    filter.selects_device(chip_id)
+        && filter.selects_op(RunHostId(id).base(), op.name.as_deref())
+        && !hidden.ops.contains(&(chip_id, id))
 }
 
 /// Returns true if every record counts as it is, so that none needs to be kept.

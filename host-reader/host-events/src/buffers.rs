@@ -46,6 +46,14 @@ impl fmt::Display for BufferPool {
     }
 }
 
+/// Bytes that a point of a pool's plot stands for.
+#[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
+#[expect(clippy::cast_sign_loss, reason = "no pool holds less than nothing")]
+#[must_use]
+pub const fn buffer_bytes(value: f64) -> u64 {
+    value as u64
+}
+
 /// Bytes of the buffers in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
@@ -62,13 +70,16 @@ impl BufferUsage {
             for event in recording.threads.iter().flat_map(|thread| &thread.events) {
                 let HostEventKind::Plot { value } = event.kind else { continue };
                 let Some(pool) = BufferPool::parse(recording.name(event)) else { continue };
-                #[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
-                #[expect(clippy::cast_sign_loss, reason = "no pool holds less than nothing")]
-                pools.entry(pool).or_default().push((event.time_ns, value as u64));
+                pools.entry(pool).or_default().push((event.time_ns, buffer_bytes(value)));
             }
         }
         pools.values_mut().for_each(|points| points.sort_by_key(|(time_ns, _)| *time_ns));
         Self { pools }
+    }
+
+    /// Times and bytes from then on of each pool, by time.
+    pub fn pools(&self) -> impl Iterator<Item = (BufferPool, &[(u64, u64)])> {
+        self.pools.iter().map(|(pool, points)| (*pool, points.as_slice()))
     }
 
     /// Returns true if no pool was plotted.

@@ -2,7 +2,7 @@
 
 use super::rows::{Row, TableWriter};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
-use host_events::{HostEvent, HostEventKind, HostSource};
+use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_bytes};
 use parquet::{data_type::ByteArray, errors::ParquetError};
 use std::{collections::HashMap, io::Write};
 
@@ -63,6 +63,27 @@ impl<'t, 'a> HostRows<'t, 'a> {
                     row.maybe_narrow(None).nanoseconds(time_ns);
                     row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
                     row.maybe_real(Some(value)).maybe_text(None).maybe_text(None);
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every change of what a pool of buffers holds, pool by pool.
+    pub(super) fn write_buffers(self, out: &mut TableWriter<impl Write + Send>) -> Written {
+        for plot in &self.host.plots {
+            let Some(pool) = BufferPool::parse(plot.name) else { continue };
+            let memory = ByteArray::from(pool.kind);
+            let mut held = 0;
+            for &(time_ns, value) in &plot.points {
+                let before = std::mem::replace(&mut held, buffer_bytes(value));
+                let change = i128::from(held) - i128::from(before);
+                out.row(|row| {
+                    row.text(self.recording).number(pool.device_id).text(&memory);
+                    row.nanoseconds(time_ns);
+                    row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
+                    row.maybe_signed(Some(i64::try_from(change).unwrap_or(i64::MAX)));
+                    row.number(held);
                 })?;
             }
         }

@@ -10,10 +10,11 @@
 //! dataset/noc_events/host=node-3/device=0/matmul.parquet
 //! dataset/host_zones/host=node-3/matmul.parquet
 //! dataset/host_events/host=node-3/matmul.parquet
+//! dataset/buffers/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as eight tables with the columns `host` and `device`, and open
+//! recordings of a fleet as nine tables with the columns `host` and `device`, and open
 //! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
 //! joined to zones and markers by host, device, `recording` and `op`.
 //!
@@ -65,7 +66,7 @@ use words::Words;
 /// let folder = tempfile::tempdir()?;
 /// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
 /// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
-/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 8));
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 9));
 /// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -107,6 +108,8 @@ pub struct DatasetCounts {
     pub counters: u64,
     /// Rows of `noc_events`.
     pub noc_events: u64,
+    /// Rows of `buffers`.
+    pub buffers: u64,
 }
 
 /// One file that is to be written.
@@ -153,7 +156,7 @@ impl ParquetDataset {
         parts_of(trace).len()
     }
 
-    /// Writes six files for each device and two of the host; `on_files` learns how many
+    /// Writes six files for each device and three of the host; `on_files` learns how many
     /// are done.
     ///
     /// All files are written under other names first, and get theirs once all are whole.
@@ -286,6 +289,7 @@ impl<'a> Part<'_, 'a> {
                 let rows = HostRows::new(&trace.host, &words.recording);
                 match self.table.kind {
                     TableKind::HostZones => rows.write_zones(&mut table)?,
+                    TableKind::Buffers => rows.write_buffers(&mut table)?,
                     _ => rows.write_events(&mut table)?,
                 }
             }
@@ -355,6 +359,7 @@ impl DatasetCounts {
             TableKind::HostEvents => &mut self.host_events,
             TableKind::Counters => &mut self.counters,
             TableKind::NocEvents => &mut self.noc_events,
+            TableKind::Buffers => &mut self.buffers,
         } += row_count;
     }
 }

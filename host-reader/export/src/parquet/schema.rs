@@ -19,6 +19,8 @@ pub enum TableKind {
     Counters,
     /// Events of the NoCs.
     NocEvents,
+    /// Allocations of buffers, and their ends.
+    Buffers,
 }
 
 /// One table of a dataset.
@@ -143,10 +145,10 @@ const FUNCTION: ColumnSchema = column("function", Text, true, "function or modul
 const COLOR: ColumnSchema =
     column("color", Text, true, "colour that the program gave it, as #rrggbb");
 
-/// `zones`, `markers`, `ops`, `losses`, `counters` and `noc_events` of devices, `host_zones` and
-/// `host_events`.
-pub const DATASET_TABLES: [TableSchema; 8] =
-    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, NOC_EVENTS, HOST_ZONES, HOST_EVENTS];
+/// `zones`, `markers`, `ops`, `losses`, `counters` and `noc_events` of devices, `host_zones`,
+/// `host_events` and `buffers`.
+pub const DATASET_TABLES: [TableSchema; 9] =
+    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, NOC_EVENTS, HOST_ZONES, HOST_EVENTS, BUFFERS];
 
 const ZONES: TableSchema = TableSchema {
     kind: TableKind::Zones,
@@ -391,6 +393,27 @@ pub(super) const HOST_ZONES: TableSchema = TableSchema {
         column("text", Text, true, "what was said of it"),
         column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
         COLOR,
+    ],
+};
+
+pub(super) const BUFFERS: TableSchema = TableSchema {
+    kind: TableKind::Buffers,
+    name: "buffers",
+    row: "one change of the bytes that buffers of a chip hold in one kind of its memory",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("chip", Unsigned64, false, "number of the chip"),
+        column("memory", Text, false, "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY"),
+        column("time_ns", Signed64, false, "when, since the recording's first record"),
+        column("host_ns", Signed64, false, "when, on the host's clock"),
+        column(
+            "change_bytes",
+            Signed64,
+            false,
+            "bytes that were allocated; below 0 if they were given back",
+        ),
+        column("held_bytes", Unsigned64, false, "bytes of all buffers from then on"),
     ],
 };
 

@@ -1,6 +1,7 @@
 //! The cells of a row that the host's description of an op fills.
 
 use super::{
+    buffer_peaks::op_peaks,
     device_op::Cells,
     host::{HostOp, Signpost},
     sheet::{
@@ -98,9 +99,7 @@ fn add_model(cells: &mut Cells, op: &HostOp) {
 
 /// Most bytes of buffers on its chip while the host worked on the op.
 pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferUsage) {
-    let (Some(device_id), Some(time)) = (op.device_id, op.time) else { return };
-    let end_ns = time.start_ns.saturating_add(time.duration_ns);
-    for (pool, bytes) in buffers.peaks(device_id, time.start_ns, end_ns) {
+    for (pool, bytes) in op_peaks(op, buffers) {
         let title = format!("DEVICE {}{BUFFER_PEAK_SUFFIX}", pool.kind);
         cells.insert(title.into(), bytes.to_string());
     }

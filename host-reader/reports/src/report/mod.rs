@@ -3,6 +3,7 @@
 //! | question | open |
 //! |---|---|
 //! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
+//! | how many bytes did buffers hold? | [`BufferPeaks`] |
 //! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!
@@ -11,6 +12,7 @@
 //!
 #![doc = include_str!("mistakes.md")]
 
+mod buffer_peaks;
 mod counters;
 mod csv_line;
 mod csv_records;
@@ -31,5 +33,6 @@ mod sheet;
 mod value;
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
+pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};
 pub use ops::{DeviceData, OpsOptions, OpsReport};
 pub use perf_report::{AnalysesError, DevicePerfReport, DevicePerfRow, ProgramAnalyses};

@@ -1,0 +1,110 @@
+//! Most bytes that buffers held: of each pool, and while the host worked on each op.
+
+use super::{host::HostOp, recorded::host_log_of};
+use crate::problem::ProblemLog;
+use host_events::{BufferPool, BufferUsage};
+use recording::Recording;
+
+/// Peaks of the buffers of a recording; empty if its host did not report any.
+///
+/// ```
+/// use host_events::{HostRecorder, HostRecorderOptions, HostSource};
+/// use recording::Recording;
+/// use reports::report::BufferPeaks;
+/// use std::sync::Arc;
+/// let recorder = HostRecorder::new(HostRecorderOptions::default());
+/// for bytes in [4096.0, 1024.0] {
+///     recorder.plot_of(Arc::new(HostSource::of_name("Device 0 L1")), bytes);
+/// }
+/// let recording = Recording { host: vec![recorder.take()], ..Recording::default() };
+/// let peaks = BufferPeaks::of_recording(&recording);
+/// let [l1] = &peaks.pools[..] else { panic!("one pool") };
+/// assert_eq!((l1.pool.kind, l1.peak_bytes, l1.last_bytes), ("L1", 4096, 1024));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BufferPeaks {
+    /// Pools, by chip and kind of memory.
+    pub pools: Vec<PoolPeak>,
+    /// Ops in the order in which the host enqueued them. Those of which it did not say when are
+    /// left out.
+    pub ops: Vec<OpPeaks>,
+}
+
+/// Peak of one pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolPeak {
+    /// The pool.
+    pub pool: BufferPool,
+    /// Most bytes that it held.
+    pub peak_bytes: u64,
+    /// First time that it held them, on the host's clock.
+    pub peak_host_ns: u64,
+    /// Bytes that it held in the end.
+    pub last_bytes: u64,
+    /// Reports of what it holds, one for each allocation and each end of one.
+    pub change_count: u64,
+}
+
+/// Peaks while the host worked on one op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpPeaks {
+    /// Number of the chip.
+    pub device_id: u64,
+    /// The op, encoded with its chip.
+    pub run_host_id: u64,
+    /// Name of the op, if the host gave one.
+    pub name: Option<String>,
+    /// Most bytes by pool. Pools without a buffer until then are left out.
+    pub peaks: Vec<(BufferPool, u64)>,
+}
+
+impl BufferPeaks {
+    /// Finds the peaks in what the host recorded.
+    #[must_use]
+    pub fn of_recording(recording: &Recording) -> Self {
+        let usage = BufferUsage::of_host(&recording.host);
+        if usage.is_empty() {
+            return Self::default();
+        }
+        // Its problems are those of the ops report.
+        let host = host_log_of(recording, &mut ProblemLog::default());
+        let mut timed: Vec<_> = host.ops.iter().filter(|op| op.time.is_some()).collect();
+        timed.sort_by_key(|op| op.time.map(|time| time.start_ns));
+        let op = |op: &HostOp| {
+            let peaks: Vec<_> = op_peaks(op, &usage).collect();
+            Some(OpPeaks {
+                device_id: op.device_id?,
+                run_host_id: op.id,
+                name: op.name().filter(|name| !name.is_empty()),
+                peaks,
+            })
+        };
+        Self {
+            pools: usage.pools().filter_map(pool_peak).collect(),
+            ops: timed.into_iter().filter_map(op).collect(),
+        }
+    }
+}
+
+fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
+    // Of equal ones the first.
+    let (peak_host_ns, peak_bytes) = points
+        .iter()
+        .copied()
+        .min_by_key(|&(time_ns, bytes)| (std::cmp::Reverse(bytes), time_ns))?;
+    let (_, last_bytes) = points.last().copied()?;
+    let change_count = points.len() as u64;
+    Some(PoolPeak { pool, peak_bytes, peak_host_ns, last_bytes, change_count })
+}
+
+/// Most bytes of each pool of the op's chip while the host worked on the op.
+pub(super) fn op_peaks(
+    op: &HostOp,
+    usage: &BufferUsage,
+) -> impl Iterator<Item = (BufferPool, u64)> {
+    let of_chip = op.device_id.zip(op.time).map(|(device_id, time)| {
+        let end_ns = time.start_ns.saturating_add(time.duration_ns);
+        usage.peaks(device_id, time.start_ns, end_ns)
+    });
+    of_chip.into_iter().flatten()
+}
