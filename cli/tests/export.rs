@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+#[allow(dead_code, reason = "each test program uses a part")]
+mod counted;
+mod program;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -229,7 +233,7 @@ fn quasar_log() -> String {
         .to_owned();
     for (risc, id, name, start, end) in [
         ("QUASAR_DM0", 1, "DM0-FW", 100, 900),
-        ("QUASAR_DM1", 2, "DM1-KERNEL", 150, 700),
+        ("QUASAR_DM1", 2, "DM-KERNEL", 150, 700),
         ("QUASAR_NEO0_TRISC0", 3, "TRISC-KERNEL", 200, 650),
         ("QUASAR_NEO3_TRISC2", 3, "TRISC-KERNEL", 210, 660),
         ("QUASAR_NEO3_TRISC4", 3, "TRISC-KERNEL", 210, 660),
@@ -270,4 +274,69 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
         rows
     };
     assert_eq!(rows(&back), rows(&quasar_log()));
+}
+
+#[test]
+fn counters_of_a_run_are_on_the_page_with_their_true_values() {
+    for arch in sim::arch::Arch::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(counted) = counted::run(folder.path(), arch) else { return };
+        stdout(&kprof(
+            folder.path(),
+            &["export", "out/.logs/profile_log_device.csv", "-o", "a.html"],
+        ));
+        let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+        let facts = page.split_once("<script type=\"application/json\" id=\"facts\">").unwrap().1;
+        let facts: serde_json::Value =
+            serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+        let cores = counted.len() / counted::OPS as usize;
+        let columns = &facts["counters"]["counters"];
+        let names = columns["name"].as_array().unwrap();
+        assert_eq!(names.len(), counted::OPS as usize * counted::COUNTERS, "{arch}");
+        let mut known = 0;
+        for (row, name) in names.iter().enumerate() {
+            let program = u32::try_from(columns["op"][row].as_u64().unwrap() + 1).unwrap();
+            assert_eq!(columns["samples"][row], cores, "{arch} {name}");
+            let readings = counted.iter().filter(|((of, ..), _)| *of == program);
+            let readings: Vec<(u64, u64)> =
+                readings.filter_map(|(_, all)| all.get(name.as_str().unwrap()).copied()).collect();
+            let extremes =
+                |values: &[u64]| (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+            if readings.is_empty() {
+                // Never started: nothing is said, and no 0.
+                assert_eq!(columns["counts"][row], serde_json::Value::Null, "{arch} {name}");
+                continue;
+            }
+            known += 1;
+            assert_eq!(readings.len(), cores);
+            let events: Vec<u64> = readings.iter().map(|(events, _)| *events).collect();
+            let cycles: Vec<u64> = readings.iter().map(|(_, cycles)| *cycles).collect();
+            let ((least, most), total) = (extremes(&events), events.iter().sum::<u64>());
+            assert_eq!(columns["counts"][row], serde_json::json!([least, most, total]), "{name}");
+            assert_eq!(columns["cycles"][row], serde_json::json!(extremes(&cycles)), "{name}");
+        }
+        assert_eq!(known, counted::OPS as usize * counted::METRICS.len());
+        check_metrics(&facts["counters"]["metrics"], &counted, cores);
+        assert_eq!(facts["counters"]["problems"], serde_json::json!([]));
+    }
+}
+
+fn check_metrics(metrics: &serde_json::Value, counted: &counted::Counted, cores: usize) {
+    let labels = metrics["label"].as_array().unwrap();
+    assert_eq!(labels.len(), counted::OPS as usize * counted::METRICS.len(), "{labels:?}");
+    for (row, label) in labels.iter().enumerate() {
+        let program = u32::try_from(metrics["op"][row].as_u64().unwrap() + 1).unwrap();
+        let of_label = counted::METRICS.iter().find(|(known, _)| label == known);
+        let (_, counter) =
+            of_label.unwrap_or_else(|| panic!("{label}: nothing was counted for it"));
+        let rates = counted::rates(counted, program, counter);
+        let median = (rates[(cores - 1) / 2] + rates[cores / 2]) / 2.0;
+        let mean = rates.iter().sum::<f64>() / cores as f64;
+        let expected = [rates[0], median, rates[cores - 1], mean];
+        assert_eq!(metrics["cores"][row], cores);
+        for (found, expected) in metrics["values"][row].as_array().unwrap().iter().zip(expected) {
+            let found = found.as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{label}: {found}, expected {expected}");
+        }
+    }
 }

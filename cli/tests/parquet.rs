@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+#[allow(dead_code, reason = "each test program uses a part")]
+mod counted;
 mod package;
 mod program;
 
@@ -404,7 +406,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(8))
+        (json!(0), json!(9))
     );
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");
@@ -423,4 +425,77 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("taken") && errors.trim_end().lines().count() == 1, "{errors}");
     assert_eq!(std::fs::read_to_string(folder.join("taken")).unwrap(), "a file");
+}
+
+#[test]
+fn every_change_of_a_buffer_is_a_row() {
+    if !has_package() {
+        return;
+    }
+    const OPS: u64 = 12;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let args = ["capture", "--device-memory-profiler", "--kernels", "native", "--seed", "9"];
+    let args = [&args[..], &["--ops", "12", "-o", "c.kprof"]].concat();
+    assert!(kprof(folder, &args).status.success());
+    let written = export(folder, &folder.join("c.kprof"), "node-1", &[]);
+    let mut statements = statements_of_page();
+    statements.push("SELECT chip, memory, change_bytes, held_bytes FROM buffers ORDER BY host_ns");
+    let answers = ask(folder, &statements);
+    let mut held = BTreeMap::<&str, i64>::new();
+    let changes = (0..OPS).flat_map(|op| sim::workload::buffer_changes(9, op)).map(|change| {
+        let memory = match change.memory {
+            sim::workload::BufferMemory::Dram => "DRAM",
+            sim::workload::BufferMemory::L1 => "L1",
+        };
+        let bytes = i64::try_from(change.byte_count).unwrap();
+        let bytes = if change.is_allocated { bytes } else { -bytes };
+        let held = held.entry(memory).or_default();
+        *held += bytes;
+        json!([0, memory, bytes, *held])
+    });
+    let changes: Vec<Value> = changes.collect();
+    assert_eq!(changes.len(), 24);
+    assert_eq!(written["buffers"], 24);
+    assert_eq!(answers.last().unwrap(), &Value::from(changes));
+}
+
+#[test]
+fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
+    if !has_package() {
+        return;
+    }
+    for arch in sim::arch::Arch::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let Some(counted) = counted::run(folder, arch) else { return };
+        let log = folder.join("out/.logs/profile_log_device.csv");
+        let written = export(folder, &log, "node-1", &[]);
+        let mut statements = statements_of_page();
+        statements.push(
+            "SELECT program, core_x, core_y, counter, value, counters.cycles, problem \
+             FROM counters JOIN ops USING (host, device, recording, op)",
+        );
+        let answers = ask(folder, &statements);
+        let rows = answers.last().unwrap().as_array().unwrap();
+        assert_eq!(rows.len(), counted.len() * counted::COUNTERS, "{arch}");
+        assert_eq!(written["counters"], rows.len());
+        let mut known = 0;
+        for row in rows {
+            let number = |cell: usize| row[cell].as_u64().unwrap();
+            let core = |cell| u16::try_from(number(cell)).unwrap();
+            let key = (u32::try_from(number(0)).unwrap(), core(1), core(2));
+            let reading = counted[&key].get(row[3].as_str().unwrap());
+            known += usize::from(reading.is_some());
+            match reading {
+                Some((events, cycles)) => {
+                    assert_eq!((&row[4], &row[5]), (&json!(events), &json!(cycles)), "{row}");
+                }
+                // It was never started, and so has not seen nothing.
+                None => assert_eq!((&row[4], &row[5]), (&Value::Null, &json!(0)), "{row}"),
+            }
+            assert_eq!(row[6], Value::Null);
+        }
+        assert_eq!(known, counted.len() * counted::METRICS.len(), "{arch}");
+    }
 }

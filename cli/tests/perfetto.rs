@@ -6,6 +6,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+#[allow(dead_code, reason = "each test program uses a part")]
+mod counted;
+mod program;
+
 use host_reader::{
     analysis::ops_of,
     capture::{Capture, CaptureWriter, Overrides},
@@ -600,4 +604,53 @@ fn hosts_of_a_merged_trace_are_processes_on_one_clock() {
     let clocks: Vec<&str> = clocks.iter().map(|row| row["clock"].as_str().unwrap()).collect();
     assert_eq!(clocks.len(), 3, "{clocks:?}");
     assert!(clocks[0].starts_with("not related") && clocks[1].ends_with("within 50 ns"));
+}
+
+#[test]
+fn counters_of_a_run_are_drawn_and_named_with_their_true_values() {
+    let Some(engine) = engine() else { return };
+    for arch in sim::arch::Arch::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(counted) = counted::run(folder.path(), arch) else { return };
+        kprof(folder.path(), &["export", "out/.logs/profile_log_device.csv", "-o", "a.pftrace"]);
+        let means = "select track.name as name, value from counter
+            join counter_track track on counter.track_id = track.id
+            where track.name glob '* Avg (%)' order by track.name, counter.ts";
+        let readings = "select name, extract_arg(arg_set_id, 'debug.value') as value,
+            extract_arg(arg_set_id, 'debug.of_cycles') as cycles
+            from slice where value is not null and cycles is not null";
+        let answers = rows(&engine, &folder.path().join("a.pftrace"), &[means, readings]);
+        let mut drawn: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for row in &answers[0] {
+            let values = drawn.entry(row["name"].as_str().unwrap()).or_default();
+            values.push(row["value"].as_f64().unwrap());
+        }
+        for (label, counter) in counted::METRICS {
+            let mean = |program| {
+                let rates = counted::rates(&counted, program, counter);
+                rates.iter().sum::<f64>() / rates.len() as f64
+            };
+            let found = drawn.remove(&*format!("{label} Avg (%)")).unwrap();
+            assert_eq!(found.len(), counted::OPS as usize, "{arch} {label}");
+            for (found, program) in found.into_iter().zip(1..) {
+                assert!((found - mean(program)).abs() < 1e-9, "{arch} {label} {found}");
+            }
+        }
+        assert!(drawn.is_empty(), "{arch}: nothing was counted for {drawn:?}");
+        let mut found: Vec<(String, u64, u64)> = answers[1]
+            .iter()
+            .map(|row| {
+                let number = |key: &str| row[key].as_u64().unwrap();
+                (row["name"].as_str().unwrap().to_owned(), number("value"), number("cycles"))
+            })
+            .filter(|(_, _, cycles)| *cycles > 0)
+            .collect();
+        found.sort();
+        let readings = counted.values().flatten();
+        let mut expected: Vec<_> = readings
+            .map(|(name, &(events, cycles))| ((*name).to_owned(), events, cycles))
+            .collect();
+        expected.sort();
+        assert_eq!(found, expected, "{arch}");
+    }
 }
