@@ -352,3 +352,19 @@ test('what a finding names is a link to it, and a hostile name stays text', asyn
   assert.deepEqual(complaints, []);
   await close();
 });
+
+describe('a log of RISCs that waited for the host', () => {
+  test('how often and how long they stood still is said below the losses', async () => {
+    const zones = [['load', 100], ['PROFILER-DRAM-STALL', 40], ['PROFILER-DRAM-STALL', 25]];
+    writeLog(join(folder, 'stalls.csv'), opLines([{ program: 1, start: 1000, zones, late: 0 }]));
+    exported('stalls.csv', 'stalls.html');
+    const { page, complaints, close } = await open('stalls.html');
+    const lines = await texts(page, '#losses p');
+    // Two cores record the same zones.
+    const expected = 'RISCs stood still until the host had read: 4 times, 130 cycles in all, 40 at most.';
+    assert.ok(lines.includes(expected), JSON.stringify(lines));
+    assert.ok(!lines.some((line) => line.startsWith('Pushes')), 'there were none');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+});

@@ -13,6 +13,22 @@ function lossGroups() {
   remedies.map(([cause, remedy]) => h('p.muted', {}, `${cause}: ${remedy}.`)));
 }
 
+/** Zones in which the profiler shows its own time, as in the terminal. */
+const OWN_ZONES = [['PROFILER-DRAM-STALL', 'RISCs stood still until the host had read'], ['PROFILER-DRAM-PUSH', 'Pushes of several launches']];
+
+/** How often and how long RISCs worked for the profiler, of each kind of its zones that there is. */
+function ownTimes() {
+  const { zones } = facts;
+  return OWN_ZONES.flatMap(([label, what]) => {
+    const rows = upTo(zones.name.length).filter((row) => names.label[zones.name[row]] === label);
+    const all = (column, join) => rows.reduce((sum, row) => join(sum, column[row]), 0);
+    const add = (one, other) => one + other, count = all(zones.count, add);
+    if (!count) return [];
+    const [total, longest] = [all(zones.total_cycles, add), all(zones.max_cycles, Math.max)];
+    return [`${what}: ${count === 1 ? '1 time' : `${grouped(count)} times`}, ${grouped(total)} cycles in all, ${grouped(longest)} at most`];
+  });
+}
+
 function buildLosses() {
   const section = byId('losses');
   const { losses, anomalies } = facts;
@@ -38,6 +54,7 @@ function buildLosses() {
     section.append(lossGroups(), h('details', {}, h('summary', {}, 'By core and program'), h('div.section-head', {}, table.count, h('span.tools', {}, table.filter)), table.scroller));
   }
   const rest = facts.doubts.filter(([key]) => !/^(lost_|losses_unknown_|anomaly_|repaired_|hidden_)/.test(key)).map(([key, count]) => `${grouped(count)} ${key.replaceAll('_', ' ')}`);
+  section.append(...ownTimes().map((line) => h('p', {}, `${line}.`)));
   if (rest.length) section.append(h('p', {}, `Also: ${rest.join(', ')}.`));
   if (anomalies.kinds.length) section.append(anomalyList(anomalies));
 }
