@@ -636,6 +636,7 @@ fn counters_of_a_run_are_drawn_and_named_with_their_true_values() {
                 assert!((found - mean(program)).abs() < 1e-9, "{arch} {label} {found}");
             }
         }
+        assert_eq!(drawn.remove(&*format!("{} Avg (%)", counted::OVERLAP)), Some(vec![0.0; 2]));
         assert!(drawn.is_empty(), "{arch}: nothing was counted for {drawn:?}");
         let mut found: Vec<(String, u64, u64)> = answers[1]
             .iter()

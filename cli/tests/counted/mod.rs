@@ -99,6 +99,10 @@ pub(crate) const METRICS: [(&str, &str); 6] = [
     ("T2 Instrn Issue Rate", "THREAD_INSTRUCTIONS_2"),
 ];
 
+/// Metric of what FPU and SFPU did in the same cycles, which is nothing: one instruction at a time is
+/// issued.
+pub(crate) const OVERLAP: &str = "FPU SFPU Overlap";
+
 /// Percent of a counter's cycles on each core of a program, in order.
 pub(crate) fn rates(counted: &Counted, program: u32, counter: &str) -> Vec<f64> {
     let of_program = counted.iter().filter(|((of, ..), _)| *of == program);

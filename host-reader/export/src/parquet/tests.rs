@@ -73,11 +73,12 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let counts = write(folder.path(), &readout, &CancelFlag::default()).unwrap();
     let expected =
-        DatasetCounts { files: 9, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
+        DatasetCounts { files: 10, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
     assert_eq!(counts, expected);
     assert_eq!(
         files(folder.path()),
         [
+            "buffers/host=a%2Fb/run%201.parquet",
             "counters/host=a%2Fb/device=0/run%201.parquet",
             "host_events/host=a%2Fb/run%201.parquet",
             "host_zones/host=a%2Fb/run%201.parquet",

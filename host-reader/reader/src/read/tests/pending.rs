@@ -113,7 +113,7 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
 
     // What was counted holds for the next look. A vector might not fit behind the lane's end, and
     // what was read can be filled again.
-    push(&mut bench.0.image, (0, 0), 612, &[shared_push(52_950), runs(51..65)].concat());
+    push(&mut bench.0.image, (0, 0), 612, &[shared_push(50_950), runs(51..65)].concat());
     finish(&mut bench.0.image, 0, 3);
     let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
     assert_eq!((mark.used_words, mark.words_per_launch), (180 + 512, 13));
