@@ -237,7 +237,8 @@ fn lanes_of_a_quasar_are_read_and_written_like_any_other() {
     }
     let readout = read(&current(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
     assert_eq!(readout.anomalies.kept(), []);
-    let found: Vec<_> = readout.lanes().map(|lane| (lane.id.risc.label(), lane.times.clone())).collect();
+    let found: Vec<_> =
+        readout.lanes().map(|lane| (lane.id.risc.label(), lane.times.clone())).collect();
     let expected: Vec<_> = (10_u64..)
         .step_by(10)
         .zip(&labels)
