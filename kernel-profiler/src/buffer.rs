@@ -77,6 +77,19 @@ impl State {
         }
     }
 
+    /// Records 64 bits of data with a time that was read before.
+    pub(crate) fn record_data_at<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        id: ZoneId,
+        data: u64,
+        time: ClockWords,
+    ) {
+        if let Some(place) = self.append_at(port, PacketKind::TimestampedData, id, time) {
+            write_data(port, place, data);
+        }
+    }
+
     /// Records 128 bits of data with a time that is not the present one.
     pub(crate) fn record_data_16b_at<P: Port + ?Sized>(
         &mut self,
@@ -85,16 +98,31 @@ impl State {
         data: [u64; 2],
         time: ClockWords,
     ) {
-        const KIND: PacketKind = PacketKind::TimestampedData16B;
-        const WORDS: usize = KIND.record_words();
-        if !self.take(bytes(WORDS), headroom(port, METADATA_HEADROOM)) {
-            return port.count_loss(LossKind::Data);
+        if let Some(place) = self.append_at(port, PacketKind::TimestampedData16B, id, time) {
+            write_data(port, place, data[0]);
+            write_data(port, place.wrapping_add(8), data[1]);
+        }
+    }
+
+    /// Writes a marker of data with a time if the record finds room, else counts it; returns the
+    /// place of what follows.
+    #[inline(always)]
+    fn append_at<P: Port + ?Sized>(
+        &mut self,
+        port: &mut P,
+        kind: PacketKind,
+        id: ZoneId,
+        time: ClockWords,
+    ) -> Option<u32> {
+        let words = kind.record_words();
+        if !self.take(bytes(words), headroom(port, METADATA_HEADROOM)) {
+            port.count_loss(LossKind::Data);
+            return None;
         }
         let place = self.next();
-        self.set_next(place.wrapping_add(offset(WORDS)));
-        write_marker(port, place, Header::prefix(KIND, id), time);
-        write_data(port, place.wrapping_add(8), data[0]);
-        write_data(port, place.wrapping_add(16), data[1]);
+        self.set_next(place.wrapping_add(offset(words)));
+        write_marker(port, place, Header::prefix(kind, id), time);
+        Some(place.wrapping_add(MARKER_BYTES))
     }
 
     /// Records an event.

@@ -5,7 +5,7 @@
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
-    vector::VECTOR_WORDS,
+    vector::VECTOR_WORDS, wait::SyncWindows,
 };
 
 /// The tile's wall clock.
@@ -212,6 +212,12 @@ pub trait Port: Clock + Memory + Noc {
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
+    }
+
+    /// The windows in which waits and signals are recorded one by one; `None` for all of the time.
+    #[inline(always)]
+    fn sync_windows(&self) -> Option<SyncWindows> {
+        None
     }
 
     /// Chip whose hardware counters can be reached; `None` where none are recorded.

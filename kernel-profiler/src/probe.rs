@@ -150,12 +150,12 @@ pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
     WaitGuard::begin(key())
 }
 
-/// Records a signal, where such are recorded.
+/// Records a signal, where and when such are recorded.
 #[inline(always)]
 pub fn record_signal<const ID: u16>(data: impl FnOnce() -> u64) {
     with(|state, port| {
         if Port::wait_records(port) == WaitRecords::Events {
-            state.record_data(port, wire::ZoneId(ID), data());
+            state.record_signal(port, wire::ZoneId(ID), data());
         }
     });
 }

@@ -85,7 +85,10 @@ use core::{
     arch::{asm, naked_asm},
     ptr,
 };
-use wire::{dram::SUM_COUNT, loss::LossKind, marker, noc_event::NocCounter, vector::VECTOR_WORDS};
+use wire::{
+    dram::SUM_COUNT, loss::LossKind, marker, noc_event::NocCounter, vector::VECTOR_WORDS,
+    wait::SyncWindows,
+};
 
 /// Most banks for which [`crate::firmware_state!`] has room.
 pub const BANK_COUNT_MAX: usize = 16;
@@ -552,6 +555,11 @@ impl Port for Tensix {
             (true, false) => WaitRecords::Totals,
             (false, false) => WaitRecords::Off,
         }
+    }
+
+    #[inline(always)]
+    fn sync_windows(&self) -> Option<SyncWindows> {
+        cfg!(feature = "sync-windows").then_some(SyncWindows::DEFAULT)
     }
 
     #[inline(always)]

@@ -6,6 +6,9 @@
 //! record for each, with the time of that end, and empties the sums. They are the firmware's, which
 //! zeroes them at boot: nobody clears variables of a kernel.
 //!
+//! Single waits and signals may be recorded in windows of time alone ([`Port::sync_windows`]): those
+//! outside are not lost, and sums hold all.
+//!
 //! Sums have room for [`OBJECTS_MAX`] objects. A wait for one more is counted as lost data, and so
 //! is a total that finds no room in L1.
 
@@ -19,7 +22,7 @@ use crate::{
 use wire::{
     Header, PacketKind, ZoneId,
     loss::LossKind,
-    wait::{BlockedWait, WaitKind, WaitTotal},
+    wait::{BlockedWait, WaitKind, WaitTotal, WindowedWait},
 };
 
 /// Objects whose waits one kernel can add up.
@@ -83,10 +86,32 @@ impl State {
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
         // The record first: its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {
-            self.record_data_16b(port, ids.blocked, wait.to_data());
+            self.record_wait(port, ids.blocked, wait);
         }
         if !self.waits().add(ids.total, wait) {
             port.count_loss(LossKind::Data);
+        }
+    }
+
+    /// Records a wait, unless waits are recorded in windows alone and it lies in none.
+    fn record_wait<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, wait: BlockedWait) {
+        let Some(windows) = port.sync_windows() else {
+            return self.record_data_16b(port, id, wait.to_data());
+        };
+        let ended = port.now();
+        if windows.has_wait(ended.low.wrapping_sub(wait.cycles), ended.low) {
+            let wait = WindowedWait { wait, windows, phase: windows.phase(ended.low) };
+            self.record_data_16b_at(port, id, wait.to_data(), ended);
+        }
+    }
+
+    /// Records a signal, unless signals are recorded in windows alone and none is open.
+    #[inline(always)]
+    pub fn record_signal<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
+        let Some(windows) = port.sync_windows() else { return self.record_data(port, id, data) };
+        let now = port.now();
+        if windows.is_open(now.low) {
+            self.record_data_at(port, id, data, now);
         }
     }
 

@@ -22,6 +22,7 @@
 //! | is every loss counted | [`losses`] |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
+//! | which single waits do windows of time leave | [`wait_windows`] |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -48,6 +49,7 @@ mod stalls;
 mod toolchain;
 mod traces;
 mod turns;
+mod wait_windows;
 mod waits;
 
 /// Leaves a table for people beside what the tests build.

@@ -96,6 +96,15 @@ PROBE reserve_back() {
 #endif
 }
 
+// Changes a semaphore again and again, one change after the other.
+PROBE signals(uint32_t count) {
+#if !defined(COMPILE_FOR_TRISC)
+    for (uint32_t value = 0; value < count; ++value) {
+        noc_semaphore_set(SEMAPHORE, value);
+    }
+#endif
+}
+
 PROBE wait_min() {
 #if !defined(COMPILE_FOR_TRISC)
     noc_semaphore_wait_min(SEMAPHORE, 1);

@@ -19,6 +19,9 @@
 //!            +-------------------------+------------+
 //! ```
 //!
+//! Where blocked waits and signals are recorded in windows of time alone ([`SyncWindows`]), the upper
+//! half of a blocked wait's second u64 says which windows: a [`WindowedWait`].
+//!
 //! The key is the number of a circular buffer, the L1 address of a semaphore or the number of a
 //! NoC, as [`WaitKind::object`] says.
 //!
@@ -206,6 +209,127 @@ impl BlockedWait {
     }
 }
 
+/// Windows of time in which blocked waits and signals are recorded, so that the vectors of long
+/// kernels hold some of all of their time instead of all of its beginning.
+///
+/// A window opens whenever the low word of the tile's clock reaches a multiple of the period. So
+/// they are the same for all RISCs of a tile, without a word between them.
+///
+/// ```
+/// use wire::wait::SyncWindows;
+/// let windows = SyncWindows::new(4, 6).unwrap();
+/// assert!(windows.is_open(0x40) && windows.is_open(0x4F) && !windows.is_open(0x50));
+/// // From before a window to behind it; and from one window's end to before the next one.
+/// assert!(windows.has_wait(0x3F, 0x50) && !windows.has_wait(0x50, 0x7F));
+/// assert_eq!(SyncWindows::new(6, 6), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SyncWindows {
+    length_log2: u8,
+    period_log2: u8,
+}
+
+impl SyncWindows {
+    /// 16,384 of 131,072 cycles: enough for the shares of a critical path.
+    pub const DEFAULT: Self = Self { length_log2: 14, period_log2: 17 };
+    /// Largest binary logarithm of a period.
+    pub const PERIOD_LOG2_MAX: u8 = 20;
+
+    /// Windows of `1 << length_log2` cycles every `1 << period_log2` cycles; `None` if they are not
+    /// shorter than their period, or that is too long.
+    #[must_use]
+    pub const fn new(length_log2: u8, period_log2: u8) -> Option<Self> {
+        let is_possible = length_log2 < period_log2 && period_log2 <= Self::PERIOD_LOG2_MAX;
+        if is_possible { Some(Self { length_log2, period_log2 }) } else { None }
+    }
+
+    /// Cycles of a window.
+    #[must_use]
+    pub const fn length(self) -> u32 {
+        1 << self.length_log2
+    }
+
+    /// Cycles from the opening of one window to that of the next.
+    #[must_use]
+    pub const fn period(self) -> u32 {
+        1 << self.period_log2
+    }
+
+    /// Cycles since a window opened last.
+    #[must_use]
+    pub const fn phase(self, clock_low: u32) -> u32 {
+        clock_low & (self.period() - 1)
+    }
+
+    /// Returns true if a signal at a time is recorded.
+    #[must_use]
+    pub const fn is_open(self, clock_low: u32) -> bool {
+        self.phase(clock_low) >> self.length_log2 == 0
+    }
+
+    /// Returns true if a wait is recorded: some of it lies in a window.
+    #[must_use]
+    pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
+        self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0
+    }
+}
+
+/// One wait that really blocked, of a kernel that records waits in windows of time alone.
+///
+/// The upper half of the second u64 holds the [phase](SyncWindows::phase) of the wait's end in bits
+/// 0 to 19, the binary logarithm of a window's length in bits 20 to 24 and that of the period in
+/// bits 25 to 29.
+///
+/// ```
+/// use wire::wait::{BlockedWait, SyncWindows, WaitKind, WindowedWait};
+/// let wait = BlockedWait { kind: WaitKind::CB_WAIT, key: 3, cycles: 1000 };
+/// let windowed = WindowedWait { wait, windows: SyncWindows::DEFAULT, phase: 0x123 };
+/// assert_eq!(windowed.to_data(), [0x1_0000_0003, 0x22E0_0123_0000_03E8]);
+/// assert_eq!(WindowedWait::from_data(windowed.to_data()), Some(windowed));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WindowedWait {
+    /// The wait.
+    pub wait: BlockedWait,
+    /// The windows.
+    pub windows: SyncWindows,
+    /// Cycles from the opening of the window before the wait's end to that end.
+    pub phase: u32,
+}
+
+const LENGTH_SHIFT: u32 = 20;
+const PERIOD_SHIFT: u32 = 25;
+const LOG2_MASK: u32 = 31;
+
+impl WindowedWait {
+    /// The record's data.
+    #[must_use]
+    pub const fn to_data(self) -> [u64; 2] {
+        let SyncWindows { length_log2, period_log2 } = self.windows;
+        let upper = self.windows.phase(self.phase)
+            | (length_log2 as u32) << LENGTH_SHIFT
+            | (period_log2 as u32) << PERIOD_SHIFT;
+        let [first, second] = self.wait.to_data();
+        [first, second | (upper as u64) << 32]
+    }
+
+    /// Returns the wait in a record's data, `None` if it has no windows or reserved bits are set.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "halves of the word, and 5 bits of one")]
+    pub const fn from_data(data: [u64; 2]) -> Option<Self> {
+        let upper = (data[1] >> 32) as u32;
+        let phase = upper & ((1 << LENGTH_SHIFT) - 1);
+        let length_log2 = (upper >> LENGTH_SHIFT & LOG2_MASK) as u8;
+        let Some(windows) = SyncWindows::new(length_log2, (upper >> PERIOD_SHIFT) as u8) else {
+            return None;
+        };
+        match BlockedWait::from_data([data[0], data[1] as u32 as u64]) {
+            Some(wait) if phase < windows.period() => Some(Self { wait, windows, phase }),
+            _ => None,
+        }
+    }
+}
+
 const KIND_SHIFT: u32 = 32;
 
 const fn first_word(kind: WaitKind, key: u32) -> u64 {
@@ -334,6 +458,42 @@ mod tests {
         }
     }
 
+    /// As [`waits_have_the_words_of_the_specification`], and each bit that makes it another record.
+    #[test]
+    fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
+        let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];
+        let wait = BlockedWait { kind: WaitKind(3), key: 0xA010, cycles: 0x77 };
+        let windows = SyncWindows { length_log2: 14, period_log2: 17 };
+        let windowed = WindowedWait { wait, windows, phase: 0x1_2345 };
+        assert_eq!((windowed.to_data(), WindowedWait::from_data(data)), (data, Some(windowed)));
+        assert_eq!((windows.length(), windows.period()), (16_384, 131_072));
+        // Reserved bits, a phase beyond the period, a window as long as its period, none at all.
+        for second in
+            [data[1] | 1 << 63, data[1] | 1 << 62, data[1] | 1 << 49, 17 << 52 | 17 << 57, 5]
+        {
+            assert_eq!(WindowedWait::from_data([data[0], second]), None, "{second:x}");
+        }
+    }
+
+    /// Waits and signals near the edges of windows, told by counting cycle by cycle.
+    #[test]
+    fn windows_hold_what_touches_them() {
+        for (length_log2, period_log2) in [(0, 1), (2, 4), (3, 5), (1, 5)] {
+            let windows = SyncWindows::new(length_log2, period_log2).unwrap();
+            let (length, period) = (1_u32 << length_log2, 1 << period_log2);
+            let base = u32::MAX - 70;
+            let is_open = |after: u32| base.wrapping_add(after) % period < length;
+            for begun in 0..140 {
+                assert_eq!(windows.is_open(base.wrapping_add(begun)), is_open(begun));
+                for ended in begun..140 {
+                    let has = windows.has_wait(base.wrapping_add(begun), base.wrapping_add(ended));
+                    assert_eq!(has, (begun..=ended).any(is_open), "{windows:?} {begun} {ended}");
+                }
+            }
+        }
+        assert!(SyncWindows::new(19, 20).is_some() && SyncWindows::new(20, 21).is_none());
+    }
+
     #[test]
     fn kinds_have_their_numbers_names_and_objects() {
         use WaitObject::{CircularBuffer, Noc, Semaphore};
@@ -379,6 +539,11 @@ mod tests {
         #[test]
         fn encoding_undoes_decoding(first in any::<u64>(), second: u64) {
             for first in [first, first & 0xFF_FFFF_FFFF] {
+                let windowed = [first & 0xFF_FFFF_FFFF, second & 0x2FFF_FFFF_FFFF_FFFF];
+                if let Some(wait) = WindowedWait::from_data(windowed) {
+                    prop_assert_eq!(wait.to_data(), windowed);
+                    prop_assert_eq!(BlockedWait::from_data(windowed), None);
+                }
                 for data in [[first, second], [first, second & 0xFFFF_FFFF]] {
                     if let Some(total) = WaitTotal::from_data(data) {
                         prop_assert_eq!(total.to_data(), data);

@@ -122,6 +122,15 @@ impl RunEvidence {
         }
     }
 
+    /// The same with no waits but sums.
+    pub(crate) fn sums_alone(&self) -> Self {
+        let mut of_sums = self.clone();
+        if let Some(sync) = of_sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {
+            *sync = sync.sums_alone();
+        }
+        of_sums
+    }
+
     pub(crate) fn setup(&self) -> ZoneSum {
         self.rare.as_ref().map_or_else(ZoneSum::default, |rare| rare.setup)
     }

@@ -42,6 +42,7 @@ mod sync;
 mod threshold;
 mod time_class;
 mod timeline;
+mod window;
 
 pub use balance::{Balance, CoreTime, Steps};
 pub use explanation::{Explanation, SCHEMA_VERSION};

@@ -5,11 +5,12 @@ use crate::{
     evidence::{Evidence, RunEvidence},
     op_split::op_times,
     pace::{Pace, Stage, pace_of},
-    path::{CriticalPath, critical_path},
+    path::{CriticalPath, critical_path, critical_path_of_parts},
     risc_wait::{RiscWait, risc_waits},
     semaphore::{SemaphoreWait, semaphore_waits},
     signals::Signals,
     time_class::{ClassTimes, TimeSplit},
+    window::Windows,
 };
 use analysis::{Doubt, Launch, Op, Span};
 use noc_events::{Noc, RawCoord, TileMap};
@@ -83,7 +84,19 @@ impl<'a> OpView<'a> {
         Some((span, self.within(&span)))
     }
 
-    fn within(&self, span: &Span) -> Vec<RunEvidence> {
+    /// The sums of its waits, or if some are lost the last part in which single waits are known.
+    fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
+        let kernel = self.kernel?;
+        if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
+            let sums = self.runs.iter().map(|run| run.evidence.sums_alone());
+            return Some((kernel, sums.collect()));
+        }
+        let none = || Span::new(kernel.start_cycle, kernel.start_cycle, self.aiclk_mhz);
+        let part = parts.last().copied().or_else(none)?;
+        Some((part, self.within(&part)))
+    }
+
+    pub(crate) fn within(&self, span: &Span) -> Vec<RunEvidence> {
         let evidence = self.runs.iter().map(|run| run.evidence);
         evidence.map(|of| of.within(span.start_cycle, span.end_cycle)).collect()
     }
@@ -97,7 +110,10 @@ impl<'a> OpView<'a> {
     }
 
     /// The same op with the evidence of a part of it.
-    fn of_part<'b>(&'b self, (kernel, evidence): &'b (Span, Vec<RunEvidence>)) -> OpView<'b> {
+    pub(crate) fn of_part<'b>(
+        &'b self,
+        (kernel, evidence): &'b (Span, Vec<RunEvidence>),
+    ) -> OpView<'b> {
         let runs = self.runs.iter().zip(evidence);
         let run = |(run, evidence): (&CoreRun<'_>, &'b RunEvidence)| CoreRun {
             lane: run.lane,
@@ -200,6 +216,10 @@ pub struct OpCauses {
     /// Share of its kernels' time, from their start on, in which each wait is known: the figures
     /// of waits, of pace and path are of that part. `None` if it is all.
     pub known_percent: Option<f64>,
+    /// Share of its kernels' time that lies in windows in which single waits and signals were
+    /// recorded: the critical path is of those, and other figures of sums. `None` if they were
+    /// recorded all the time, or not at all.
+    pub windows_percent: Option<f64>,
     /// Blocked time of each RISC; empty if no wait was recorded.
     pub waits: Vec<RiscWait>,
     /// Blocked time at semaphores, by who was waited for, longest first.
@@ -238,11 +258,19 @@ impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = window_of(view.launch);
-        let part = view.known_part();
+        let windows = match Windows::of(view) {
+            Windows::Always => None,
+            Windows::Parts(parts) => Some(parts),
+        };
+        let part = match &windows {
+            None => view.known_part(),
+            Some(parts) => view.known_of_windows(parts),
+        };
         let known = part.as_ref().map(|part| view.of_part(part));
         let known = known.as_ref().unwrap_or(view);
         let signals = Signals::of(known);
-        let half = part.as_ref().and_then(|(span, _)| view.second_half(span));
+        let is_lossy = view.runs.iter().any(|run| run.evidence.known_until().is_some());
+        let half = part.as_ref().filter(|_| is_lossy).and_then(|(span, _)| view.second_half(span));
         let half = half.as_ref().map(|half| view.of_part(half));
         // Where runs of RISCs are missing, whoever waited for them looks like one that worked.
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
@@ -254,10 +282,19 @@ impl OpCauses {
             pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
         let times = op_times(known, window, math);
         let kernel = op.kernel.or(op.trace_kernel);
-        let known_percent = part.as_ref().map(|(span, _)| {
+        let share = |cycles| {
             let whole = op.kernel.map_or(0, |kernel| kernel.duration_cycles);
-            crate::risc_wait::percent(span.duration_cycles, whole)
+            crate::risc_wait::percent(cycles, whole)
+        };
+        let known_percent = part.as_ref().map(|(span, _)| share(span.duration_cycles));
+        let windows_percent = windows.as_ref().map(|parts| {
+            let cycles = parts.iter().map(|span| span.duration_cycles);
+            share(cycles.fold(0, u64::saturating_add))
         });
+        let path = match &windows {
+            None => critical_path(known, &signals, is_math_pacer),
+            Some(parts) => critical_path_of_parts(view, parts, is_math_pacer),
+        };
         Self {
             chip_id: op.chip_id,
             run_host_id: op.run_host_id,
@@ -268,13 +305,12 @@ impl OpCauses {
             gap_ns: op.op_to_op_latency_ns,
             time: TimeSplit::new(&times, window.1.saturating_sub(window.0), view.aiclk_mhz),
             balance: balance_of(view),
-            known_percent,
+            known_percent: known_percent.filter(|_| windows.is_none() || is_lossy),
+            windows_percent,
             waits: risc_waits(known),
             semaphores: semaphore_waits(known, &signals),
             pace,
-            critical_path: has_all_runs
-                .then(|| critical_path(known, &signals, is_math_pacer))
-                .flatten(),
+            critical_path: path.filter(|_| has_all_runs),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
         }

@@ -9,6 +9,7 @@ use crate::{
     signals::{Object, Signals},
     sync::Wait,
 };
+use analysis::Span;
 use reader::lane::LaneId;
 use std::collections::BTreeMap;
 use wire::{Risc, wait::WaitKind};
@@ -66,7 +67,8 @@ pub struct PathShare {
 /// Critical path of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CriticalPath {
-    /// Cycles of the path: from the first start of a kernel to the last end.
+    /// Cycles of the path: from the first start of a kernel to the last end, or of the windows in
+    /// which single waits were recorded.
     pub cycles: u64,
     /// Shares by core, RISC and kind, largest first.
     pub shares: Vec<PathShare>,
@@ -74,7 +76,7 @@ pub struct CriticalPath {
     pub joined_count: u64,
     /// Waits on the path that cannot be decided.
     pub unknown_count: u64,
-    /// The steps, by time; consecutive steps touch.
+    /// The steps, by time; consecutive steps touch, but for those of different windows.
     #[serde(skip)]
     pub steps: Vec<PathStep>,
 }
@@ -87,6 +89,17 @@ impl CriticalPath {
             share.risc == risc && matches!(share.kind, StepKind::Busy | StepKind::Barrier)
         };
         self.shares.iter().filter(works).map(|share| share.percent).sum()
+    }
+
+    /// The path up to a cycle.
+    fn until(mut self, end: u64) -> Self {
+        self.steps.retain(|step| step.start_cycle < end);
+        if let Some(last) = self.steps.last_mut() {
+            last.end_cycle = last.end_cycle.min(end);
+        }
+        let cycles = self.steps.iter().map(|step| step.end_cycle.saturating_sub(step.start_cycle));
+        self.cycles = cycles.fold(0, u64::saturating_add);
+        self
     }
 
     /// Share of the path that cannot be decided, in percent.
@@ -106,7 +119,41 @@ pub(crate) fn critical_path(
     signals: &Signals<'_>,
     is_math_pacer: bool,
 ) -> Option<CriticalPath> {
-    let kernel = view.kernel.filter(|_| view.has_timed_waits())?;
+    if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
+}
+
+/// Part of a window at its end that a path walks over and that does not count: which RISC matters at
+/// the window's end is not known, and some blocks further back all walks are one.
+const SETTLING_PART: u64 = 4;
+
+/// The critical path of an op whose single waits are known in parts of it: those of the parts, one
+/// after the other. In a part without a wait all work.
+pub(crate) fn critical_path_of_parts(
+    view: &OpView<'_>,
+    parts: &[Span],
+    is_math_pacer: bool,
+) -> Option<CriticalPath> {
+    let op_end = view.kernel?.end_cycle;
+    let paths = parts.iter().filter_map(|span| {
+        let part = (*span, view.within(span));
+        let part = view.of_part(&part);
+        let path = walked(&part, &Signals::of(&part), is_math_pacer)?;
+        let tail = if span.end_cycle < op_end { span.duration_cycles / SETTLING_PART } else { 0 };
+        Some(path.until(span.end_cycle.saturating_sub(tail)))
+    });
+    let mut whole = paths.reduce(|mut whole, path| {
+        whole.cycles = whole.cycles.saturating_add(path.cycles);
+        whole.joined_count = whole.joined_count.saturating_add(path.joined_count);
+        whole.unknown_count = whole.unknown_count.saturating_add(path.unknown_count);
+        whole.steps.extend(path.steps);
+        whole
+    })?;
+    whole.shares = shares_of(&whole.steps, whole.cycles);
+    Some(whole)
+}
+
+fn walked(view: &OpView<'_>, signals: &Signals<'_>, is_math_pacer: bool) -> Option<CriticalPath> {
+    let kernel = view.kernel?;
     let tracks: BTreeMap<LaneId, Track<'_>> = view
         .runs
         .iter()
@@ -121,7 +168,9 @@ pub(crate) fn critical_path(
             Some((run.lane, Track { start, end, waits, used }))
         })
         .collect();
-    let (&last, _) = tracks.iter().max_by_key(|(_, track)| track.end)?;
+    // A RISC that is blocked at the end of what is known did not set it.
+    let is_blocked = |track: &Track<'_>| track.waits.last().is_some_and(|wait| wait.is_open);
+    let (&last, _) = tracks.iter().max_by_key(|(_, track)| (track.end, !is_blocked(track)))?;
     let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0, block: None };
     walk.back_from(last, kernel.end_cycle, kernel.start_cycle);
     let mut steps = walk.steps;

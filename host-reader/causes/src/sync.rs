@@ -9,7 +9,7 @@ use wire::{
     PacketKind,
     wait::{
         BlockedWait, CB_RESERVE_ZONE, CB_WAIT_ZONE, KEY_SUFFIX, NOC_BARRIER_ZONE, SEM_WAIT_ZONE,
-        Signal, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal,
+        Signal, SignalKind, SyncWindows, WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait,
     },
 };
 
@@ -126,6 +126,14 @@ pub(crate) struct SignalAt {
     pub(crate) time: u64,
 }
 
+/// Windows of time outside of which a run has recorded no single waits and signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WindowsAt {
+    pub(crate) windows: SyncWindows,
+    /// Cycle at which one of them opens.
+    pub(crate) opens: u64,
+}
+
 /// Waits and signals of one run of one lane, in the order of their records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunSync {
@@ -133,6 +141,8 @@ pub(crate) struct RunSync {
     /// Ordered by their ends.
     pub(crate) waits: Vec<Wait>,
     pub(crate) signals: Vec<SignalAt>,
+    /// `None` if single waits and signals were recorded all the time, or none of them was.
+    pub(crate) windows: Option<WindowsAt>,
 }
 
 impl RunSync {
@@ -166,7 +176,13 @@ impl RunSync {
             totals: Vec::new(),
             waits: waits.map(cut).collect(),
             signals: signals.copied().collect(),
+            windows: None,
         }
+    }
+
+    /// The sums alone, as of a run that records nothing else.
+    pub(crate) fn sums_alone(&self) -> Self {
+        Self { totals: self.totals.clone(), ..Self::default() }
     }
 }
 
@@ -229,7 +245,12 @@ impl<'names> RunDecoder<'names> {
     }
 
     fn add_wait(&mut self, data: [u64; 2], end: u64, counts: &mut SyncCounts) {
-        match BlockedWait::from_data(data) {
+        let windowed = WindowedWait::from_data(data);
+        if let Some(WindowedWait { windows, phase, .. }) = windowed {
+            let opens = end.saturating_add(windows.period().into()).saturating_sub(phase.into());
+            self.run.windows.get_or_insert(WindowsAt { windows, opens });
+        }
+        match windowed.map(|windowed| windowed.wait).or_else(|| BlockedWait::from_data(data)) {
             Some(BlockedWait { kind, key, cycles }) if kind.name().is_some() => {
                 counts.waits = counts.waits.saturating_add(1);
                 let start = end.saturating_sub(cycles.into());
@@ -325,6 +346,20 @@ mod tests {
         assert_eq!((run.signals[0].time, run.signals[0].kind), (450, SignalKind::CbPush));
         assert_eq!((counts.totals, counts.waits, counts.signals), (1, 2, 1));
         assert_eq!((counts.malformed, counts.incomplete_zones), (0, 0));
+    }
+
+    #[test]
+    fn a_wait_tells_the_windows_of_its_run() {
+        use PacketKind::TimestampedData16B;
+        // Windows of 2^4 in 2^6 cycles; the wait ended 5 cycles after one had opened.
+        let upper = 6 << 57 | 4 << 52 | 5 << 32;
+        let line = (TimestampedData16B, "SYNC-CB-WAIT", 900_u64, &[0x1_0000_0007, upper | 300][..]);
+        let (run, counts) = decode(&[line]);
+        let run = run.unwrap();
+        let WindowsAt { windows, opens } = run.windows.unwrap();
+        assert_eq!((windows.length(), windows.period(), opens), (16, 64, 895 + 64));
+        assert_eq!((run.waits[0].start, run.waits[0].end, run.waits[0].key), (600, 900, 7));
+        assert_eq!((counts.waits, counts.malformed), (1, 0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use wire::{
     ZoneId,
     wait::{
         BlockedWait, CB_RESERVE_ZONE, CB_WAIT_ZONE, NOC_BARRIER_ZONE, SEM_WAIT_ZONE,
-        WAIT_TOTAL_ZONE, WaitKind, WaitTotal,
+        WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait,
     },
 };
 
@@ -76,7 +76,10 @@ impl<'t> PointWords<'t> {
         let data = <[u64; 2]>::try_from(point.values).ok();
         match self.waits.get(point.name.index()).copied().flatten()? {
             WaitRecord::Total => WaitTotal::from_data(data?).map(Meaning::WaitTotal),
-            WaitRecord::Blocked => BlockedWait::from_data(data?).map(Meaning::Wait),
+            WaitRecord::Blocked => {
+                let windowed = WindowedWait::from_data(data?).map(|windowed| windowed.wait);
+                windowed.or_else(|| BlockedWait::from_data(data?)).map(Meaning::Wait)
+            }
         }
     }
 }

@@ -47,43 +47,57 @@ struct BarrierWait {
                 forget_cached();
             }
         } while (!is_done());
-        end_wait<KIND, ID>(noc, clock_where_it_stands() - started);
+        end_wait<KIND, ID>(noc, started);
         return true;
     }
 };
 
-/// Ends a wait at a barrier that has many loops, and is large without this.
-template <WaitKind KIND, uint32_t ID>
-inline __attribute__((noinline)) void end_long_wait(uint32_t noc, uint32_t started) {
-    end_wait<KIND, ID>(noc, clock_where_it_stands() - started);
+/// Polls until something is done.
+template <bool IS_IN_L1, typename IsDone>
+KERNEL_PROFILER_ALWAYS_INLINE void poll_until(IsDone is_done) {
+    while (!is_done()) {
+        if constexpr (IS_IN_L1) {
+            forget_cached();
+        }
+    }
 }
 
-/// A barrier that polls with one function after the other. It is one wait, which begins where the
-/// first of them finds something under way.
+/// Waits until a NoC has nothing under way, out of a site that would grow with each of its loops.
+template <WaitKind KIND, uint32_t ID, bool IS_IN_L1>
+inline __attribute__((noinline)) void wait_until_idle(uint32_t noc) {
+    const uint32_t started = clock_where_it_stands();
+    if constexpr (IS_IN_L1) {
+        poll_until<true>([=]() { return ncrisc_dynamic_noc_reads_flushed(noc); });
+        poll_until<true>([=]() { return ncrisc_dynamic_noc_nonposted_writes_sent(noc); });
+        poll_until<true>([=]() { return ncrisc_dynamic_noc_nonposted_writes_flushed(noc); });
+        poll_until<true>([=]() { return ncrisc_dynamic_noc_nonposted_atomics_flushed(noc); });
+        poll_until<true>([=]() { return ncrisc_dynamic_noc_posted_writes_sent(noc); });
+    } else {
+        poll_until<false>([=]() { return ncrisc_noc_reads_flushed(noc); });
+        poll_until<false>([=]() { return ncrisc_noc_nonposted_writes_sent(noc); });
+        poll_until<false>([=]() { return ncrisc_noc_nonposted_writes_flushed(noc); });
+        poll_until<false>([=]() { return ncrisc_noc_nonposted_atomics_flushed(noc); });
+        poll_until<false>([=]() { return ncrisc_noc_posted_writes_sent(noc); });
+    }
+    end_wait<KIND, ID>(noc, started);
+}
+
+/// A barrier that polls with one function after the other. It is one wait: the first of them that
+/// finds something under way waits for them all, and the rest need not ask.
 template <WaitKind KIND, uint32_t ID>
 struct LongBarrierWait {
     const uint32_t noc;
     bool has_blocked = false;
-    uint32_t started;
 
-    KERNEL_PROFILER_ALWAYS_INLINE explicit LongBarrierWait(uint32_t noc) : noc(noc) {
-        __asm__("" : "=r"(started));
-    }
+    KERNEL_PROFILER_ALWAYS_INLINE explicit LongBarrierWait(uint32_t noc) : noc(noc) {}
 
     template <bool IS_IN_L1, typename IsDone>
     KERNEL_PROFILER_ALWAYS_INLINE bool poll(IsDone is_done) {
-        const bool result = is_done();
-        if (__builtin_expect(!result && !has_blocked, 0)) {
+        if (__builtin_expect(!has_blocked && !is_done(), 0)) {
             has_blocked = true;
-            started = clock_where_it_stands();
+            wait_until_idle<KIND, ID, IS_IN_L1>(noc);
         }
-        return result;
-    }
-
-    KERNEL_PROFILER_ALWAYS_INLINE ~LongBarrierWait() {
-        if (__builtin_expect(has_blocked, 0)) {
-            end_long_wait<KIND, ID>(noc, started);
-        }
+        return true;
     }
 
     LongBarrierWait(const LongBarrierWait&) = delete;

@@ -13,6 +13,7 @@
 /// |---|---|
 /// | `KERNEL_PROFILER_WAITS=1` | adds up, per kernel and object, the cycles and number of waits that blocked; one record of 16 bytes each at the kernel's end |
 /// | `PROFILE_SYNC_EVENTS` | this, and each wait that blocked (16 bytes) and each signal (8 bytes) |
+/// | `KERNEL_PROFILER_SYNC_WINDOW=14` | of those only what lies in a window of 2^14 cycles, which opens whenever the tile's clock reaches a multiple of 2^17; `KERNEL_PROFILER_SYNC_PERIOD` is the latter's logarithm |
 ///
 /// docs/wire-extensions.md has the format of the records. Sums are in the kernel's local RAM:
 /// 256 bytes on a Wormhole's TRISC 0 and 2.
@@ -25,6 +26,15 @@
 #define KERNEL_PROFILER_SYNC_EVENTS 1
 #else
 #define KERNEL_PROFILER_SYNC_EVENTS 0
+#endif
+
+#if KERNEL_PROFILER_SYNC_EVENTS && defined(KERNEL_PROFILER_SYNC_WINDOW)
+#define KERNEL_PROFILER_HAS_SYNC_WINDOWS 1
+#if !defined(KERNEL_PROFILER_SYNC_PERIOD)
+#define KERNEL_PROFILER_SYNC_PERIOD 17
+#endif
+#else
+#define KERNEL_PROFILER_HAS_SYNC_WINDOWS 0
 #endif
 
 #if !defined(KERNEL_PROFILER_WAITS)
@@ -113,24 +123,37 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
     return static_cast<uint64_t>(kind) << 32 | key;
 }
 
+/// Takes room for data and writes its marker with a time that was read before; `place` becomes the
+/// place behind it. False, and the record is lost, if there was no room.
+KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
+    const int32_t room = load_room();
+    if (room < size) {
+        lose(LOST_DATA);
+        return false;
+    }
+    place = load_cursor();
+    store_room(room - size);
+    store_cursor(place + static_cast<uint32_t>(size));
+    write_marker(place, prefix, time, TIME_HIGH_MASK);
+    place += MARKER_BYTES;
+    return true;
+}
+
+/// Bytes of a record with 64 and with 128 bits of data.
+constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
+constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
+
 /// Writes a sum with the time of the kernel's end, which lies in front of it: with a later one the
 /// end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
     constexpr uint32_t KERNEL_END = profileScopeGuaranteed<0, 1>::end_index;
-    constexpr int32_t SIZE = MARKER_BYTES + 2 * sizeof(uint64_t);
-    const int32_t room = load_room();
-    if (room < SIZE) {
-        lose(LOST_DATA);
-        return;
-    }
-    const uint32_t place = load_cursor();
-    store_room(room - SIZE);
-    store_cursor(place + SIZE);
     const uint32_t end = own_run() + 4 * KERNEL_END;
     const Clock ended{read_word(end + 4), read_word(end)};
-    write_marker(place, prefix(TS_DATA_16B, WAIT_TOTAL_ID), ended, TIME_HIGH_MASK);
-    const uint32_t behind = write_data(place + MARKER_BYTES, wait_words(kind, key));
-    write_data(behind, static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
+    uint32_t place = 0;
+    if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, ended, place)) {
+        const uint32_t behind = write_data(place, wait_words(kind, key));
+        write_data(behind, static_cast<uint64_t>(sum.waits) << 32 | sum.cycles);
+    }
 }
 
 /// Adds a wait to a sum, which stays at its largest value.
@@ -152,14 +175,58 @@ inline __attribute__((noinline)) void add_semaphore_wait(uint32_t address, uint3
     lose(LOST_DATA);
 }
 
+/// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
+/// that does not block.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
+    uint32_t low;
+    __asm__ volatile("lui %0, %1\n\tlw %0, %2(%0)" : "=r"(low) : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
+    return low;
+}
+
+static_assert(offsetof(WaitSum, cycles) == 0 && offsetof(WaitSum, waits) == 4, "the next function writes there");
+
+/// Adds the cycles from t2 to now to the sum at t1 and leaves them in t2; returns to t0. Not a
+/// function of the language: a call would cost the sites registers where nothing blocks.
+inline __attribute__((naked, noinline)) void add_cycles_to_sum() {
+    __asm__(
+        "lui t3, %0\n\t"
+        "lw t3, %1(t3)\n\t"
+        "lw t4, 0(t1)\n\t"
+        "lw t5, 4(t1)\n\t"
+        "sub t2, t3, t2\n\t"
+        "add t4, t4, t2\n\t"
+        "addi t5, t5, 1\n\t"
+        "sw t5, 4(t1)\n\t"
+        // A sum stays at its largest value.
+        "bgeu t4, t2, 1f\n\t"
+        "li t4, -1\n"
+        "1:\n\t"
+        "sw t4, 0(t1)\n\t"
+        "jr t0"
+        :
+        : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
+}
+
+/// Ends a wait that began at a time, adds it to a sum and returns its cycles.
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_since(uint32_t begun, WaitSum* sum) {
+    register WaitSum* place __asm__("t1") = sum;
+    register uint32_t cycles __asm__("t2") = begun;
+    __asm__ volatile("jal t0, %2"
+                     : "+r"(place), "+r"(cycles)
+                     : "i"(&add_cycles_to_sum)
+                     : "t0", "t3", "t4", "t5", "memory");
+    return cycles;
+}
+
 /// The sums at an address that the compiler finds out where they are used: else it would be in a
 /// register before the first poll.
 #define KERNEL_PROFILER_FIND_SUMS(pointer, sums) __asm__ volatile("la %0, %1" : "=r"(pointer) : "i"(sums))
 
-/// Adds a wait.
+/// Ends a wait that began at a time, adds it up and returns its cycles.
 template <WaitKind KIND>
-KERNEL_PROFILER_ALWAYS_INLINE void add_wait(uint32_t key, uint32_t cycles) {
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_wait(uint32_t key, uint32_t begun) {
     if constexpr (KIND == WaitKind::SEM_WAIT) {
+        const uint32_t cycles = clock_where_it_stands() - begun;
         SemaphoreWaits* first;
         KERNEL_PROFILER_FIND_SUMS(first, waits_for_semaphores);
         if (__builtin_expect(first->address == key, 1)) {
@@ -167,17 +234,25 @@ KERNEL_PROFILER_ALWAYS_INLINE void add_wait(uint32_t key, uint32_t cycles) {
         } else {
             add_semaphore_wait(key, cycles);
         }
+        return cycles;
     } else {
         WaitSum* sums;
         if constexpr (KIND == WaitKind::CB_WAIT) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_for_tiles);
-            add_to_sum(sums[key & (BUFFERS - 1)], cycles);
+            return add_since(begun, &sums[key & (BUFFERS - 1)]);
         } else if constexpr (KIND == WaitKind::CB_RESERVE) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_for_room);
-            add_to_sum(sums[key & (BUFFERS - 1)], cycles);
+            return add_since(begun, &sums[key & (BUFFERS - 1)]);
         } else {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_at_barriers);
-            add_to_sum(sums[first_barrier(KIND) + (key & (NOCS - 1))], cycles);
+            WaitSum* sum = &sums[first_barrier(KIND) + (key & (NOCS - 1))];
+            if constexpr (KIND == WaitKind::NOC_FULL_BARRIER) {
+                // It has a function of its own, which need not call another one.
+                const uint32_t cycles = clock_where_it_stands() - begun;
+                add_to_sum(*sum, cycles);
+                return cycles;
+            }
+            return add_since(begun, sum);
         }
     }
 }
@@ -219,6 +294,57 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_wait_totals() {
 #endif
 }
 
+#if KERNEL_PROFILER_HAS_SYNC_WINDOWS
+
+/// Windows of time in which waits and signals are recorded one by one: the same on all RISCs of a
+/// tile, which share its clock.
+struct SyncWindows {
+    static constexpr uint32_t LENGTH_LOG2 = KERNEL_PROFILER_SYNC_WINDOW;
+    static constexpr uint32_t PERIOD_LOG2 = KERNEL_PROFILER_SYNC_PERIOD;
+    static_assert(
+        LENGTH_LOG2 < PERIOD_LOG2 && PERIOD_LOG2 <= 20,
+        "expected KERNEL_PROFILER_SYNC_WINDOW below KERNEL_PROFILER_SYNC_PERIOD, and that 20 at most");
+
+    /// Cycles since a window opened last.
+    static constexpr uint32_t phase(uint32_t time) { return time & ((UINT32_C(1) << PERIOD_LOG2) - 1); }
+
+    static constexpr bool is_open(uint32_t time) { return phase(time) >> LENGTH_LOG2 == 0; }
+
+    /// True if some of a wait lies in a window.
+    static constexpr bool has_wait(uint32_t begun, uint32_t ended) {
+        return is_open(begun) || (begun ^ ended) >> PERIOD_LOG2 != 0;
+    }
+
+    /// What the record of a wait says of the windows.
+    static constexpr uint32_t word(uint32_t ended) { return phase(ended) | LENGTH_LOG2 << 20 | PERIOD_LOG2 << 25; }
+};
+
+/// Records a wait that blocked, if some of it lies in a window.
+template <uint32_t ID>
+inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
+    make_room(DATA_16B_BYTES);
+    const Clock ended = Clock::now(TILE_REGISTERS);
+    uint32_t place = 0;
+    if (SyncWindows::has_wait(ended.low - cycles, ended.low) &&
+        append_at(prefix(TS_DATA_16B, ID), DATA_16B_BYTES, ended, place)) {
+        const uint32_t behind = write_data(place, wait_words(kind, key));
+        write_data(behind, static_cast<uint64_t>(SyncWindows::word(ended.low)) << 32 | cycles);
+    }
+}
+
+/// Records a signal, if a window is open.
+template <uint32_t ID>
+inline __attribute__((noinline)) void record_signal(uint64_t data) {
+    make_room(DATA_BYTES);
+    const Clock now = Clock::now(TILE_REGISTERS);
+    uint32_t place = 0;
+    if (SyncWindows::is_open(now.low) && append_at(prefix(TS_DATA, ID), DATA_BYTES, now, place)) {
+        write_data(place, data);
+    }
+}
+
+#else
+
 /// Records a wait that blocked.
 template <uint32_t ID>
 inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
@@ -226,21 +352,15 @@ inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_
         wait_words(kind, key), static_cast<uint64_t>(cycles));
 }
 
-/// Adds a wait that blocked, and records it where each one is recorded.
+#endif
+
+/// Ends a wait that blocked since a time: adds it up, and records it where each one is recorded.
 template <WaitKind KIND, uint32_t ID>
-KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t cycles) {
-    add_wait<KIND>(key, cycles);
+KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
+    const uint32_t cycles = add_wait<KIND>(key, begun);
     if constexpr (KERNEL_PROFILER_SYNC_EVENTS) {
         record_blocked_wait<ID>(KIND, key, cycles);
     }
-}
-
-/// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
-/// that does not block.
-KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
-    uint32_t low;
-    __asm__ volatile("lui %0, %1\n\tlw %0, %2(%0)" : "=r"(low) : "i"(TILE_REGISTERS >> 12), "i"(WALL_CLOCK_LOW));
-    return low;
 }
 
 /// A wait, in the place of the function that its loop polls with: a read of a register, or what lets
@@ -281,7 +401,7 @@ struct Wait {
 
     KERNEL_PROFILER_ALWAYS_INLINE ~Wait() {
         if (__builtin_expect(state > POLLED, 0)) {
-            end_wait<KIND, ID>(key, clock_where_it_stands() - started);
+            end_wait<KIND, ID>(key, started);
         }
     }
 
@@ -306,10 +426,25 @@ struct PollOf<true, KIND, ID> {
     using Type = Wait<KIND, ID>;
 };
 
+/// Returns true if the polls of a kind are told apart by their reads of a register, and false if by
+/// what lets the next load see what others have written. On a Blackhole's BRISC and NCRISC a wait for
+/// room does both, and the compiler would make two copies of the latter, a fence.
+///
+/// # Compatibility
+/// `cb_reserve_back` in `dataflow_api.h` of tt-metal 0.81.
+constexpr bool is_told_by_address(WaitKind kind) {
+#if defined(COMPILE_FOR_TRISC)
+    constexpr bool IS_ROOM_FENCED = false;
+#else
+    constexpr bool IS_ROOM_FENCED = IS_BLACKHOLE && KERNEL_PROFILER_IN_TT_METAL != 0;
+#endif
+    return kind == WaitKind::CB_WAIT || (kind == WaitKind::CB_RESERVE && !IS_ROOM_FENCED);
+}
+
 /// The one of the two polled functions that tells polls of a kind apart.
 template <bool IS_ADDRESSED, WaitKind KIND, uint32_t ID>
 using Poll = typename PollOf<
-    KIND != WaitKind::NONE && IS_ADDRESSED == (KIND != WaitKind::SEM_WAIT), KIND, ID>::Type;
+    KIND != WaitKind::NONE && IS_ADDRESSED == is_told_by_address(KIND), KIND, ID>::Type;
 
 }  // namespace detail
 }  // namespace kernel_profiler
@@ -340,7 +475,15 @@ using Poll = typename PollOf<
 
 #if KERNEL_PROFILER_HAS_WAITS && KERNEL_PROFILER_SYNC_EVENTS
 /// Records a signal with its key.
+#if KERNEL_PROFILER_HAS_SYNC_WINDOWS
+#define SYNC_SIGNAL(name, key)                                                                                    \
+    {                                                                                                             \
+        KERNEL_PROFILER_SITE(name)                                                                                \
+        ::kernel_profiler::detail::record_signal<KERNEL_PROFILER_ID(name)>(static_cast<uint64_t>(key));           \
+    }
+#else
 #define SYNC_SIGNAL(name, key) DeviceTimestampedData(name, static_cast<uint64_t>(key))
+#endif
 /// Records a signal to other tiles: their NoC address, with bit 63 set and the NoC in bit 62.
 #define SYNC_SIGNAL_NOC_ADDR(name, addr, noc) \
     SYNC_SIGNAL(name, static_cast<uint64_t>(addr) | static_cast<uint64_t>((noc) & 1) << 62 | UINT64_C(1) << 63)

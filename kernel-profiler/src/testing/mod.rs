@@ -9,6 +9,7 @@ pub(crate) mod oracle;
 mod properties;
 pub(crate) mod rig;
 mod stalled;
+mod windows;
 
 pub(crate) use oracle::{Kept, Run};
 pub(crate) use rig::{Rig, TestRisc};

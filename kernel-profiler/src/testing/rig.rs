@@ -3,11 +3,14 @@
 use super::oracle::{self, Run};
 use crate::{
     launch::{self, Scope},
-    port::{self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters},
+    port::{
+        self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters,
+        WaitRecords,
+    },
     state::State,
 };
 use std::{boxed::Box, cell::RefCell, collections::BTreeMap, rc::Rc, vec, vec::Vec};
-use wire::{ZoneId, control::ControlLayout, noc_event::NocCounter};
+use wire::{ZoneId, control::ControlLayout, noc_event::NocCounter, wait::SyncWindows};
 
 pub(crate) const C: ControlLayout = ControlLayout::WORDS64;
 pub(crate) const REGION: u32 = 0x1000;
@@ -99,6 +102,8 @@ pub(crate) struct TestPort {
     pub(crate) is_accumulating: bool,
     /// Cycles of a wait for the host at most, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
+    /// Windows of single waits and signals; `None` if neither is recorded.
+    pub(crate) sync_windows: Option<SyncWindows>,
     /// A data cache that never evicts a line, as far as the RISC has read.
     cached: BTreeMap<(Option<usize>, usize), u32>,
 }
@@ -290,6 +295,14 @@ impl Port for TestPort {
         self.stall_cycles.unwrap_or(0)
     }
 
+    fn wait_records(&self) -> WaitRecords {
+        if self.sync_windows.is_some() { WaitRecords::Events } else { WaitRecords::Off }
+    }
+
+    fn sync_windows(&self) -> Option<SyncWindows> {
+        self.sync_windows
+    }
+
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         Some(NocCoordinates { x: 18, y: 19 })
     }
@@ -346,6 +359,7 @@ impl Rig {
                 is_trace_only: false,
                 is_accumulating: false,
                 stall_cycles: None,
+                sync_windows: None,
                 cached: BTreeMap::new(),
             },
         };

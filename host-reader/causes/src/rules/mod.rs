@@ -171,19 +171,8 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "hardware counters (TT_METAL_PROFILE_PERF_COUNTERS) or single waits",
         );
     }
-    let partial = || of.ops.iter().filter_map(|op| op.known_percent);
-    if let Some(least) = partial().min_by(f64::total_cmp) {
-        let launches = match (partial().count(), of.ops.len()) {
-            (count, all) if count == all => String::new(),
-            (count, all) => format!(" of {count} of {all} launches"),
-        };
-        add(
-            "what RISCs waited for in the rest of each op",
-            format!(
-                "records of waits{launches} are lost after the first {least:.0} % of an op's time"
-            ),
-            "sums of waits alone (docs/explain.md)",
-        );
+    if let Some(Untold { question, reason, record_with }) = untold_behind_losses(of.ops) {
+        add(question, reason, record_with);
     }
     if of.ops.len() < 2 {
         add(
@@ -200,7 +189,38 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "firmware and kernels built with the profiler",
         );
     }
+    untold.extend(untold_outside_of_windows(of.ops));
     untold
+}
+
+/// Says from where on waits are lost, if some are.
+fn untold_behind_losses(ops: &[OpCauses]) -> Option<Untold> {
+    let partial = || {
+        let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
+        all_the_time.filter_map(|op| op.known_percent)
+    };
+    let least = partial().min_by(f64::total_cmp)?;
+    let launches = match (partial().count(), ops.len()) {
+        (count, all) if count == all => String::new(),
+        (count, all) => format!(" of {count} of {all} launches"),
+    };
+    let reason =
+        format!("records of waits{launches} are lost after the first {least:.0} % of an op's time");
+    Some(Untold {
+        question: "what RISCs waited for in the rest of each op",
+        reason,
+        record_with: "sums of waits alone (docs/explain.md)",
+    })
+}
+
+/// Says that single waits are known in windows of time alone, if so they are.
+fn untold_outside_of_windows(ops: &[OpCauses]) -> Option<Untold> {
+    let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
+    Some(Untold {
+        question: "the critical path outside of the windows that were recorded",
+        reason: format!("the windows hold {least:.0} % of an op's time"),
+        record_with: "all of the time, where the op is short enough (docs/explain.md)",
+    })
 }
 
 /// Nanoseconds in the unit that people read.

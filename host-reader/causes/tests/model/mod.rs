@@ -170,12 +170,45 @@ pub(crate) fn run(work: &Work, start: u64, seed: u64) -> CoreRun {
 }
 
 /// Form in which waits are recorded.
+#[allow(dead_code, reason = "each test file uses some of them")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Sums,
     Single,
     SingleAndSignals,
     Upstream,
+    /// Sums, and single waits and signals in windows.
+    Windows(Windows),
+}
+
+/// Windows of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Windows {
+    pub(crate) length_log2: u32,
+    pub(crate) period_log2: u32,
+    /// What the tile's clock is ahead of the recording's.
+    pub(crate) ahead: u64,
+}
+
+impl Windows {
+    pub(crate) fn is_open(self, time: u64) -> bool {
+        (time + self.ahead) % (1 << self.period_log2) < 1 << self.length_log2
+    }
+
+    /// Returns true if a window is open at the wait's start, or opens before its end.
+    fn touches(self, wait: &Blocked) -> bool {
+        let period = 1 << self.period_log2;
+        let opens = ((wait.start + self.ahead) / period + 1) * period - self.ahead;
+        self.is_open(wait.start) || opens <= wait.end
+    }
+
+    fn single(self, wait: &Blocked) -> Entry<'static> {
+        let (time, kind, name, mut data) = single(wait);
+        let phase = (time + self.ahead) % (1 << self.period_log2);
+        data[1] |=
+            phase << 32 | u64::from(self.length_log2) << 52 | u64::from(self.period_log2) << 57;
+        (time, kind, name, data)
+    }
 }
 
 /// Builds the recording of cores, launch by launch.
@@ -264,9 +297,18 @@ impl Recorder {
                 Form::Sums => records.extend(sums(waits, end)),
                 Form::Single | Form::SingleAndSignals => records.extend(waits.map(single)),
                 Form::Upstream => records.extend(waits.flat_map(upstream)),
+                Form::Windows(windows) => {
+                    records.extend(sums(waits.clone(), end));
+                    let known = waits.filter(|wait| windows.touches(wait));
+                    records.extend(known.map(|wait| windows.single(wait)));
+                }
             }
-            if form == Form::SingleAndSignals {
+            if matches!(form, Form::SingleAndSignals | Form::Windows(_)) {
                 let own = core.signals.iter().filter(|signal| signal.0 == risc);
+                let own = own.filter(|signal| match form {
+                    Form::Windows(windows) => windows.is_open(signal.3),
+                    _ => true,
+                });
                 records.extend(own.map(|&(_, name, key, time)| {
                     (time, PacketKind::TimestampedData, name, vec![key])
                 }));

@@ -1,0 +1,104 @@
+//! Windows of time in which single waits and signals of an op were recorded.
+//!
+//! Each tile opens its windows by its own clock. Known are the parts of the op in which those of all
+//! its tiles are open, as far as no record is lost.
+
+use crate::{
+    op::{CoreRun, OpView},
+    sync::WindowsAt,
+};
+use analysis::Span;
+use std::collections::BTreeSet;
+
+/// Most windows of an op that are looked at: the first ones.
+const WINDOWS_MAX: usize = 512;
+
+/// Cycles behind the opening of a window in which a signal may be without a record: the time at which
+/// a RISC decides is not quite that of the record.
+const EDGE_CYCLES: u64 = 32;
+
+/// How single waits of an op are known.
+pub(crate) enum Windows {
+    /// They were recorded all the time, or not at all.
+    Always,
+    /// In these parts, in order; none if the windows of a tile cannot be told.
+    Parts(Vec<Span>),
+}
+
+impl Windows {
+    pub(crate) fn of(view: &OpView<'_>) -> Self {
+        let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
+        if syncs.all(|sync| sync.windows.is_none()) {
+            return Self::Always;
+        }
+        let Some(known) = view.cores().map(TileWindows::of).collect::<Option<Vec<_>>>() else {
+            return Self::Parts(Vec::new());
+        };
+        let open: Vec<WindowsAt> = known
+            .into_iter()
+            .filter_map(|of| match of {
+                TileWindows::At(windows) => Some(windows),
+                TileWindows::Always => None,
+            })
+            .collect();
+        Self::Parts(common_parts(view, &open).unwrap_or_default())
+    }
+}
+
+/// Windows of one tile.
+#[derive(Clone, Copy)]
+enum TileWindows {
+    /// All of its waits and signals were recorded, or it has none.
+    Always,
+    At(WindowsAt),
+}
+
+impl TileWindows {
+    /// The windows of a core's runs; `None` if waits or signals are there and no record tells them.
+    fn of(core: &[CoreRun<'_>]) -> Option<Self> {
+        let syncs = || core.iter().filter_map(|run| run.evidence.sync());
+        if let Some(windows) = syncs().find_map(|sync| sync.windows) {
+            return Some(Self::At(windows));
+        }
+        let has_single = syncs().any(|sync| !sync.waits.is_empty());
+        let is_silent = syncs().all(|sync| sync.totals.is_empty() && sync.signals.is_empty());
+        (has_single || is_silent).then_some(Self::Always)
+    }
+}
+
+/// The parts of an op in which the windows of all of its tiles are open; `None` if there is none.
+fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
+    let kernel = view.kernel?;
+    let windows: BTreeSet<(u32, u32)> =
+        tiles.iter().map(|at| (at.windows.length(), at.windows.period())).collect();
+    let &(length, period) = windows.first().filter(|_| windows.len() == 1)?;
+    let (length, period) = (u64::from(length), u64::from(period));
+    // How much later than on the first tile one opens on the others, earlier ones wrapped.
+    let reference = tiles.first()?.opens.checked_rem(period)?;
+    let (mut latest, mut earliest) = (0_u64, 0_u64);
+    for at in tiles {
+        let later =
+            at.opens.saturating_add(period).saturating_sub(reference).checked_rem(period)?;
+        if later < period / 2 {
+            latest = latest.max(later);
+        } else {
+            earliest = earliest.max(period.saturating_sub(later));
+        }
+    }
+    let opens = latest.saturating_add(EDGE_CYCLES);
+    let closes = length.checked_sub(earliest).filter(|closes| opens < *closes)?;
+    let known = view.runs.iter().filter_map(|run| run.evidence.known_until()).min();
+    let end = known.map_or(kernel.end_cycle, |until| until.min(kernel.end_cycle));
+    // One that opened before the kernels may reach into them, and even before the first cycle:
+    // all are a period later here.
+    let (begin, end) = (kernel.start_cycle.checked_add(period)?, end.checked_add(period)?);
+    let first = begin.saturating_sub(reference).checked_div(period)?;
+    let parts = (first..).map_while(|number| {
+        let opened = number.checked_mul(period)?.checked_add(reference)?;
+        let start = opened.checked_add(opens)?.max(begin);
+        let closed = opened.saturating_add(closes).min(end);
+        (start < end).then(|| (start.saturating_sub(period), closed.saturating_sub(period)))
+    });
+    let parts = parts.filter(|(start, end)| start < end).take(WINDOWS_MAX);
+    Some(parts.filter_map(|(start, end)| Span::new(start, end, view.aiclk_mhz)).collect())
+}
