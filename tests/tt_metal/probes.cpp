@@ -178,15 +178,19 @@ PROBE nothing_sites_8() {
 enum Op : uint32_t { END, ZONE_A, ZONE_B, ZONE_IF, DATA, DATA_16B, EVENT, SUM_1, SUM_2, TRANSFERS };
 
 #if defined(KERNEL_PROFILER_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
-// A read and a write of each address below a number, as the NoC sees them.
+// A read and a write of each address below a number, each with its barrier, as the NoC sees them.
 static void transfers(uint32_t count) __attribute__((noinline));
 
 static void transfers(uint32_t count) {
     const uint64_t there = uint64_t(0x652) << NOC_ADDR_LOCAL_BITS;
     for (uint32_t address = 0; address < count; ++address) {
         RECORD_NOC_EVENT_WITH_ADDR(NocEventType::READ, 0x20000, there | address, 64, -1, false, noc_index);
+        RECORD_NOC_EVENT(NocEventType::READ_BARRIER_START, false, noc_index);
+        RECORD_NOC_EVENT(NocEventType::READ_BARRIER_END, false, noc_index);
         RECORD_NOC_EVENT_WITH_ADDR(
             NocEventType::WRITE_, 0x20000, there | address, 64, NOC_UNICAST_WRITE_VC, false, noc_index);
+        RECORD_NOC_EVENT(NocEventType::WRITE_BARRIER_START, false, noc_index);
+        RECORD_NOC_EVENT(NocEventType::WRITE_BARRIER_END, false, noc_index);
     }
 }
 #endif

@@ -71,6 +71,8 @@ pub(crate) fn build(
                 target.defines = vec![
                     "PROFILE_NOC_EVENTS=1".to_owned(),
                     "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
+                    // Upstream's functions record barriers in its debug dump alone.
+                    "DEVICE_DEBUG_DUMP=1".to_owned(),
                     format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
                 ];
             }
