@@ -171,3 +171,22 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     finish(&mut bench.0.image, 0, 1105);
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_102_900));
 }
+
+/// A lane may turn before it is full, for a run larger than those that it refuses later.
+#[test]
+fn what_a_lane_refused_after_an_early_turn_came_behind_the_turn() {
+    const TURNED_AT: u32 = 11_904;
+    let mut bench = Bench::ours();
+    let mut reader = Reader::new(ReadOptions::default());
+    push(&mut bench.0.image, (0, 0), 0, &runs(0..100));
+    finish(&mut bench.0.image, 0, 100);
+    reader.read(&mut bench).unwrap();
+    push(&mut bench.0.image, (0, 0), 1200, &runs(100..992));
+    push(&mut bench.0.image, (0, 0), 0, &runs(992..1090));
+    turn(&mut bench.0.image, (0, 0), TURNED_AT, 98 * 12);
+    count(&mut bench.0.image, 0, [0; 3], [1, 6]);
+    finish(&mut bench.0.image, 0, 1091);
+    // That of program 991 is the last one before the turn.
+    let expected = [(Some((1 << 32) + 991_900), Some(1 << 40))];
+    assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected);
+}
