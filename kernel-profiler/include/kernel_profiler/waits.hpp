@@ -315,7 +315,7 @@ struct SyncWindows {
         return is_open(begun) || (begun ^ ended) >> PERIOD_LOG2 != 0;
     }
 
-    /// What the record of a wait says of the windows.
+    /// The word by which the record of a wait tells the windows.
     static constexpr uint32_t word(uint32_t ended) { return phase(ended) | LENGTH_LOG2 << 20 | PERIOD_LOG2 << 25; }
 };
 

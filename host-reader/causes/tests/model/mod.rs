@@ -186,7 +186,7 @@ pub(crate) enum Form {
 pub(crate) struct Windows {
     pub(crate) length_log2: u32,
     pub(crate) period_log2: u32,
-    /// What the tile's clock is ahead of the recording's.
+    /// Cycles that the tile's clock is ahead of the recording's.
     pub(crate) ahead: u64,
 }
 
