@@ -100,7 +100,7 @@ fn signals_outside_of_windows_are_not_recorded() {
         let period = 1 << WINDOW_LOG2.1;
         let (first, last) = (begun.div_ceil(period), ended / period);
         assert!(last > first + 2, "{begun} to {ended}");
-        for window in (first..last).map(|number| number * period & 0xFFFF_FFFF) {
+        for window in (first..last).map(|number| (number * period) & 0xFFFF_FFFF) {
             let of_window: Vec<_> =
                 times.iter().filter(|&&time| time / period == window / period).collect();
             // One follows the other, so that none is missing between a window's ends.

@@ -2,10 +2,11 @@
 
 use crate::{
     evidence::{Evidence, EvidenceContext},
-    finding::{Finding, Untold},
+    finding::{Finding, Place, Untold},
     op::{OpCauses, OpView},
+    ops_csv::model_facts,
     phase::{Phase, phases_of},
-    rules::{self, OpFacts},
+    rules::{self, ModelFacts, OpFacts},
     sync::SyncCounts,
     timeline::{DeviceTime, device_time},
 };
@@ -15,6 +16,10 @@ use device_log::PackedLog;
 use noc_events::TileMap;
 use reader::readout::Readout;
 use recording::Recording;
+use reports::{
+    perf::{OpReport, PerfOptions, PerfReport, WindowOptions, read_ops_csv},
+    report::{OpsOptions, OpsReport},
+};
 use std::collections::BTreeMap;
 use wire::{RunHostId, ZoneId};
 
@@ -113,15 +118,74 @@ impl Explanation {
             ops,
             sync: evidence.counts,
         };
-        explanation.rank();
+        explanation.add_modelled(&facts_of_host(recording));
         explanation
     }
 
+    /// Adds what the host's description of the ops of a recording tells of the limits of their chip:
+    /// a report on their ops, with each device on its own. It is for recordings of chips alone, such
+    /// as device logs; [`Self::of_recording`] looks at the ops that a recording holds.
+    ///
+    /// ```
+    /// use causes::{Cause, Explanation};
+    /// use reports::perf::{PerfOptions, PerfReport, read_ops_csv};
+    /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,\
+    ///     INPUT_0_Y,INPUT_0_X,INPUT_0_DATATYPE,INPUT_0_MEMORY,INPUT_1_W,INPUT_1_Z,INPUT_1_Y,INPUT_1_X,\
+    ///     INPUT_1_DATATYPE,INPUT_1_MEMORY,OUTPUT_0_W,OUTPUT_0_Z,OUTPUT_0_Y,OUTPUT_0_X\n\
+    ///     Matmul,tt_dnn_device,0,wormhole_b0,32000,1,1,32,2048,BFLOAT16,DEV_0_L1,1,1,2048,2048,\
+    ///     BFLOAT16,DEV_0_DRAM,1,1,32,2048\n";
+    /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
+    /// let options = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+    /// let mut explanation = Explanation::default();
+    /// explanation.add_ops(&PerfReport::new(vec![csv], &options)?);
+    /// // 8 MiB in 32 us are 262 GB/s, of 288.
+    /// assert_eq!(explanation.findings[0].cause, Cause::Dram);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_ops(&mut self, report: &PerfReport) {
+        self.add_modelled(&model_facts(report, place_of_launch));
+    }
+
+    /// Adds findings about modelled ops, takes away those that follow from them, and ranks all.
+    pub(crate) fn add_modelled(&mut self, ops: &[ModelFacts]) {
+        self.findings.retain(|finding| !rules::follows_from_dram(finding, ops));
+        self.findings.extend(rules::modelled(ops));
+        self.rank();
+    }
+
     /// Puts findings in order, those with most to gain first, and keeps as many as can be read.
-    pub(crate) fn rank(&mut self) {
+    fn rank(&mut self) {
         let gain = |finding: &Finding| finding.gain_at_most_ns.unwrap_or(0.0);
         self.findings.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
         self.findings.truncate(MAX_FINDINGS);
+    }
+}
+
+/// The ops that the host described with their tensors, against the limits of their chip.
+fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
+    const TENSORS: &str = "input_tensors";
+    if !recording.ops.iter().any(|op| op.value(TENSORS).is_some()) {
+        return Vec::new();
+    }
+    let report = OpsReport::of_recording(recording, &OpsOptions::default());
+    let csv = read_ops_csv(report.ops_csv.as_bytes(), "ops of the recording").ok();
+    // A gap is the time of its own device, whatever the others did.
+    let options = PerfOptions {
+        merges_devices: false,
+        window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
+        ..PerfOptions::default()
+    };
+    let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
+    report.map_or_else(Vec::new, |report| model_facts(&report, place_of_launch))
+}
+
+/// The launch that a row of an ops report is about.
+fn place_of_launch(row: &OpReport) -> Place {
+    Place {
+        chip_id: row.device.and_then(|device| u32::try_from(device).ok()),
+        op: Some(row.raw_op_code.clone()).filter(|name| !name.is_empty()),
+        run_host_id: row.global_call_count.parse().ok(),
+        ..Place::default()
     }
 }
 

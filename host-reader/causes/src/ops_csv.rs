@@ -2,7 +2,7 @@
 
 use crate::{
     explanation::{Explanation, SCHEMA_VERSION},
-    finding::Untold,
+    finding::{Place, Untold},
     rules::{self, GapFacts, ModelFacts},
     threshold::{LAUNCH_GAP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
@@ -32,19 +32,6 @@ impl Explanation {
         let mut explanation = Self { schema_version: SCHEMA_VERSION, ..Self::default() };
         explanation.devices = devices(report);
         let facts = gap_facts(report);
-        let rows = report.rows.iter().filter(|row| row.kind == RowKind::Device);
-        let model: Vec<ModelFacts> = rows
-            .filter_map(|row| {
-                Some(ModelFacts {
-                    name: row.raw_op_code.clone(),
-                    row: row.id,
-                    duration_ns: row.device_time_us? * 1000.0,
-                    dram_percent: row.dram_percent,
-                    flops_percent: row.flops_percent,
-                })
-            })
-            .collect();
-        let device_ns: f64 = model.iter().map(|op| op.duration_ns).sum();
         let found = [
             rules::host(&facts),
             rules::dispatch(&facts),
@@ -52,11 +39,31 @@ impl Explanation {
             rules::host_ops(&facts),
         ];
         explanation.findings = found.into_iter().flatten().collect();
-        explanation.findings.extend(rules::modelled(&model, device_ns));
         explanation.untold = untold(report);
-        explanation.rank();
+        explanation.add_modelled(&model_facts(report, |row| Place {
+            op: Some(row.raw_op_code.clone()),
+            row: Some(row.id),
+            ..Place::default()
+        }));
         explanation
     }
+}
+
+/// The ops of a report against the limits of their chip, those of unknown length left out.
+pub(crate) fn model_facts(
+    report: &PerfReport,
+    place: impl Fn(&OpReport) -> Place,
+) -> Vec<ModelFacts> {
+    let rows = report.rows.iter().filter(|row| row.kind == RowKind::Device);
+    rows.filter_map(|row| {
+        Some(ModelFacts {
+            place: place(row),
+            duration_ns: row.device_time_us? * 1000.0,
+            dram_percent: row.dram_percent,
+            flops_percent: row.flops_percent,
+        })
+    })
+    .collect()
 }
 
 /// Key of a device: rows without a number are one of their own.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use wire::RunHostId;
 
 pub(crate) use gaps::{GapFacts, dispatch, host, host_ops, small_ops};
-pub(crate) use model::{ModelFacts, modelled};
+pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 
 /// Launches of one op: of one name, or of one program if it has none.
 pub(crate) struct OpGroup<'a> {

@@ -9,15 +9,15 @@ use crate::{
 /// One op against the limits of its chip.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelFacts {
-    pub(crate) name: String,
-    pub(crate) row: u64,
+    pub(crate) place: Place,
     pub(crate) duration_ns: f64,
     pub(crate) dram_percent: Option<f64>,
     pub(crate) flops_percent: Option<f64>,
 }
 
 /// Ops at a limit of the chip that take a good part of the device time.
-pub(crate) fn modelled(ops: &[ModelFacts], device_ns: f64) -> Vec<Finding> {
+pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
+    let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
     let dram = at_limit(ops, device_ns, DRAM, |op| op.dram_percent);
     let flops = at_limit(ops, device_ns, FLOPS, |op| op.flops_percent);
     let dram = dram.map(|at| {
@@ -29,6 +29,18 @@ pub(crate) fn modelled(ops: &[ModelFacts], device_ns: f64) -> Vec<Finding> {
         at.finding(Cause::Compute, FLOPS, "of what their cores can compute", advice, device_ns)
     });
     dram.into_iter().chain(flops).collect()
+}
+
+/// Returns true if a stage sets the pace of an op because the DRAM gives it no more bytes: one of the
+/// launches of that op is at the DRAM's peak.
+pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
+    let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
+    let is_same_op = |place: &Place| match (&finding.place.op, &place.op) {
+        (Some(one), Some(other)) => one == other,
+        _ => place.run_host_id.is_some() && finding.place.run_host_id == place.run_host_id,
+    };
+    let is_at_peak = |op: &ModelFacts| op.dram_percent.is_some_and(|percent| percent >= DRAM.value);
+    moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
 }
 
 /// Ops at one limit.
@@ -82,11 +94,7 @@ impl AtLimit<'_> {
             sentence,
             figure: self.percent,
             threshold: threshold.name,
-            place: Place {
-                op: Some(self.longest.name.clone()),
-                row: Some(self.longest.row),
-                ..Place::default()
-            },
+            place: self.longest.place.clone(),
             gain_at_most_ns: Some(gain_ns),
             gain_at_most_percent: Some(share(gain_ns, device_ns)),
             gain_of: GainOf::Ops,
@@ -101,8 +109,7 @@ mod tests {
 
     fn op(duration_ns: f64, dram: Option<f64>, flops: Option<f64>) -> ModelFacts {
         ModelFacts {
-            name: "Matmul".into(),
-            row: 7,
+            place: Place { op: Some("Matmul".into()), row: Some(7), ..Place::default() },
             duration_ns,
             dram_percent: dram,
             flops_percent: flops,
@@ -111,18 +118,45 @@ mod tests {
 
     #[test]
     fn ops_at_the_peak_of_dram_are_told_if_they_take_time() {
-        let found = modelled(&[op(600.0, Some(90.0), Some(10.0)), op(400.0, None, None)], 1000.0);
+        let found = modelled(&[op(600.0, Some(90.0), Some(10.0)), op(400.0, None, None)]);
         let [finding] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((finding.cause, finding.place.row), (Cause::Dram, Some(7)));
         assert!((finding.gain_at_most_ns.unwrap() - 60.0).abs() < 1e-9);
         let little = [op(200.0, Some(90.0), None), op(800.0, Some(79.0), None)];
-        assert_eq!(modelled(&little, 1000.0), []);
+        assert_eq!(modelled(&little), []);
     }
 
     #[test]
     fn ops_at_the_peak_of_compute_are_told() {
-        let found = modelled(&[op(600.0, Some(10.0), Some(70.0))], 1000.0);
+        let found = modelled(&[op(600.0, Some(10.0), Some(70.0))]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cause, Cause::Compute);
+    }
+
+    #[test]
+    fn a_stage_that_moves_data_follows_from_the_dram_of_its_own_op_alone() {
+        let finding = |cause, op: &str| Finding {
+            cause,
+            place: Place { op: Some(op.to_owned()), ..Place::default() },
+            ..modelled(&[op_at_peak()]).remove(0)
+        };
+        let ops = [op_at_peak()];
+        for cause in [Cause::Reader, Cause::Latency, Cause::Writer] {
+            assert!(follows_from_dram(&finding(cause, "Matmul"), &ops), "{cause:?}");
+            assert!(!follows_from_dram(&finding(cause, "Add"), &ops), "{cause:?}");
+        }
+        assert!(!follows_from_dram(&finding(Cause::Compute, "Matmul"), &ops));
+        let below = [op(600.0, Some(79.9), None)];
+        assert!(!follows_from_dram(&finding(Cause::Reader, "Matmul"), &below));
+        // Ops without names are the same if their programs are.
+        let program = |id| Place { run_host_id: Some(id), ..Place::default() };
+        let unnamed = [ModelFacts { place: program(2048), ..op_at_peak() }];
+        let of_program = |id| Finding { place: program(id), ..finding(Cause::Reader, "") };
+        assert!(follows_from_dram(&of_program(2048), &unnamed));
+        assert!(!follows_from_dram(&of_program(1024), &unnamed));
+    }
+
+    fn op_at_peak() -> ModelFacts {
+        op(600.0, Some(90.0), None)
     }
 }
