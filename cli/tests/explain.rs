@@ -253,3 +253,58 @@ fn input_that_is_none_ends_with_one_sentence() {
         assert!(errors.contains(sentence) && errors.trim().lines().count() == 1, "{errors}");
     }
 }
+
+/// A tensor of 32 rows as TT-Metal's host describes it.
+fn tensor(columns: u64, memory: &str) -> Value {
+    serde_json::json!({
+        "shape": {"W": 1, "Z": 1, "Y": 32, "X": columns},
+        "layout": "TILE",
+        "dtype": "BFLOAT16",
+        "storage_type": {"device_id": 0, "memory_config": {
+            "buffer_type": memory,
+            "memory_layout": "INTERLEAVED",
+        }},
+    })
+}
+
+#[test]
+fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join(".logs");
+    std::fs::create_dir(&logs).unwrap();
+    let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+        PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
+        run host ID, trace id, trace id counter, zone name, type, source line, source file, \
+        meta data\n"
+        .to_owned();
+    for (time, kind) in [(1000, "ZONE_START"), (101_000, "ZONE_END")] {
+        let row = format!("0,1,2,BRISC,8,{time},0,1024,,,BRISC-KERNEL,{kind},1,/b.cc,\n");
+        log.push_str(&row);
+    }
+    std::fs::write(logs.join("profile_log_device.csv"), log).unwrap();
+    // 288 GB/s for 100 us are 28.8 MB; 90 % of it are 405,000 columns of 32 elements of two bytes.
+    for (columns, findings) in [(405_000, 1), (202_500, 0)] {
+        let op = serde_json::json!({
+            "global_call_count": 1024, "op_code": "Matmul", "device_id": 0, "op_hash": 7,
+            "input_tensors": [tensor(32, "L1"), tensor(columns, "DRAM")],
+            "output_tensors": [tensor(columns, "L1")],
+        });
+        let message = format!(
+            "MessageName;total_ns\n`TT_DNN_DEVICE_OP: \"Matmul\", 7, 0, false, 1024 ->\n{op}`;5\n"
+        );
+        std::fs::write(logs.join("tracy_ops_data.csv"), message).unwrap();
+        for filter in [&[][..], &["--filter", "device=0"]] {
+            let args = [&["explain", ".", "--json"][..], filter].concat();
+            let explained = json_of(folder.path(), &args);
+            let found = explained["findings"].as_array().unwrap();
+            assert_eq!(found.len(), findings, "{found:?}");
+            let Some(first) = found.first() else { continue };
+            assert_eq!(
+                (&first["cause"], &first["place"]["op"]),
+                (&"dram".into(), &"Matmul".into())
+            );
+            let gain = first["gain_at_most_percent"].as_f64().unwrap();
+            assert!((gain - 10.0).abs() < 0.1, "{gain}");
+        }
+    }
+}

@@ -129,11 +129,14 @@ impl Explanation {
     /// ```
     /// use causes::{Cause, Explanation};
     /// use reports::perf::{PerfOptions, PerfReport, read_ops_csv};
-    /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,DEVICE KERNEL DURATION [ns],INPUT_0_W,INPUT_0_Z,\
-    ///     INPUT_0_Y,INPUT_0_X,INPUT_0_DATATYPE,INPUT_0_MEMORY,INPUT_1_W,INPUT_1_Z,INPUT_1_Y,INPUT_1_X,\
-    ///     INPUT_1_DATATYPE,INPUT_1_MEMORY,OUTPUT_0_W,OUTPUT_0_Z,OUTPUT_0_Y,OUTPUT_0_X\n\
-    ///     Matmul,tt_dnn_device,0,wormhole_b0,32000,1,1,32,2048,BFLOAT16,DEV_0_L1,1,1,2048,2048,\
-    ///     BFLOAT16,DEV_0_DRAM,1,1,32,2048\n";
+    /// let sides = |name: &str| ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL],"));
+    /// let tensor = |name: &str| format!("{}{name}_DATATYPE,{name}_MEMORY,", sides(name).concat());
+    /// let text = format!(
+    ///     "{}{}{}OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,DEVICE KERNEL DURATION [ns]\n\
+    ///      1,1,32,2048,BFLOAT16,DEV_0_L1,1,1,2048,2048,BFLOAT16,DEV_0_DRAM,\
+    ///      1,1,32,2048,BFLOAT16,DEV_0_L1,Matmul,tt_dnn_device,0,wormhole_b0,32000\n",
+    ///     tensor("INPUT_0"), tensor("INPUT_1"), tensor("OUTPUT_0"),
+    /// );
     /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
     /// let options = PerfOptions { merges_devices: false, ..PerfOptions::default() };
     /// let mut explanation = Explanation::default();

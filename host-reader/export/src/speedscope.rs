@@ -17,7 +17,6 @@ use super::{
 use host_events::HostSource;
 use serde::Serialize;
 use std::io::{self, Write};
-use wire::Risc;
 
 /// Writes the profiles of every lane, then of every thread of the host.
 pub(super) fn write(
@@ -28,11 +27,8 @@ pub(super) fn write(
     let host_names = HostNames::new(trace);
     let of_chips = trace.names.as_slice().iter().map(Frame::of);
     let of_host = host_names.sources.iter().map(|source| Frame::of_host(source));
-    // Those of a Quasar come last.
-    let mut lanes = trace.devices.iter().flat_map(|device| &device.lanes);
-    let has_quasar = lanes.any(|lane| lane.id.risc.is_quasar());
-    let riscs = Risc::ALL.into_iter().filter(|risc| has_quasar || !risc.is_quasar());
-    let of_riscs = riscs.map(|risc| Frame { name: risc.label(), file: "", line: None });
+    let of_riscs =
+        trace.risc_kinds().map(|risc| Frame { name: risc.label(), file: "", line: None });
     let first_risc = trace.names.as_slice().len() + host_names.sources.len();
     let head = Head {
         schema: "https://www.speedscope.app/file-format-schema.json",

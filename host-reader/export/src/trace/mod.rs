@@ -35,6 +35,7 @@ use reader::{
     readout::ChipSummary,
 };
 use recording::DeviceClock;
+use wire::Risc;
 
 /// Everything that exporters show, in the order in which they show it.
 ///
@@ -154,6 +155,13 @@ impl Trace<'_> {
     /// Lanes of all chips.
     pub fn lanes(&self) -> impl Iterator<Item = &TraceLane<'_>> {
         self.devices.iter().flat_map(|device| &device.lanes)
+    }
+
+    /// Kinds of RISCs in the order of their numbers; those of a Quasar, which come last, only where a
+    /// lane is of one.
+    pub(crate) fn risc_kinds(&self) -> impl Iterator<Item = Risc> + use<> {
+        let has_quasar = self.lanes().any(|lane| lane.id.risc.is_quasar());
+        Risc::ALL.into_iter().filter(move |risc| has_quasar || !risc.is_quasar())
     }
 
     /// How many lanes there are.

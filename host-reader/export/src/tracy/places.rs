@@ -93,7 +93,7 @@ impl<'a> PlaceTable<'a> {
             vague_zone_count: 0,
         };
         table.places.push(Place::new("op", OP_RGB));
-        for risc in Risc::ALL {
+        for risc in trace.risc_kinds() {
             table.places.push(Place::new(UNNAMED, zone_rgb(risc, "")));
         }
         for lane in trace.lanes() {
