@@ -122,13 +122,13 @@ impl Site {
     pub fn register(&'static self) {
         // Ordering: the flag guards nothing; to register twice does no harm.
         if !self.is_registered.load(Ordering::Relaxed) {
-            self.enter_text();
+            self.register_text();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_text(&'static self) {
+    fn register_text(&'static self) {
         TEXTS.lock().unwrap_or_else(PoisonError::into_inner).insert(self.text);
         self.is_registered.store(true, Ordering::Relaxed);
     }

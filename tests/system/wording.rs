@@ -38,10 +38,6 @@ const VAGUE: [&str; 11] = [
 /// Beginnings of function names that say less than `add_`, `record_` or `print_`.
 const DIALECT: [&str; 3] = ["fn enter_", "fn tell_", "fn tell("];
 
-/// Folders whose functions are still to be named anew.
-const NOT_RENAMED: [&str; 3] =
-    ["host-reader/analysis", "host-reader/device-log", "kernel-profiler"];
-
 /// Doc lines that begin so are no sentence openings: the line before them goes on.
 fn is_continued(before: Option<&str>) -> bool {
     before
@@ -97,13 +93,8 @@ fn functions_are_named_by_the_verbs_of_the_field() {
     let mut wrong = Vec::new();
     for folder in FOLDERS {
         for file in sources(&repository().join(folder)) {
-            let is_left_out =
-                NOT_RENAMED.iter().any(|left| file.starts_with(repository().join(left)));
             // This list itself holds the names.
-            if is_left_out
-                || file.ends_with("wording.rs")
-                || file.iter().any(|part| part == "target")
-            {
+            if file.ends_with("wording.rs") || file.iter().any(|part| part == "target") {
                 continue;
             }
             let source = std::fs::read_to_string(&file).unwrap();

@@ -66,7 +66,7 @@ pub(crate) struct ExplainArgs {
     fail_on_loss: bool,
 }
 
-/// What the host says of ops, in a folder of logs.
+/// File of a folder of logs in which the host describes ops.
 const MESSAGES: &str = "tracy_ops_data.csv";
 
 /// Explanation of one run, with its source.

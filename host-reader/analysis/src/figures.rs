@@ -21,7 +21,7 @@ pub(super) struct Extent {
 
 impl Extent {
     #[inline]
-    fn enter(&mut self, kind: PacketKind, time: u64) {
+    fn record(&mut self, kind: PacketKind, time: u64) {
         match kind {
             PacketKind::ZoneStart => {
                 self.first_start = earlier(self.first_start, Some(time));
@@ -116,15 +116,15 @@ pub(super) struct LaneExtents {
 impl LaneExtents {
     fn add(&mut self, role: ZoneRole, risc: Risc, kind: PacketKind, time: u64) {
         if role.is_firmware() {
-            self.firmware.enter(kind, time);
+            self.firmware.record(kind, time);
         }
         if role.is_kernel() {
-            self.kernel.enter(kind, time);
+            self.kernel.record(kind, time);
             if risc.moves_data() && role.is_data_movement_kernel() {
-                self.data_movement.enter(kind, time);
+                self.data_movement.record(kind, time);
             }
             if role.is_kernel_of(risc) {
-                self.own_kernel.enter(kind, time);
+                self.own_kernel.record(kind, time);
             }
         }
     }

@@ -60,7 +60,7 @@ fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
         let is_complete = lane.len() == reference.len();
         for (ordinal, run) in lane.iter().enumerate() {
             let ordinal = if is_complete { ordinal } else { nearest_window(&windows, run.bounds) };
-            enter(&mut launches[ordinal], run);
+            add_run(&mut launches[ordinal], run);
         }
     }
     launches
@@ -77,7 +77,7 @@ fn core_launch(ordinal: usize, run: &LaneRun) -> CoreLaunch {
     }
 }
 
-fn enter(launch: &mut CoreLaunch, run: &LaneRun) {
+fn add_run(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.bounds.0 = launch.bounds.0.min(run.bounds.0);
     launch.bounds.1 = launch.bounds.1.max(run.bounds.1);
     launch.extents.join_lane(&run.extents, run.lane.risc);

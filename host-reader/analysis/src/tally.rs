@@ -96,7 +96,7 @@ impl Tally {
 
 impl Group<'_> {
     /// Adds the zones of whole runs, in the order of a timeline.
-    pub(super) fn enter(&mut self, zones: &Zones) {
+    pub(super) fn add(&mut self, zones: &Zones) {
         let spans = zones.starts.iter().zip(&zones.ends);
         let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
         for ((start, end), ((&zone, &depth), flags)) in spans.zip(places) {
@@ -112,7 +112,7 @@ impl Group<'_> {
     }
 
     /// Adds zones in any order.
-    pub(super) fn enter_whole(&mut self, zones: &[WholeZone]) {
+    pub(super) fn add_whole(&mut self, zones: &[WholeZone]) {
         for zone in zones {
             let number = self.number(zone.zone);
             let entry = &mut self.durations[number];

@@ -67,7 +67,7 @@ pub fn zone_statistics(
         device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
     });
     let tallies = lanes.fold(Tally::default, |mut tally, (group, lane)| {
-        tally.group(group).enter(&lane.zones);
+        tally.group(group).add(&lane.zones);
         tally
     });
     let tallies: Vec<_> = tallies.collect();
@@ -135,8 +135,8 @@ impl Pairer {
         let mut anomalies = AnomalyLog::default();
         let mut group = self.tally.group(group);
         self.lengths.of_lane(lane, names, &mut anomalies, |run| match run {
-            RunLengths::Nested(zones) => group.enter_whole(zones),
-            RunLengths::Paired(zones) => group.enter(zones),
+            RunLengths::Nested(zones) => group.add_whole(zones),
+            RunLengths::Paired(zones) => group.add(zones),
         });
         if !anomalies.is_empty() {
             self.met.push((lane.id, anomalies));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod dram;
 mod model;
 
 use causes::{Cause, Explanation, StepKind, TimeClass};
@@ -175,18 +176,10 @@ fn paths_bound_what_can_be_saved_and_find_the_bottleneck() {
     for number in 0..300_usize {
         let seed = number as u64;
         let mut numbers = Numbers::new(seed);
-        let mut cycles = || 400 + numbers.below(1600);
         let work = Work {
-            reader: cycles(),
-            math: cycles(),
-            writer: cycles(),
-            unpack: 100,
-            pack: 100,
-            jitter_percent: 20,
-            blocks: 150,
             input_blocks: 2 + (number % 3),
             output_blocks: 2 + (number / 3 % 3),
-            ..Work::EVEN
+            ..Work::drawn(&mut numbers, 150)
         };
         let form = if number.is_multiple_of(2) { Form::SingleAndSignals } else { Form::Single };
         let core = run(&work, 1000, seed);

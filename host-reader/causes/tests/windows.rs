@@ -27,20 +27,9 @@ fn shares(explanation: &Explanation) -> [f64; 3] {
     [path.risc_percent(READER), math.iter().sum(), path.risc_percent(WRITER)]
 }
 
-/// The numbers of a case: cycles of each stage, over a million in all.
+/// The pipeline of a case: over a million cycles in all.
 fn work(seed: u64) -> Work {
-    let mut numbers = Numbers::new(seed);
-    let mut cycles = || 400 + numbers.below(1600);
-    Work {
-        reader: cycles(),
-        math: cycles(),
-        writer: cycles(),
-        unpack: 100,
-        pack: 100,
-        jitter_percent: 20,
-        blocks: 1200,
-        ..Work::EVEN
-    }
+    Work::drawn(&mut Numbers::new(seed), 1200)
 }
 
 #[test]

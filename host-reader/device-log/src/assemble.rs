@@ -70,7 +70,7 @@ impl Assembly {
         self.add_faults(AnomalyKind::MalformedLine, first_line, chunk.malformed);
         self.add_faults(AnomalyKind::StrayValue, first_line, chunk.stray_values);
         for (key, (line, count)) in chunk.unknown_riscs.lines {
-            self.unknown_riscs.enter(key, first_line.saturating_add(line), count);
+            self.unknown_riscs.add(key, first_line.saturating_add(line), count);
         }
         self.line_count = self.line_count.saturating_add(chunk.line_count);
     }

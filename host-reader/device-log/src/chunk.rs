@@ -51,7 +51,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn enter(&mut self, line: u64, detail: impl FnOnce() -> String) {
+    pub(super) fn add(&mut self, line: u64, detail: impl FnOnce() -> String) {
         self.count = self.count.saturating_add(1);
         if (self.kept.len() as u64) < KEPT_PER_LANE_AND_KIND {
             self.kept.push((line, detail()));
@@ -69,7 +69,7 @@ pub(super) struct UnknownRiscs {
 const UNKNOWN_RISCS_MAX: usize = 1024;
 
 impl UnknownRiscs {
-    pub(super) fn enter(&mut self, key: (u32, Noc0Coord, String), first_line: u64, count: u64) {
+    pub(super) fn add(&mut self, key: (u32, Noc0Coord, String), first_line: u64, count: u64) {
         let is_new = !self.lines.contains_key(&key);
         let has_room = self.lines.len() < UNKNOWN_RISCS_MAX;
         let others = || (u32::MAX, Noc0Coord { x: u16::MAX, y: u16::MAX }, "others".to_owned());
@@ -171,9 +171,9 @@ impl ChunkTables {
     fn add_fault(&mut self, fault: RowFault<'_>) {
         match fault {
             RowFault::UnknownRisc { chip_id, core, label } => {
-                self.unknown_riscs.enter((chip_id, core, shown(label)), self.line_count, 1);
+                self.unknown_riscs.add((chip_id, core, shown(label)), self.line_count, 1);
             }
-            _ => self.malformed.enter(self.line_count, || fault.detail()),
+            _ => self.malformed.add(self.line_count, || fault.detail()),
         }
     }
 
@@ -213,7 +213,7 @@ impl ChunkTables {
     fn add_stray_value(&mut self, record: &Recognised) {
         let (kind, value) = (record.kind.label(), record.value);
         let detail = || format!("expected no value for {kind}, found {value}; the rest is kept");
-        self.stray_values.enter(self.line_count, detail);
+        self.stray_values.add(self.line_count, detail);
     }
 }
 

@@ -60,7 +60,7 @@ pub fn measure_probe_costs(
     let mut durations = BTreeMap::<(u32, Risc), Durations>::new();
     for lane in timeline.lanes() {
         let of_risc = durations.entry((lane.id.chip_id, lane.id.risc)).or_default();
-        of_risc.enter(lane, readout);
+        of_risc.add(lane, readout);
     }
     let measured = durations.into_iter();
     let mut costs = ProbeCosts::default();
@@ -80,7 +80,7 @@ struct Durations([Vec<u64>; NAMES.len()]);
 const NAMES: [&str; 5] = [EMPTY, NESTED, DATA, WIDE_DATA, EVENT];
 
 impl Durations {
-    fn enter(&mut self, lane: &LaneTimeline, readout: &Readout) {
+    fn add(&mut self, lane: &LaneTimeline, readout: &Readout) {
         for zone in lane.zones.iter().filter(|zone| !zone.flags.is_open()) {
             let name = readout.zones.name(zone.zone);
             if let Some(index) = NAMES.iter().position(|known| *known == name) {

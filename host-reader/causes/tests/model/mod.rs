@@ -61,6 +61,21 @@ impl Work {
         input_blocks: 2,
         output_blocks: 2,
     };
+
+    /// Stages as drawn, with small unpack and pack and blocks that differ by a fifth.
+    pub(crate) fn drawn(numbers: &mut Numbers, blocks: usize) -> Self {
+        let mut cycles = || 400 + numbers.below(1600);
+        Self {
+            reader: cycles(),
+            math: cycles(),
+            writer: cycles(),
+            unpack: 100,
+            pack: 100,
+            jitter_percent: 20,
+            blocks,
+            ..Self::EVEN
+        }
+    }
 }
 
 /// A wait that blocked, and what ended it.

@@ -1,12 +1,8 @@
 //! A pipeline whose reader is as fast as the DRAM lets it, told by the tensors that the host described.
 
-#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
-
-mod model;
-
+use crate::model::{Form, Recorder, Work, run};
 use causes::{Cause, Explanation};
 use host_events::OpMetadata;
-use model::{Form, Recorder, Work, run};
 use recording::Recording;
 use wire::RunHostId;
 
@@ -34,7 +30,7 @@ fn length_ns(work: &Work) -> f64 {
     (ends.max().unwrap() - 1000) as f64
 }
 
-/// A matmul whose weights have so many bytes, as the host describes it.
+/// A matmul with weights of `weight_bytes`, as the host describes it.
 fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
     let tensor = |[y, x]: [u64; 2], memory: &str| {
         format!(
