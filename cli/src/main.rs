@@ -9,6 +9,7 @@ mod buffers;
 mod command;
 mod counter_tables;
 mod failure;
+mod host_ops;
 mod host_zones;
 mod input;
 mod json;

@@ -306,5 +306,9 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
             let gain = first["gain_at_most_percent"].as_f64().unwrap();
             assert!((gain - 10.0).abs() < 0.1, "{gain}");
         }
+        let output = kprof(folder.path(), &["export", ".", "-o", "page.html"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert_eq!(page.contains("1 op uses 90 % of the DRAM's bandwidth"), findings == 1);
     }
 }

@@ -3,6 +3,7 @@
 use super::perf;
 use crate::{
     failure::Failure,
+    host_ops::{add_host_ops, whole_report},
     input::{describe, joined, open_packed, retain},
     layout::{table, write_table},
     numbers::{counted, grouped, optional},
@@ -14,10 +15,9 @@ use clap::Args;
 use host_reader::{
     causes::{Explanation, Finding, GainOf, Phase, TimeClass, TimeSplit, WaitEvidence},
     export::TraceFilter,
-    perf::{PerfOptions, PerfReport, WindowOptions, read_ops_csv},
+    perf::{PerfOptions, PerfReport},
     readout::Readout,
     recording::Opened,
-    report::{OpsOptions, OpsReport},
 };
 use serde::Serialize;
 use std::{
@@ -66,9 +66,6 @@ pub(crate) struct ExplainArgs {
     fail_on_loss: bool,
 }
 
-/// File of a folder of logs in which the host describes ops.
-const MESSAGES: &str = "tracy_ops_data.csv";
-
 /// Explanation of one run, with its source.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -95,49 +92,21 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let busy = Busy::new("looking for causes");
             let (readout, mut explanation) = Explanation::of_log(*log);
             drop(busy);
-            add_host_ops(args, &mut explanation);
+            add_host_ops(&args.input, &args.filters, &mut explanation);
             show_run(args, 1, &readout, &explanation)?;
             has_failures = readout.losses.has_failures();
         }
         opened => {
-            let is_log = matches!(opened, Opened::Log(_));
             for (number, mut run) in (1..).zip(opened.into_loaded().recordings) {
                 retain(&mut run, &args.filters)?;
                 let mut explanation = Explanation::of_recording(&run);
-                if is_log {
-                    add_host_ops(args, &mut explanation);
-                }
+                add_host_ops(&args.input, &args.filters, &mut explanation);
                 show_run(args, number, &run.readout, &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }
         }
     }
     Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
-}
-
-/// Adds what the host's descriptions of ops tell, where a folder has them beside its device log. They
-/// say how many bytes and operations an op takes.
-fn add_host_ops(args: &ExplainArgs, explanation: &mut Explanation) {
-    let folders = [args.input.join(".logs"), args.input.clone()];
-    let Some(logs) = folders.into_iter().find(|folder| folder.join(MESSAGES).is_file()) else {
-        return;
-    };
-    let _busy = Busy::new(format!("reading {}", logs.join(MESSAGES).display()));
-    let options = OpsOptions { filter: joined(&args.filters), ..OpsOptions::default() };
-    let report = OpsReport::of_folder(&logs, &options);
-    let csv = read_ops_csv(report.ops_csv.as_bytes(), MESSAGES).ok();
-    if let Some(Ok(report)) = csv.map(|csv| PerfReport::new(vec![csv], &whole_report())) {
-        explanation.add_ops(&report);
-    }
-}
-
-/// Every row, each device on its own: a gap is the time of its own device, whatever the others did.
-fn whole_report() -> PerfOptions {
-    PerfOptions {
-        merges_devices: false,
-        window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
-        ..PerfOptions::default()
-    }
 }
 
 /// The ops CSV at the path: itself, or the newest of a folder that has no device log.

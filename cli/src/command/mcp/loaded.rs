@@ -3,6 +3,7 @@
 use crate::{
     command::{diff::measurements_of, explain, perf},
     failure::Failure,
+    host_ops::add_host_ops,
     input::{describe, open_packed},
     losses::lost_line,
     numbers::counted,
@@ -91,7 +92,7 @@ impl Loaded {
         let mut runs = Vec::new();
         for recording in opened.into_loaded().recordings {
             measurements.append(measurements_of(&recording));
-            runs.push(RunFigures::new(recording));
+            runs.push(RunFigures::new(recording, path));
         }
         Ok(Self { path: name, problem_count, content: Content::Runs(runs, measurements) })
     }
@@ -154,8 +155,9 @@ impl OpsFigures {
 }
 
 impl RunFigures {
-    fn new(recording: Recording) -> Self {
-        let explanation = Explanation::of_recording(&recording);
+    fn new(recording: Recording, path: &Path) -> Self {
+        let mut explanation = Explanation::of_recording(&recording);
+        add_host_ops(path, &[], &mut explanation);
         let report = Report::new(&recording.readout);
         let (title, ..) = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);

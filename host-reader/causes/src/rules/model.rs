@@ -82,8 +82,12 @@ impl AtLimit<'_> {
     ) -> Finding {
         // Above the limit's own figure there is nothing left but the rest of the peak.
         let gain_ns = self.ns * (1.0 - self.percent.min(100.0) / 100.0);
+        let (ops, uses, takes) = match self.count {
+            1 => ("op", "uses", "takes"),
+            _ => ("ops", "use", "take"),
+        };
         let sentence = format!(
-            "{} ops use {:.0} % {what} and take {:.0} % of the device time ({})",
+            "{} {ops} {uses} {:.0} % {what} and {takes} {:.0} % of the device time ({})",
             self.count,
             self.percent,
             share(self.ns, device_ns),

@@ -75,7 +75,11 @@ fn a_reader_at_the_peak_of_the_dram_is_bound_by_the_dram() {
         assert_eq!(first.place.run_host_id, Some(RunHostId::encode(1, 0).0), "{form:?}");
         let said = first.gain_at_most_percent.unwrap();
         assert!((said - gain).abs() <= 2.0, "{form:?}: at most {said}, in truth {gain}");
-        assert!(first.sentence.contains("use 90 % of the DRAM's bandwidth"), "{}", first.sentence);
+        assert!(
+            first.sentence.contains("1 op uses 90 % of the DRAM's bandwidth"),
+            "{}",
+            first.sentence
+        );
         let of_stages = [Cause::Reader, Cause::Latency, Cause::Writer];
         assert!(found.iter().all(|found| !of_stages.contains(&found.cause)), "{found:#?}");
     }
