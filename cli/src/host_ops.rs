@@ -4,7 +4,6 @@ use crate::{input::joined, progress::Busy};
 use host_reader::{
     causes::Explanation,
     export::TraceFilter,
-    perf::{PerfOptions, PerfReport, WindowOptions, read_ops_csv},
     report::{OpsOptions, OpsReport},
 };
 use std::path::Path;
@@ -21,19 +20,5 @@ pub(crate) fn add_host_ops(input: &Path, filters: &[TraceFilter], explanation: &
     };
     let _busy = Busy::new(format!("reading {}", logs.join(MESSAGES).display()));
     let options = OpsOptions { filter: joined(filters), ..OpsOptions::default() };
-    let report = OpsReport::of_folder(&logs, &options);
-    let csv = read_ops_csv(report.ops_csv.as_bytes(), MESSAGES).ok();
-    if let Some(Ok(report)) = csv.map(|csv| PerfReport::new(vec![csv], &whole_report())) {
-        explanation.add_ops(&report);
-    }
-}
-
-/// Options of a report on every row, each device on its own: a gap is the time of its own device,
-/// whatever the others did.
-pub(crate) fn whole_report() -> PerfOptions {
-    PerfOptions {
-        merges_devices: false,
-        window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
-        ..PerfOptions::default()
-    }
+    explanation.add_ops(&OpsReport::of_folder(&logs, &options));
 }

@@ -3,7 +3,7 @@
 use super::perf;
 use crate::{
     failure::Failure,
-    host_ops::{add_host_ops, whole_report},
+    host_ops::add_host_ops,
     input::{describe, joined, open_packed, retain},
     layout::{table, write_table},
     numbers::{counted, grouped, optional},
@@ -124,7 +124,7 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
 /// The report on an ops CSV that causes are found in.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
-    let options = PerfOptions { filter: perf::filter(filters)?, ..whole_report() };
+    let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
     let report = PerfReport::new(vec![perf::open(path)?], &options);
     report.map_err(|error| Failure::from_error(&error))
 }

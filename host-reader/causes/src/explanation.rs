@@ -123,12 +123,12 @@ impl Explanation {
     }
 
     /// Adds what the host's description of the ops of a recording tells of the limits of their chip:
-    /// a report on their ops, with each device on its own. It is for recordings of chips alone, such
+    /// a report on their ops. It is for recordings of chips alone, such
     /// as device logs; [`Self::of_recording`] looks at the ops that a recording holds.
     ///
     /// ```
     /// use causes::{Cause, Explanation};
-    /// use reports::perf::{PerfOptions, PerfReport, read_ops_csv};
+    /// use reports::report::OpsReport;
     /// let sides = |name: &str| ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL],"));
     /// let tensor = |name: &str| format!("{}{name}_DATATYPE,{name}_MEMORY,", sides(name).concat());
     /// let text = format!(
@@ -137,16 +137,24 @@ impl Explanation {
     ///      1,1,32,2048,BFLOAT16,DEV_0_L1,Matmul,tt_dnn_device,0,wormhole_b0,32000\n",
     ///     tensor("INPUT_0"), tensor("INPUT_1"), tensor("OUTPUT_0"),
     /// );
-    /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
-    /// let options = PerfOptions { merges_devices: false, ..PerfOptions::default() };
     /// let mut explanation = Explanation::default();
-    /// explanation.add_ops(&PerfReport::new(vec![csv], &options)?);
+    /// explanation.add_ops(&OpsReport { ops_csv: text, ..OpsReport::default() });
     /// // 8 MiB in 32 us are 262 GB/s, of 288.
     /// assert_eq!(explanation.findings[0].cause, Cause::Dram);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn add_ops(&mut self, report: &PerfReport) {
-        self.add_modelled(&model_facts(report, place_of_launch));
+    pub fn add_ops(&mut self, report: &OpsReport) {
+        self.add_modelled(&facts_of_report(report));
+    }
+
+    /// Options of the reports on ops that causes are found in: every row, and each device on its own,
+    /// since a gap is the time of its own device, whatever the others did.
+    #[must_use]
+    pub fn report_options() -> PerfOptions {
+        PerfOptions {
+            merges_devices: false,
+            window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
+            ..PerfOptions::default()
+        }
     }
 
     /// Adds findings about modelled ops, takes away those that follow from them, and ranks all.
@@ -170,14 +178,13 @@ fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
     if !recording.ops.iter().any(|op| op.value(TENSORS).is_some()) {
         return Vec::new();
     }
-    let report = OpsReport::of_recording(recording, &OpsOptions::default());
-    let csv = read_ops_csv(report.ops_csv.as_bytes(), "ops of the recording").ok();
-    // A gap is the time of its own device, whatever the others did.
-    let options = PerfOptions {
-        merges_devices: false,
-        window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
-        ..PerfOptions::default()
-    };
+    facts_of_report(&OpsReport::of_recording(recording, &OpsOptions::default()))
+}
+
+/// The ops of an ops report against the limits of their chip; none if it has no rows.
+fn facts_of_report(report: &OpsReport) -> Vec<ModelFacts> {
+    let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
+    let options = Explanation::report_options();
     let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
     report.map_or_else(Vec::new, |report| model_facts(&report, place_of_launch))
 }
