@@ -69,6 +69,9 @@ fn requests(truth: &Truth, lane: LaneId) -> &[NocRequest] {
     key.map_or(&[][..], |key| &truth.noc_requests[key])
 }
 
+/// Seeds of every run. Writes of exactly 8 KiB alone decide the width of sizes in the last.
+const FIXED_SEEDS: [u64; 7] = [0, 1, 2, 3, 4, 5, 44_968_320_508];
+
 /// Transfers that were compared, and how many of them were posted.
 fn compare(seed: u64) -> (usize, usize) {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
@@ -77,11 +80,14 @@ fn compare(seed: u64) -> (usize, usize) {
     let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
     let words = words(&outcome.readout);
     let found = SizeField::of_events(words.values().flatten().copied(), Numbering::Newer);
-    assert_eq!((found.field, found.undecided_count), (SizeField::Bits12, 0), "seed {seed}");
+    // Sizes of 8 to 16 KiB alone leave the width open, which the reader must say.
+    assert_eq!(found.field == SizeField::Bits12, found.undecided_count == 0, "seed {seed}");
+    let is_decided = found.undecided_count == 0;
+    assert!(is_decided || !FIXED_SEEDS.contains(&seed), "seed {seed}");
     let (mut compared, mut posted) = (0, 0);
     for (lane, words) in words {
         let events: Vec<Transfer> =
-            words.iter().filter_map(|&word| event(word, found.field)).collect();
+            words.iter().filter_map(|&word| event(word, SizeField::Bits12)).collect();
         let requests: Vec<Transfer> = requests(&outcome.truth, lane).iter().map(request).collect();
         // A full buffer drops events; the truth test counts those.
         if events.len() == requests.len() {
@@ -98,7 +104,7 @@ fn events_that_are_read_say_what_the_noc_did() {
     let fresh = Stream::new(u64::from(std::process::id()), &[0x6E6F_6331]).below(1 << 40);
     println!("fresh seeds from {fresh}");
     let (mut compared, mut posted) = (0, 0);
-    for seed in (0..6).chain(fresh..fresh + 6) {
+    for seed in FIXED_SEEDS.into_iter().chain(fresh..fresh + 6) {
         let counts = compare(seed);
         compared += counts.0;
         posted += counts.1;
