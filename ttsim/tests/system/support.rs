@@ -4,6 +4,7 @@ use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
     lane::{Lane, LaneId},
     mesh::Mesh,
+    noc_events::{EventKind, Numbering, Payload},
     read::Reader,
     readout::Readout,
 };
@@ -22,7 +23,7 @@ use std::{
     process::Command,
 };
 use ttsim::TtsimMesh;
-use wire::{PacketKind, RunHostId};
+use wire::{PacketKind, RunHostId, ZoneId};
 
 /// The available libraries; prints in one line which tests are skipped without.
 pub(crate) fn libraries() -> Vec<(Arch, PathBuf)> {
@@ -129,12 +130,31 @@ fn lane_shapes(lane: &Lane) -> Vec<Shape> {
             let record = records.next().unwrap();
             let data = match record.kind {
                 PacketKind::ZoneTotal => Vec::new(),
-                _ => record.data.to_vec(),
+                _ => without_answers(record.zone.0, record.data),
             };
             shapes.push((run.program, run.trace_counter, record.kind, record.zone.0, data));
         }
     }
     shapes
+}
+
+/// Id of NoC events, which has no text.
+const NOC_TRACING: u32 = ZoneId::NOC_TRACING.0 as u32;
+
+/// Bits of both addresses, below those of the NoC's counter.
+const ADDRESSES: u64 = (1 << 52) - 1;
+
+/// Data of a record without the number of a NoC's reads that were answered, which depends on how
+/// soon each chip's memory answers.
+fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
+    let mut data = data.to_vec();
+    if let (true, [event, addresses]) = (id == NOC_TRACING, &mut data[..]) {
+        let kind = EventKind::from_number(Payload::number(*event), Numbering::Newer);
+        if kind.is_some_and(EventKind::is_read) {
+            *addresses &= ADDRESSES;
+        }
+    }
+    data
 }
 
 /// Asserts that both left the same records and losses, lane by lane; returns how many lanes.

@@ -7,6 +7,7 @@ use sim::{
     program::{CoreSelection, Kernel, Launch, Program},
 };
 use std::sync::Arc;
+use wire::Risc;
 
 /// Every kernel on all five RISCs of two cores, with sums.
 #[test]
@@ -15,8 +16,15 @@ fn every_kernel_leaves_what_it_leaves_on_ours() {
         let config = config(arch, 5).with_sums(true);
         let cores = CoreSelection::At(vec![TileCoord { x: 1, y: 2 }, TileCoord { x: 4, y: 5 }]);
         let launches = TwinKernel::all().iter().zip(1..).map(|(kernel, id)| {
-            let kernel: Arc<dyn Kernel> = Arc::new(*kernel);
-            let program = Arc::new(Program::new("every").with_kernel_on_all(&kernel));
+            let shared: Arc<dyn Kernel> = Arc::new(*kernel);
+            let mut program = Program::new("every").with_kernel_on_all(&shared);
+            if kernel.name() == "instructions" {
+                // Data movement RISCs issue none: NCRISC has no way to the coprocessor.
+                let idle: Arc<dyn Kernel> = Arc::new(TwinKernel::named("empty").unwrap());
+                program = program.with_kernel(Risc::Brisc, Arc::clone(&idle));
+                program = program.with_kernel(Risc::Ncrisc, idle);
+            }
+            let program = Arc::new(program);
             Launch::new(&program, id).on(cores.clone()).with_args(&[6, 4, 4])
         });
         let plan = plan(launches.collect());
