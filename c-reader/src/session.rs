@@ -308,7 +308,7 @@ pub unsafe extern "C" fn kprof_session_add_op(
         let session = unsafe { shared(session.cast_const(), "session") }?;
         // SAFETY: the caller promises a text.
         let name = unsafe { text(name, "name") }?;
-        let fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+        let fields = [(OpMetadata::NAME.to_owned(), name.to_owned())].into();
         let op = OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields };
         session.0.with(|state| {
             let added = state.recorder()?.add_ops(vec![op]);

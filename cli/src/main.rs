@@ -9,7 +9,6 @@ mod buffers;
 mod command;
 mod counter_tables;
 mod failure;
-mod host_ops;
 mod host_zones;
 mod input;
 mod json;

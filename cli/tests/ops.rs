@@ -519,3 +519,31 @@ fn accumulated_launches_are_ops_of_their_own() {
         kprof(folder.path(), &["run", "--enable-accumulate-profiling", "--enable-sum-profiling"]);
     assert_eq!(refused.status.code(), Some(2));
 }
+
+#[test]
+fn ops_have_the_names_of_a_folders_messages_wherever_they_are_shown() {
+    let folder = artifacts(LOG, &MESSAGES.replace("\"Add\"", "\"AddOfHost\""), TIMES);
+    for args in [
+        &["report", "."][..],
+        &["report", ".", "--json"],
+        &["report", ".", "--filter", "op=AddOf*"],
+        &["explain", ".", "--json"],
+    ] {
+        let told = stdout(&kprof(folder.path(), args));
+        assert!(told.contains("AddOfHost"), "{args:?}: {told}");
+    }
+    let hidden = stdout(&kprof(folder.path(), &["report", ".", "--filter", "op=Mul"]));
+    assert!(hidden.contains("Filtered out: 1 launch"), "{hidden}");
+    for file in ["out.pftrace", "out.trace.json", "out.html", "out.tracy"] {
+        stdout(&kprof(folder.path(), &["export", ".", "-o", file]));
+        assert!(holds_name(&folder.path().join(file)), "{file}");
+    }
+    stdout(&kprof(folder.path(), &["export", ".", "--format", "parquet", "-o", "tables"]));
+    let tables = folder.path().join("tables");
+    let of_ops = files(&tables).into_iter().filter(|file| file.starts_with("ops/"));
+    assert_eq!(of_ops.filter(|file| holds_name(&tables.join(file))).count(), 1);
+}
+
+fn holds_name(file: &Path) -> bool {
+    std::fs::read(file).unwrap().windows(9).any(|bytes| bytes == b"AddOfHost")
+}

@@ -153,7 +153,7 @@ fn names_of(phases: &[Phase], chips: u32) -> Vec<OpMetadata> {
         (0..chips).map(move |chip_id| OpMetadata {
             chip_id,
             run_host_id: RunHostId::encode(base, chip_id),
-            fields: vec![(OpMetadata::NAME.to_owned(), name.to_owned())],
+            fields: [(OpMetadata::NAME.to_owned(), name.to_owned())].into(),
         })
     });
     ops.collect()

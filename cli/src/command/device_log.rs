@@ -12,6 +12,7 @@ use host_reader::{
     export::{Destination, write_atomically},
     log::{LogWriteReport, write_device_log},
     noc_events::describe_addresses,
+    recording::DEVICE_LOG,
 };
 use serde::Serialize;
 use std::{
@@ -19,9 +20,6 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
-
-/// The name that tt-metal gives the file.
-pub(super) const DEVICE_LOG: &str = "profile_log_device.csv";
 
 /// Returns true if a file has the name of tt-metal's log.
 pub(super) fn is_device_log(path: &Path) -> bool {

@@ -3,7 +3,6 @@
 use super::perf;
 use crate::{
     failure::Failure,
-    host_ops::add_host_ops,
     input::{describe, joined, open_packed, retain},
     layout::{table, write_table},
     numbers::{counted, grouped, optional},
@@ -17,7 +16,7 @@ use host_reader::{
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
     readout::Readout,
-    recording::Opened,
+    recording::{DEVICE_LOG, Opened, logs_folder},
 };
 use serde::Serialize;
 use std::{
@@ -90,17 +89,15 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     match open_packed(&args.input)? {
         Opened::Log(log) if joined(&args.filters).is_empty() => {
             let busy = Busy::new("looking for causes");
-            let (readout, mut explanation) = Explanation::of_log(*log);
+            let (run, explanation) = Explanation::of_log(*log);
             drop(busy);
-            add_host_ops(&args.input, &args.filters, &mut explanation);
-            show_run(args, 1, &readout, &explanation)?;
-            has_failures = readout.losses.has_failures();
+            show_run(args, 1, &run.readout, &explanation)?;
+            has_failures = run.readout.losses.has_failures();
         }
         opened => {
             for (number, mut run) in (1..).zip(opened.into_loaded().recordings) {
                 retain(&mut run, &args.filters)?;
-                let mut explanation = Explanation::of_recording(&run);
-                add_host_ops(&args.input, &args.filters, &mut explanation);
+                let explanation = Explanation::of_recording(&run);
                 show_run(args, number, &run.readout, &explanation)?;
                 has_failures |= run.readout.losses.has_failures();
             }
@@ -114,11 +111,11 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
     }
-    const DEVICE_LOG: &str = "profile_log_device.csv";
-    let has_log = || {
-        [path.join(DEVICE_LOG), path.join(".logs").join(DEVICE_LOG)].iter().any(|log| log.exists())
-    };
-    if path.is_dir() && !has_log() { perf::newest_ops_csv(path) } else { None }
+    if path.is_dir() && logs_folder(path, DEVICE_LOG).is_none() {
+        perf::newest_ops_csv(path)
+    } else {
+        None
+    }
 }
 
 /// The report on an ops CSV that causes are found in.

@@ -4,7 +4,6 @@ use super::{dataset::Dataset, device_log, diff::measurements_of};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
-    host_ops::add_host_ops,
     input::{self, Input},
     numbers::grouped,
     progress::{Busy, Progress},
@@ -42,9 +41,6 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     trace.comparison = comparison(args, &run, &target)?;
     if let Target::File(format, _) = &target {
         format.add_causes(&mut trace, &run);
-    }
-    if let Some(explanation) = &mut trace.explanation {
-        add_host_ops(&args.file, &args.filters, explanation);
     }
     let cancel = cancel_on_signals()?;
     match target {

@@ -16,7 +16,7 @@ use host_reader::{
     export::{
         CancelFlag, Destination, MergedTrace, ParquetDataset, Trace, TraceFilter, write_atomically,
     },
-    recording::Recording,
+    recording::{Recording, host_ops::OP_MESSAGES, logs_folder},
     report::{OpsOptions, OpsReport},
 };
 use machines::{KnownClock, known_clocks};
@@ -163,7 +163,7 @@ impl Merge<'_> {
             let traced = self.trace.add(&host.name, &trace, relation.time(), out);
             traced.map_err(|error| Failure::of_file(&self.folder.join(TRACE), &error))?;
             let options = OpsOptions::default();
-            let report = match host_logs(&host.path) {
+            let report = match logs_folder(&host.path, OP_MESSAGES) {
                 Some(logs) => OpsReport::of_folder(&logs, &options),
                 None => OpsReport::of_recording(run, &options),
             };
@@ -206,12 +206,6 @@ impl Merge<'_> {
         clocks.print(&mut out)?;
         Ok(())
     }
-}
-
-/// The folder of logs, if a host left its ops there.
-fn host_logs(path: &Path) -> Option<PathBuf> {
-    let folders = [path.join(".logs"), path.to_owned()];
-    folders.into_iter().find(|folder| folder.join("tracy_ops_data.csv").is_file())
 }
 
 /// The hosts that inputs name: `NAME=PATH`, a folder of rank folders, or anything with

@@ -13,7 +13,7 @@ use crate::{
 use host_reader::{
     export::{CancelFlag, Destination, HiddenLaunches, write_atomically},
     log::write_device_log,
-    recording::{Recording, is_capture},
+    recording::{DEVICE_LOG, Recording, is_capture},
     report::{DeviceData, OpsOptions, OpsReport, Problem, ProgramAnalyses},
     sync::write_sync_info,
     zone_names::write_zone_log,
@@ -26,7 +26,6 @@ use std::{
     process::ExitCode,
 };
 
-const DEVICE_LOG: &str = "profile_log_device.csv";
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 

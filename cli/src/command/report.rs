@@ -23,11 +23,11 @@ use wire::{RunHostId, ZoneId};
 /// Reads the log or capture and shows it; of a capture, one run after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let opened = match open_packed(&args.file)? {
-        Opened::Log(log) if is_whole(args) && !has_counters(&log) => {
+        Opened::Log(log) if is_whole(args) && !has_counters(&log.log) => {
             let busy = Busy::new("computing figures");
-            let (readout, report) = report_of_log(*log);
+            let (Recording { readout, ops, .. }, report) = report_of_log(*log);
             drop(busy);
-            let findings = Findings::of_report(readout, report);
+            let findings = Findings::of_report(readout, report).with_names(OpNames::new(&ops));
             return show(args, findings, &[], "", HiddenLaunches::default());
         }
         opened => opened,

@@ -473,7 +473,7 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
             fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
             fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
         }
-        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields }
+        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields: fields.into() }
     };
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }

@@ -13,9 +13,9 @@ use crate::{
 use analysis::Launch;
 use counters::counters_of;
 use device_log::PackedLog;
+use host_events::OpMetadata;
 use noc_events::TileMap;
-use reader::readout::Readout;
-use recording::Recording;
+use recording::{OpenedLog, Recording, host_ops::LaunchedPrograms};
 use reports::{
     perf::{OpReport, PerfOptions, PerfReport, WindowOptions, read_ops_csv},
     report::{OpsOptions, OpsReport},
@@ -74,23 +74,29 @@ impl Explanation {
     }
 
     /// Explains a log with one lane unpacked for each thread at a time, where that is enough. The
-    /// readout comes back, without lanes unless they were needed.
+    /// recording comes back, without lanes unless they were needed.
     #[must_use]
-    pub fn of_log(log: PackedLog) -> (Readout, Self) {
-        if log.lanes.has_marker(ZoneId::PERF_COUNTER) {
-            let recording = Recording::of_readout(log.into_readout());
+    pub fn of_log(log: impl Into<OpenedLog>) -> (Recording, Self) {
+        let log: OpenedLog = log.into();
+        let has_counters = log.log.lanes.has_marker(ZoneId::PERF_COUNTER);
+        if has_counters || are_described(&log.host.ops) {
+            let recording = log.into_recording();
             let explanation = Self::of_recording(&recording);
-            return (recording.readout, explanation);
+            return (recording, explanation);
         }
-        let PackedLog { mut readout, lanes } = log;
+        let OpenedLog { log: PackedLog { mut readout, lanes }, host } = log;
         let context = EvidenceContext::new(&readout);
         let (parts, anomalies) =
-            lanes.unpack(|evidence: &mut Evidence, lane| evidence.add(&context, &lane));
+            lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {
+                evidence.add(&context, &lane);
+                launched.add(&lane);
+            });
         readout.anomalies.merge(anomalies);
+        let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
-        let recording = Recording::of_readout(readout);
+        let recording = host.attach(readout, launched);
         let explanation = Self::of_evidence(&recording, evidence);
-        (recording.readout, explanation)
+        (recording, explanation)
     }
 
     fn of_evidence(recording: &Recording, mut evidence: Evidence) -> Self {
@@ -122,30 +128,6 @@ impl Explanation {
         explanation
     }
 
-    /// Adds what the host's description of the ops of a recording tells of the limits of their chip:
-    /// a report on their ops. It is for recordings of chips alone, such
-    /// as device logs; [`Self::of_recording`] looks at the ops that a recording holds.
-    ///
-    /// ```
-    /// use causes::{Cause, Explanation};
-    /// use reports::report::OpsReport;
-    /// let sides = |name: &str| ["W", "Z", "Y", "X"].map(|side| format!("{name}_{side}_PAD[LOGICAL],"));
-    /// let tensor = |name: &str| format!("{}{name}_DATATYPE,{name}_MEMORY,", sides(name).concat());
-    /// let text = format!(
-    ///     "{}{}{}OP CODE,OP TYPE,DEVICE ID,DEVICE ARCH,DEVICE KERNEL DURATION [ns]\n\
-    ///      1,1,32,2048,BFLOAT16,DEV_0_L1,1,1,2048,2048,BFLOAT16,DEV_0_DRAM,\
-    ///      1,1,32,2048,BFLOAT16,DEV_0_L1,Matmul,tt_dnn_device,0,wormhole_b0,32000\n",
-    ///     tensor("INPUT_0"), tensor("INPUT_1"), tensor("OUTPUT_0"),
-    /// );
-    /// let mut explanation = Explanation::default();
-    /// explanation.add_ops(&OpsReport { ops_csv: text, ..OpsReport::default() });
-    /// // 8 MiB in 32 us are 262 GB/s, of 288.
-    /// assert_eq!(explanation.findings[0].cause, Cause::Dram);
-    /// ```
-    pub fn add_ops(&mut self, report: &OpsReport) {
-        self.add_modelled(&facts_of_report(report));
-    }
-
     /// Options of the reports on ops that causes are found in: every row, and each device on its own,
     /// since a gap is the time of its own device, whatever the others did.
     #[must_use]
@@ -174,19 +156,19 @@ impl Explanation {
 
 /// The ops that the host described with their tensors, against the limits of their chip.
 fn facts_of_host(recording: &Recording) -> Vec<ModelFacts> {
-    const TENSORS: &str = "input_tensors";
-    if !recording.ops.iter().any(|op| op.value(TENSORS).is_some()) {
+    if !are_described(&recording.ops) {
         return Vec::new();
     }
-    facts_of_report(&OpsReport::of_recording(recording, &OpsOptions::default()))
-}
-
-/// The ops of an ops report against the limits of their chip; none if it has no rows.
-fn facts_of_report(report: &OpsReport) -> Vec<ModelFacts> {
+    let report = OpsReport::of_recording(recording, &OpsOptions::default());
     let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
     let options = Explanation::report_options();
     let report = csv.and_then(|csv| PerfReport::new(vec![csv], &options).ok());
     report.map_or_else(Vec::new, |report| model_facts(&report, place_of_launch))
+}
+
+/// Returns true if the host described an op with its tensors.
+fn are_described(ops: &[OpMetadata]) -> bool {
+    ops.iter().any(|op| op.value("input_tensors").is_some())
 }
 
 /// The launch that a row of an ops report is about.

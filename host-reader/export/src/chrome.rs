@@ -133,7 +133,7 @@ fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     if figures.is_spread_implausible {
         event.flag("clocks_of_cores_disagree");
     }
-    for (key, value) in op.metadata.iter().flat_map(|metadata| &metadata.fields) {
+    for (key, value) in op.metadata.iter().flat_map(|metadata| metadata.fields.iter()) {
         event.text(key, value);
     }
     event.end();

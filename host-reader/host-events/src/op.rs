@@ -1,5 +1,6 @@
 //! The host's metadata of ops.
 
+use std::sync::Arc;
 use wire::RunHostId;
 
 /// The host's metadata of one op.
@@ -9,8 +10,9 @@ pub struct OpMetadata {
     pub chip_id: u32,
     /// Its runs, as reports number them.
     pub run_host_id: RunHostId,
-    /// Keys and values in the order in which they were given; `name` is the op's name.
-    pub fields: Vec<(String, String)>,
+    /// Keys and values in the order in which they were given; `name` is the op's name. Ops that a
+    /// program cache serves share those of the first.
+    pub fields: Arc<[(String, String)]>,
 }
 
 impl OpMetadata {
@@ -21,7 +23,7 @@ impl OpMetadata {
     ///
     /// ```
     /// use host_events::OpMetadata;
-    /// let fields = vec![("name".to_owned(), "Matmul".to_owned())];
+    /// let fields = [("name".to_owned(), "Matmul".to_owned())].into();
     /// let op = OpMetadata { fields, ..OpMetadata::default() };
     /// assert_eq!(op.value(OpMetadata::NAME), Some("Matmul"));
     /// ```

@@ -46,6 +46,10 @@ pub enum AnomalyKind {
     StrayValue,
     /// A run of a replay that the host did not report, so that nobody knows its trace.
     UnknownReplay,
+    /// An op that the host announced and no chip ran, or the other way round.
+    UnjoinedOp,
+    /// An op that the host announced once and a chip ran several times outside of traces.
+    RepeatedOp,
     /// Repair: a marker's high word did not fit its low word.
     TornTimestamp,
     /// Repair: the clock's 44 bits wrapped.
@@ -91,6 +95,8 @@ impl AnomalyKind {
             Self::UnknownRisc => "unknown RISC",
             Self::StrayValue => "value where none belongs",
             Self::UnknownReplay => "replay that the host did not report",
+            Self::UnjoinedOp => "op that only the host or only the chip knows",
+            Self::RepeatedOp => "op launched again without a message of the host",
             Self::TornTimestamp => "torn timestamp",
             Self::TimestampWrap => "timestamp wrap",
             Self::DuplicateGuaranteedMarker => "repeated guaranteed marker",

@@ -5,6 +5,7 @@
 //! | what was recorded? | [`Recording`] |
 //! | how does a log, a capture or a folder become one? | [`load`] |
 //! | and its figures, in little memory? | [`open`], [`report_of_log`] |
+//! | which ops did the host announce beside a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
@@ -21,14 +22,19 @@
 
 mod clock;
 mod filter;
+pub mod host_ops;
 mod load;
+pub mod problem;
 mod selection;
 mod sub_devices;
 mod traces;
 
 pub use clock::{DeviceClock, clocks_of};
 pub use filter::{FilterError, TraceFilter};
-pub use load::{LoadError, Loaded, Opened, is_capture, load, open, open_log, report_of_log};
+pub use load::{
+    DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, is_capture, load, logs_folder, open,
+    open_log, report_of_log,
+};
 pub use selection::HiddenLaunches;
 pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID};
 pub use traces::traces_of_host;
@@ -90,7 +96,7 @@ impl Recording {
     /// let op = |name: &str| OpMetadata {
     ///     chip_id: 0,
     ///     run_host_id: RunHostId(1024),
-    ///     fields: vec![(OpMetadata::NAME.to_owned(), name.to_owned())],
+    ///     fields: [(OpMetadata::NAME.to_owned(), name.to_owned())].into(),
     /// };
     /// let recording = Recording { ops: vec![op("Matmul"), op("Add")], ..Recording::default() };
     /// assert_eq!(recording.op_names()[&(0, RunHostId(1024))], "Matmul");

@@ -1,10 +1,13 @@
 //! Loading: a device log, a capture, or the folder that upstream leaves its logs in.
 
-use crate::Recording;
+use crate::{
+    Recording,
+    host_ops::{HostOps, LaunchedPrograms},
+};
 use analysis::{LaneContext, LaneFigures, Report};
 use capture::{Capture, CaptureError, FILE_MAGIC, Overrides};
 use device_log::{LogError, PackedLog};
-use reader::{lane::ZoneIndex, read::ReadError, readout::Readout};
+use reader::{lane::ZoneIndex, read::ReadError};
 use std::{
     fs::File,
     io::Read,
@@ -14,7 +17,7 @@ use wire::ZoneId;
 use zone_names::{ZoneNames, ZoneNamesError};
 
 /// Name of the device log in a folder of logs.
-const DEVICE_LOG: &str = "profile_log_device.csv";
+pub const DEVICE_LOG: &str = "profile_log_device.csv";
 
 /// Everything that a file or folder holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,7 +32,7 @@ pub struct Loaded {
 #[derive(Debug)]
 pub enum Opened {
     /// A device log.
-    Log(Box<PackedLog>),
+    Log(Box<OpenedLog>),
     /// A capture.
     Capture(Loaded),
 }
@@ -39,17 +42,42 @@ impl Opened {
     #[must_use]
     pub fn into_loaded(self) -> Loaded {
         match self {
-            Self::Log(log) => {
-                let recordings = vec![Recording::of_readout(log.into_readout())];
-                Loaded { recordings, problem_count: 0 }
-            }
+            Self::Log(log) => Loaded { recordings: vec![log.into_recording()], problem_count: 0 },
             Self::Capture(loaded) => loaded,
         }
     }
 }
 
-/// Computes every figure of a log, with one lane unpacked for each thread at a time. The readout
-/// comes back without lanes.
+/// A device log, still packed, with what lay beside it.
+#[derive(Debug)]
+pub struct OpenedLog {
+    /// Records of the chips.
+    pub log: PackedLog,
+    /// Ops that the host announced; none of a log by itself.
+    pub host: HostOps,
+}
+
+impl OpenedLog {
+    /// Unpacks all lanes.
+    #[must_use]
+    pub fn into_recording(self) -> Recording {
+        let Self { log, host } = self;
+        let readout = log.into_readout();
+        let mut launched = LaunchedPrograms::default();
+        let lanes = readout.devices.iter().flat_map(|device| &device.lanes);
+        lanes.for_each(|lane| launched.add(lane));
+        host.attach(readout, [launched])
+    }
+}
+
+impl From<PackedLog> for OpenedLog {
+    fn from(log: PackedLog) -> Self {
+        Self { log, host: HostOps::default() }
+    }
+}
+
+/// Computes every figure of a log, with one lane unpacked for each thread at a time. The
+/// recording comes back without lanes.
 ///
 /// ```
 /// use device_log::PackedLog;
@@ -58,20 +86,25 @@ impl Opened {
 /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
 /// ";
-/// let (readout, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?);
+/// let (recording, report) = recording::report_of_log(PackedLog::read(log.as_bytes(), "my log")?);
 /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
-/// assert_eq!(readout.record_count(), 0);
+/// assert_eq!(recording.readout.record_count(), 0);
 /// # Ok::<(), device_log::LogError>(())
 /// ```
 #[must_use]
-pub fn report_of_log(log: PackedLog) -> (Readout, Report) {
-    let PackedLog { mut readout, lanes } = log;
+pub fn report_of_log(log: impl Into<OpenedLog>) -> (Recording, Report) {
+    let OpenedLog { log: PackedLog { mut readout, lanes }, host } = log.into();
     let context = LaneContext::new(&readout);
-    let (figures, anomalies) =
-        lanes.unpack(|figures: &mut LaneFigures, lane| figures.add(&context, &lane));
+    let (parts, anomalies) =
+        lanes.unpack(|(figures, launched): &mut (LaneFigures, LaunchedPrograms), lane| {
+            figures.add(&context, &lane);
+            launched.add(&lane);
+        });
     readout.anomalies.merge(anomalies);
-    let report = Report::of_lanes(&readout, figures);
-    (readout, report)
+    let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let recording = host.attach(readout, launched);
+    let report = Report::of_lanes(&recording.readout, figures);
+    (recording, report)
 }
 
 /// Why nothing could be loaded.
@@ -104,7 +137,7 @@ pub enum LoadError {
 /// Loads whatever lies at the path; its content decides.
 ///
 /// In a folder, zones that the log itself does not name get the names of the zone logs beside
-/// it.
+/// it, and ops the names of the host's messages there.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -132,12 +165,12 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 /// As [`load`].
 pub fn open(path: &Path) -> Result<Opened, LoadError> {
     if path.is_dir() {
-        return Ok(Opened::Log(open_folder(path)?.into()));
+        return Ok(Opened::Log(Box::new(open_folder(path)?)));
     }
     if is_capture(path) {
         return Ok(Opened::Capture(load_capture(path)?));
     }
-    Ok(Opened::Log(PackedLog::open(path)?.into()))
+    Ok(Opened::Log(Box::new(PackedLog::open(path)?.into())))
 }
 
 /// Opens a device log from a stream; errors name it as `source`.
@@ -145,17 +178,25 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
 /// # Errors
 /// If it is no device log.
 pub fn open_log(log: impl Read, source: &str) -> Result<Opened, LoadError> {
-    Ok(Opened::Log(PackedLog::read(log, source)?.into()))
+    Ok(Opened::Log(Box::new(PackedLog::read(log, source)?.into())))
 }
 
-fn open_folder(folder: &Path) -> Result<PackedLog, LoadError> {
+/// The folder of logs that holds the file: the folder itself or its `.logs`; `None` if neither does.
+#[must_use]
+pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
-    let Some(logs) = candidates.into_iter().find(|logs| logs.join(DEVICE_LOG).exists()) else {
+    candidates.into_iter().find(|logs| logs.join(file).exists())
+}
+
+fn open_folder(folder: &Path) -> Result<OpenedLog, LoadError> {
+    let Some(logs) = logs_folder(folder, DEVICE_LOG) else {
         return Err(LoadError::NoDeviceLog { folder: folder.to_owned() });
     };
-    let mut log = PackedLog::open(logs.join(DEVICE_LOG))?;
+    let (log, host) =
+        rayon::join(|| PackedLog::open(logs.join(DEVICE_LOG)), || HostOps::of_folder(&logs));
+    let mut log = log?;
     name_unknown_zones(&mut log, &logs)?;
-    Ok(log)
+    Ok(OpenedLog { log, host })
 }
 
 fn load_capture(path: &Path) -> Result<Loaded, LoadError> {

@@ -18,6 +18,7 @@
 
 pub mod diff;
 pub mod perf;
-mod problem;
 mod records;
 pub mod report;
+
+use recording::problem;

@@ -3,7 +3,6 @@
 use crate::{
     command::{diff::measurements_of, explain, perf},
     failure::Failure,
-    host_ops::add_host_ops,
     input::{describe, open_packed},
     losses::lost_line,
     numbers::counted,
@@ -92,7 +91,7 @@ impl Loaded {
         let mut runs = Vec::new();
         for recording in opened.into_loaded().recordings {
             measurements.append(measurements_of(&recording));
-            runs.push(RunFigures::new(recording, path));
+            runs.push(RunFigures::new(recording));
         }
         Ok(Self { path: name, problem_count, content: Content::Runs(runs, measurements) })
     }
@@ -155,9 +154,8 @@ impl OpsFigures {
 }
 
 impl RunFigures {
-    fn new(recording: Recording, path: &Path) -> Self {
-        let mut explanation = Explanation::of_recording(&recording);
-        add_host_ops(path, &[], &mut explanation);
+    fn new(recording: Recording) -> Self {
+        let explanation = Explanation::of_recording(&recording);
         let report = Report::new(&recording.readout);
         let (title, ..) = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);

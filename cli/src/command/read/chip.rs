@@ -190,7 +190,7 @@ fn op_names(
     let op = |chip_id, (&base, name): (&u32, &std::sync::Arc<str>)| OpMetadata {
         chip_id,
         run_host_id: RunHostId::encode(base, chip_id),
-        fields: vec![(OpMetadata::NAME.to_owned(), name.to_string())],
+        fields: [(OpMetadata::NAME.to_owned(), name.to_string())].into(),
     };
     let names = &found.names;
     Ok(chips.iter().flat_map(|&chip| names.iter().map(move |entry| op(chip, entry))).collect())

@@ -4,6 +4,7 @@ use crate::{failure::Failure, input};
 use host_reader::{
     capture::CaptureWriter,
     export::{CancelFlag, Destination, ExportFormat, Trace, TraceFilter, write_atomically},
+    recording::host_ops::{OP_MESSAGES, OP_TIMES},
     tracy_capture::{TracyRecording, write_op_messages, write_op_times},
 };
 use std::{
@@ -12,8 +13,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const TIMES: &str = "tracy_ops_times.csv";
-const MESSAGES: &str = "tracy_ops_data.csv";
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
 const CAPTURE: &str = "tracy_profile_log_host.kprof";
 /// Functions whose host time tt-metal's report adds up by default.
@@ -84,8 +83,8 @@ fn write_one(
         written.push(path);
         result.map_err(|error| Failure::from_error(&error))
     };
-    write(TIMES, &|out| write_op_times(recording, &children, out))?;
-    write(MESSAGES, &|out| write_op_messages(recording, out))?;
+    write(OP_TIMES, &|out| write_op_times(recording, &children, out))?;
+    write(OP_MESSAGES, &|out| write_op_messages(recording, out))?;
     let capture = folder.join(CAPTURE);
     write_capture(recording, &capture)?;
     let run = input::Input::open(&capture)?.into_run(&capture, None)?;

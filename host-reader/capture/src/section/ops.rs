@@ -38,7 +38,7 @@ fn encode_op(op: &OpMetadata, buffer: &mut Vec<u8>) -> Result<(), CaptureError> 
             reserved: U32::ZERO,
         },
     );
-    for (key, value) in &op.fields {
+    for (key, value) in op.fields.iter() {
         let key_bytes = U32::new(field_count(key.len())?);
         let value_bytes = U32::new(field_count(value.len())?);
         put(buffer, &RawField { key_bytes, value_bytes });
@@ -51,19 +51,19 @@ fn encode_op(op: &OpMetadata, buffer: &mut Vec<u8>) -> Result<(), CaptureError> 
 
 fn decode_op(fields: &mut Fields<'_>) -> Result<OpMetadata, MalformedPayload> {
     let raw: &RawOp = fields.record("op")?;
-    let mut op = OpMetadata {
-        chip_id: raw.chip_id.get(),
-        run_host_id: RunHostId(raw.run_host_id.get()),
-        fields: Vec::new(),
-    };
+    let mut decoded = Vec::new();
     for _ in 0..raw.field_count.get() {
         let field: &RawField = fields.record("field")?;
         let key = fields.text("key", field.key_bytes.get())?.to_owned();
         let value = fields.text("value", field.value_bytes.get())?.to_owned();
         fields.align();
-        op.fields.push((key, value));
+        decoded.push((key, value));
     }
-    Ok(op)
+    Ok(OpMetadata {
+        chip_id: raw.chip_id.get(),
+        run_host_id: RunHostId(raw.run_host_id.get()),
+        fields: decoded.into(),
+    })
 }
 
 impl Sealed for Vec<OpMetadata> {}

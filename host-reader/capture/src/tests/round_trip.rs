@@ -250,7 +250,7 @@ proptest! {
         ops in vec((any::<[u32; 2]>(), vec((".{0,5}", ".{0,30}"), 0..5)), 0..6),
     ) {
         let ops: Vec<_> = ops.into_iter().map(|([chip_id, id], fields)| {
-            OpMetadata { chip_id, run_host_id: RunHostId(id), fields }
+            OpMetadata { chip_id, run_host_id: RunHostId(id), fields: fields.into() }
         }).collect();
         for capture in through_a_file(&ops) {
             prop_assert_eq!(last_content(&capture), Content::OpMetadata(ops.clone()));

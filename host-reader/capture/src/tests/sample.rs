@@ -102,7 +102,8 @@ fn clock_samples() -> ClockSamples {
 }
 
 fn ops() -> Vec<OpMetadata> {
-    let fields = vec![("name".into(), "Matmul".into()), ("math fidelity".into(), "HiFi4".into())];
+    let fields =
+        [("name".into(), "Matmul".into()), ("math fidelity".into(), "HiFi4".into())].into();
     vec![OpMetadata { chip_id: 2, run_host_id: RunHostId::encode(1, 2), fields }]
 }
 

@@ -51,7 +51,7 @@ fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
     OpMetadata {
         chip_id: 0,
         run_host_id: RunHostId::encode(1, 0),
-        fields: fields.map(|(key, text)| (key.to_owned(), text)).to_vec(),
+        fields: fields.map(|(key, text)| (key.to_owned(), text)).into(),
     }
 }
 

@@ -194,7 +194,7 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     let ops = vec![OpMetadata {
         chip_id: 0,
         run_host_id: RunHostId(1024),
-        fields: vec![(OpMetadata::NAME.to_owned(), "Mat\"mul".to_owned())],
+        fields: [(OpMetadata::NAME.to_owned(), "Mat\"mul".to_owned())].into(),
     }];
     let recording = Recording { ops, ..Recording::of_readout(readout) };
     let trace = Trace::new(&recording, &TraceFilter::default());

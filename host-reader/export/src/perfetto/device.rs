@@ -328,6 +328,6 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     let arguments = &mut event.debug_annotations;
     arguments.extend(numbers.iter().filter_map(|&(key, number)| Some(named_number(key, number?))));
     arguments.extend(op.doubts().map(|(key, reason)| named_text(key, reason)));
-    let fields = op.metadata.iter().flat_map(|metadata| &metadata.fields);
+    let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
     arguments.extend(fields.map(|(key, value)| named_text(key, value)));
 }

@@ -39,7 +39,7 @@ fn text(op: &TraceOp<'_>) -> String {
         let _ = write!(text, "\n{}: {reason}", key.replace('_', " "));
     }
     let _ = write!(text, "\nlanes: {}", op.runs.len());
-    for (name, value) in op.metadata.iter().flat_map(|metadata| &metadata.fields) {
+    for (name, value) in op.metadata.iter().flat_map(|metadata| metadata.fields.iter()) {
         let _ = write!(text, "\n{name}: {value}");
     }
     text

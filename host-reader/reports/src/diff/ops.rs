@@ -5,6 +5,7 @@ use crate::perf::{OpReport, PerfReport, Repetitions, shortest_period};
 use analysis::{Op, Span, ops_of};
 use host_events::OpMetadata;
 use reader::readout::Readout;
+use recording::host_ops::value::Value;
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
@@ -119,11 +120,73 @@ fn place(device: Option<u64>) -> String {
     device.map_or_else(|| "no device".to_owned(), |device| format!("device {device}"))
 }
 
-/// Name and, of all other keys, the source.
+/// Keys that may differ between two runs of the same op.
+const OF_ONE_RUN: [&str; 6] = [
+    OpMetadata::NAME,
+    "op_hash",
+    "program_cache_hit",
+    "kernel_info",
+    "performance_model",
+    "attributes",
+];
+/// Keys of lists of tensors.
+const TENSORS: [&str; 3] = ["input_tensors", "optional_input_tensors", "output_tensors"];
+
+/// Name and, of all other keys, the source: tensors in short.
 fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     let name = op.value(OpMetadata::NAME);
     let name = name.map_or_else(|| format!("program {}", id.base()), str::to_owned);
-    let others = op.fields.iter().filter(|(key, _)| key != OpMetadata::NAME);
-    let source: Vec<_> = others.map(|(key, value)| format!("{key}={value}")).collect();
+    let others = op.fields.iter().filter(|(key, _)| !OF_ONE_RUN.contains(&key.as_str()));
+    let source: Vec<_> = others
+        .map(|(key, value)| match serde_json::from_str::<Value>(value) {
+            Ok(Value::List(tensors)) if TENSORS.contains(&key.as_str()) => {
+                tensors.iter().map(tensor_text).collect::<Vec<_>>().join(" ")
+            }
+            _ => format!("{key}={value}"),
+        })
+        .collect();
     (name, source.join(" "))
+}
+
+/// A tensor in short, as ops CSVs are compared by: sides, element type and memory.
+fn tensor_text(tensor: &Value) -> String {
+    let text = |value: Option<&Value>| value.map_or_else(|| "?".to_owned(), Value::cell);
+    let side = |name: &&str| text(tensor.get("shape").and_then(|shape| shape.get(name)));
+    let sides: Vec<_> = ["W", "Z", "Y", "X"].iter().map(side).collect();
+    let memory = tensor.get("storage_type").map(|storage| match storage.get("memory_config") {
+        Some(config) => ["buffer_type", "memory_layout"].map(|key| text(config.get(key))).join("_"),
+        None => storage.cell(),
+    });
+    let memory = memory.unwrap_or_default();
+    format!("{}:{}:{memory}", sides.join("x"), text(tensor.get("dtype")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_op_is_the_same_in_another_run_and_of_other_shapes_another() {
+        let tensor = |x: u32| {
+            format!(
+                r#"{{"shape":{{"W":1,"Z":1,"Y":"32[32]","X":{x}}},"dtype":"BFLOAT16","storage_type":
+                {{"device_id":0,"memory_config":{{"buffer_type":"L1","memory_layout":"INTERLEAVED"}}}}}}"#
+            )
+        };
+        let source = |hash: &str, hit: &str, x: u32| {
+            let fields = [
+                ("name", "Matmul".to_owned()),
+                ("op_hash", hash.to_owned()),
+                ("input_tensors", format!("[{}, {}]", tensor(x), r#"{"storage_type":"HOST"}"#)),
+                ("tile", "32x32".to_owned()),
+                ("program_cache_hit", hit.to_owned()),
+            ];
+            let fields = fields.map(|(key, value)| (key.to_owned(), value)).into();
+            words(&OpMetadata { fields, ..OpMetadata::default() }, RunHostId(1024))
+        };
+        let text = "1x1x32[32]x64:BFLOAT16:L1_INTERLEAVED ?x?x?x?:?:HOST tile=32x32";
+        assert_eq!(source("7", "false", 64), ("Matmul".to_owned(), text.to_owned()));
+        assert_eq!(source("8", "true", 64), source("7", "false", 64));
+        assert_ne!(source("7", "false", 96), source("7", "false", 64));
+    }
 }

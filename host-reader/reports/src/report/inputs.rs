@@ -6,7 +6,7 @@ use super::{
     device_op::DeviceOps,
     dispatch::{DispatchIds, attach, dispatch_of_readout},
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
-    host::{HostLog, HostOp, read_input, read_messages, read_times},
+    host::{HostLog, OP_MESSAGES, OP_TIMES, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
     ops::{DeviceData, OpsOptions},
     per_core::CoreMarks,
@@ -21,15 +21,11 @@ use reader::{
     ledger::{LossLedger, UncountedSource},
     readout::Readout,
 };
-use recording::{HiddenLaunches, Recording};
+use recording::{DEVICE_LOG, HiddenLaunches, Recording};
 use std::{collections::HashMap, path::Path};
-use wire::RunHostId;
 
 /// Names of upstream's files in `.logs`.
-const DEVICE_LOG: &str = "profile_log_device.csv";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
-const OP_MESSAGES: &str = "tracy_ops_data.csv";
-const OP_TIMES: &str = "tracy_ops_times.csv";
 /// Name of the host's events in `.logs`, which `kprof record` adds.
 const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
 
@@ -200,7 +196,7 @@ pub(super) fn device_of_log(
         Ok(readout) => {
             let mut recording = Recording::of_readout(readout);
             if !options.filter.is_empty() {
-                recording.ops = named_ops(host);
+                recording.ops = host.op_metadata();
             }
             let hidden = recording.retain(&options.filter);
             let readout = &recording.readout;
@@ -216,18 +212,6 @@ pub(super) fn device_of_log(
             DeviceSide { file, ..DeviceSide::default() }
         }
     }
-}
-
-/// Names of the host's ops, which a filter may ask for.
-fn named_ops(host: &HostLog) -> Vec<OpMetadata> {
-    let named = |op: &HostOp| {
-        Some(OpMetadata {
-            chip_id: u32::try_from(op.device_id?).ok()?,
-            run_host_id: RunHostId(u32::try_from(op.id).ok()?),
-            fields: vec![(OpMetadata::NAME.to_owned(), op.name()?)],
-        })
-    };
-    host.ops.iter().filter_map(named).collect()
 }
 
 /// Converts a readout, except for the marks that only reports without a host need.

@@ -192,9 +192,7 @@ impl Joiner<'_> {
         positions: &BTreeMap<u64, usize>,
         joined: &BTreeSet<usize>,
     ) {
-        let has_run = |op: &HostOp| {
-            op.trace_id.is_none_or(|id| self.host.replays.contains_key(&(device_id, id)))
-        };
+        let has_run = |op: &HostOp| !self.host.is_captured_only(op);
         let missing = positions.iter().filter(|(_, position)| {
             !joined.contains(position) && self.host.ops.get(**position).is_some_and(has_run)
         });

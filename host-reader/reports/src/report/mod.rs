@@ -30,7 +30,8 @@ mod per_core;
 mod perf_report;
 mod recorded;
 mod sheet;
-mod value;
+
+use recording::host_ops::value;
 
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};

@@ -72,7 +72,7 @@ pub struct OpsOptions {
 /// let op = OpMetadata {
 ///     chip_id: 0,
 ///     run_host_id: RunHostId(1024),
-///     fields: vec![("name".to_owned(), "Matmul".to_owned())],
+///     fields: [("name".to_owned(), "Matmul".to_owned())].into(),
 /// };
 /// let recording = Recording { ops: vec![op], ..Recording::of_readout(readout) };
 /// let report = OpsReport::of_recording(&recording, &OpsOptions::default());

@@ -119,7 +119,7 @@ fn host_op(op: &OpMetadata) -> HostOp {
         ("device_id".to_owned(), Value::Unsigned(op.chip_id.into())),
     ];
     let mut attributes = Vec::new();
-    for (key, text) in &op.fields {
+    for (key, text) in op.fields.iter() {
         let key = if key == OpMetadata::NAME { "op_code" } else { key };
         let value = || serde_json::from_str(text).unwrap_or_else(|_| Value::Text(text.clone()));
         if STRUCTURES.contains(&key) {
@@ -131,7 +131,11 @@ fn host_op(op: &OpMetadata) -> HostOp {
         }
     }
     if !attributes.is_empty() {
-        fields.push(("attributes".to_owned(), Value::Object(attributes)));
+        let known = fields.iter_mut().rev().find(|(key, _)| key == "attributes");
+        match known.map(|(_, value)| value) {
+            Some(Value::Object(known)) => known.append(&mut attributes),
+            _ => fields.push(("attributes".to_owned(), Value::Object(attributes))),
+        }
     }
     let number = |key| op.value(key).and_then(|text| text.parse().ok());
     let time = number(START)
@@ -165,7 +169,7 @@ mod tests {
         let op = OpMetadata {
             chip_id: 1,
             run_host_id: RunHostId::encode(2, 1),
-            fields: fields.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+            fields: fields.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         };
         let host = Recording { ops: vec![op], ..Recording::default() };
         let log = host_log_of(&host, &mut ProblemLog::default());

@@ -1,7 +1,7 @@
 //! How long the host took for each op, from the zones that it sent to Tracy.
 //!
 //! # Compatibility
-//! `tracy_ops_times.csv`: an op's zone says `id:<op id>`; zones inside of it name it in
+//! [`OP_TIMES`](super::OP_TIMES): an op's zone says `id:<op id>`; zones inside of it name it in
 //! `special_parent_text`.
 
 use super::{HostLog, HostTime};

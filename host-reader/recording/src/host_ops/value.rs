@@ -3,41 +3,56 @@
 //! Descriptions arrive as JSON and leave as cells. Cells hold what Python prints for the
 //! value, since that is what every reader of ops CSVs has learnt to parse.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Serialize, Serializer,
+    de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor},
+};
 use std::fmt::{self, Write};
 
 /// A JSON value whose objects keep the order of their keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub enum Value {
+    /// No value.
     Null,
+    /// Truth value.
     Bool(bool),
+    /// Whole number below 0.
     Signed(i64),
+    /// Whole number.
     Unsigned(u64),
+    /// Number with a fraction or an exponent.
     Float(f64),
+    /// Text.
     Text(String),
+    /// Elements in their order.
     List(Vec<Self>),
+    /// Keys and values in their order.
     Object(Vec<(String, Self)>),
 }
 
 impl Value {
     /// The value of a key; of a key that is repeated, the last.
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
         let fields = self.fields();
         fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The fields of an object, none of anything else.
-    pub(super) fn fields(&self) -> &[(String, Self)] {
+    #[must_use]
+    pub fn fields(&self) -> &[(String, Self)] {
         if let Self::Object(fields) = self { fields } else { &[] }
     }
 
     /// The elements of a list, none of anything else.
-    pub(super) fn elements(&self) -> &[Self] {
+    #[must_use]
+    pub fn elements(&self) -> &[Self] {
         if let Self::List(elements) = self { elements } else { &[] }
     }
 
     /// A whole number, or text that spells one.
-    pub(super) fn number(&self) -> Option<u64> {
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
         match self {
             Self::Unsigned(number) => Some(*number),
             Self::Signed(number) => u64::try_from(*number).ok(),
@@ -47,7 +62,8 @@ impl Value {
     }
 
     /// Any number, or text that spells one.
-    pub(super) fn float(&self) -> Option<f64> {
+    #[must_use]
+    pub fn float(&self) -> Option<f64> {
         match self {
             Self::Float(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
@@ -60,7 +76,8 @@ impl Value {
     }
 
     /// The text of a cell, commas still in it: text as it is, nothing for null.
-    pub(super) fn cell(&self) -> String {
+    #[must_use]
+    pub fn cell(&self) -> String {
         match self {
             Self::Null => String::new(),
             Self::Float(number) if number.is_nan() => String::new(),
@@ -70,6 +87,16 @@ impl Value {
                 self.write_literal(&mut literal);
                 literal
             }
+        }
+    }
+
+    /// The JSON of a structure, number or truth value; text as it is.
+    #[must_use]
+    pub fn json_or_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            // Only keys that are no text cannot be JSON, and numbers that are not finite are null.
+            _ => serde_json::to_string(self).unwrap_or_default(),
         }
     }
 
@@ -134,7 +161,8 @@ fn write_quoted(out: &mut String, text: &str) {
 
 /// A float in the fewest digits that read back as the same number, always with a point or
 /// an exponent.
-pub(super) fn float_text(number: f64) -> String {
+#[must_use]
+pub fn float_text(number: f64) -> String {
     let mut text = clock_fit::shortest_float(number);
     if !text.contains(['.', 'e', 'n', 'i']) {
         text.push_str(".0");
@@ -143,9 +171,27 @@ pub(super) fn float_text(number: f64) -> String {
 }
 
 /// A float rounded to the nearest whole number, ties to even.
-pub(super) fn whole_text(number: f64) -> String {
+#[must_use]
+pub fn whole_text(number: f64) -> String {
     let text = format!("{number:.0}");
     if text == "-0" { "0".to_owned() } else { text }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Signed(number) => serializer.serialize_i64(*number),
+            Self::Unsigned(number) => serializer.serialize_u64(*number),
+            Self::Float(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(elements) => serializer.collect_seq(elements),
+            Self::Object(fields) => {
+                serializer.collect_map(fields.iter().map(|(key, value)| (key, value)))
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Value {
@@ -236,6 +282,17 @@ mod tests {
         ] {
             assert_eq!(cell(json), expected, "{json}");
         }
+    }
+
+    #[test]
+    fn json_comes_back_as_it_was() {
+        let json =
+            r#"{"z":[1,-2,1.5,null,true,"a\"b"],"a":{"z":18446744073709551615,"b":{}},"z":1e300}"#;
+        let value: Value = serde_json::from_str(json).unwrap();
+        let again = value.json_or_text();
+        assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), value);
+        assert_eq!(again, json.replace("1e300", "1e+300"));
+        assert_eq!(Value::Text("a \"b\"".into()).json_or_text(), "a \"b\"");
     }
 
     #[test]

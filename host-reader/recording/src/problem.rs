@@ -66,10 +66,13 @@ impl fmt::Display for Problem {
 
 /// Position of a cell, or of a whole line where the column is empty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Position<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) line: u64,
-    pub(crate) column: &'a str,
+pub struct Position<'a> {
+    /// File, as it was named by the caller.
+    pub file: &'a str,
+    /// Line in it, from 1.
+    pub line: u64,
+    /// Title of the column.
+    pub column: &'a str,
 }
 
 /// Problems kept with their positions; more are only counted.
@@ -80,7 +83,7 @@ pub const KEPT_PROBLEMS: usize = 1_000;
 /// Memory is bounded, whatever the inputs hold.
 ///
 /// ```
-/// use reports::report::{Detail, Problem, ProblemLog};
+/// use recording::problem::{Detail, Problem, ProblemLog};
 /// let detail = Detail::Sentence { detail: "?".into() };
 /// let problem = Problem { file: "a.csv".into(), line: Some(3), column: None, detail };
 /// let mut problems = ProblemLog::default();
@@ -132,7 +135,7 @@ impl ProblemLog {
     }
 
     /// Adds a line's deviation from what is expected.
-    pub(crate) fn add_deviation(
+    pub fn add_deviation(
         &mut self,
         position: Position<'_>,
         expected: &str,
@@ -153,7 +156,7 @@ impl ProblemLog {
     }
 
     /// Adds the problems of another log.
-    pub(crate) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         other.kept.into_iter().for_each(|problem| self.add(problem));
         self.unkept_count = self.unkept_count.saturating_add(other.unkept_count);
     }
@@ -170,17 +173,17 @@ impl ProblemLog {
     }
 
     /// Adds a problem of a file as a whole.
-    pub(crate) fn add_to_file(&mut self, file: &str, detail: impl Into<String>) {
+    pub fn add_to_file(&mut self, file: &str, detail: impl Into<String>) {
         self.add_sentence(file, None, None, detail.into());
     }
 
     /// Adds a problem of a line.
-    pub(crate) fn add_to_line(&mut self, file: &str, line: u64, detail: impl Into<String>) {
+    pub fn add_to_line(&mut self, file: &str, line: u64, detail: impl Into<String>) {
         self.add_sentence(file, Some(line), None, detail.into());
     }
 
     /// Adds a problem of a field.
-    pub(crate) fn add_to_field(
+    pub fn add_to_field(
         &mut self,
         file: &str,
         line: u64,
@@ -192,7 +195,7 @@ impl ProblemLog {
 
     /// Adds a problem as the reader of a device log describes it: where one field is wrong, the
     /// text begins with that field's title.
-    pub(crate) fn add_to_log_line(&mut self, file: &str, line: u64, found: &str) {
+    pub fn add_to_log_line(&mut self, file: &str, line: u64, found: &str) {
         let field = found.strip_prefix("column `").and_then(|rest| rest.split_once("`: "));
         match field {
             Some((column, detail)) => self.add_to_field(file, line, column, detail),
@@ -214,7 +217,8 @@ impl ProblemLog {
 }
 
 /// A cell as messages show it: in back quotes, without control characters, cut.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     if text.chars().nth(LONGEST).is_some() {

@@ -1,10 +1,10 @@
 //! Ops, traces and signposts from the messages that the host sent to Tracy.
 //!
 //! # Compatibility
-//! `tracy_ops_data.csv`: two columns, `;` between them, texts in backticks.
+//! [`OP_MESSAGES`](super::OP_MESSAGES): two columns, `;` between them, texts in backticks.
 
-use super::{HostLog, HostOp, Signpost};
-use crate::{problem::ProblemLog, report::value::Value};
+use super::{HostLog, HostOp, Signpost, value::Value};
+use crate::problem::ProblemLog;
 use host_events::{TraceMessage, TraceStep};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,7 +18,8 @@ const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
 /// Reads all messages. `is_exact` leaves out what upstream leaves out.
-pub(in crate::report) fn read_messages(
+#[must_use]
+pub fn read_messages(
     bytes: &[u8],
     file: &str,
     is_exact: bool,

@@ -1,0 +1,145 @@
+//! Which programs ran, and which ops of the host they are.
+
+use host_events::OpMetadata;
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    lane::Lane,
+};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use wire::RunHostId;
+
+/// Programs that chips ran, with the launches outside of traces that every RISC saw.
+///
+/// A launch counts if all RISCs that ran the program have it, since the lines of a dispatch core
+/// name one program again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
+
+impl LaunchedPrograms {
+    /// Adds the runs of a lane; those without a program are of no op.
+    pub fn add(&mut self, lane: &Lane) {
+        let mut counts: BTreeMap<RunHostId, u64> = BTreeMap::new();
+        for run in lane.runs.iter().filter(|run| run.program.0 != 0) {
+            let count = counts.entry(run.program).or_default();
+            *count = count.saturating_add(u64::from(run.trace.is_none()));
+        }
+        for (program, count) in counts {
+            self.lower((lane.id.chip_id, program), count);
+        }
+    }
+
+    /// Adds the programs of other lanes.
+    pub fn merge(&mut self, other: Self) {
+        other.0.into_iter().for_each(|(key, count)| self.lower(key, count));
+    }
+
+    fn lower(&mut self, key: (u32, RunHostId), count: u64) {
+        match self.0.entry(key) {
+            Entry::Vacant(unknown) => {
+                unknown.insert(count);
+            }
+            Entry::Occupied(mut known) => *known.get_mut() = count.min(*known.get()),
+        }
+    }
+
+    /// Adds an anomaly for everything that is not one op of one launch, or of one launch for each
+    /// replay of its trace.
+    pub(super) fn note_joins(
+        &self,
+        ops: &[OpMetadata],
+        captured_only: &BTreeSet<(u32, RunHostId)>,
+        anomalies: &mut AnomalyLog,
+    ) {
+        let mut announced = BTreeSet::new();
+        for op in ops {
+            let key = (op.chip_id, op.run_host_id);
+            announced.insert(key);
+            let text = || {
+                let name = op.value(OpMetadata::NAME).unwrap_or("without a name");
+                format!("chip {}: op {} of the host, {name}", op.chip_id, op.run_host_id.0)
+            };
+            match self.0.get(&key) {
+                None if captured_only.contains(&key) => {}
+                None => anomalies.record(AnomalyKind::UnjoinedOp, None, 0, || {
+                    format!("{}, has no launch on the chip", text())
+                }),
+                Some(0 | 1) => {}
+                Some(count) => anomalies.record(AnomalyKind::RepeatedOp, None, 0, || {
+                    format!("{}, has {count} launches outside of traces", text())
+                }),
+            }
+        }
+        for (chip_id, program) in self.0.keys().filter(|key| !announced.contains(*key)) {
+            anomalies.record(AnomalyKind::UnjoinedOp, None, 0, || {
+                format!("chip {chip_id}: no message of the host describes op {}", program.0)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reader::{
+        lane::{LaneId, TraceReplay},
+        mesh::Noc0Coord,
+    };
+    use wire::Risc;
+
+    /// A lane of chip 0 with runs of programs, each with a replay or without.
+    fn lane(risc: Risc, runs: &[(u32, Option<u64>)]) -> Lane {
+        let mut lane = Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc });
+        for &(program, replay) in runs {
+            lane.begin_run(RunHostId(program));
+            let run = lane.runs.last_mut().unwrap();
+            run.trace = replay.map(|counter| TraceReplay { trace_id: 5, counter });
+        }
+        lane
+    }
+
+    fn noted(lanes: &[Lane], ops: &[(u32, u32)], captured: &[u32]) -> Vec<(AnomalyKind, String)> {
+        let mut halves = [LaunchedPrograms::default(), LaunchedPrograms::default()];
+        for (at, lane) in lanes.iter().enumerate() {
+            halves[at % 2].add(lane);
+        }
+        let [mut all, other] = halves;
+        all.merge(other);
+        let op = |&(chip_id, id): &(u32, u32)| OpMetadata {
+            chip_id,
+            run_host_id: RunHostId(id),
+            fields: [("name".to_owned(), format!("Op{id}"))].into(),
+        };
+        let ops: Vec<_> = ops.iter().map(op).collect();
+        let captured = captured.iter().map(|&id| (0, RunHostId(id))).collect();
+        let mut anomalies = AnomalyLog::default();
+        all.note_joins(&ops, &captured, &mut anomalies);
+        anomalies.kept().iter().map(|found| (found.kind, found.detail.clone())).collect()
+    }
+
+    #[test]
+    fn what_is_joined_once_or_once_for_each_replay_is_no_anomaly() {
+        let lanes = [
+            lane(Risc::Brisc, &[(0, None), (1024, None), (2048, Some(1)), (2048, Some(2))]),
+            lane(Risc::Ncrisc, &[(1024, None)]),
+        ];
+        assert_eq!(noted(&lanes, &[(0, 1024), (0, 2048), (0, 3072)], &[3072]), []);
+    }
+
+    #[test]
+    fn what_is_joined_twice_or_not_at_all_is_said_with_its_name() {
+        use AnomalyKind::{RepeatedOp, UnjoinedOp};
+        let again = [(1024, None), (2048, None), (1024, None)];
+        let lanes = [lane(Risc::Brisc, &again), lane(Risc::Ncrisc, &again)];
+        let expected = [
+            (RepeatedOp, "chip 0: op 1024 of the host, Op1024, has 2 launches outside of traces"),
+            (UnjoinedOp, "chip 1: op 1024 of the host, Op1024, has no launch on the chip"),
+            (UnjoinedOp, "chip 0: no message of the host describes op 2048"),
+        ];
+        let expected = expected.map(|(kind, text)| (kind, text.to_owned()));
+        assert_eq!(noted(&lanes, &[(0, 1024), (1, 1024)], &[]), expected);
+        // One RISC that names a program again does not make it two launches.
+        let lanes = [lane(Risc::Brisc, &again), lane(Risc::Ncrisc, &[(1024, None)])];
+        let said = noted(&lanes, &[(0, 1024), (0, 2048)], &[]);
+        assert_eq!(said, []);
+    }
+}

@@ -1,0 +1,176 @@
+//! Metadata of ops in a recording, from the messages of the host.
+
+use super::{HostLog, HostOp, LaunchedPrograms, OP_MESSAGES, read_messages};
+use crate::{Recording, problem::ProblemLog};
+use host_events::OpMetadata;
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    readout::Readout,
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::ErrorKind,
+    path::Path,
+    sync::Arc,
+};
+use wire::RunHostId;
+
+/// The ops that the host announced beside a device log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostOps {
+    /// Metadata of the ops of chips, in the order of their messages.
+    pub ops: Vec<OpMetadata>,
+    /// Ops of traces that were captured and never replayed, which no chip ran.
+    captured_only: BTreeSet<(u32, RunHostId)>,
+    /// Problems of the messages.
+    anomalies: AnomalyLog,
+}
+
+impl HostOps {
+    /// Reads the messages in a folder of logs; without any there are no ops. What cannot be read is
+    /// an anomaly.
+    #[must_use]
+    pub fn of_folder(logs: &Path) -> Self {
+        let mut anomalies = AnomalyLog::default();
+        let bytes = match std::fs::read(logs.join(OP_MESSAGES)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::default(),
+            Err(error) => {
+                let detail =
+                    || format!("{OP_MESSAGES} cannot be read ({error}); ops have no names");
+                anomalies.record(AnomalyKind::MalformedLine, None, 0, detail);
+                return Self { anomalies, ..Self::default() };
+            }
+        };
+        let mut problems = ProblemLog::default();
+        let log = read_messages(&bytes, OP_MESSAGES, false, &mut problems);
+        for problem in problems.kept() {
+            let line = problem.line.unwrap_or(0);
+            anomalies.record(AnomalyKind::MalformedLine, None, line, || problem.to_string());
+        }
+        let unkept = problems.count().saturating_sub(problems.kept().len() as u64);
+        anomalies.count_more(AnomalyKind::MalformedLine, None, unkept);
+        Self::of_log(&log, anomalies)
+    }
+
+    fn of_log(log: &HostLog, mut anomalies: AnomalyLog) -> Self {
+        let ops = log.op_metadata();
+        let of_chips = log.ops.iter().filter(|op| op.device_id.is_some());
+        for op in of_chips.clone().filter(|op| key(op).is_none()) {
+            anomalies.record(AnomalyKind::MalformedLine, None, op.line, || {
+                format!("{OP_MESSAGES}:{}: op {} or its device is beyond 32 bits", op.line, op.id)
+            });
+        }
+        let captured_only =
+            of_chips.filter(|op| log.is_captured_only(op)).filter_map(key).collect();
+        Self { ops, captured_only, anomalies }
+    }
+
+    /// Makes a recording of the chips' records and the ops. Launches without an op, ops without a
+    /// launch and ops of several launches are added to the anomalies.
+    #[must_use]
+    pub fn attach(
+        self,
+        mut readout: Readout,
+        launched: impl IntoIterator<Item = LaunchedPrograms>,
+    ) -> Recording {
+        readout.anomalies.merge(self.anomalies);
+        if !self.ops.is_empty() {
+            let mut all = LaunchedPrograms::default();
+            launched.into_iter().for_each(|of_lanes| all.merge(of_lanes));
+            all.note_joins(&self.ops, &self.captured_only, &mut readout.anomalies);
+        }
+        Recording { ops: self.ops, ..Recording::of_readout(readout) }
+    }
+}
+
+/// Chip and program of an op that a chip ran.
+fn key(op: &HostOp) -> Option<(u32, RunHostId)> {
+    Some((u32::try_from(op.device_id?).ok()?, RunHostId(u32::try_from(op.id).ok()?)))
+}
+
+/// Keys of a description that the metadata has elsewhere.
+const IDENTIFICATION: [&str; 2] = ["global_call_count", "device_id"];
+const CACHE_HIT: &str = "program_cache_hit";
+
+type SharedFields = Arc<[(String, String)]>;
+
+impl HostLog {
+    /// The ops of chips as metadata of a recording. Structures are JSON, as hosts record them in
+    /// captures.
+    #[must_use]
+    pub fn op_metadata(&self) -> Vec<OpMetadata> {
+        // Ops from the program cache have one description, and differ in the cache hit at most.
+        let mut known: HashMap<_, SharedFields> = HashMap::new();
+        let metadata = |op: &HostOp| {
+            let (chip_id, run_host_id) = key(op)?;
+            let same = (Arc::as_ptr(&op.description), op.is_cache_hit);
+            let fields = known.entry(same).or_insert_with(|| fields_of(op));
+            Some(OpMetadata { chip_id, run_host_id, fields: Arc::clone(fields) })
+        };
+        self.ops.iter().filter_map(metadata).collect()
+    }
+}
+
+fn fields_of(op: &HostOp) -> SharedFields {
+    let is_shown = |key: &str| {
+        !IDENTIFICATION.contains(&key) && (key != CACHE_HIT || op.is_cache_hit.is_none())
+    };
+    let described = op.description.fields().iter().filter(|(key, _)| is_shown(key));
+    let described = described.map(|(key, value)| {
+        let key = if key == "op_code" { OpMetadata::NAME } else { key };
+        (key.to_owned(), value.json_or_text())
+    });
+    let hit = op.is_cache_hit.map(|is_hit| (CACHE_HIT.to_owned(), is_hit.to_string()));
+    described.chain(hit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(text: &str) -> HostLog {
+        let mut problems = ProblemLog::default();
+        let text = format!("MessageName;total_ns\n{text}");
+        let log = read_messages(text.as_bytes(), OP_MESSAGES, false, &mut problems);
+        assert_eq!(problems.kept(), []);
+        log
+    }
+
+    const FIRST: &str = "`TT_DNN_DEVICE_OP: \"Add\", 77, 1, false, 1025 ->\n\
+        {\"global_call_count\": 1025, \"op_code\": \"Add, fast\", \"device_id\": 1, \"op_hash\": 77, \
+        \"program_cache_hit\": false, \"input_tensors\": [{\"dtype\": \"BF, 16\", \"n\": 1.5}], \
+        \"attributes\": {\"b\": \"x\", \"a\": null}}`;10\n";
+
+    #[test]
+    fn structures_are_json_and_cached_ops_share_what_they_have_in_common() {
+        let cached = |id| format!("`TT_DNN_DEVICE_OP: \"Add\", 77, 1, true, {id}`;20\n");
+        let ops = log(&format!("{FIRST}{}{}", cached(2049), cached(3073))).op_metadata();
+        let expected = |hit: &str, at: usize| {
+            let mut fields = vec![
+                ("name", "Add, fast"),
+                ("op_hash", "77"),
+                ("input_tensors", r#"[{"dtype":"BF, 16","n":1.5}]"#),
+                ("attributes", r#"{"b":"x","a":null}"#),
+            ];
+            fields.insert(at, ("program_cache_hit", hit));
+            fields.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(ops[0].fields.to_vec(), expected("false", 2));
+        assert_eq!(ops[1].fields.to_vec(), expected("true", 4));
+        assert!(Arc::ptr_eq(&ops[1].fields, &ops[2].fields));
+        let ids: Vec<_> = ops.iter().map(|op| (op.chip_id, op.run_host_id.0)).collect();
+        assert_eq!(ids, [(1, 1025), (1, 2049), (1, 3073)]);
+    }
+
+    #[test]
+    fn ops_of_the_host_itself_are_no_launches_and_numbers_beyond_32_bits_are_said() {
+        let fallback = "`TT_DNN_FALL_BACK_OP:\"torch\" ->\n\
+            {\"global_call_count\": 7, \"op_code\": \"torch\"}`;5\n";
+        let huge = FIRST.replace("1025", "4294967296");
+        let ops = HostOps::of_log(&log(&format!("{fallback}{huge}")), AnomalyLog::default());
+        assert_eq!(ops.ops, []);
+        let [found] = ops.anomalies.kept() else { panic!("{:?}", ops.anomalies) };
+        assert!(found.detail.contains("op 4294967296 or its device is beyond"), "{found:?}");
+    }
+}
