@@ -4,19 +4,18 @@
 use crate::{
     firmware, kernels,
     launches::{arch, ready_package},
+    machine::{Machine, Simulator},
     package::{Package, sources},
     program::Program as Linked,
     toolchain::{Chip, Header, Mode, Processor},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions, decode::CaptureMode, init_device_profiler, ledger::LossCause,
-    read::Reader, readout::Readout,
+    ReadOptions, decode::CaptureMode, ledger::LossCause, read::Reader, readout::Readout,
 };
 use sim::{
     arch::TileCoord,
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
-    mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
     tt_metal::firmware::FirmwareSet,
 };
@@ -40,11 +39,6 @@ const RISCS: usize = 5;
 const RUN_WORDS: usize = 12 + 5 * (4 + 4) + 2 + 2;
 /// Rows of such a run: firmware's and kernel's zones, and what it records.
 const RUN_ROWS: usize = 4 + 5 * (2 + 1) + 1;
-
-fn config(chip: Chip) -> MeshConfig {
-    let whole = ChipConfig::new(arch(chip)).with_harvested(&[]).with_epoch_max_cycles(1);
-    MeshConfig::new(5).with_chip(whole)
-}
 
 /// tt-metal's firmware in accumulate mode, and a kernel for each RISC.
 type Built = (Arc<FirmwareSet>, Arc<Program>);
@@ -95,7 +89,7 @@ fn push_zone(package: &Package, chip: Chip, header: Header) -> u32 {
 /// A host that launches a program on some cores and reads now and then.
 struct Host {
     cores: &'static [TileCoord],
-    mesh: SimulatedMesh,
+    machine: Machine,
     program: Arc<Program>,
     reader: Reader,
     readout: Readout,
@@ -107,38 +101,39 @@ impl Host {
         package: &Package,
         chip: Chip,
         header: Header,
+        simulator: &Simulator,
         cores: &'static [TileCoord],
     ) -> Option<Self> {
         let (firmware, program) = built(package, chip, header)?;
-        let mut mesh = SimulatedMesh::new(&config(chip).with_firmware(&firmware)).unwrap();
-        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let own = ChipConfig::new(arch(chip)).with_harvested(&[]).with_epoch_max_cycles(1);
+        let config = MeshConfig::new(5).with_firmware(&firmware);
+        let machine = simulator.start(chip, config, own);
         let mode = CaptureMode::Accumulate;
         let reader = Reader::new(ReadOptions { mode, ..ReadOptions::default() });
-        Some(Self { cores, mesh, program, reader, readout: Readout::default() })
-    }
-
-    fn of_ours(package: &Package, chip: Chip, cores: &'static [TileCoord]) -> Self {
-        Self::new(package, chip, Header::Ours, cores).expect("our firmware fits")
+        Some(Self { cores, machine, program, reader, readout: Readout::default() })
     }
 
     fn launch(&mut self, ids: RangeInclusive<u32>) {
-        for id in ids {
-            let launch = Launch::new(&self.program, id).on(CoreSelection::At(self.cores.to_vec()));
-            self.mesh.enqueue(0, launch).unwrap();
-        }
-        self.mesh.run_to_completion();
-        let failures: Vec<_> = self.mesh.execution_failures().map(ToString::to_string).collect();
-        assert!(failures.is_empty(), "{failures:#?}");
+        let cores = CoreSelection::At(self.cores.to_vec());
+        self.machine.launch(ids.map(|id| Launch::new(&self.program, id).on(cores.clone())));
     }
 
     fn read(&mut self, last_read: bool) {
         self.reader.options_mut().last_read = last_read;
-        self.readout.append(self.reader.read(&mut self.mesh).unwrap());
+        self.readout.append(self.reader.read(self.machine.mesh()).unwrap());
     }
 
     fn rows(&self) -> usize {
         self.readout.lanes().map(|lane| lane.record_count()).sum()
     }
+}
+
+/// Hosts of both chips with our header, on each simulator that is at hand.
+fn hosts(package: &Package, cores: &'static [TileCoord]) -> impl Iterator<Item = (Chip, Host)> {
+    Simulator::of_all_chips().map(move |(chip, simulator)| {
+        let host = Host::new(package, chip, Header::Ours, &simulator, cores);
+        (chip, host.expect("our firmware fits"))
+    })
 }
 
 /// Asserts that each RISC has left one run for each launch, in order, with all that its kernel
@@ -178,8 +173,7 @@ fn check(readout: &Readout, push: u32, launches: u32) -> BTreeMap<TileCoord, usi
 fn twenty_thousand_rows_come_in_shared_pushes() {
     const LAUNCHES: u32 = 55;
     let Some(package) = ready_package() else { return };
-    for chip in Chip::ALL {
-        let mut host = Host::of_ours(package, chip, &CORES);
+    for (chip, mut host) in hosts(package, &CORES) {
         host.launch(1..=LAUNCHES);
         host.read(true);
         let push = push_zone(package, chip, Header::Ours);
@@ -199,8 +193,7 @@ fn twenty_thousand_rows_come_in_shared_pushes() {
 #[test]
 fn reads_in_between_neither_repeat_nor_lose_what_waits_in_l1() {
     let Some(package) = ready_package() else { return };
-    for chip in Chip::ALL {
-        let mut host = Host::of_ours(package, chip, &CORES);
+    for (chip, mut host) in hosts(package, &CORES) {
         let mut first = 1;
         for (count, is_last) in
             [(3, false), (9, false), (2, true), (1, true), (14, false), (7, true)]
@@ -228,8 +221,7 @@ fn full_lanes_refuse_whole_pushes_and_count_their_runs() {
     // Two zones of two slots each, and pairs of words of five zones, five data, an event.
     const MARKERS: u64 = 4 + 5 * 2 + 5 * 2 + 1;
     let Some(package) = ready_package() else { return };
-    for chip in Chip::ALL {
-        let mut host = Host::of_ours(package, chip, &CORES[..1]);
+    for (_, mut host) in hosts(package, &CORES[..1]) {
         host.launch(1..=LAUNCHES);
         host.read(true);
         let readout = &host.readout;
@@ -258,7 +250,8 @@ fn upstreams_accumulated_records_are_read() {
     const LAUNCHES: u32 = 75;
     let Some(package) = ready_package() else { return };
     for chip in Chip::ALL {
-        let Some(mut host) = Host::new(package, chip, Header::Upstream, &CORES) else {
+        let Some(mut host) = Host::new(package, chip, Header::Upstream, &Simulator::Ours, &CORES)
+        else {
             println!("{chip}: upstream's firmware does not fit");
             continue;
         };

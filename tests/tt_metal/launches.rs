@@ -3,32 +3,25 @@
 
 use crate::{
     firmware, kernels,
+    machine::{Machine, Simulator},
     package::{Package, our_include, package, sources},
     toolchain::{Chip, Header, Processor, folder, run},
 };
-use host_reader::{
-    ProfilerOptions, init_device_profiler,
-    mesh::{Mesh, Noc0Coord},
-    read_device_profiler,
-    readout::Readout,
-};
+use host_reader::{mesh::Noc0Coord, read_device_profiler, readout::Readout};
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
     machine::{self, KernelKind, images::Selection, link_script::link_script},
-    mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
     tt_metal::firmware::FirmwareSet,
 };
 use std::{
     collections::BTreeMap,
     env, fs,
-    path::Path,
     process::Command,
     sync::{Arc, OnceLock},
 };
-use ttsim::TtsimMesh;
 use wire::{CoreKind, PacketKind, Risc};
 
 /// Launches of a run.
@@ -104,7 +97,10 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(mesh: &mut dyn Mesh) -> Self {
+    /// Launches a program ten times and reads once.
+    fn of(mut machine: Machine, program: &Program) -> Self {
+        machine.launch(launches(program));
+        let mesh = machine.mesh();
         let readout = read_device_profiler(mesh).unwrap();
         let core = Noc0Coord { x: CORE.x, y: CORE.y };
         let device = mesh.device(0).unwrap();
@@ -121,30 +117,6 @@ const CORE: TileCoord = TileCoord { x: 2, y: 3 };
 fn launches(program: &Program) -> impl Iterator<Item = Launch> {
     let program = Arc::new(program.clone());
     (1..=LAUNCHES).map(move |id| Launch::new(&program, id).on(CoreSelection::At(vec![CORE])))
-}
-
-/// Launches a program ten times on our simulator and reads once.
-fn launch(config: &MeshConfig, program: &Program) -> Outcome {
-    let mut mesh = SimulatedMesh::new(config).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    for launch in launches(program) {
-        mesh.enqueue(0, launch).unwrap();
-    }
-    mesh.run_to_completion();
-    let failures: Vec<_> = mesh.execution_failures().map(ToString::to_string).collect();
-    assert!(failures.is_empty(), "{failures:#?}");
-    Outcome::of(&mut mesh)
-}
-
-/// Launches a program ten times on Tenstorrent's simulator and reads once.
-fn launch_on_ttsim(config: &MeshConfig, library: &Path, program: &Program) -> Outcome {
-    let child = Command::new(env!("CARGO_BIN_EXE_tests-ttsim-child"));
-    let mut mesh = TtsimMesh::start(config, child, library).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    for launch in launches(program) {
-        mesh.run(&launch).unwrap();
-    }
-    Outcome::of(&mut mesh)
 }
 
 /// Records of each RISC in each launch.
@@ -220,38 +192,25 @@ fn benches(package: &Package) -> &'static [Bench] {
     static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
     let bench = |chip| {
         let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(chip)));
-        let config = config.with_kernels(KernelKind::Riscv);
-        let ours = launch(&config, &program_of_ours(package, chip));
+        let machine = Machine::of_ours(&config.with_kernels(KernelKind::Riscv));
+        let ours = Outcome::of(machine, &program_of_ours(package, chip));
         let firmware = firmware_set(package, chip);
         Bench { chip, firmware, program: program_of_tt_metal(package, chip), ours }
     };
     BENCHES.get_or_init(|| Chip::ALL.map(bench).into())
 }
 
-/// Ten launches under tt-metal's firmware leave what the same kernels leave under our own.
+/// Ten launches under tt-metal's firmware leave what the same kernels leave under our own; on
+/// Tenstorrent's simulator, too.
 #[test]
 fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     let Some(package) = ready_package() else { return };
     for Bench { chip, firmware, program, ours } in benches(package) {
-        let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(*chip)));
-        let theirs = launch(&config.with_firmware(firmware), program);
-        check(*chip, &theirs, ours);
-    }
-}
-
-/// The same launches on Tenstorrent's simulator do, too.
-#[test]
-fn launches_under_tt_metals_firmware_leave_the_same_records_on_ttsim() {
-    let Some(package) = ready_package() else { return };
-    for (index, variable) in ["KPROF_TTSIM_WH", "KPROF_TTSIM_BH"].into_iter().enumerate() {
-        let Some(library) = env::var_os(variable) else {
-            eprintln!("skipped on ttsim: {variable} names no libttsim");
-            continue;
-        };
-        let Bench { chip, firmware, program, ours } = &benches(package)[index];
-        let config = MeshConfig::new(11).with_chip(TtsimMesh::chip(arch(*chip)));
-        let config = config.with_firmware(firmware);
-        check(*chip, &launch_on_ttsim(&config, Path::new(&library), program), ours);
+        for simulator in Simulator::all(*chip) {
+            let config = MeshConfig::new(11).with_firmware(firmware);
+            let machine = simulator.start(*chip, config, ChipConfig::new(arch(*chip)));
+            check(*chip, &Outcome::of(machine, program), ours);
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! | does clang take the header | [`clang`] |
 //! | which functions do the tests call | [`probes`], `probes.cpp` |
 //! | what do they run on | [`core`], [`noc`] |
+//! | what do whole launches run on: our simulator, and Tenstorrent's | [`machine`] |
 //! | what does each thing cost | [`cost`] |
 //! | does the README say so | [`readme`] |
 //! | what may a kernel do | [`script`] |
@@ -37,6 +38,7 @@ mod hazards;
 mod kernels;
 mod launches;
 mod losses;
+mod machine;
 mod noc;
 mod noc_events;
 mod package;

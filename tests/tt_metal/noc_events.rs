@@ -4,22 +4,21 @@
 use crate::{
     firmware, kernels,
     launches::{arch, ready_package},
+    machine::{Simulator, logical},
     package::{Package, sources},
     toolchain::{Chip, Header, Processor, in_parallel},
 };
 use host_reader::{
-    ProfilerOptions, init_device_profiler,
     mesh::{Mesh, Noc0Coord},
     read_device_profiler,
 };
 use sim::{
     arch::TileCoord,
     config::{ChipConfig, MeshConfig},
-    fault::Rule,
     kernel::file::KernelFile,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
-    pushed::{PushedRecord, PushedRuns, unexplained_noc_event},
+    pushed::{PushedRecord, unexplained_noc_event},
     truth::{NocRequest, RiscKey},
     tt_metal::firmware::FirmwareSet,
 };
@@ -39,11 +38,6 @@ const PASSES: usize = 12;
 /// Kinds of the events of one pass, as `event_metadata.hpp` numbers them: four writes, three
 /// reads, reads and a write by state, two multicasts, semaphores of a rectangle and of a tile.
 const PASS: [u8; 17] = [11, 11, 11, 11, 1, 1, 1, 2, 4, 2, 4, 16, 17, 15, 15, 31, 30];
-
-fn config(chip: Chip) -> MeshConfig {
-    let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
-    MeshConfig::new(5).with_chip(whole).with_noc_truth()
-}
 
 /// Form of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,24 +59,29 @@ impl Form {
 
 /// Places as the kernel names them, valid on both NoCs.
 fn places(chip: Chip) -> Vec<String> {
-    let mesh = SimulatedMesh::new(&config(chip)).unwrap();
-    let translation = &mesh.chip(0).unwrap().facts().translation;
     let named = [("TARGET", TARGET), ("RECTANGLE", RECTANGLE[0]), ("RECTANGLE_END", RECTANGLE[1])];
     let mut defines = vec![format!("RECTANGLE_TILES={RECTANGLE_TILES}")];
     for (name, tile) in named {
-        let (x, y) = translation.logical(tile).unwrap();
+        let (x, y) = logical(chip, tile);
         defines.extend([format!("{name}_X={x}"), format!("{name}_Y={y}")]);
     }
     defines
 }
 
-/// Data of each record under the id of NoC events, in order, and what the NoC was asked for.
+/// Data of each record under the id of NoC events, in order, and what the NoC was asked for, which
+/// ttsim does not say.
 struct Outcome {
     events: BTreeMap<Risc, Vec<PushedRecord>>,
     requests: BTreeMap<RiscKey, Vec<NocRequest>>,
 }
 
-fn run(package: &Package, chip: Chip, header: Header, form: Form) -> Outcome {
+fn run(
+    package: &Package,
+    chip: Chip,
+    header: Header,
+    form: Form,
+    simulator: &Simulator,
+) -> Outcome {
     let files = Processor::TENSIX.map(|processor| {
         let program = firmware::program(package, chip, processor, header);
         program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
@@ -99,19 +98,14 @@ fn run(package: &Package, chip: Chip, header: Header, form: Form) -> Outcome {
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();
         program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
     }
-    let mut mesh = SimulatedMesh::new(&config(chip).with_firmware(&firmware)).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
+    let config = MeshConfig::new(5).with_noc_truth().with_firmware(&firmware);
+    let mut machine = simulator.start(chip, config, whole);
     if form == Form::Addresses && header == Header::Upstream {
-        give_lanes_of_the_dump(&mut mesh);
+        give_lanes_of_the_dump(machine.mesh());
     }
-    let pushed = Arc::new(PushedRuns::default());
-    mesh.add_shared_rule(&(Arc::clone(&pushed) as Arc<dyn Rule>));
-    let launch = Launch::new(&Arc::new(program), 1).on(CoreSelection::At(vec![CORE]));
-    mesh.enqueue(0, launch).unwrap();
-    mesh.run_to_completion();
-    let failures: Vec<_> = mesh.execution_failures().map(ToString::to_string).collect();
-    assert!(failures.is_empty(), "{chip} {header}: {failures:#?}");
-    let readout = read_device_profiler(&mut mesh).unwrap();
+    machine.launch([Launch::new(&Arc::new(program), 1).on(CoreSelection::At(vec![CORE]))]);
+    let readout = read_device_profiler(machine.mesh()).unwrap();
     let mut events = BTreeMap::new();
     for lane in readout.lanes() {
         let records = lane.records().filter(|record| record.zone.0 == NOC_TRACING);
@@ -123,12 +117,13 @@ fn run(package: &Package, chip: Chip, header: Header, form: Form) -> Outcome {
         });
         events.insert(lane.id.risc, of_lane.collect());
     }
-    Outcome { events, requests: mesh.truth().noc_requests }
+    let truth = machine.ours().map(SimulatedMesh::truth);
+    Outcome { events, requests: truth.map(|truth| truth.noc_requests).unwrap_or_default() }
 }
 
 /// Writes the address of the lanes where pushes of a kernel in the debug dump look for it, one word
 /// per RISC.
-fn give_lanes_of_the_dump(mesh: &mut SimulatedMesh) {
+fn give_lanes_of_the_dump(mesh: &mut dyn Mesh) {
     const OF_BRISC: u64 = 60;
     let layout = ControlLayout::WORDS64;
     let core = Noc0Coord { x: CORE.x, y: CORE.y };
@@ -169,7 +164,9 @@ fn dataflow_functions_leave_the_same_noc_events_and_the_noc_did_what_they_say() 
         .into_iter()
         .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
         .collect();
-    let outcomes = in_parallel(&jobs, |&(chip, header)| run(package, chip, header, Form::Plain));
+    let outcomes = in_parallel(&jobs, |&(chip, header)| {
+        run(package, chip, header, Form::Plain, &Simulator::Ours)
+    });
     for (&(chip, header), outcome) in jobs.iter().zip(&outcomes) {
         check(chip, header, outcome);
     }
@@ -204,7 +201,9 @@ fn events_with_addresses_are_those_of_upstreams_debug_dump() {
         .into_iter()
         .flat_map(|chip| [(chip, Header::Upstream), (chip, Header::Ours)])
         .collect();
-    let run = |&(chip, header): &(Chip, Header)| run(package, chip, header, Form::Addresses);
+    let run = |&(chip, header): &(Chip, Header)| {
+        run(package, chip, header, Form::Addresses, &Simulator::Ours)
+    };
     let outcomes = in_parallel(&jobs, run);
     for (pair, chip) in outcomes.chunks(2).zip(Chip::ALL) {
         let [upstream, ours] = pair else { panic!("two headers") };
@@ -214,6 +213,29 @@ fn events_with_addresses_are_those_of_upstreams_debug_dump() {
                 [upstream, ours].map(|outcome| transfers(&outcome.events[&risc]));
             assert_eq!(ours.len(), PASS.len() * PASSES, "{chip} {risc:?}");
             assert_eq!(upstream, ours, "{chip} {risc:?}");
+        }
+    }
+}
+
+/// On Tenstorrent's simulator our header leaves the events that it leaves on ours.
+#[test]
+fn ttsim_leaves_the_same_noc_events() {
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let Some(ttsim) = Simulator::ttsim(chip) else { continue };
+        for form in [Form::Plain, Form::Addresses] {
+            let [theirs, ours] = [&ttsim, &Simulator::Ours]
+                .map(|simulator| run(package, chip, Header::Ours, form, simulator).events);
+            for (_, risc) in MOVERS {
+                let values = |events: &BTreeMap<Risc, Vec<PushedRecord>>| match form {
+                    Form::Plain => {
+                        events[&risc].iter().map(|one| (one.kind, one.values.clone())).collect()
+                    }
+                    Form::Addresses => transfers(&events[&risc]),
+                };
+                assert_eq!(values(&ours).len(), PASS.len() * PASSES, "{chip} {risc:?}");
+                assert_eq!(values(&theirs), values(&ours), "{chip} {risc:?}");
+            }
         }
     }
 }

@@ -8,13 +8,12 @@
 use crate::{
     firmware, kernels,
     launches::{arch, ready_package},
+    machine::{Machine, Simulator, logical},
     package::{Package, sources},
     toolchain::{Chip, Header, Mode, Processor},
 };
 use host_reader::{
-    ProfilerOptions,
     anomaly::AnomalyKind,
-    init_device_profiler,
     names::ZoneTable,
     noc_events::{NocTraces, SizeField, TraceOptions},
     read_device_profiler,
@@ -24,7 +23,6 @@ use sim::{
     arch::TileCoord,
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
-    mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
     tt_metal::firmware::FirmwareSet,
 };
@@ -54,12 +52,12 @@ type Defines = Vec<String>;
 struct Bench<'a> {
     package: &'a Package,
     chip: Chip,
-    mesh: SimulatedMesh,
+    machine: Machine,
     zone_texts: BTreeSet<String>,
 }
 
 impl<'a> Bench<'a> {
-    fn new(package: &'a Package, chip: Chip) -> Self {
+    fn new(package: &'a Package, chip: Chip, simulator: &Simulator) -> Self {
         let mut zone_texts = BTreeSet::new();
         let files = Processor::TENSIX.map(|processor| {
             let program = firmware::program(package, chip, processor, Header::Ours);
@@ -68,17 +66,13 @@ impl<'a> Bench<'a> {
         zone_texts.extend(firmware::zone_texts(package, chip, (Header::Ours, Mode::Plain)));
         let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
         let firmware = Arc::new(FirmwareSet::from_files(files).unwrap());
-        let mut mesh =
-            SimulatedMesh::new(&MeshConfig::new(5).with_chip(whole).with_firmware(&firmware))
-                .unwrap();
-        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-        Self { package, chip, mesh, zone_texts }
+        let machine = simulator.start(chip, MeshConfig::new(5).with_firmware(&firmware), whole);
+        Self { package, chip, machine, zone_texts }
     }
 
     /// Names the coordinates of a tile.
     fn place(&self, name: &str, tile: TileCoord) -> Defines {
-        let translation = &self.mesh.chip(0).unwrap().facts().translation;
-        let (x, y) = translation.logical(tile).unwrap();
+        let (x, y) = logical(self.chip, tile);
         vec![format!("{name}_X={x}"), format!("{name}_Y={y}")]
     }
 
@@ -101,15 +95,12 @@ impl<'a> Bench<'a> {
         let program = Program::new("traced");
         let program = program.with_kernel(Risc::Brisc, Arc::new(kernel) as Arc<dyn Kernel>);
         let launch = Launch::new(&Arc::new(program), 1).on(CoreSelection::At(cores.to_vec()));
-        self.mesh.enqueue(0, launch).unwrap();
-        self.mesh.run_to_completion();
-        let failures: Vec<_> = self.mesh.execution_failures().map(ToString::to_string).collect();
-        assert!(failures.is_empty(), "{} {case}: {failures:#?}", self.chip);
+        self.machine.launch([launch]);
     }
 
     /// The one file of the chip, read as JSON, and how many NoC events were lost.
     fn trace(mut self) -> (Vec<Value>, u64) {
-        let mut readout = read_device_profiler(&mut self.mesh).unwrap();
+        let mut readout = read_device_profiler(self.machine.mesh()).unwrap();
         // Each push in the middle of a launch repeats the markers that are in the fixed slots.
         let anomalies = readout.anomalies.kept().iter().map(|anomaly| anomaly.kind);
         let is_expected = |kind| kind == AnomalyKind::DuplicateGuaranteedMarker;
@@ -159,11 +150,11 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
         "WRITE_BARRIER_END",
     ];
     let dump = ["DEVICE_DEBUG_DUMP=1", "KERNEL_PROFILER_DEBUG_DUMP"].map(str::to_owned);
-    for chip in Chip::ALL {
+    for (chip, simulator) in Simulator::of_all_chips() {
         for (defines, expected) in
             [(dump.to_vec(), EVENTS.to_vec()), (Vec::new(), vec!["READ", "WRITE_"])]
         {
-            let mut bench = Bench::new(package, chip);
+            let mut bench = Bench::new(package, chip, &simulator);
             bench.run(&SENDERS[..1], "COPY", defines);
             let (objects, lost) = bench.trace();
             let zones = objects.iter().filter_map(|object| object["zone_phase"].as_str());
@@ -173,7 +164,7 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
             let bytes = objects.iter().filter_map(|object| object["num_bytes"].as_u64());
             let bytes = bytes.filter(|bytes| *bytes > 0);
             assert_eq!(bytes.collect::<Vec<_>>(), [10_240; 2], "read and written");
-            assert_eq!((objects.len(), lost), (expected.len() + 2, 0), "{chip}");
+            assert_eq!((objects.len(), lost), (expected.len() + 2, 0), "{chip} on {simulator}");
         }
     }
 }
@@ -183,7 +174,7 @@ fn a_copy_is_eight_objects_and_four_without_its_barriers() {
 fn packets_along_a_line_have_their_distance_and_range() {
     let Some(package) = ready_package() else { return };
     for (start, range, packets) in [(1, 1, 10), (1, 3, 100), (2, 2, 100)] {
-        let mut bench = Bench::new(package, Chip::Wormhole);
+        let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
         let mut defines =
             vec![format!("START={start}"), format!("RANGE={range}"), format!("PACKETS={packets}")];
         defines.extend(bench.place("NEXT", bench.router()));
@@ -200,7 +191,7 @@ fn packets_along_a_line_have_their_distance_and_range() {
 #[test]
 fn four_hundred_packets_name_the_core_that_passed_them_on() {
     let Some(package) = ready_package() else { return };
-    let mut bench = Bench::new(package, Chip::Wormhole);
+    let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
     let mut defines = vec!["START=1".to_owned(), "RANGE=1".to_owned(), "PACKETS=100".to_owned()];
     defines.extend(bench.place("NEXT", PASSES_ON));
     defines.extend(bench.place("FAR", PASSES_ON));
@@ -227,7 +218,7 @@ fn packets_on_a_mesh_have_their_hops() {
         &[([1, 1, 1], true, 100), ([0, 1, 0], false, 100), ([0, 0, 1], false, 100)],
     ];
     for test in tests {
-        let mut bench = Bench::new(package, Chip::Wormhole);
+        let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
         let mut expected = BTreeMap::new();
         for (core, ([ns, east, west], is_multicast, packets)) in SENDERS.iter().zip(test) {
             let mut defines = vec![
@@ -255,8 +246,8 @@ fn packets_on_a_mesh_have_their_hops() {
 fn linked_multicasts_end_and_what_they_lose_is_counted() {
     const TRANSFERS: usize = 1_000;
     let Some(package) = ready_package() else { return };
-    for chip in Chip::ALL {
-        let mut bench = Bench::new(package, chip);
+    for (chip, simulator) in Simulator::of_all_chips() {
+        let mut bench = Bench::new(package, chip, &simulator);
         let mut defines = vec![format!("PACKETS={TRANSFERS}")];
         defines.extend(bench.place("FIRST", RECTANGLE[0]));
         defines.extend(bench.place("LAST", RECTANGLE[1]));
@@ -264,8 +255,8 @@ fn linked_multicasts_end_and_what_they_lose_is_counted() {
         let (objects, lost) = bench.trace();
         let multicasts = objects.iter().filter(|object| object["type"] == "WRITE_MULTICAST");
         let kept = multicasts.count();
-        assert_eq!(kept + usize::try_from(lost).unwrap(), TRANSFERS, "{chip}");
+        assert_eq!(kept + usize::try_from(lost).unwrap(), TRANSFERS, "{chip} on {simulator}");
         // A ring has 500 words, 16 of which such events leave free; each takes four.
-        assert_eq!(kept, (500 - 16) / 4, "{chip}");
+        assert_eq!(kept, (500 - 16) / 4, "{chip} on {simulator}");
     }
 }
