@@ -23,6 +23,7 @@
 //! | is every loss counted | [`losses`] |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
+//! | do waits at buffers and semaphores come from whole launches as they were | [`pipeline`], `pipeline.cpp` |
 //! | which single waits do windows of time leave | [`wait_windows`] |
 //! | does a push end whatever the kernel did to the NoC | [`hazards`] |
 
@@ -42,6 +43,7 @@ mod machine;
 mod noc;
 mod noc_events;
 mod package;
+mod pipeline;
 mod probes;
 mod program;
 mod readme;

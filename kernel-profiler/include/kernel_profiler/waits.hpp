@@ -116,8 +116,8 @@ constexpr uint32_t first_barrier(WaitKind kind) {
     return (static_cast<uint32_t>(kind) - static_cast<uint32_t>(WaitKind::NOC_READ_BARRIER)) * NOCS;
 }
 
-KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL")
-constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID("SYNC-WAIT-TOTAL");
+// On one line, since its number is part of the text that both of them name.
+KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL") constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID("SYNC-WAIT-TOTAL");
 
 constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
     return static_cast<uint64_t>(kind) << 32 | key;

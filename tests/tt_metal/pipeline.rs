@@ -1,0 +1,200 @@
+//! Waits and signals of a pipeline over circular buffers in tt-metal's firmware, through its own
+//! functions of buffers and semaphores, on our simulator and on Tenstorrent's.
+
+use crate::{
+    firmware, kernels,
+    launches::{arch, ready_package},
+    machine::Simulator,
+    package::{Package, sources},
+    toolchain::{Chip, Header, Processor, in_parallel},
+};
+use host_reader::{mesh::Noc0Coord, names::ZoneTable, read_device_profiler, readout::Readout};
+use sim::{
+    arch::TileCoord,
+    config::{ChipConfig, MeshConfig},
+    kernel::file::KernelFile,
+    program::{CoreSelection, Kernel, Launch, Program},
+    tt_metal::firmware::FirmwareSet,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use wire::{
+    CoreKind, Risc,
+    wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal},
+};
+
+const CORE: TileCoord = TileCoord { x: 2, y: 3 };
+const LAUNCHES: u32 = 3;
+/// As in `pipeline.cpp`.
+const IN: u32 = 0;
+const OUT: u32 = 16;
+const TILES: usize = 20;
+const CAPACITY: u64 = 2;
+const SEMAPHORE: u32 = 0x9_8000;
+
+/// Where the host writes how many passes of a loop NCRISC, the unpacker, the packer and BRISC work
+/// for each tile.
+const WORK: u64 = 0x9_7000;
+
+/// How often a RISC has blocked for an object in a launch.
+type Blocked = BTreeMap<(Risc, WaitKind, u32), u64>;
+
+/// Waits of a RISC by kind and key, one by one and summed, and its signals.
+#[derive(Default)]
+struct Found {
+    single: BTreeMap<(WaitKind, u32), Vec<u64>>,
+    totals: BTreeMap<(WaitKind, u32), (u64, u64)>,
+    signals: BTreeMap<(SignalKind, u64), usize>,
+}
+
+/// The kernels and the texts of their zones.
+fn program(package: &Package, chip: Chip) -> (Arc<Program>, BTreeSet<String>) {
+    let linked = in_parallel(&Processor::TENSIX, |&processor| {
+        let source = sources().join("pipeline.cpp");
+        let job = kernels::Job::new(chip, processor, source, 2100);
+        let job = job.with_defines(vec!["PROFILE_SYNC_EVENTS".to_owned()]);
+        let linked = kernels::link(package, &job, false, Header::Ours);
+        let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor}: {error}"));
+        (
+            KernelFile::new(processor.name(), linked.file).unwrap(),
+            job.zone_texts(package, Header::Ours),
+        )
+    });
+    let mut texts = BTreeSet::new();
+    let mut program = Program::new("pipeline");
+    for (index, (kernel, of_kernel)) in linked.into_iter().enumerate() {
+        texts.extend(of_kernel);
+        let risc = CoreKind::Tensix.risc(index).unwrap();
+        program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+    }
+    (Arc::new(program), texts)
+}
+
+fn firmware_set(package: &Package, chip: Chip) -> Arc<FirmwareSet> {
+    let files = Processor::TENSIX.map(|processor| {
+        let program = firmware::program(package, chip, processor, Header::Ours);
+        program.unwrap_or_else(|error| panic!("{chip} {processor}: {error}")).file
+    });
+    Arc::new(FirmwareSet::from_files(files).unwrap())
+}
+
+/// What each RISC has left of each launch.
+fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
+    assert!(readout.anomalies.is_empty(), "{:?}", readout.anomalies);
+    assert_eq!(readout.losses.entries().count(), 0, "{:?}", readout.losses);
+    let mut all: BTreeMap<(Risc, u32), Found> = BTreeMap::new();
+    for lane in readout.lanes() {
+        let records: Vec<_> = lane.records().collect();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let found = all.entry((lane.id.risc, run.program.base())).or_default();
+            for record in &records[lane.run_records(index)] {
+                let name = readout.zones.name(record.zone);
+                if let Some(kind) = SignalKind::ALL.into_iter().find(|it| it.zone_name() == name) {
+                    let [key] = record.data[..] else { panic!("{name}: {:?}", record.data) };
+                    *found.signals.entry((kind, key)).or_default() += 1;
+                    continue;
+                }
+                let Ok(data) = <[u64; 2]>::try_from(record.data) else { continue };
+                if name == WAIT_TOTAL_ZONE {
+                    let total = WaitTotal::from_data(data).unwrap();
+                    let sums = (u64::from(total.cycles), u64::from(total.waits));
+                    let before = found.totals.insert((total.kind, total.key), sums);
+                    assert_eq!(before, None, "one sum for each object");
+                } else {
+                    let wait = BlockedWait::from_data(data);
+                    let wait = wait.unwrap_or_else(|| panic!("{name}: {data:x?}"));
+                    assert_eq!(Some(name), wait.kind.zone_name());
+                    found.single.entry((wait.kind, wait.key)).or_default().push(wait.cycles.into());
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Asserts that sums are those of the single waits, and that every signal is there; returns how
+/// often each RISC has blocked for each object.
+fn check(what: &str, readout: &Readout) -> BTreeMap<u32, Blocked> {
+    let mut blocked: BTreeMap<u32, Blocked> = BTreeMap::new();
+    let all = found(readout);
+    assert_eq!(all.len(), 5 * LAUNCHES as usize, "{what}");
+    for ((risc, program), found) in all {
+        let what = format!("{what}, {risc:?}, launch {program}");
+        let sums = |cycles: &Vec<u64>| (cycles.iter().sum::<u64>(), cycles.len() as u64);
+        let single: BTreeMap<_, _> =
+            found.single.iter().map(|(&object, cycles)| (object, sums(cycles))).collect();
+        assert_eq!(found.totals, single, "{what}");
+        let signals = match risc {
+            Risc::Ncrisc => vec![((SignalKind::CbPush, IN.into()), TILES)],
+            Risc::Trisc0 => vec![((SignalKind::CbPop, IN.into()), TILES)],
+            Risc::Trisc2 => vec![((SignalKind::CbPush, OUT.into()), TILES)],
+            Risc::Brisc => {
+                vec![
+                    ((SignalKind::CbPop, OUT.into()), TILES),
+                    ((SignalKind::SemSet, SEMAPHORE.into()), 2),
+                ]
+            }
+            _ => Vec::new(),
+        };
+        assert_eq!(found.signals, signals.into_iter().collect(), "{what}");
+        let counts = single.into_iter().map(|((kind, key), (_, waits))| ((risc, kind, key), waits));
+        blocked.entry(program).or_default().extend(counts);
+    }
+    blocked
+}
+
+/// Asserts of a launch whose unpacker and writer are far slower than the others.
+fn check_slow_ends(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
+    // Room for the first tiles is there.
+    let refused = TILES as u64 - CAPACITY;
+    assert_eq!(of(Risc::Ncrisc, WaitKind::CB_RESERVE, IN), refused, "{what}");
+    assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), refused, "{what}");
+    assert!(of(Risc::Trisc0, WaitKind::CB_WAIT, IN) <= 1, "{what}");
+    assert!(of(Risc::Brisc, WaitKind::CB_WAIT, OUT) <= 1, "{what}");
+    assert_eq!(of(Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE), 1, "{what}");
+}
+
+/// The same of one whose reader and packer are.
+fn check_slow_sources(what: &str, of: impl Fn(Risc, WaitKind, u32) -> u64) {
+    assert_eq!(of(Risc::Trisc0, WaitKind::CB_WAIT, IN), TILES as u64, "{what}");
+    assert_eq!(of(Risc::Brisc, WaitKind::CB_WAIT, OUT), TILES as u64, "{what}");
+    assert_eq!(of(Risc::Ncrisc, WaitKind::CB_RESERVE, IN), 0, "{what}");
+    assert_eq!(of(Risc::Trisc2, WaitKind::CB_RESERVE, OUT), 0, "{what}");
+}
+
+/// The RISC in front of a slow one waits for room again and again, the one behind it for tiles,
+/// on both simulators alike.
+#[test]
+fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
+    let Some(package) = ready_package() else { return };
+    for chip in Chip::ALL {
+        let (program, texts) = program(package, chip);
+        let firmware = firmware_set(package, chip);
+        for simulator in Simulator::all(chip) {
+            for work in [[10, 4_000, 10, 4_000], [4_000, 10, 4_000, 10]] {
+                let own = ChipConfig::new(arch(chip)).with_harvested(&[]);
+                let mesh = MeshConfig::new(5).with_firmware(&firmware);
+                let mut machine = simulator.start(chip, mesh, own);
+                let device = machine.mesh().device(0).unwrap();
+                device.write_l1(Noc0Coord { x: CORE.x, y: CORE.y }, WORK, &work).unwrap();
+                let cores = CoreSelection::At(vec![CORE]);
+                let launches = (1..=LAUNCHES).map(|id| Launch::new(&program, id).on(cores.clone()));
+                machine.launch(launches);
+                let mut readout = read_device_profiler(machine.mesh()).unwrap();
+                readout.zones = ZoneTable::of_texts(&texts).unwrap();
+                for (launch, blocked) in check(&format!("{chip} on {simulator}"), &readout) {
+                    let what = format!("{chip} on {simulator}, launch {launch}: {blocked:?}");
+                    let of =
+                        |risc, kind, key| blocked.get(&(risc, kind, key)).copied().unwrap_or(0);
+                    if work[0] < work[1] {
+                        check_slow_ends(&what, of);
+                    } else {
+                        check_slow_sources(&what, of);
+                    }
+                }
+            }
+        }
+    }
+}
