@@ -80,7 +80,7 @@ fn firmware_set(package: &Package, chip: Chip) -> Arc<FirmwareSet> {
     Arc::new(FirmwareSet::from_files(files).unwrap())
 }
 
-/// What each RISC has left of each launch.
+/// Waits and signals of each RISC in each launch.
 fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
     assert!(readout.anomalies.is_empty(), "{:?}", readout.anomalies);
     assert_eq!(readout.losses.entries().count(), 0, "{:?}", readout.losses);
