@@ -37,6 +37,8 @@ READ = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "read
 WAITS = [*TRUTH[:-1], "waits::waits_that_are_read_are_those_that_blocked"]
 WAIT_SUMS = ["cargo", "test", "--offline", "-q", "-p", "kernel-profiler", "--lib", "wait::"]
 HEADER_WAITS = [*HAZARDS[:-1], "waits::sums_and_blocked_waits_say_how_long_a_kernel_waited"]
+PIPELINE = [*HAZARDS[:-1], "pipeline::"]
+SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-noc-events", "--lib", "size_field::"]
 # What the rules of the decoder find one by one: in the truth runs two rules find the same.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
@@ -49,6 +51,20 @@ TABLES = "sim/src/machine/core_code.rs"
 
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
+    (
+        "waits: the header makes an id on another line than it names",
+        HEADER + "waits.hpp",
+        'KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL") constexpr',
+        'KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL")\nconstexpr',
+        PIPELINE,
+    ),
+    (
+        "noc: a write of exactly 8 KiB is a posted write of nothing",
+        "host-reader/noc-events/src/size_field.rs",
+        "|| chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
+        "|| chunk_count == 1 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
+        SIZES,
+    ),
     (
         "turn: a lane that has turned reaches what is unread",
         "kernel-profiler/src/lane.rs",
