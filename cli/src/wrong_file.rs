@@ -74,7 +74,8 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let sentence = match FileKind::of(path) {
         FileKind::OpsCsv => {
             format!(
-                "{expected}, found an ops CSV, {shown}; `kprof perf {shown}` and `kprof explain {shown}` read it"
+                "{expected}, found an ops CSV, {shown}; `kprof perf {shown}` and `kprof explain {shown}` read it, \
+                 `kprof export {shown} -o page.html` makes a page of it"
             )
         }
         FileKind::DeviceOpsCsv => format!(

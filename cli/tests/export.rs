@@ -341,3 +341,41 @@ fn check_metrics(metrics: &serde_json::Value, counted: &counted::Counted, cores:
         }
     }
 }
+
+#[test]
+fn an_ops_csv_becomes_a_page_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/tt-forge-fe/ops_perf_results.csv");
+    std::fs::copy(csv, folder.path().join("ops.csv")).unwrap();
+    let output = kprof(folder.path(), &["export", "ops.csv", "-o", "page.html", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(
+        (&told["format"], &told["ops"], &told["problems"]),
+        (&"html".into(), &6.into(), &0.into())
+    );
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    let facts = page.split_once("id=\"facts\">").unwrap().1.split_once("</script>").unwrap().0;
+    let facts: serde_json::Value = serde_json::from_str(facts).unwrap();
+    // DEVICE KERNEL DURATION, OP TO OP LATENCY and CORE COUNT, as they stand in the file.
+    let ops = &facts["ops"];
+    assert_eq!(
+        ops["time_ns"],
+        serde_json::json!([20924.0, 2567.0, 3088.0, 4777.0, 2383.0, 4195.0])
+    );
+    let gaps = [607_543_610.0, 540_034_843.0, 670_267_308.0, 2_034_032.0, 888_906_286.0];
+    assert_eq!(ops["gap_ns"].as_array().unwrap()[1..], gaps.map(serde_json::Value::from));
+    assert_eq!(ops["core_count"], serde_json::json!([8, 64, 8, 1, 64, 64]));
+    assert_eq!(facts["causes"]["findings"][0]["cause"], "host");
+    for (args, expected) in [
+        (&["-o", "page.pftrace"][..], "`kprof export ops.csv -o page.html` makes a page of it"),
+        (&["-o", "page.html", "--compare", "ops.csv"], "`kprof diff` compares ops CSVs"),
+        (&["-o", "page.html", "--run", "1"], "an ops CSV is one run"),
+        (&["-o", "page.html", "--filter", "zone=x"], "expected --filter with device or op"),
+    ] {
+        let output = kprof(folder.path(), &[&["export", "ops.csv"][..], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+}

@@ -84,6 +84,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
             "kprof-noc-events",
             "kprof-reader",
             "kprof-recording",
+            "kprof-reports",
             "kprof-tracy-protocol",
             "kprof-whole-file",
         ],

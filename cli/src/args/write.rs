@@ -13,7 +13,8 @@ use std::str::FromStr;
 /// marks at the time they happened; zones without an end are flagged.
 ///
 /// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
-/// losses, clocks.
+/// losses, clocks. Of an ops CSV the page has what such a file tells: ops with their bounds, gaps,
+/// causes.
 ///
 /// The output appears under its name only when it is complete: an error, a full disk or an
 /// interrupt leaves the previous file unchanged.
@@ -35,6 +36,7 @@ use std::str::FromStr;
 Examples:
   kprof export generated/profiler/.logs
   kprof export generated/profiler/.logs -o report.html
+  kprof export ops_perf_results.csv -o report.html
   kprof export matmul.kprof -o matmul.pftrace --filter op=3..9,zone!=*-FW
   kprof export matmul.kprof -o matmul.tracy
   kprof export profile_log_device.csv --format folded -o - | flamegraph.pl > cycles.svg
@@ -45,7 +47,7 @@ Examples:
 Exit code: 0 if the trace was written, 2 otherwise.")]
 pub(crate) struct ExportArgs {
     /// Device log, capture, or folder with tt-metal's logs; - reads a device log from standard
-    /// input.
+    /// input. For html: an ops CSV, too.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// perfetto, tracy, chrome, speedscope, folded, html, parquet or device-log. Default: inferred

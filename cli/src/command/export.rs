@@ -1,6 +1,6 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
-use super::{dataset::Dataset, device_log, diff::measurements_of};
+use super::{dataset::Dataset, device_log, diff::measurements_of, explain, ops_page};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::Failure,
@@ -33,6 +33,11 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
+    if let (Some(csv), Target::File(ExportFormat::Html, destination)) =
+        (explain::ops_csv(&args.file), &target)
+    {
+        return ops_page::write(args, &csv, destination);
+    }
     let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
     let busy = Busy::new(format!("arranging {}", args.file.display()));
     let mut trace = input::trace(&run, &args.filters)?;

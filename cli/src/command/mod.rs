@@ -16,6 +16,7 @@ pub(crate) mod mcp;
 mod merge;
 mod noc;
 mod ops;
+mod ops_page;
 mod own_kernels;
 pub(crate) mod perf;
 pub(crate) mod read;

@@ -72,8 +72,22 @@ impl<'a> CauseFacts<'a> {
             trace.devices.iter().flat_map(|device| causes_of_ops(trace, device)).collect();
         let pace = |op: &Option<&OpCauses>| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new);
         let waits = |op: &Option<&OpCauses>| op.map_or_else(Vec::new, waits_of);
+        let place = |place: &Place| (op_of(trace, place), device_of(trace, place));
         Some(Self {
-            findings: findings(trace, explanation),
+            op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
+            op_paces: ops.iter().map(pace).collect(),
+            op_waits: ops.iter().map(waits).collect(),
+            ..Self::of_explanation(explanation, place)
+        })
+    }
+
+    /// The facts without those of single ops; `place` gives the page's numbers of op and chip.
+    pub(super) fn of_explanation(
+        explanation: &'a Explanation,
+        place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
+    ) -> Self {
+        Self {
+            findings: findings(explanation, place),
             untold: explanation
                 .untold
                 .iter()
@@ -85,10 +99,10 @@ impl<'a> CauseFacts<'a> {
                 .iter()
                 .map(|device| (device.chip_id, percents(&device.time)))
                 .collect(),
-            op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
-            op_paces: ops.iter().map(pace).collect(),
-            op_waits: ops.iter().map(waits).collect(),
-        })
+            op_times: Vec::new(),
+            op_paces: Vec::new(),
+            op_waits: Vec::new(),
+        }
     }
 }
 
@@ -129,24 +143,32 @@ fn tenths(percent: f64) -> f64 {
     (percent * 10.0).round() / 10.0
 }
 
-fn findings<'a>(trace: &Trace<'_>, explanation: &'a Explanation) -> Vec<FindingRow<'a>> {
-    let row = |finding: &'a Finding| FindingRow {
-        cause: finding.cause.label(),
-        sentence: &finding.sentence,
-        advice: &finding.advice,
-        gain_ns: finding.gain_at_most_ns,
-        gain_percent: finding.gain_at_most_percent.map(tenths),
-        gain_of: match finding.gain_of {
-            GainOf::Recording => "the recording",
-            GainOf::Ops => "these ops",
-        },
-        op: op_of(trace, &finding.place),
-        device: device_of(trace, &finding.place),
-        core: finding.place.core,
-        risc: finding.place.risc,
-        zone: finding.place.zone.as_deref(),
-    };
-    explanation.findings.iter().map(row).collect()
+fn findings(
+    explanation: &Explanation,
+    place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
+) -> Vec<FindingRow<'_>> {
+    fn row<'a>(
+        finding: &'a Finding,
+        (op, device): (Option<usize>, Option<usize>),
+    ) -> FindingRow<'a> {
+        FindingRow {
+            cause: finding.cause.label(),
+            sentence: &finding.sentence,
+            advice: &finding.advice,
+            gain_ns: finding.gain_at_most_ns,
+            gain_percent: finding.gain_at_most_percent.map(tenths),
+            gain_of: match finding.gain_of {
+                GainOf::Recording => "the recording",
+                GainOf::Ops => "these ops",
+            },
+            op,
+            device,
+            core: finding.place.core,
+            risc: finding.place.risc,
+            zone: finding.place.zone.as_deref(),
+        }
+    }
+    explanation.findings.iter().map(|finding| row(finding, place(&finding.place))).collect()
 }
 
 fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {

@@ -9,6 +9,7 @@ use super::{
     loss_facts::{AnomalyFacts, LossFacts},
     noc_facts::NocFacts,
     op_facts::OpFacts,
+    page::write_facts,
     zone_facts::{NameFacts, PointFacts, ZoneFacts},
 };
 use crate::{Trace, TraceComparison, host_names::HostNames};
@@ -77,9 +78,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         comparison: trace.comparison.as_ref(),
         causes: CauseFacts::new(trace),
     };
-    let json = serde_json::to_string(&facts)?;
-    // Within JSON, a `<` stands in strings only, and a string may spell it so.
-    out.write_all(json.replace('<', "\\u003c").as_bytes())
+    write_facts(&facts, out)
 }
 
 /// The number of a RISC in the page.

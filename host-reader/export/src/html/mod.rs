@@ -25,11 +25,14 @@ mod loss_facts;
 mod noc_facts;
 mod op_facts;
 mod op_zones;
+mod ops_csv;
 mod packed;
 mod page;
 #[cfg(test)]
 mod tests;
 mod zone_facts;
+
+pub use ops_csv::write_ops_page;
 
 use super::Trace;
 use page::Part;
@@ -41,22 +44,8 @@ pub(super) fn write(
     out: &mut dyn Write,
     on_lanes: &mut dyn FnMut(usize),
 ) -> io::Result<()> {
-    for part in page::parts() {
-        match part {
-            Part::Text(text) => out.write_all(text.as_bytes())?,
-            Part::Policy => out.write_all(page::policy().as_bytes())?,
-            Part::Title => out.write_all(page::escaped_text(&title(trace)).as_bytes())?,
-            Part::Facts => facts::write(trace, out)?,
-            Part::Blocks => page::write_blocks(trace, out, on_lanes)?,
-        }
-    }
-    Ok(())
-}
-
-/// Returns the title of the report.
-fn title(trace: &Trace<'_>) -> String {
-    match trace.title.is_empty() {
-        true => "kprof report".to_owned(),
-        false => format!("{} · kprof report", trace.title),
-    }
+    page::RECORDING.write(&trace.title, out, |part, out| match part {
+        Part::Facts => facts::write(trace, out),
+        _ => page::write_blocks(trace, out, on_lanes),
+    })
 }

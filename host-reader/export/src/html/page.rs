@@ -4,44 +4,73 @@ use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColu
 use crate::{Trace, host_names::HostNames, point_words::PointWords};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::{
     io::{self, Write},
     iter,
 };
 
-/// The page with holes named in two braces.
-const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
-/// One script; its files share one scope, the last one starts it.
-const SCRIPT: &str = concat!(
-    "'use strict';\n(() => {\n",
-    include_str!("assets/words.js"),
-    include_str!("assets/columns.js"),
-    include_str!("assets/model.js"),
-    include_str!("assets/host.js"),
-    include_str!("assets/elements.js"),
-    include_str!("assets/table.js"),
-    include_str!("assets/summary.js"),
-    include_str!("assets/findings.js"),
-    include_str!("assets/op_page.js"),
-    include_str!("assets/grid.js"),
-    include_str!("assets/scene.js"),
-    include_str!("assets/timeline.js"),
-    include_str!("assets/timeline_keys.js"),
-    include_str!("assets/keys.js"),
-    include_str!("assets/address.js"),
-    include_str!("assets/detail.js"),
-    include_str!("assets/selection.js"),
-    include_str!("assets/sections.js"),
-    include_str!("assets/gaps.js"),
-    include_str!("assets/losses.js"),
-    include_str!("assets/comparison.js"),
-    include_str!("assets/counters.js"),
-    include_str!("assets/noc.js"),
-    include_str!("assets/report.js"),
-    "})();\n"
-);
+
+/// A kind of page.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// The page with holes named in two braces.
+    template: &'static str,
+    /// One script; its files share one scope, the last one starts it.
+    script: &'static str,
+}
+
+/// The page of a recording.
+pub(super) const RECORDING: Page = Page {
+    template: include_str!("assets/report.html"),
+    script: concat!(
+        "'use strict';\n(() => {\n",
+        include_str!("assets/words.js"),
+        include_str!("assets/looks.js"),
+        include_str!("assets/columns.js"),
+        include_str!("assets/model.js"),
+        include_str!("assets/host.js"),
+        include_str!("assets/elements.js"),
+        include_str!("assets/table.js"),
+        include_str!("assets/summary.js"),
+        include_str!("assets/findings.js"),
+        include_str!("assets/op_page.js"),
+        include_str!("assets/grid.js"),
+        include_str!("assets/scene.js"),
+        include_str!("assets/timeline.js"),
+        include_str!("assets/timeline_keys.js"),
+        include_str!("assets/keys.js"),
+        include_str!("assets/address.js"),
+        include_str!("assets/detail.js"),
+        include_str!("assets/selection.js"),
+        include_str!("assets/sections.js"),
+        include_str!("assets/gaps.js"),
+        include_str!("assets/losses.js"),
+        include_str!("assets/comparison.js"),
+        include_str!("assets/counters.js"),
+        include_str!("assets/noc.js"),
+        include_str!("assets/report.js"),
+        "})();\n"
+    ),
+};
+
+/// The page of an ops CSV.
+pub(super) const OPS: Page = Page {
+    template: include_str!("assets/ops.html"),
+    script: concat!(
+        "'use strict';\n(() => {\n",
+        include_str!("assets/words.js"),
+        include_str!("assets/looks.js"),
+        include_str!("assets/elements.js"),
+        include_str!("assets/table.js"),
+        include_str!("assets/findings.js"),
+        include_str!("assets/gaps.js"),
+        include_str!("assets/ops.js"),
+        "})();\n"
+    ),
+};
 
 /// Cores packed at once. Bounds what is held in memory.
 const CORES_PER_BATCH: usize = 32;
@@ -61,39 +90,69 @@ pub(super) enum Part {
     Blocks,
 }
 
-/// The parts of the page in order.
-pub(super) fn parts() -> impl Iterator<Item = Part> {
-    let (first, rest) = TEMPLATE.split_once("{{").unwrap_or((TEMPLATE, ""));
-    let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
-    let filled = |(hole, text)| [part(hole), Part::Text(text)];
-    iter::once(Part::Text(first)).chain(holes.flat_map(filled))
-}
+impl Page {
+    /// Writes the page; `fill` writes facts and blocks.
+    pub(super) fn write(
+        &self,
+        title: &str,
+        out: &mut dyn Write,
+        mut fill: impl FnMut(Part, &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for part in self.parts() {
+            match part {
+                Part::Text(text) => out.write_all(text.as_bytes())?,
+                Part::Policy => out.write_all(self.policy().as_bytes())?,
+                Part::Title => {
+                    let dot = if title.is_empty() { "" } else { " · " };
+                    write!(out, "{}{dot}kprof report", escaped_text(title))?;
+                }
+                Part::Facts | Part::Blocks => fill(part, out)?,
+            }
+        }
+        Ok(())
+    }
 
-fn part(hole: &str) -> Part {
-    match hole {
-        "policy" => Part::Policy,
-        "title" => Part::Title,
-        "style" => Part::Text(STYLE),
-        "script" => Part::Text(SCRIPT),
-        "facts" => Part::Facts,
-        "blocks" => Part::Blocks,
-        _ => Part::Text(""),
+    /// The parts of the page in order.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        let (first, rest) = self.template.split_once("{{").unwrap_or((self.template, ""));
+        let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
+        let filled = |(hole, text)| [self.part(hole), Part::Text(text)];
+        iter::once(Part::Text(first)).chain(holes.flat_map(filled))
+    }
+
+    fn part(&self, hole: &str) -> Part {
+        match hole {
+            "policy" => Part::Policy,
+            "title" => Part::Title,
+            "style" => Part::Text(STYLE),
+            "script" => Part::Text(self.script),
+            "facts" => Part::Facts,
+            "blocks" => Part::Blocks,
+            _ => Part::Text(""),
+        }
+    }
+
+    /// The page's policy: its own script and style, known by their hashes, and nothing else.
+    fn policy(&self) -> String {
+        let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+        format!(
+            "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
+             form-action 'none'",
+            hash(self.script),
+            hash(STYLE)
+        )
     }
 }
 
-/// The page's policy: its own script and style, known by their hashes, and nothing else.
-pub(super) fn policy() -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
-         form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
-    )
+/// Writes facts as JSON that the page's parser takes for nothing but text.
+pub(super) fn write_facts(facts: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let json = serde_json::to_string(facts)?;
+    // Within JSON, a `<` stands in strings only, and a string may spell it so.
+    out.write_all(json.replace('<', "\\u003c").as_bytes())
 }
 
 /// Text that the page's parser takes for nothing but text.
-pub(super) fn escaped_text(text: &str) -> String {
+fn escaped_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -161,15 +220,18 @@ mod tests {
 
     #[test]
     fn the_template_has_every_hole_once_and_no_other() {
-        let holes: Vec<_> =
-            TEMPLATE.split("{{").skip(1).map(|part| part.split("}}").next()).collect();
-        let expected = ["policy", "title", "style", "facts", "script", "blocks"].map(Some);
-        assert_eq!(holes, expected);
+        for (page, last) in [(RECORDING, &["blocks"][..]), (OPS, &[])] {
+            let template = page.template;
+            let holes: Vec<_> =
+                template.split("{{").skip(1).filter_map(|part| part.split("}}").next()).collect();
+            let first = ["policy", "title", "style", "facts", "script"];
+            assert_eq!(holes, [&first[..], last].concat());
+        }
     }
 
     #[test]
     fn style_and_script_hold_nothing_that_would_end_them_or_load_anything() {
-        for text in [STYLE, SCRIPT] {
+        for text in [STYLE, RECORDING.script, OPS.script] {
             for forbidden in
                 ["</", "<!--", "http:", "https:", "@import", "url(", "innerHTML", "eval("]
             {

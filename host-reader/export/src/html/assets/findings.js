@@ -51,6 +51,12 @@ async function showNamedZone(op, name) {
   if (row >= 0) showZone(facts.zones.longest[row]);
 }
 
+/** Where the time of each chip went. */
+function deviceClasses() {
+  const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip} `), classBar(percents)));
+  return h('div.device-classes', {}, known.slice(0, 4));
+}
+
 /** A bar of a time's classes, and the largest of them in words. */
 function classBar(percents) {
   const shares = facts.causes.classes.map((name, index) => [name, percents[index]]).filter(([, percent]) => percent > 0);

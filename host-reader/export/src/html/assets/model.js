@@ -234,7 +234,6 @@ function opBefore(op) {
 const opNumber = (op) => op - opDevice(op).opIndices[0];
 
 // Units.
-const unit = { isTime: false, listeners: [] };
 /** A duration of a chip in the unit that is chosen. */
 function cyclesText(cycles, device = devices[0]) {
   if (cycles === null || cycles === undefined) return '';
@@ -249,7 +248,6 @@ function bothText(cycles, device = devices[0]) {
 }
 
 // Colours.
-const isDark = matchMedia('(prefers-color-scheme: dark)');
 const HUES = [250, 65, 150, 335, 200, 100, 22, 292, 125, 225, 45, 175];
 const RISC_HUES = facts.riscs.map((_, risc) => [62, 152, 250, 205, 275, 100, 200][risc] ?? (risc * 47) % 360);
 const hueOfName = new Map();
@@ -263,13 +261,9 @@ facts.zones.name
 /** A colour for a surface with text on it. */
 const fillOf = (hue, chroma = 0.085) =>
   isDark.matches ? `oklch(0.47 ${chroma} ${hue})` : `oklch(0.82 ${chroma} ${hue})`;
-/** A colour for a mark. */
-const markOf = (hue, chroma = 0.13) =>
-  isDark.matches ? `oklch(0.74 ${chroma} ${hue})` : `oklch(0.6 ${chroma} ${hue})`;
 const zoneFill = (name, hue) =>
   names.is_frame[name] ? fillOf(hue, 0.028) : fillOf(hueOfName.get(name) ?? 250);
 const opNames = [...new Set(ops.name)];
 const opHue = (op) => hasHostNames
   ? HUES[opNames.indexOf(ops.name[op]) % HUES.length]
   : HUES[ops.program[op] % HUES.length];
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -1,9 +1,6 @@
 // The tables: ops, zones, programs, clocks.
 
 const openButton = (text, title) => h('button.open.link', { type: 'button', title, tabIndex: -1 }, text);
-const withBar = (text, share, className) => h('span.with-bar', {}, bar(share, className), h('span', {}, text));
-const maximum = (values) => values.reduce((most, value) => Math.max(most, value ?? 0), 0) || 1;
-const upTo = (count) => Array.from({ length: count }, (_, i) => i);
 
 let opTable;
 

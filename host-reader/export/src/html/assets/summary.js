@@ -93,10 +93,6 @@ function verdict(hasLink = true) {
   return h(isDoubtful ? 'p.verdict.doubtful' : reasons || isEmpty ? 'p.verdict.unknown' : 'p.verdict', {}, words);
 }
 
-function figure(term, value, note) {
-  return h('div', {}, h('dt', {}, term), h('dd', {}, h('span.figure', {}, value), note && h('span.muted', {}, note)));
-}
-
 function buildSummary() {
   const section = byId('summary');
   const times = sumTimes();
@@ -133,12 +129,6 @@ function buildSummary() {
   buildFindings();
   section.append(figures);
   if (facts.causes) section.append(deviceClasses());
-}
-
-/** Where the time of each chip went. */
-function deviceClasses() {
-  const known = facts.causes.devices.map(([chip, percents]) => h('div', {}, devices.length > 1 && h('span.muted', {}, `device ${chip} `), classBar(percents)));
-  return h('div.device-classes', {}, known.slice(0, 4));
 }
 
 /** A link that shows an op in the timeline. */

@@ -1,0 +1,67 @@
+//! `kprof export` of an ops CSV as a page.
+
+use super::{
+    explain::report_csv,
+    export::{cancel_on_signals, print_json, refusal},
+};
+use crate::{args::ExportArgs, failure::Failure, numbers::counted};
+use host_reader::{
+    causes::Explanation,
+    export::{Destination, ExportFormat, write_atomically, write_ops_page},
+};
+use serde::Serialize;
+use std::{io::Write, path::Path, process::ExitCode};
+
+/// Counts of what was written, for output.
+#[derive(Serialize)]
+struct Written {
+    output: String,
+    format: &'static str,
+    ops: u64,
+    host_ops: u64,
+    problems: u64,
+}
+
+/// Reads the CSV and writes the page, whole or not at all.
+pub(super) fn write(
+    args: &ExportArgs,
+    csv: &Path,
+    destination: &Destination,
+) -> Result<ExitCode, Failure> {
+    let refused = [
+        (args.compare.is_some(), "--compare is of recordings; `kprof diff` compares ops CSVs"),
+        (args.run.is_some(), "--run is of captures; an ops CSV is one run"),
+    ];
+    if let Some((_, sentence)) = refused.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::Sentence((*sentence).to_owned()));
+    }
+    let report = report_csv(csv, &args.filters)?;
+    let explanation = Explanation::of_perf_report(&report);
+    let title = csv.file_name().unwrap_or_default().to_string_lossy();
+    let cancel = cancel_on_signals()?;
+    write_atomically(destination, &cancel, |out| {
+        write_ops_page(&title, &report, &explanation, out)
+    })
+    .map_err(|error| refusal(&error))?;
+    if *destination == Destination::Stdout {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let written = Written {
+        output: destination.to_string(),
+        format: ExportFormat::Html.label(),
+        ops: report.totals.device_op_count,
+        host_ops: report.totals.host_op_count,
+        problems: (report.problems.len() as u64).saturating_add(report.skipped_line_count),
+    };
+    if args.json {
+        print_json(&written)?;
+    } else {
+        let Written { output, ops, host_ops, problems, .. } = &written;
+        let ops = counted(*ops, "op", "ops");
+        let host_ops = counted(*host_ops, "op", "ops");
+        let problems = counted(*problems, "problem", "problems");
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{output}: {ops}, {host_ops} of the host, {problems}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
