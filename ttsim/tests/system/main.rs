@@ -13,4 +13,5 @@ mod refusals;
 mod scripts;
 mod support;
 mod tt_metal;
+mod waits;
 mod workloads;
