@@ -72,17 +72,27 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
     }
 }
 
+/// Stages as fast as each other, and two of them over a buffer of one tile: deeper buffers gain what
+/// the sentence says.
 #[test]
-fn stages_that_take_turns_are_no_math_that_sets_the_pace() {
+fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // As fast as each other, and none overlaps the one before.
-    pipeline(folder, "tiles=60,input=1");
-    let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
-    assert_eq!(explained["findings"], Value::Array(Vec::new()));
-    let untold = explained["untold"].as_array().unwrap();
-    let open = untold.iter().find(|of| of["question"] == "which stage sets the pace").unwrap();
-    assert!(open["reason"].as_str().unwrap().contains("buffers of one block"), "{open}");
+    for (shape, deeper, stage) in [
+        ("tiles=60,input=1", "tiles=60", "reader"),
+        ("tiles=60,output=1", "tiles=60", "writer"),
+        ("output=1", "", "writer"),
+    ] {
+        let whole = length(folder, shape);
+        let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+        let first = &explained["findings"][0];
+        assert_eq!(first["cause"], "turns", "{shape}: {first}");
+        let sentence = first["sentence"].as_str().unwrap();
+        assert!(sentence.starts_with(&format!("The {stage} and the math of")), "{sentence}");
+        let gain = first["gain_at_most_percent"].as_f64().unwrap();
+        let truth = (1.0 - length(folder, deeper) / whole) * 100.0;
+        assert!((gain - truth).abs() <= 4.0, "{shape}: at most {gain}, in truth {truth}");
+    }
 }
 
 /// Records of launches before those that were lost are explained, and so are the gaps

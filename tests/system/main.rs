@@ -17,6 +17,7 @@ mod modes;
 mod module_circles;
 mod names;
 mod noc;
+mod pace;
 mod streaming;
 mod structure;
 mod support;

@@ -35,6 +35,8 @@ pub enum Cause {
     Writer,
     /// Reconfiguration and initialisation take time in each launch.
     Setup,
+    /// Two stages take turns over a buffer that holds one block.
+    Turns,
     /// No stage is slower than the next one by a margin.
     Balanced,
 }
@@ -58,6 +60,7 @@ impl Cause {
             Self::Compute => "compute",
             Self::Writer => "writer",
             Self::Setup => "setup",
+            Self::Turns => "turns",
             Self::Balanced => "balanced",
         }
     }

@@ -27,6 +27,7 @@ mod balance;
 mod evidence;
 mod explanation;
 mod finding;
+mod last_block;
 mod lost_runs;
 mod op;
 mod op_split;

@@ -277,7 +277,10 @@ impl OpCauses {
         let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
         let pace = pace.flatten();
         let math = pace.as_ref().filter(|pace| pace.is_math_known);
-        let math = math.and_then(|pace| Some(pace.stage(Stage::Math)?.at_least_percent));
+        let math = math.and_then(|pace| {
+            let math = pace.stage(Stage::Math)?;
+            Some(f64::midpoint(math.at_least_percent, math.at_most_percent))
+        });
         let is_math_pacer =
             pace.as_ref().is_some_and(|pace| pace.pacer == Stage::Math && pace.is_certain());
         let times = op_times(known, window, math);

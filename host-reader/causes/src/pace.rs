@@ -10,16 +10,16 @@
 //! the use lies between both.
 
 use crate::{
+    last_block::{LastBlock, of_whole_kernel, window_of},
     op::{CoreRun, OpView},
-    risc_wait::{blocked_cycles, is_barrier, kernel_cycles, percent, sums_of},
+    risc_wait::{blocked_cycles, kernel_cycles, percent, sums_of},
     semaphore::semaphore_cycles,
     signals::Signals,
-    sync::SignalAt,
-    threshold::{KNOWN_MARGIN, MARGIN, PACING, UNPACK_WAIT},
+    threshold::{KNOWN_MARGIN, MARGIN, PACING, TURNS},
 };
 use wire::{
     Risc,
-    wait::{Signal, SignalKind, WaitKind},
+    wait::{SignalKind, WaitKind},
 };
 
 /// Stage of an op's pipeline.
@@ -89,6 +89,11 @@ pub struct Pace {
     /// True if the use of the math comes from a measurement of one block's way or from a counter,
     /// not from waits alone.
     pub is_math_known: bool,
+    /// True if single waits were recorded and nobody measured what a record takes: it counts as use.
+    pub has_unmeasured_records: bool,
+    /// The last blocks beside it; `None` if they were not measured.
+    #[serde(skip)]
+    pub(crate) last_blocks: Option<LastBlocks>,
 }
 
 impl Pace {
@@ -102,7 +107,9 @@ impl Pace {
     /// alone it is ahead by the margin that never failed.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        self.margin_at_least >= KNOWN_MARGIN.value
+        let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;
+        (is_ahead && !self.is_held_by_others())
+            || self.is_slowest_at_the_end()
             || (!self.is_math_known
                 && !self.is_open_by_semaphores()
                 && self.margin_at_most >= MARGIN.value
@@ -123,9 +130,50 @@ impl Pace {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
     }
 
-    /// Returns true if no stage is ahead of the next one.
+    /// Returns true if no stage is ahead of the next one, and none waits for another at each block.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
+        self.is_level() && self.turns_percent() < TURNS.value
+    }
+
+    /// Returns true if two stages take turns, and more is to be gained by that than at one stage.
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        let is_open = self.is_open_by_semaphores();
+        let turns = self.turns_percent();
+        let is_most = turns >= self.margin_at_most || self.is_level() || self.is_held_by_others();
+        !is_open && turns >= TURNS.value && is_most
+    }
+
+    /// Share of the time in which each stage waits for another one, start and end aside; 0 if that is
+    /// not known.
+    #[must_use]
+    pub fn turns_percent(&self) -> f64 {
+        let used = self.stage(self.pacer).map_or(100.0, |of| of.at_most_percent);
+        self.last_blocks.map_or(0.0, |last| (last.steady_percent - used).max(0.0))
+    }
+
+    /// Returns true if the last blocks wait for the stage in use most, which may be ahead.
+    fn is_slowest_at_the_end(&self) -> bool {
+        let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
+        is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
+    }
+
+    /// The stage with which the math takes turns, if two do.
+    pub(crate) fn in_turn_with(&self) -> Stage {
+        match self.last_blocks {
+            Some(LastBlocks { slowest: Stage::Writer, .. }) => Stage::Writer,
+            _ => Stage::Reader,
+        }
+    }
+
+    /// Returns true if the stage in use most waits for two others that take turns.
+    fn is_held_by_others(&self) -> bool {
+        let is_outside = self.pacer != Stage::Math && self.pacer != self.in_turn_with();
+        is_outside && self.turns_percent() >= TURNS.value
+    }
+
+    fn is_level(&self) -> bool {
         self.margin_at_most < KNOWN_MARGIN.value
     }
 
@@ -140,40 +188,87 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
         return None;
     }
     let roles = Roles::of(view);
-    let mover = |stage, risc: Option<Risc>| {
-        let risc = risc?;
-        let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn } =
-            sums_over_cores(view, signals, risc);
-        // Of the whole time: a reader that is done early was not in use until the end.
-        let used = kernel.saturating_sub(peers);
-        (kernel > 0).then(|| StageUse {
-            stage,
-            risc,
-            at_least_percent: percent(used.saturating_sub(undecided), window),
-            at_most_percent: percent(used, window),
-            barrier_percent: percent(barriers, kernel),
-            other_cores_percent: percent(other_cores, kernel),
-            in_turn_percent: percent(in_turn, window),
-        })
-    };
-    let reader = mover(Stage::Reader, roles.reader);
-    let writer = mover(Stage::Writer, roles.writer);
-    let used = |of: Option<StageUse>| of.map_or(0.0, |of| of.at_most_percent);
-    let math = math_use(view, used(reader), used(writer));
+    let sums = |risc: Option<Risc>| Some(sums_over_cores(view, signals, risc?));
+    let movers = [(Stage::Reader, roles.reader), (Stage::Writer, roles.writer)];
+    let movers = movers.map(|(stage, risc)| mover_use(stage, risc?, &sums(risc)?));
+    let used = |of: Option<MoverUse>| of.map_or(0.0, |of| of.used.at_most_percent);
+    let is_only_pacer = used(movers[0]).max(used(movers[1])) < PACING.value;
+    let math = math_use(view, is_only_pacer, records_percent(movers));
     let is_math_known = math.is_some_and(|math| math.is_known);
-    let stages: Vec<_> =
-        [reader, math.map(|math| math.used), writer].into_iter().flatten().collect();
+    let stages = without_records(movers, math.map(|math| math.used));
     let (pacer, margin_at_least, margin_at_most) = ahead(&stages)?;
+    let last_blocks = math.and_then(|math| math.last_blocks);
+    let steady_percent = last_blocks.map_or(0.0, |last| last.steady_percent);
     Some(Pace {
         pacer,
         margin_at_least,
         margin_at_most,
-        gain_at_most_percent: gain_at_most(&stages, pacer, margin_at_most),
+        gain_at_most_percent: gain_at_most(&stages, pacer, margin_at_most, steady_percent),
         unpack_wait_percent: kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT),
         pack_wait_percent: kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE),
         is_math_known,
+        has_unmeasured_records: has_unmeasured_records(view),
+        last_blocks,
         stages,
     })
+}
+
+/// Use of a stage that moves data, and the part of it that records of single waits took.
+#[derive(Clone, Copy)]
+struct MoverUse {
+    used: StageUse,
+    records_percent: f64,
+}
+
+fn mover_use(stage: Stage, risc: Risc, sums: &CoreSums) -> Option<MoverUse> {
+    let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn, records } =
+        *sums;
+    // Of the whole time: a reader that is done early was not in use until the end.
+    let used = kernel.saturating_sub(peers);
+    let used = StageUse {
+        stage,
+        risc,
+        at_least_percent: percent(used.saturating_sub(undecided), window),
+        at_most_percent: percent(used, window),
+        barrier_percent: percent(barriers, kernel),
+        other_cores_percent: percent(other_cores, kernel),
+        in_turn_percent: percent(in_turn, window),
+    };
+    (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
+}
+
+/// Share of the time that records of single waits took of the mover that sets the pace, if one does.
+fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
+    let pacing = movers.into_iter().flatten();
+    let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
+    pacing.map(|of| of.records_percent).fold(0.0, f64::max)
+}
+
+/// The stages' use as it would be without records of single waits. What the records of the stage
+/// in use most took, all have waited for, and the op was longer by it.
+fn without_records(movers: [Option<MoverUse>; 2], math: Option<StageUse>) -> Vec<StageUse> {
+    let most = movers
+        .into_iter()
+        .flatten()
+        .max_by(|one, other| one.used.at_most_percent.total_cmp(&other.used.at_most_percent));
+    let math_percent = math.map_or(0.0, |math| math.at_least_percent);
+    let pacing = most.filter(|most| most.used.at_most_percent > math_percent);
+    let rest = 100.0 - pacing.map_or(0.0, |of| of.records_percent);
+    let scaled = |percent: f64| (percent * 100.0 / rest.max(1.0)).clamp(0.0, 100.0);
+    let mover = |of: MoverUse| StageUse {
+        at_least_percent: scaled(of.used.at_least_percent - of.records_percent),
+        at_most_percent: scaled(of.used.at_most_percent - of.records_percent),
+        in_turn_percent: scaled(of.used.in_turn_percent),
+        ..of.used
+    };
+    let math = math.map(|math| StageUse {
+        at_least_percent: scaled(math.at_least_percent),
+        at_most_percent: scaled(math.at_most_percent),
+        in_turn_percent: scaled(math.in_turn_percent),
+        ..math
+    });
+    let [reader, writer] = movers.map(|of| of.map(mover));
+    [reader, math, writer].into_iter().flatten().collect()
 }
 
 /// The stage in use most, and by how much at least and at most before the next one.
@@ -192,9 +287,12 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
 /// Share of the time that could be gained at the pacer: its lead over the next stage. Where a
 /// stage and its neighbour take turns, as over a buffer of one block, the neighbour's part of each
 /// turn goes on beside what comes next once the pacer is quick. No more can be gained than its use.
-fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64) -> f64 {
+fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
     let of_pacer = stages.iter().find(|of| of.stage == pacer);
-    of_pacer.map_or(margin, |of| (margin + of.in_turn_percent).min(of.at_most_percent))
+    of_pacer.map_or(margin, |of| {
+        let in_turn = of.in_turn_percent.max(steady_percent - of.at_most_percent);
+        (margin + in_turn).min(of.at_most_percent)
+    })
 }
 
 /// Which RISCs read and write, as far as their waits and signals tell.
@@ -285,20 +383,8 @@ struct CoreSums {
     other_cores: u64,
     /// Blocked by other RISCs of the core but for the first time, which fills the pipeline.
     in_turn: u64,
-}
-
-/// First start and last end of a core's kernels, however much of them is known.
-fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
-    let start = core.iter().filter_map(|run| run.evidence.kernel).map(|(start, _)| start).min();
-    start.zip(core.iter().filter_map(|run| run.kernel_end).max())
-}
-
-/// A sum over the known part of a RISC's kernel, taken for all of it.
-fn of_whole_kernel(run: &CoreRun<'_>, cycles: u64) -> u64 {
-    let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
-    let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
-    let scaled = u128::from(cycles).saturating_mul(whole.into()).checked_div(known.into());
-    scaled.and_then(|scaled| u64::try_from(scaled).ok()).unwrap_or(cycles)
+    /// Spent on records of single waits and signals.
+    records: u64,
 }
 
 fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> CoreSums {
@@ -318,12 +404,31 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
                 (&mut sums.undecided, semaphores.unknown),
                 (&mut sums.barriers, by_noc),
                 (&mut sums.other_cores, semaphores.other_core),
+                (&mut sums.records, record_cycles(view, run)),
             ] {
                 *sum = sum.saturating_add(of_whole_kernel(run, more));
             }
         }
     }
     sums
+}
+
+/// Cycles that a run has spent on records of single waits and signals, as its RISC's probes were
+/// measured; 0 if they were not, which [`Pace::has_unmeasured_records`] says.
+fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
+    let measured = view.costs.of(run.lane.chip_id, run.lane.risc);
+    let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
+    let of = |count: usize, cycles: u64| (count as u64).saturating_mul(cycles);
+    let waits = of(sync.waits.len(), cost.wide_data_cycles);
+    waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
+}
+
+/// Returns true if single waits were recorded, and nobody measured what a record takes.
+fn has_unmeasured_records(view: &OpView<'_>) -> bool {
+    view.runs.iter().any(|run| {
+        let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());
+        has_waits && view.costs.of(run.lane.chip_id, run.lane.risc).is_none()
+    })
 }
 
 /// The part of a run's blocked cycles that is not that of the first wait for a buffer, by the mean.
@@ -351,13 +456,23 @@ fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
 struct MathUse {
     used: StageUse,
     is_known: bool,
+    last_blocks: Option<LastBlocks>,
 }
 
-/// Use of the math: at least the time in which neither unpacker nor packer waits, or that the
-/// engine was counted; all of the time if nobody else sets the pace. Where the reader does, blocks
-/// come one by one, and what the last one takes is measured. Behind a writer that is slower than
-/// the reader blocks queue up, which tells nothing.
-fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
+/// The last blocks of an op's cores, in the middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LastBlocks {
+    /// Share of the time in which neither the first block fills the pipeline nor the last one
+    /// empties it.
+    steady_percent: f64,
+    /// The stage that the others wait for at the end: the writer where the packer is held up, the
+    /// reader where the math has waited for its last block.
+    slowest: Stage,
+}
+
+/// Use of the math: as its last block tells, or else at least the time in which neither unpacker nor
+/// packer waits, or that the engine was counted, and all of the time if nobody else sets the pace.
+fn math_use(view: &OpView<'_>, is_only_pacer: bool, records_percent: f64) -> Option<MathUse> {
     let unpack = kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT);
     let pack = kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE);
     if unpack.is_none() && pack.is_none() {
@@ -365,20 +480,24 @@ fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
     }
     let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
     let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
-    let is_only_pacer = reader.max(writer) < PACING.value;
-    let is_queued = writer > reader + KNOWN_MARGIN.value;
-    let is_hungry = unpack.is_some_and(|percent| percent >= UNPACK_WAIT.value) && !is_queued;
-    let cores = view.cores().filter(|_| is_hungry);
-    let measured: Vec<f64> = cores.filter_map(block_percent).collect();
-    let measured = median(measured).map(|percent| percent.clamp(floor, 100.0));
-    // What the last block takes is at least the math's own part of it. If that is too little to
-    // set the pace, stages take turns, or the engine goes on behind its kernel's end.
+    let last = view.cores().filter_map(|core| LastBlock::of(core, records_percent));
+    let last: Vec<LastBlock> = last.collect();
+    let of_cores = |value: fn(&LastBlock) -> f64| median(last.iter().map(value).collect());
+    let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());
     let (least, most) = match measured {
-        Some(percent) if is_only_pacer && percent < PACING.value => (percent, 100.0),
-        _ if is_only_pacer => (100.0, 100.0),
-        Some(percent) => (percent, percent),
+        Some(range) => range.map(|percent| percent.clamp(floor, 100.0)).into(),
+        None if is_only_pacer => (100.0, 100.0),
         None => (floor, 100.0),
     };
+    let held_up = of_cores(|last| last.to_packer - last.step());
+    let starved = of_cores(|last| last.step() - last.to_math);
+    let slowest = match (held_up, starved) {
+        (Some(0.0..), _) => Stage::Writer,
+        (_, Some(0.0..)) => Stage::Reader,
+        _ => Stage::Math,
+    };
+    let last_blocks = of_cores(LastBlock::steady_percent)
+        .map(|steady_percent| LastBlocks { steady_percent, slowest });
     let used = StageUse {
         stage: Stage::Math,
         risc: Risc::Trisc1,
@@ -389,52 +508,14 @@ fn math_use(view: &OpView<'_>, reader: f64, writer: f64) -> Option<MathUse> {
         in_turn_percent: 0.0,
     };
     // Math that waits for nothing is in use, measured or not.
-    let is_known = least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
-    Some(MathUse { used, is_known })
-}
-
-/// Fewest blocks of which one's share can be taken for all.
-const FEWEST_BLOCKS: u64 = 8;
-
-/// Share of one core's time in which the math is in use, in percent: what it needs for the last
-/// block, as often as there are blocks. Unpacker and math end their kernels with their engines.
-fn block_percent(core: &[CoreRun<'_>]) -> Option<f64> {
-    let run = |risc| core.iter().find(|run| run.lane.risc == risc);
-    let unpacker = run(Risc::Trisc0)?;
-    let (unpacked, computed) = (unpacker.kernel_end?, run(Risc::Trisc1)?.kernel_end?);
-    let (first, last) = window_of(core)?;
-    let of_block = computed.checked_sub(unpacked)?;
-    let cycles = of_whole_kernel(unpacker, of_block.saturating_mul(block_count(core)?));
-    let used = ratio(cycles, last.saturating_sub(first));
-    Some((used * 100.0).clamp(0.0, 100.0))
+    let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
+    Some(MathUse { used, is_known, last_blocks })
 }
 
 /// Blocks that a core worked on, as far as its waits tell: those of the RISC with most of them.
 pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
     let syncs = core.iter().filter_map(|run| run.evidence.sync());
     syncs.flat_map(sums_of).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
-}
-
-/// Blocks that the unpacker of a core took: pushes of its buffer where signals were recorded, else
-/// waits for the buffer that somebody waited for most often.
-fn block_count(core: &[CoreRun<'_>]) -> Option<u64> {
-    let unpack = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?.evidence.sync()?;
-    let sums = sums_of(unpack);
-    let of_tiles = sums.iter().filter(|((kind, _), _)| *kind == WaitKind::CB_WAIT);
-    let (&(_, key), _) = of_tiles.max_by_key(|(_, blocked)| blocked.waits)?;
-    let syncs = || core.iter().filter_map(|run| run.evidence.sync());
-    let is_push = |signal: &&SignalAt| {
-        signal.kind == SignalKind::CbPush && signal.signal == Signal::Local { key: key.into() }
-    };
-    let pushes = syncs().flat_map(|sync| &sync.signals).filter(is_push).count() as u64;
-    let waits = syncs().flat_map(sums_of).filter(|((kind, _), _)| !is_barrier(*kind));
-    let waits = waits.map(|(_, blocked)| blocked.waits).max().unwrap_or(0);
-    Some(if pushes > 0 { pushes } else { waits }).filter(|&blocks| blocks >= FEWEST_BLOCKS)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// The value in the middle.
@@ -444,4 +525,12 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     let upper = *values.get(count / 2)?;
     let lower = *values.get(count.saturating_sub(1) / 2)?;
     Some((lower + upper) / 2.0)
+}
+
+/// The least and the largest value of the middle half.
+fn middle_half(mut values: Vec<f64>) -> Option<[f64; 2]> {
+    values.sort_by(f64::total_cmp);
+    let quarter = values.len().checked_sub(1)? / 4;
+    let most = values.len().checked_sub(quarter.saturating_add(1))?;
+    Some([*values.get(quarter)?, *values.get(most)?])
 }

@@ -44,7 +44,8 @@ thresholds! {
         "event model: with this margin the least blocked RISC was the bottleneck in 264 of 264, without in 292 of 300";
     KNOWN_MARGIN: "pace-margin-known", 4.0, "points",
         "proposal: where the use of each stage is known, within what could be told apart in the event model";
-    UNPACK_WAIT: "unpack-wait", 30.0, "%", "event model: below it the math hardly starves";
+    TURNS: "turns", 5.0, "%",
+        "proposal: more than blocks of uneven length cost over buffers of two";
     PACING: "pacing-use", 85.0, "%",
         "proposal: somebody is in use all the time; if no mover is, the math is (the rest is start and end)";
     BARRIERS: "barrier-share", 50.0, "%", "four real NoC traces: barriers are 46 to 52 % of the time of the RISC";

@@ -80,12 +80,13 @@ fn slow_math_and_a_slow_writer_are_told() {
     let writer = Work { writer: 1500, reader: 1100, math: 800, ..Work::EVEN };
     let gain = most_to_gain(&writer, |work| work.writer = 1);
     assert_first(&writer, Cause::Writer, gain);
-    // How much the math needs of its time does not show here: the gain is a bound, and no more.
+    // Blocks queue up before the math, whose work the held up packer tells.
     let bound = Work { reader: 700, ..writer };
     let gain = most_to_gain(&bound, |work| work.writer = 1);
     let (explanation, _) = explain(&bound, Form::Sums);
     assert_eq!(explanation.findings[0].cause, Cause::Writer);
-    assert!(explanation.findings[0].gain_at_most_percent.unwrap() >= gain - 0.5);
+    let found = explanation.findings[0].gain_at_most_percent.unwrap();
+    assert!((found - gain).abs() <= 2.0, "{found} of {gain}: {:#?}", explanation.ops[0].pace);
 }
 
 #[test]

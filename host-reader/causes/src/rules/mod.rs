@@ -189,7 +189,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
             "firmware and kernels built with the profiler",
         );
     }
-    untold.extend(untold_outside_of_windows(of.ops));
+    untold.extend(untold_outside_of_windows(of.ops).into_iter().chain(untold_by_records(groups)));
     untold
 }
 
@@ -210,6 +210,20 @@ fn untold_behind_losses(ops: &[OpCauses]) -> Option<Untold> {
         question: "what RISCs waited for in the rest of each op",
         reason,
         record_with: "sums of waits alone (docs/explain.md)",
+    })
+}
+
+/// Says that records of single waits take an unknown time, if so they do.
+fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
+    let group = groups.iter().find(|group| pipeline::has_unmeasured_records(group))?;
+    Some(Untold {
+        question: "how much of the use of stages is recording",
+        reason: format!(
+            "in {} single waits were recorded, and nobody measured what a record takes: it counts \
+             as use",
+            group.label
+        ),
+        record_with: "sums of waits alone, or a capture with the cost of probes",
     })
 }
 

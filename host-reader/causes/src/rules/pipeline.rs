@@ -6,7 +6,7 @@ use crate::{
     op::OpCauses,
     pace::{Pace, Stage},
     semaphore::{SemaphoreWait, SignalingRisc},
-    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, Threshold},
+    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS, Threshold},
 };
 
 /// The finding about an op's pace; `None` if no wait was recorded or it cannot be decided.
@@ -14,6 +14,9 @@ pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, pace) = paced(group)?;
     if pace.is_balanced() {
         return Some(balanced(group, op, pace));
+    }
+    if pace.takes_turns() {
+        return Some(turns(group, op, pace));
     }
     if !pace.is_certain() {
         return None;
@@ -36,7 +39,13 @@ fn paced<'a>(group: &OpGroup<'a>) -> Option<(&'a OpCauses, &'a Pace)> {
 
 /// Returns true if there are waits, and they do not decide who sets the pace.
 pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
-    paced(group).is_some_and(|(_, pace)| !pace.is_balanced() && !pace.is_certain())
+    paced(group)
+        .is_some_and(|(_, pace)| !pace.is_balanced() && !pace.takes_turns() && !pace.is_certain())
+}
+
+/// Returns true if what recording took is part of the stages' use.
+pub(crate) fn has_unmeasured_records(group: &OpGroup<'_>) -> bool {
+    paced(group).is_some_and(|(_, pace)| pace.has_unmeasured_records)
 }
 
 /// Returns true if the pace is undecided because nobody knows who signals semaphores.
@@ -125,6 +134,21 @@ fn writer(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     finding(Cause::Writer, group, (op, pace), sentence, advice)
 }
 
+fn turns(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
+    let used = pace.stage(pace.pacer).map_or(0.0, |of| of.at_most_percent);
+    let sentence = format!(
+        "The {} and the math of {} take turns over a buffer of one block: no stage is in use more \
+         than {used:.0} % of the time",
+        pace.in_turn_with().label(),
+        group.label
+    );
+    let advice = "let the buffer between them hold two blocks or more";
+    let mut finding = finding(Cause::Turns, group, (op, pace), sentence, advice);
+    (finding.figure, finding.threshold) = (pace.turns_percent(), TURNS.name);
+    finding.place.risc = pace.stage(pace.in_turn_with()).map(|of| of.risc.label());
+    finding
+}
+
 fn balanced(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     let sentence = format!(
         "{} is balanced: no stage is ahead of the next one by {:.0} points",
@@ -146,7 +170,12 @@ fn finding(
     advice: &str,
 ) -> Finding {
     let threshold: Threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
-    let gain_percent = pace.gain_at_most_percent.clamp(0.0, 100.0);
+    let gain_percent = match cause {
+        // With deeper buffers the stage in use most sets the pace.
+        Cause::Turns => pace.turns_percent(),
+        _ => pace.gain_at_most_percent,
+    };
+    let gain_percent = gain_percent.clamp(0.0, 100.0);
     // Launches without records of waits may have as much to gain, or not: they are left out.
     let paced = group.ops.iter().filter(|op| op.pace.is_some());
     let paced_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>();

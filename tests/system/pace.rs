@@ -1,0 +1,281 @@
+//! First sentences of `explain` about random pipelines, against the same pipelines without one stage.
+//!
+//! A seed that fails is repeated alone, with what was found and what is true, by
+//!
+//! ```text
+//! KPROF_PACE_SEED=7 cargo test -p tests --test system pace -- --nocapture
+//! ```
+//!
+//! `KPROF_PACE_COUNT` sets how many seeds are tried, half of them fresh.
+
+use crate::support::{self, Outcome, Session};
+use host_reader::{
+    causes::{Cause, Explanation, Finding},
+    probe_cost::{ProbeCosts, measure_probe_costs},
+    recording::Recording,
+};
+use sim::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig, WaitRecords},
+    program::CoreSelection,
+    random::Stream,
+    workload::{PipelineShape, WorkloadOptions},
+};
+use std::{collections::BTreeMap, fmt, sync::OnceLock};
+use wire::CoreKind;
+
+fn random_shape(random: &mut Stream) -> PipelineShape {
+    let mut draw = |low, high| u32::try_from(random.between(low, high)).unwrap();
+    // Every eighth has a core with more tiles, and as many share readers.
+    let kind = draw(0, 7);
+    let depth = |number: u32| if number < 4 { 1 + number } else { 2 };
+    PipelineShape {
+        tiles: draw(60, 200),
+        reader: draw(300, 2500),
+        unpack: draw(40, 600),
+        compute: draw(300, 2500),
+        pack: draw(40, 600),
+        writer: draw(300, 2500),
+        input: depth(draw(0, 5)),
+        output: depth(draw(0, 5)),
+        barrier: draw(0, 90),
+        straggler: if kind == 0 { draw(10, 60) } else { 0 },
+        jitter: draw(0, 30),
+        ahead: 0,
+        group: if kind == 1 { draw(2, 4) } else { 0 },
+        unicast: draw(0, 1),
+    }
+}
+
+/// Costs of probes as a launch of their own measures them.
+fn probe_costs(arch: Arch) -> ProbeCosts {
+    static COSTS: OnceLock<[ProbeCosts; 2]> = OnceLock::new();
+    let measured = || {
+        Arch::ALL[..2].iter().map(|&arch| {
+            let config = MeshConfig::new(1).with_chip(ChipConfig::new(arch));
+            let outcome = support::run(&config, "probe-cost", None);
+            measure_probe_costs(&outcome.readout, &outcome.timeline).unwrap()
+        })
+    };
+    let costs = COSTS.get_or_init(|| {
+        let costs: Vec<_> = measured().collect();
+        costs.try_into().unwrap()
+    });
+    costs[usize::from(arch != Arch::ALL[0])].clone()
+}
+
+/// One pipeline on a few cores.
+#[derive(Clone, Copy)]
+struct Case {
+    seed: u64,
+    shape: PipelineShape,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "KPROF_PACE_SEED={} {:?}", self.seed, self.shape)
+    }
+}
+
+impl Case {
+    fn of_seed(seed: u64) -> Self {
+        Self { seed, shape: random_shape(&mut Stream::new(seed, &[0x7061_6365])) }
+    }
+
+    /// The first of the findings about a recording with what its probes cost.
+    fn explain(&self, records: WaitRecords) -> Explanation {
+        let mut readout = self.run(records).readout;
+        readout.probe_costs = probe_costs(self.arch());
+        Explanation::of_recording(&Recording::of_readout(readout))
+    }
+
+    fn arch(&self) -> Arch {
+        Arch::ALL[usize::from(self.seed % 2 == 1)]
+    }
+
+    fn run(&self, records: WaitRecords) -> Outcome {
+        let config = MeshConfig::new(self.seed)
+            .with_chip(ChipConfig::new(self.arch()).with_epoch_max_cycles(0))
+            .with_wait_records(records);
+        let (seed, pipeline) = (self.seed, self.shape);
+        let options =
+            WorkloadOptions { ops: Some(1), seed, pipeline, ..WorkloadOptions::default() };
+        let mut session = Session::new(&config, "pipeline", &options, Vec::new());
+        let chosen = self.cores(&session);
+        for launch in session.plan.phases.iter_mut().flat_map(|phase| &mut phase.launches) {
+            *launch = launch.clone().on(CoreSelection::At(chosen.clone()));
+        }
+        session.run()
+    }
+
+    /// The last cores, of which one is the straggler; a row where they share readers.
+    fn cores(&self, session: &Session) -> Vec<TileCoord> {
+        let cores = session.mesh.chip(0).unwrap().plan().cores();
+        let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
+        let workers: Vec<_> = workers.map(|core| core.coord).collect();
+        let row = workers[0].y;
+        if self.shape.group > 1 {
+            workers.into_iter().filter(|core| core.y == row).collect()
+        } else {
+            workers[workers.len() - 4..].to_vec()
+        }
+    }
+
+    /// Cycles from the first start of a kernel to the last end, as the simulator has it.
+    fn length(&self) -> f64 {
+        let outcome = self.run(WaitRecords::Off);
+        let times = outcome.truth.launches.values().flatten().filter_map(|launch| launch.kernel);
+        let (mut start, mut end) = (u64::MAX, 0);
+        for time in times {
+            (start, end) = (start.min(time.start.0), end.max(time.end.0));
+        }
+        (end - start) as f64
+    }
+
+    /// Percent of the time that the pipeline takes less without something.
+    fn gain(&self, whole: f64, change: impl Fn(&mut PipelineShape)) -> f64 {
+        let mut other = *self;
+        change(&mut other.shape);
+        (1.0 - other.length() / whole) * 100.0
+    }
+}
+
+/// Percent of its time that a pipeline takes less without one of its parts.
+#[derive(Clone, Copy, Debug)]
+struct Gains {
+    reader: f64,
+    math: f64,
+    writer: f64,
+    straggler: f64,
+    deeper: f64,
+}
+
+impl Gains {
+    fn of(case: &Case) -> Self {
+        let whole = case.length();
+        Self {
+            reader: case.gain(whole, |shape| shape.reader = 1),
+            math: case.gain(whole, |shape| {
+                (shape.unpack, shape.compute, shape.pack) = (1, 1, 1);
+            }),
+            writer: case.gain(whole, |shape| shape.writer = 1),
+            straggler: if case.shape.straggler > 0 {
+                // The same tiles on all of the four cores.
+                case.gain(whole, |shape| {
+                    shape.tiles += shape.tiles * shape.straggler / 400;
+                    shape.straggler = 0;
+                })
+            } else {
+                0.0
+            },
+            deeper: case.gain(whole, |shape| {
+                shape.input += 2;
+                shape.output += 2;
+            }),
+        }
+    }
+
+    fn most(&self) -> f64 {
+        [self.math, self.writer, self.straggler].into_iter().fold(self.reader, f64::max)
+    }
+
+    /// Gain of the finding's cause; `None` if there is no truth of it.
+    fn of_cause(&self, cause: Cause) -> Option<f64> {
+        Some(match cause {
+            Cause::Reader | Cause::Latency | Cause::Semaphore => self.reader,
+            Cause::Compute => self.math,
+            Cause::Writer => self.writer,
+            Cause::UnevenWork | Cause::Straggler => self.straggler,
+            Cause::Turns => self.deeper,
+            Cause::Balanced => 0.0,
+            _ => return None,
+        })
+    }
+}
+
+/// Judgement of a first sentence, with points of the time as percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// The part that gains most within 3 points, with a bound from 3 below to 12 above the truth.
+    Right,
+    /// The right part, with a bound further above.
+    Loose,
+    /// No sentence.
+    Untold,
+    /// Another part gains more.
+    WrongCause,
+    /// The right part, with a bound further below.
+    WrongGain,
+}
+
+fn judge(gains: &Gains, finding: Option<&Finding>) -> Verdict {
+    let Some(finding) = finding else { return Verdict::Untold };
+    // Deeper buffers may gain less than one stage alone, for the price of a number.
+    if finding.cause == Cause::Turns && gains.deeper < gains.most() / 2.0 {
+        return Verdict::WrongCause;
+    }
+    let Some(truth) = gains.of_cause(finding.cause) else { return Verdict::WrongCause };
+    let slack = if finding.cause == Cause::Balanced { 6.0 } else { 3.0 };
+    if finding.cause != Cause::Turns && truth < gains.most() - slack {
+        return Verdict::WrongCause;
+    }
+    let found = finding.gain_at_most_percent.unwrap();
+    match found - truth {
+        ..-3.0 => Verdict::WrongGain,
+        ..12.0 => Verdict::Right,
+        _ => Verdict::Loose,
+    }
+}
+
+/// Verdicts by form of the records.
+type Verdicts = BTreeMap<(&'static str, Verdict), usize>;
+
+fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
+    let case = Case::of_seed(seed);
+    let gains = Gains::of(&case);
+    for (form, records) in [("sums", WaitRecords::Totals), ("events", WaitRecords::Events)] {
+        let explanation = case.explain(records);
+        let finding = explanation.findings.first();
+        let verdict = judge(&gains, finding);
+        *verdicts.entry((form, verdict)).or_default() += 1;
+        if is_told || verdict >= Verdict::WrongCause {
+            println!("{verdict:?} by {form}: {case}\n    {gains:.1?}");
+            println!("    {:.1?}", finding.map(|of| (of.gain_at_most_percent, &of.sentence)));
+        }
+        if is_told {
+            println!("    {:#?}", explanation.ops[0].pace);
+        }
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}
+
+/// Fixed seeds hold what was measured of them, fresh ones what holds for all but one run in a million.
+#[test]
+fn first_sentences_name_what_gains_most() {
+    if let Some(seed) = number("KPROF_PACE_SEED") {
+        return judge_seed(seed, true, &mut Verdicts::new());
+    }
+    let count = number("KPROF_PACE_COUNT").unwrap_or(48);
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x7061_6365]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    for (seeds, of) in [(0..count, "fixed"), (fresh..fresh + count / 4, "fresh")] {
+        let mut verdicts = Verdicts::new();
+        seeds.clone().for_each(|seed| judge_seed(seed, false, &mut verdicts));
+        println!("{of}: {verdicts:?}");
+        let count = seeds.count();
+        let number = |form, verdict| verdicts.get(&(form, verdict)).copied().unwrap_or(0);
+        let wrong = |form| number(form, Verdict::WrongCause);
+        let right = |form| number(form, Verdict::Right) + number(form, Verdict::Loose);
+        if of == "fixed" {
+            assert!(wrong("sums") * 25 <= count && wrong("events") * 12 <= count, "{verdicts:?}");
+            let bounds = ["sums", "events"].map(|form| number(form, Verdict::WrongGain));
+            assert!(bounds[0] * 25 <= count && bounds[1] * 6 <= count, "{verdicts:?}");
+            assert!(right("sums") * 10 >= count * 8, "{verdicts:?}");
+        } else {
+            assert!(wrong("sums") * 2 <= count && wrong("events") * 3 <= count * 2, "{verdicts:?}");
+        }
+    }
+}
