@@ -6,6 +6,7 @@ use crate::{
         floorplan::{Floorplan, FloorplanError},
     },
     clock::FrequencyStep,
+    dispatch::DispatchCores,
     host::HostTiming,
     machine::KernelKind,
     random::Stream,
@@ -40,6 +41,14 @@ pub enum ConfigError {
         first: &'static str,
         /// The other.
         second: &'static str,
+    },
+    /// A chip whose Ethernet cores have links, so that too few are left to dispatch.
+    #[error(
+        "chip {chip_id} has fewer than three Ethernet cores without a link, which dispatch needs"
+    )]
+    NoDispatchCores {
+        /// Number of the chip.
+        chip_id: usize,
     },
     /// Hardware counters of native kernels.
     #[error("native kernels issue no instructions that hardware could count; choose object code")]
@@ -220,6 +229,10 @@ pub struct MeshConfig {
     /// Groups of hardware counters that are read in each launch, as the bits of
     /// [`wire::perf_counter`]; object code only.
     pub counter_groups: u32,
+    /// Cores kept for kernels that dispatch; none of these are simulated if `None`.
+    pub dispatch_cores: Option<DispatchCores>,
+    /// True if kernels that dispatch are built with probes.
+    pub profiles_dispatch_cores: bool,
     /// Form of the kernels: native functions or object code.
     pub kernels: KernelKind,
     /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
@@ -248,6 +261,8 @@ impl MeshConfig {
             is_trace_only: false,
             is_accumulating: false,
             counter_groups: 0,
+            dispatch_cores: None,
+            profiles_dispatch_cores: false,
             kernels: KernelKind::Native,
             firmware: None,
             has_noc_truth: false,
@@ -314,6 +329,21 @@ impl MeshConfig {
         self
     }
 
+    /// The same mesh with cores that dispatch, and nothing else.
+    #[must_use]
+    pub const fn with_dispatch_cores(mut self, dispatch_cores: DispatchCores) -> Self {
+        self.dispatch_cores = Some(dispatch_cores);
+        self
+    }
+
+    /// The same mesh with probes in the kernels that dispatch, as by
+    /// `TT_METAL_DEVICE_PROFILER_DISPATCH`.
+    #[must_use]
+    pub const fn with_dispatch_profiling(mut self) -> Self {
+        self.profiles_dispatch_cores = true;
+        self
+    }
+
     /// The same mesh with kernels of another make.
     #[must_use]
     pub const fn with_kernels(mut self, kernels: KernelKind) -> Self {
@@ -377,7 +407,15 @@ impl MeshConfig {
         let chosen = [
             (self.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
             (self.kernels == KernelKind::Cpp && needs_own_code, "kernels in C++"),
-            (self.is_trace_only && (is_object_code || self.is_accumulating), "trace-only mode"),
+            (
+                self.is_trace_only
+                    && (is_object_code || self.is_accumulating || self.profiles_dispatch_cores),
+                "trace-only mode",
+            ),
+            (
+                self.profiles_dispatch_cores && (self.is_trace_only || self.is_accumulating),
+                "profiled dispatch cores",
+            ),
             (self.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
             (is_object_code && has_waits, "records of waits"),

@@ -16,6 +16,7 @@
 //! | What really happened? | [`truth`] |
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
+//! | Who sends launches to the cores? | [`dispatch`] |
 //! | Where do cores and banks lie? | [`arch`], a crate of its own |
 //! | How do cycles, tiles' clocks and host time hang together? | [`clock`], [`host`] |
 //! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
@@ -71,6 +72,7 @@ pub use architecture as arch;
 pub mod chip;
 pub mod clock;
 pub mod config;
+pub mod dispatch;
 pub mod dram;
 pub mod fault;
 pub mod host;

@@ -5,6 +5,7 @@ use crate::{
     chip::{Chip, ChipFacts},
     clock::{ChipClock, PS_PER_NS, Picoseconds},
     config::{ChipConfig, ConfigError, MeshConfig},
+    dispatch::CommandQueue,
     fault::Rule,
     host::HostClock,
     machine::{ExecutionFailure, KernelKind},
@@ -142,6 +143,20 @@ impl SimulatedMesh {
         self.host.wait_until(end + SETTLE_PS);
     }
 
+    /// Closes the command queues: their dispatch kernels end, and those with probes leave their
+    /// records. Chips without dispatch cores stay as they are.
+    ///
+    /// # Compatibility
+    /// `MeshDevice::close`: cores that dispatch are read once the queues are closed.
+    pub fn close_command_queues(&mut self) {
+        let now = self.host.now();
+        let ends = self.devices.iter_mut().map(|device| device.chip_mut().close_commands(now));
+        let end = ends.max().unwrap_or(now);
+        if end > now {
+            self.host.wait_until(end + SETTLE_PS);
+        }
+    }
+
     /// Texts of the zones that kernels on these chips open, `name,file,line,KERNEL_PROFILER`:
     /// of object code all that are in its ELF section, of files those that were launched, of native kernels those that have been
     /// reached so far.
@@ -149,7 +164,11 @@ impl SimulatedMesh {
     pub fn zone_texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for kind in KernelKind::ALL {
-            if self.chips().any(|chip| chip.facts().kernels == kind) {
+            let is_dispatch = kind == KernelKind::Native;
+            let runs = |chip: &Chip| {
+                chip.facts().kernels == kind || is_dispatch && chip.profiles_dispatch()
+            };
+            if self.chips().any(runs) {
                 texts.extend(kind.zone_texts());
             }
         }
@@ -220,7 +239,18 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     };
     let drift_ppb = chip.drift_ppb(&mut random);
     let clock = ChipClock::new(chip.arch.facts().aiclk_mhz, drift_ppb, &chip.frequency_steps);
-    Ok(Chip::new(facts, clock, chip.epoch_max_cycles))
+    let commands = match config.dispatch_cores {
+        None => None,
+        Some(kind) => {
+            let commands = CommandQueue::of(kind, &facts.plan, config.profiles_dispatch_cores);
+            Some(commands.ok_or(ConfigError::NoDispatchCores { chip_id: index })?)
+        }
+    };
+    let mut chip = Chip::new(facts, clock, chip.epoch_max_cycles);
+    if let Some(commands) = commands {
+        chip.reserve_for(commands);
+    }
+    Ok(chip)
 }
 
 #[cfg(test)]

@@ -91,6 +91,17 @@ pub(crate) struct WorkloadArgs {
     /// Record only traces: one envelope per replay and core.
     #[arg(long)]
     pub(crate) device_trace_profiler: bool,
+    /// Record the cores that dispatch, too: the last row of worker cores, or Ethernet cores.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "worker",
+        conflicts_with_all = ["device_trace_profiler", "enable_accumulate_profiling"]
+    )]
+    pub(crate) profile_dispatch_cores: Option<DispatchCoreKind>,
     /// Record allocations of L1 and DRAM by the host.
     #[arg(long)]
     pub(crate) device_memory_profiler: bool,
@@ -222,6 +233,15 @@ pub(crate) enum Backend {
     /// Tenstorrent's ttsim: one whole chip, functional, without timing. Needs a kprof built
     /// with --features ttsim.
     Ttsim,
+}
+
+/// Cores that dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DispatchCoreKind {
+    /// The last row of worker cores; the last column on Blackhole.
+    Worker,
+    /// Ethernet cores without a link.
+    Eth,
 }
 
 /// Records of waits that kernels make.

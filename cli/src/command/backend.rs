@@ -22,6 +22,9 @@ pub(super) trait Chips: Mesh {
     /// Lets a time pass; returns false once all launches have begun.
     fn run_for(&mut self, duration_ns: u64) -> bool;
 
+    /// Ends the kernels that dispatch, if there are any.
+    fn close_command_queues(&mut self) {}
+
     /// Texts of the zones that the programs open.
     fn zone_texts(&self) -> Vec<String>;
 
@@ -48,6 +51,11 @@ pub(super) fn start(
             plan.rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
             Ok(mesh)
         }
+        Backend::Ttsim if config.dispatch_cores.is_some() => Err(Failure::Sentence(
+            "--profile-dispatch-cores needs kernels that dispatch, which run only on this project's \
+             simulator; choose --backend sim"
+                .to_owned(),
+        )),
         Backend::Ttsim => on_ttsim::start(args, config, plan),
     }
 }
@@ -70,6 +78,10 @@ impl Chips for SimulatedMesh {
             self.wait_ns(duration_ns);
         }
         has_more
+    }
+
+    fn close_command_queues(&mut self) {
+        Self::close_command_queues(self);
     }
 
     fn zone_texts(&self) -> Vec<String> {

@@ -9,7 +9,7 @@ use super::{
     run_traces::{report_replays, report_traces},
 };
 use crate::{
-    args::{Backend, RunArgs, ShowArgs, Waits, WorkloadArgs},
+    args::{Backend, DispatchCoreKind, RunArgs, ShowArgs, Waits, WorkloadArgs},
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, ReadCounts, Source},
@@ -36,6 +36,7 @@ use host_reader::{
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, WaitRecords},
+    dispatch::DispatchCores,
     mesh::SimulatedMesh,
     program::SubDevice,
     workload::{Plan, Workload, WorkloadOptions},
@@ -319,6 +320,13 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
         }
         config = config.with_accumulation();
     }
+    if let Some(kind) = args.profile_dispatch_cores {
+        let cores = match kind {
+            DispatchCoreKind::Worker => DispatchCores::Worker,
+            DispatchCoreKind::Eth => DispatchCores::Ethernet,
+        };
+        config = config.with_dispatch_cores(cores).with_dispatch_profiling();
+    }
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
     }
@@ -383,11 +391,7 @@ fn execute(
     // Envelopes carry the number of their replay in place of a program.
     let ops = if config.is_trace_only { Vec::new() } else { op_names(mesh, plan) };
     let host = HostZones::new();
-    let mode = match (config.is_trace_only, config.is_accumulating) {
-        (true, _) => CaptureMode::TraceOnly,
-        (false, true) => CaptureMode::Accumulate,
-        (false, false) => CaptureMode::Workers,
-    };
+    let mode = capture_mode(config);
     let options = ReadOptions { mode, ..ReadOptions::default() };
     let begun =
         host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
@@ -413,8 +417,11 @@ fn execute(
             })
         });
         ran?;
-        let names = zone_names(mesh)?;
         let is_last = index + 1 == plan.phases.len();
+        if is_last {
+            mesh.close_command_queues();
+        }
+        let names = zone_names(mesh)?;
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
         read_count += 1;
         mesh.check()?;
@@ -425,6 +432,18 @@ fn execute(
     }
     recording.capture_host(host.recorder())?;
     Ok((recording.finish()?, read_count))
+}
+
+const fn capture_mode(config: &MeshConfig) -> CaptureMode {
+    if config.is_trace_only {
+        CaptureMode::TraceOnly
+    } else if config.is_accumulating {
+        CaptureMode::Accumulate
+    } else if config.profiles_dispatch_cores {
+        CaptureMode::DispatchCores
+    } else {
+        CaptureMode::Workers
+    }
 }
 
 /// Reads while launches run, as often as a time has gone by; returns how often.

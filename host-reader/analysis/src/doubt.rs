@@ -9,6 +9,7 @@ use super::{join::CoreLaunch, op::Launch};
 use reader::{
     lane::LaneId,
     ledger::{LossLedger, LossWindow},
+    mesh::Noc0Coord,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
@@ -72,9 +73,16 @@ pub(super) struct Holes<'ledger> {
 }
 
 impl<'ledger> Holes<'ledger> {
-    pub(super) fn of_chip(losses: &'ledger LossLedger, chip_id: u32) -> Self {
+    /// No launches of ops are missing on cores that dispatch.
+    pub(super) fn of_chip(
+        losses: &'ledger LossLedger,
+        chip_id: u32,
+        dispatch_cores: &BTreeSet<Noc0Coord>,
+    ) -> Self {
         let mut windows = BTreeMap::<_, Vec<_>>::new();
-        for (lane, window) in losses.windows().filter(|(lane, _)| lane.chip_id == chip_id) {
+        let is_of_ops =
+            |lane: &LaneId| lane.chip_id == chip_id && !dispatch_cores.contains(&lane.core);
+        for (lane, window) in losses.windows().filter(|(lane, _)| is_of_ops(lane)) {
             windows.entry(lane).or_default().push(window);
         }
         Self { windows }

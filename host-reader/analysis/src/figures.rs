@@ -147,6 +147,8 @@ pub(super) struct LaneRun {
     /// Time of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
     pub(super) extents: LaneExtents,
+    /// True for a kernel that dispatches others, which is of no op.
+    pub(super) is_dispatch: bool,
 }
 
 impl LaneRun {
@@ -171,19 +173,21 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
         return None; // The runtime's own, and no launch.
     }
     let mut extents = LaneExtents::default();
+    let mut is_dispatch = false;
     for (head, &time) in heads.iter().zip(times) {
         let kind = head.kind();
         if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
             continue;
         }
         let role = roles.of(head.zone());
+        is_dispatch |= role.is_dispatch();
         if !role.is_none() {
             extents.add(role, lane.id.risc, kind, time);
         }
     }
     let bounds = (*times.iter().min()?, *times.iter().max()?);
     let key = OpKey { program: run.program.0, trace: run.trace };
-    Some(LaneRun { key, lane: lane.id, index, bounds, extents })
+    Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch })
 }
 
 /// A [`LaneRun`] in fewer than half of its bytes, since a report holds those of all launches at once.
@@ -194,6 +198,7 @@ pub(super) struct PackedRun {
     index: usize,
     pub(super) bounds: (u64, u64),
     extents: PackedExtents,
+    pub(super) is_dispatch: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -229,14 +234,15 @@ fn far_extent(near: NearExtent, base: u64) -> Extent {
 
 impl PackedRun {
     pub(super) fn new(run: &LaneRun) -> Self {
-        let LaneRun { key, lane, index, bounds, extents } = *run;
+        let LaneRun { key, lane, index, bounds, extents, is_dispatch } = *run;
         let extents = PackedExtents::new(&extents, bounds.0);
-        Self { key, lane, index, bounds, extents }
+        Self { key, lane, index, bounds, extents, is_dispatch }
     }
 
     pub(super) fn unpacked(&self) -> LaneRun {
-        let Self { key, lane, index, bounds, .. } = *self;
-        LaneRun { key, lane, index, bounds, extents: self.extents.unpacked(bounds.0) }
+        let Self { key, lane, index, bounds, is_dispatch, .. } = *self;
+        let extents = self.extents.unpacked(bounds.0);
+        LaneRun { key, lane, index, bounds, extents, is_dispatch }
     }
 
     /// Key of the order in which runs are joined: by program, then lane.
@@ -324,6 +330,7 @@ mod tests {
                 index: 7,
                 bounds: (1000, 2000),
                 extents,
+                is_dispatch: like_kernel.0.is_none(),
             };
             prop_assert_eq!(PackedRun::new(&run).unpacked(), run);
         }

@@ -16,6 +16,7 @@ use super::{
 use rayon::prelude::*;
 use reader::{
     lane::LaneId,
+    mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
@@ -185,7 +186,8 @@ pub fn ops_of(readout: &Readout) -> Vec<Op> {
 
 /// The ops of all chips, by chip and time, each with its runs.
 ///
-/// Every run that holds records belongs to exactly one launch.
+/// Every run that holds records belongs to exactly one launch, but those of kernels that dispatch
+/// others, which belong to none.
 #[must_use]
 pub fn launches_of(readout: &Readout) -> Vec<Launch> {
     let roles = RoleTable::of_names(&readout.zones);
@@ -205,7 +207,10 @@ pub(super) fn chip_launches(
     readout: &Readout,
 ) -> Vec<Launch> {
     let clock = chip.aiclk_mhz;
-    let holes = Holes::of_chip(&readout.losses, chip.chip_id);
+    let dispatch = runs.iter().filter(|run| run.is_dispatch).map(|run| run.lane.core);
+    let dispatch_cores: BTreeSet<Noc0Coord> = dispatch.collect();
+    runs.retain(|run| !run.is_dispatch);
+    let holes = Holes::of_chip(&readout.losses, chip.chip_id, &dispatch_cores);
     let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
     let hidden: Vec<_> = hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect();
     runs.par_sort_unstable_by_key(PackedRun::order);

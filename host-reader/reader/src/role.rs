@@ -9,21 +9,24 @@ use wire::Risc;
 
 /// The role of a zone, fixed by its name: firmware, kernel, or a user's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ZoneRole(u8);
+pub struct ZoneRole(u16);
 
 impl ZoneRole {
-    const FIRMWARE: u8 = 1;
-    const KERNEL: u8 = 2;
+    const FIRMWARE: u16 = 1;
+    const KERNEL: u16 = 2;
     /// Kernel zones named after a RISC, in the order of their bits.
-    const KERNELS: [(&'static str, u8); 5] = [
+    const KERNELS: [(&'static str, u16); 5] = [
         ("BRISC-KERNEL", 4),
         ("NCRISC-KERNEL", 8),
         ("TRISC-KERNEL", 16),
         ("ERISC-KERNEL", 32),
         ("DM-KERNEL", 128),
     ];
-    const DATA_MOVEMENT: u8 = 4 | 8 | 32 | 128;
-    const SHARED_PUSH: u8 = 64;
+    const DATA_MOVEMENT: u16 = 4 | 8 | 32 | 128;
+    const SHARED_PUSH: u16 = 64;
+    const DISPATCH: u16 = 256;
+    /// Parts of the names of zones of kernels that dispatch.
+    const DISPATCH_PARTS: [&'static str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 
     /// Returns the role that a zone's name implies.
     #[must_use]
@@ -35,10 +38,13 @@ impl ZoneRole {
         if name.contains("-KERNEL") {
             bits |= Self::KERNEL;
             let named = Self::KERNELS.iter().filter(|(keyword, _)| name.contains(keyword));
-            bits |= named.map(|(_, bit)| bit).sum::<u8>();
+            bits |= named.map(|(_, bit)| bit).sum::<u16>();
         }
         if name == "PROFILER-DRAM-PUSH" {
             bits |= Self::SHARED_PUSH;
+        }
+        if Self::DISPATCH_PARTS.iter().any(|part| name.contains(part)) {
+            bits |= Self::DISPATCH;
         }
         Self(bits)
     }
@@ -47,13 +53,20 @@ impl ZoneRole {
     #[inline]
     #[must_use]
     pub const fn is_none(self) -> bool {
-        self.0 & !Self::SHARED_PUSH == 0
+        self.0 & !(Self::SHARED_PUSH | Self::DISPATCH) == 0
     }
 
     /// Returns true if the zone is a push of several launches, in accumulate mode.
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
         self.0 & Self::SHARED_PUSH != 0
+    }
+
+    /// Returns true if only kernels that dispatch have such zones.
+    #[inline]
+    #[must_use]
+    pub const fn is_dispatch(self) -> bool {
+        self.0 & Self::DISPATCH != 0
     }
 
     /// Returns true if the name is that of a firmware zone.
@@ -154,6 +167,13 @@ mod tests {
         let push = ZoneRole::of_name("PROFILER-DRAM-PUSH");
         assert!(push.is_shared_push() && push.is_none());
         assert!(!ZoneRole::of_name("PROFILER-DRAM-STALL").is_shared_push());
+        let dispatches = |name| {
+            let role = ZoneRole::of_name(name);
+            (role.is_dispatch(), role.is_none())
+        };
+        assert_eq!(dispatches("CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT"), (true, true));
+        assert_eq!(dispatches("CQ-PREFETCH"), (true, true));
+        assert_eq!(dispatches("DISPATCH"), (false, true));
     }
 
     #[test]

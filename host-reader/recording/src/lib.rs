@@ -8,6 +8,7 @@
 //! | which ops did the host announce beside a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`] |
 //! | which part of it is wanted? | [`TraceFilter`], [`Recording::retain`] |
+//! | which commands did dispatch cores carry out? | [`name_dispatch_commands`] |
 //! | what time was it, in one clock for all chips? | [`DeviceClock`] |
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@
 )]
 
 mod clock;
+mod dispatch;
 mod filter;
 pub mod host_ops;
 mod load;
@@ -30,6 +32,7 @@ mod sub_devices;
 mod traces;
 
 pub use clock::{DeviceClock, clocks_of};
+pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use load::{
     DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, is_capture, load, logs_folder, open,
@@ -73,7 +76,7 @@ impl Recording {
     }
 
     /// Fits the clocks that a run sampled, aligns its records by them, and adds what the host
-    /// reported of them: replays of traces and sub-devices.
+    /// reported of them: replays of traces and sub-devices. Commands of dispatch cores are named.
     #[must_use]
     pub fn of_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
@@ -82,6 +85,7 @@ impl Recording {
             traces.name_runs(&mut readout);
         }
         sub_devices::attach_sub_devices(&ops, &mut readout);
+        name_dispatch_commands(&mut readout);
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
         Self { readout, clock: Some(clock), samples, ops, host }

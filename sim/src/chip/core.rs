@@ -36,6 +36,8 @@ pub(crate) struct Core {
     /// While a launch of object code runs here; the tile is on its stage.
     running: Option<Running>,
     coord: TileCoord,
+    /// True if only kernels that dispatch run here.
+    is_reserved: bool,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
     /// By index of the RISC.
@@ -79,7 +81,8 @@ pub(crate) struct Outcome {
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
 pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
-    if job.chip.kernels != KernelKind::Native {
+    // Dispatch kernels are native on any chip, on cores where nothing else runs.
+    if job.chip.kernels != KernelKind::Native && !job.launch.is_dispatch {
         return run_machines(cores, dram, job);
     }
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
@@ -161,6 +164,7 @@ impl Core {
         let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
         Self {
             coord: tile.place.coord,
+            is_reserved: false,
             riscs: Riscs::new(kind),
             machine: None,
             running: None,
@@ -174,6 +178,16 @@ impl Core {
             idle_launch_count: 0,
             replays_begun: 0,
         }
+    }
+
+    /// Keeps the core for kernels that dispatch.
+    pub(crate) const fn reserve(&mut self) {
+        self.is_reserved = true;
+    }
+
+    /// Returns true if the core is kept for kernels that dispatch.
+    pub(crate) const fn is_reserved(&self) -> bool {
+        self.is_reserved
     }
 
     /// Notes that a trace replay begins; the core counts it when it next runs a launch.
@@ -195,7 +209,8 @@ impl Core {
     }
 
     pub(crate) fn takes_part_in(&self, launch: &Launch) -> bool {
-        launch.cores.includes(&self.tile().place)
+        let is_kept_for = launch.is_dispatch == self.is_reserved;
+        is_kept_for && launch.cores.includes(&self.tile().place)
     }
 
     /// Runs a launch of native kernels.
@@ -325,7 +340,9 @@ impl Core {
         };
         let go = Go::arriving_at(&context, job.chip.arch, job.go_cycle.max(self.free_at_cycle));
         let (chip, rules) = (Arc::clone(job.chip), Arc::clone(job.rules));
-        (Box::new(Stage::new(tile, chip, rules, context, go.arrival_cycle)), go)
+        let mut stage = Box::new(Stage::new(tile, chip, rules, context, go.arrival_cycle));
+        stage.is_dispatch = job.launch.is_dispatch;
+        (stage, go)
     }
 
     pub(crate) fn add_truth(&self, chip_id: u32, truth: &mut Truth) {

@@ -17,6 +17,7 @@ use crate::{
         floorplan::{CorePlace, Floorplan},
     },
     clock::{ChipClock, PS_PER_NS, Picoseconds},
+    dispatch::{CommandQueue, Dispatched, HostTraffic},
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
     machine::ExecutionFailure,
@@ -33,6 +34,7 @@ use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
 };
+use wire::CoreKind;
 
 /// Cycles between the end of a launch and the GO of the next one.
 pub const DISPATCH_CYCLES: u64 = 1200;
@@ -50,6 +52,8 @@ pub struct Chip {
     /// Texts of zones of kernels from files.
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
+    /// Present where dispatch cores are simulated.
+    commands: Option<CommandQueue>,
     faults: Vec<AppliedFault>,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
@@ -86,6 +90,7 @@ impl Chip {
             launch_count: 0,
             file_zones: BTreeSet::new(),
             dispatch: Dispatch::default(),
+            commands: None,
             faults: Vec::new(),
             failures: Vec::new(),
             lost_at: None,
@@ -181,6 +186,9 @@ impl Chip {
     pub(crate) fn enqueue(&mut self, launch: Launch, now: Picoseconds) {
         self.file_zones.extend(launch.program.file_zone_texts());
         let queued_at_cycle = self.clock.cycles_at(now);
+        if let Some(commands) = &mut self.commands {
+            commands.open(queued_at_cycle);
+        }
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
@@ -223,7 +231,8 @@ impl Chip {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
         let free_at = self.dispatch.free_at(launch.sub_device);
-        let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest);
+        let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
+        let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
         (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
     }
@@ -242,8 +251,20 @@ impl Chip {
     fn run_next(&mut self, seen_until: u64) {
         let Some(go_cycle) = self.next_go_cycle() else { return };
         let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
+        if let Some(commands) = &mut self.commands {
+            commands.record(Dispatched { program_id: launch.program_id, go_cycle });
+        }
+        if launch.begins_trace_replay {
+            self.cores.iter_mut().for_each(Core::begin_replay);
+        }
+        let done_cycle = self.carry_out(&launch, go_cycle, seen_until);
+        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
+    }
+
+    /// Carries a launch out; returns when all of its cores were done.
+    fn carry_out(&mut self, launch: &Launch, go_cycle: u64, seen_until: u64) -> u64 {
         let job = Job {
-            launch: &launch,
+            launch,
             launch_index: self.launch_count,
             go_cycle,
             seen_until,
@@ -251,9 +272,6 @@ impl Chip {
             rules: &self.rules,
         };
         self.launch_count += 1;
-        if launch.begins_trace_replay {
-            self.cores.iter_mut().for_each(Core::begin_replay);
-        }
         let outcomes = core::run_on_all(&mut self.cores, &mut self.dram, &job);
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
@@ -262,7 +280,48 @@ impl Chip {
             self.failures.extend(outcome.failures);
             outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
         }
-        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
+        done_cycle
+    }
+
+    /// Keeps cores for dispatch, on which its kernels alone run.
+    pub(crate) fn reserve_for(&mut self, commands: CommandQueue) {
+        let reserved = commands.reserved();
+        for core in self.cores.iter_mut().filter(|core| reserved.contains(&core.coord())) {
+            core.reserve();
+        }
+        self.commands = Some(commands);
+    }
+
+    /// Returns true if kernels that dispatch are built with probes.
+    pub(crate) fn profiles_dispatch(&self) -> bool {
+        self.commands.as_ref().is_some_and(CommandQueue::is_profiled)
+    }
+
+    /// Returns the Tensix cores that launches of programs reach, in the order of their coordinates.
+    pub fn workers(&self) -> impl DoubleEndedIterator<Item = &CorePlace> {
+        let cores = self.cores.iter().filter(|core| !core.is_reserved());
+        cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
+    }
+
+    /// Closes the command queue and carries its kernels out, over all that it has carried; returns
+    /// when they ended.
+    ///
+    /// Before, the host reads the control vector of each core and each bank of DRAM through it, and
+    /// writes each control vector back.
+    pub(crate) fn close_commands(&mut self, now: Picoseconds) -> Picoseconds {
+        let closed_at = self.clock.cycles_at(now);
+        let core_count = self.workers().count();
+        let banks = self.facts.arch.facts().bank_count as usize;
+        let traffic = HostTraffic { reads: core_count + banks, writes: core_count };
+        let closed = self.commands.as_mut().and_then(|commands| commands.close(closed_at, traffic));
+        let Some((opened_at, launches)) = closed else { return now };
+        for launch in launches {
+            self.carry_out(&launch, opened_at, u64::MAX);
+        }
+        let end_cycle = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(closed_at);
+        let end_cycle = end_cycle.max(self.dram.quiet_from().unwrap_or(0));
+        self.dram.land_until(end_cycle);
+        self.clock.ps_at(end_cycle).max(now)
     }
 
     /// Returns true if the chip no longer answers.

@@ -359,10 +359,12 @@ impl Run<'_> {
     }
 
     fn note_turn(&mut self, turn: &Turn) {
-        let KernelContext { launch_index, program_id, .. } =
-            stage::with(|stage| stage.context().clone());
-        let mut emitted = Emission::zones(2);
-        emitted.data = stage::with(|stage| {
+        let context = stage::with(|stage| stage.context().clone());
+        let KernelContext { launch_index, program_id, .. } = context;
+        let kernel = self.launch.program.kernel(turn.risc);
+        let of_kernel = kernel.map_or(Emission::NONE, |kernel| kernel.emission(&context));
+        let mut emitted = Emission::zones(2) + of_kernel;
+        emitted.data += stage::with(|stage| {
             stage.dataflow.starvation.launch_index = launch_index;
             stage.dataflow.starvation.program_id = program_id;
             stage.dataflow.record_count(turn.risc.index(), stage.chip.wait_records)

@@ -25,6 +25,22 @@ pub fn spin(cycles: u64) {
     stage::with(|stage| stage.spin(cycles));
 }
 
+/// Returns the chip's cycle at which the RISC that runs on this thread is.
+///
+/// # Panics
+/// Outside of a kernel.
+pub(crate) fn chip_cycle() -> u64 {
+    stage::with(|stage| stage.cycle_of(stage.context().risc.index()))
+}
+
+/// Lets the RISC that runs on this thread wait until a cycle of the chip.
+///
+/// # Panics
+/// Outside of a kernel.
+pub(crate) fn wait_until(chip_cycle: u64) {
+    stage::with(|stage| stage.wait_until(stage.context().risc.index(), chip_cycle));
+}
+
 /// Returns the present value of the tile's wall clock, read without cost.
 ///
 /// # Panics

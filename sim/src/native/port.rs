@@ -141,6 +141,10 @@ impl Port for RiscPort {
         stage::with(|stage| stage.chip.sums_enabled)
     }
 
+    fn is_dispatch(&self) -> bool {
+        stage::with(|stage| stage.is_dispatch)
+    }
+
     fn is_trace_only(&self) -> bool {
         stage::with(|stage| stage.chip.is_trace_only)
     }

@@ -59,6 +59,8 @@ pub(crate) struct Stage {
     pub(crate) outgoing: Vec<Message>,
     /// When a request last reached each tile: those of one tile never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
+    /// True if the kernels dispatch.
+    pub(crate) is_dispatch: bool,
     /// Envelope of a trace replay that the RISCs of the core write together.
     pub(crate) envelope: Envelope,
     context: KernelContext,
@@ -121,6 +123,7 @@ impl Stage {
             seat: None,
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
+            is_dispatch: false,
             envelope: Envelope::default(),
             context,
             held_clock: Default::default(),

@@ -338,6 +338,8 @@ pub struct Launch {
     pub program_id: u32,
     /// Where.
     pub cores: CoreSelection,
+    /// True if its kernels dispatch others; they run on cores kept for that, beside all launches.
+    pub is_dispatch: bool,
     /// Sub-device that runs it beside others; the whole chip if `None`.
     pub sub_device: Option<SubDevice>,
     /// Trace that it is replayed from.
@@ -358,6 +360,7 @@ impl Launch {
             program: Arc::clone(program),
             program_id,
             cores: CoreSelection::AllTensix,
+            is_dispatch: false,
             sub_device: None,
             trace_id: None,
             begins_trace_replay: false,
@@ -389,6 +392,13 @@ impl Launch {
     #[must_use]
     pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
         self.sub_device = Some(sub_device);
+        self
+    }
+
+    /// The same launch of kernels that dispatch others.
+    #[must_use]
+    pub(crate) const fn dispatching(mut self) -> Self {
+        self.is_dispatch = true;
         self
     }
 

@@ -12,7 +12,7 @@ use crate::{
     program::{Launch, Program},
 };
 use std::sync::Arc;
-use wire::{CoreKind, Risc, cycles::TIMESTAMP_BITS};
+use wire::{Risc, cycles::TIMESTAMP_BITS};
 
 pub(super) fn cycle_count(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let kernel = TwinKernel::shared("cycle_count");
@@ -46,8 +46,7 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
 fn clock_rules(mesh: &SimulatedMesh, wrap_ns: u64, tear_ns: u64) -> Vec<Arc<dyn Rule>> {
     let mut rules: Vec<Arc<dyn Rule>> = Vec::new();
     for chip in mesh.chips() {
-        let workers = chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix);
-        let coords: Vec<TileCoord> = workers.map(|core| core.coord).collect();
+        let coords: Vec<TileCoord> = chip.workers().map(|core| core.coord).collect();
         let everywhere = || Selection::everywhere().chip(chip.facts().chip_id);
         if let [wrapping, torn, ..] = coords[..] {
             let selection = everywhere().core(wrapping);

@@ -32,7 +32,7 @@ use crate::{
     random::Stream,
 };
 use std::{collections::BTreeMap, str::FromStr, sync::Arc};
-use wire::{CoreKind, Risc, wait::WaitKind};
+use wire::{Risc, wait::WaitKind};
 
 /// Buffer from the reader to the compute kernels, as tt-metal's `CBIndex::c_0`.
 pub const INPUT_BUFFER: u32 = 0;
@@ -187,11 +187,7 @@ const DEFAULT_OPS: u32 = 4;
 pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let stragglers: Arc<BTreeMap<u32, TileCoord>> = Arc::new(
         mesh.chips()
-            .filter_map(|chip| {
-                let mut workers =
-                    chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix);
-                Some((chip.facts().chip_id, workers.next_back()?.coord))
-            })
+            .filter_map(|chip| Some((chip.facts().chip_id, chip.workers().next_back()?.coord)))
             .collect(),
     );
     let groups = Arc::new(groups(mesh, options.pipeline.group));
@@ -220,7 +216,7 @@ fn groups(mesh: &SimulatedMesh, size: u32) -> BTreeMap<(u32, TileCoord), Group> 
     let Some(size) = usize::try_from(size).ok().filter(|&size| size > 1) else { return groups };
     for chip in mesh.chips() {
         let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
-        for core in chip.plan().cores().iter().filter(|core| core.kind == CoreKind::Tensix) {
+        for core in chip.workers() {
             rows.entry(core.coord.y).or_default().push(core.coord);
         }
         for row in rows.values() {

@@ -3,12 +3,13 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
+    chip::Chip,
     kernel::{BrokenKernel, TwinKernel},
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
 };
 use std::sync::Arc;
-use wire::{CoreKind, Risc};
+use wire::Risc;
 
 /// Launches of the calibration kernel on every RISC, those of Ethernet cores included.
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
@@ -44,6 +45,5 @@ fn on_every_risc(name: &str, kernel: &str) -> Program {
 
 /// Worker cores of the first chip.
 fn worker_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {
-    let cores = mesh.chip(0).into_iter().flat_map(|chip| chip.plan().cores());
-    cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord).collect()
+    mesh.chip(0).into_iter().flat_map(Chip::workers).map(|core| core.coord).collect()
 }

@@ -3,12 +3,13 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
+    chip::Chip,
     kernel::TwinKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch, Program, SubDevice},
 };
 use std::sync::Arc;
-use wire::{CoreKind, Risc};
+use wire::Risc;
 
 /// Programs that the host has put into a trace, to be launched as a whole.
 ///
@@ -85,8 +86,7 @@ pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pl
 
 /// Worker cores of the mesh in two halves, by column and row.
 fn halves(mesh: &SimulatedMesh) -> [Vec<TileCoord>; 2] {
-    let cores = mesh.chips().flat_map(|chip| chip.plan().cores());
-    let workers = cores.filter(|core| core.kind == CoreKind::Tensix).map(|core| core.coord);
+    let workers = mesh.chips().flat_map(Chip::workers).map(|core| core.coord);
     let workers: std::collections::BTreeSet<_> = workers.collect();
     let mut first: Vec<_> = workers.into_iter().collect();
     let second = first.split_off(first.len() / 2);

@@ -21,6 +21,7 @@ use reader::{
     mesh::Noc0Coord,
     names::ZoneTable,
     readout::{DeviceReadout, Readout},
+    role::ZoneRole,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::{PacketKind, Risc, RunHostId};
@@ -29,8 +30,6 @@ use wire::{PacketKind, Risc, RunHostId};
 pub(super) const COLUMNS: [&str; 2] =
     ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
 
-/// Parts of zone names that dispatch cores are known by.
-const ZONES: [&str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 /// Part of the names of a dispatcher's commands.
 const COMMAND: &str = "CQ_DISPATCH_";
 const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
@@ -42,7 +41,7 @@ pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Returns true if a zone makes its core a dispatch core.
 pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
-    risc != Risc::Erisc && ZONES.iter().any(|part| zone.contains(part))
+    risc != Risc::Erisc && ZoneRole::of_name(zone).is_dispatch()
 }
 
 /// One row of a dispatch core.
@@ -192,9 +191,7 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
 /// Returns the work of the dispatch cores of each chip of a readout.
 pub(super) fn dispatch_of_readout(readout: &Readout) -> BTreeMap<u64, DispatchOps> {
     let zones = &readout.zones;
-    let dispatches =
-        |zone: &&reader::names::ZoneSource| ZONES.iter().any(|part| zone.name.contains(part));
-    if !zones.places().any(|(_, zone)| dispatches(&zone)) {
+    if !zones.places().any(|(_, zone)| ZoneRole::of_name(&zone.name).is_dispatch()) {
         return BTreeMap::new();
     }
     let of_device = |device: &DeviceReadout| {

@@ -1,0 +1,108 @@
+//! Commands of a dispatcher, and what it records of each.
+//!
+//! # Compatibility
+//! Numbers are those of `cq_commands.hpp` of 0.81.1, names of data those of `cq_dispatch.cpp` and
+//! `cq_dispatch_subordinate.cpp`. Which commands a program takes is a model after the sequences of
+//! tt-metal's `program/dispatch.cpp`: no source counts those of one particular program.
+
+/// Data of a command besides its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// None.
+    None,
+    /// Program whose commands follow: the low half of its id.
+    HostId(u16),
+    /// Sort of small writes, its lowest bit set for a multicast.
+    Packed(u32),
+    /// Sort of large writes.
+    PackedLarge(u32),
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Its number.
+    pub id: u8,
+    /// Further data.
+    pub detail: Detail,
+}
+
+impl Command {
+    const fn new(id: u8) -> Self {
+        Self { id, detail: Detail::None }
+    }
+
+    const fn packed(kind: u32, is_multicast: bool) -> Self {
+        Self { id: 5, detail: Detail::Packed(kind << 1 | is_multicast as u32) }
+    }
+
+    const fn packed_large(kind: u32) -> Self {
+        Self { id: 6, detail: Detail::PackedLarge(kind) }
+    }
+
+    /// Records of 8 bytes that a dispatcher leaves of it.
+    #[must_use]
+    pub const fn data_count(self) -> u64 {
+        match self.detail {
+            Detail::None => 1,
+            _ => 2,
+        }
+    }
+}
+
+const WRITE_LINEAR: Command = Command::new(1);
+const WRITE_LINEAR_H_HOST: Command = Command::new(3);
+const WRITE_PAGED: Command = Command::new(4);
+const WAIT: Command = Command::new(7);
+const TERMINATE: Command = Command::new(13);
+const SEND_GO_SIGNAL: Command = Command::new(14);
+const NOTIFY_SUBORDINATE: Command = Command::new(15);
+const SET_NUM_WORKER_SEMS: Command = Command::new(16);
+const ARGUMENTS: Command = Command::packed(1, false);
+const LAUNCH: Command = Command::packed(2, true);
+const EVENT: Command = Command::packed(4, false);
+const CONFIGURATION: Command = Command::packed_large(1);
+const BINARIES: Command = Command::packed_large(2);
+
+/// Commands before the first program: buffers and their contents.
+pub const OPENING_COMMANDS: usize = 65;
+
+/// Commands of an access of the host: it waits, moves bytes, and waits for the event behind them.
+pub const ACCESS_COMMANDS: usize = 5;
+
+/// Programs that find room in the ring of kernels' configurations, so that nothing is waited for
+/// before theirs are written. Chosen so that lanes for 1000 programs hold the commands of 87, which
+/// is what `test_dispatch_cores_extended_worker` counts.
+pub const UNAWAITED_PROGRAMS: usize = 8;
+
+/// Returns the commands before the first program.
+pub(crate) fn opening() -> impl Iterator<Item = Command> {
+    let round = [WRITE_LINEAR, WRITE_PAGED, WRITE_PAGED, WRITE_LINEAR, WAIT];
+    round.into_iter().cycle().take(OPENING_COMMANDS)
+}
+
+/// Returns the commands of a program: its number, its data, its launch.
+pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
+    let [low, high, ..] = program_id.to_le_bytes();
+    let offset = Command { id: 12, detail: Detail::HostId(u16::from_le_bytes([low, high])) };
+    let wait = awaits_room.then_some(WAIT);
+    let rest = [[ARGUMENTS; 3].as_slice(), &[CONFIGURATION], &[BINARIES; 3]];
+    let rest = rest.concat().into_iter().chain([LAUNCH, NOTIFY_SUBORDINATE]);
+    std::iter::once(offset).chain(wait).chain(rest).collect()
+}
+
+/// Returns the commands of an access of the host.
+pub(crate) const fn access(is_read: bool) -> [Command; ACCESS_COMMANDS] {
+    let transfer = if is_read { WRITE_LINEAR_H_HOST } else { WRITE_LINEAR };
+    [WAIT, transfer, WAIT, EVENT, WRITE_LINEAR_H_HOST]
+}
+
+/// Returns the last command.
+pub(crate) const fn terminate() -> Command {
+    TERMINATE
+}
+
+/// Returns the commands of the subordinate: the first, that of a program, and the last.
+pub(crate) const fn subordinate() -> [Command; 3] {
+    [SET_NUM_WORKER_SEMS, SEND_GO_SIGNAL, TERMINATE]
+}

@@ -1,0 +1,176 @@
+//! Dispatch cores: the part of a chip that runs the host's command queue.
+//!
+//! `command` has the commands and what a dispatcher records of each, `kernels` the three kernels
+//! that carry them out: the prefetcher takes commands from the host, the dispatcher carries them
+//! out, and its subordinate sends the GO messages.
+//!
+//! These kernels run from the first launch until the host closes the queue, so that here they are
+//! carried out at its end, over all that the queue has carried. A GO message leaves the
+//! subordinate when the chip's launch begins.
+
+pub mod command;
+mod kernels;
+
+use crate::{
+    arch::{
+        HarvestAxis, TileCoord,
+        floorplan::{CorePlace, Floorplan},
+    },
+    program::{CoreSelection, Kernel, Launch, Program},
+};
+use kernels::{Duty, Pace, QueueKernel};
+use std::sync::Arc;
+use wire::{CoreKind, Risc};
+
+/// Kind of the cores that dispatch.
+///
+/// # Compatibility
+/// `ttnn.DispatchCoreType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DispatchCores {
+    /// The last row of worker cores of a Wormhole, the last column of a Blackhole. One core has the
+    /// prefetcher, the next one the dispatcher on BRISC and its subordinate on NCRISC.
+    ///
+    /// # Compatibility
+    /// `core_descriptors/wormhole_b0_80_arch.yaml`, `blackhole_140_arch.yaml` of 0.81.1.
+    Worker,
+    /// The Ethernet cores without a link, the first three of which have a kernel each.
+    Ethernet,
+}
+
+/// Fewest Ethernet cores that can dispatch.
+const ETHERNET_CORES: usize = 3;
+
+impl DispatchCores {
+    /// Returns the cores of a chip that are kept for dispatch, in logical order; `None` if there are
+    /// too few.
+    #[must_use]
+    pub fn reserved(self, plan: &Floorplan) -> Option<Vec<TileCoord>> {
+        let (columns, rows) = plan.worker_grid();
+        let axis = plan.arch().facts().harvest_axis;
+        let is_reserved = |core: &&CorePlace| match (self, axis) {
+            (Self::Ethernet, _) => core.kind == CoreKind::IdleEth,
+            (Self::Worker, HarvestAxis::Rows) => {
+                core.kind == CoreKind::Tensix && core.logical.y + 1 == rows
+            }
+            (Self::Worker, HarvestAxis::Columns) => {
+                core.kind == CoreKind::Tensix && core.logical.x + 1 == columns
+            }
+        };
+        let mut reserved: Vec<&CorePlace> = plan.cores().iter().filter(is_reserved).collect();
+        reserved.sort_by_key(|core| (core.logical.y, core.logical.x));
+        let is_enough = self == Self::Worker || reserved.len() >= ETHERNET_CORES;
+        is_enough.then(|| reserved.into_iter().map(|core| core.coord).collect())
+    }
+}
+
+/// A launch that the command queue carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dispatched {
+    pub(crate) program_id: u32,
+    /// When its GO message left.
+    pub(crate) go_cycle: u64,
+}
+
+/// Cycles from the opening of the queue to the first GO message: the host writes what kernels need.
+pub(crate) const OPENING_CYCLES: u64 = 20_000;
+
+/// Everything that the command queue of a chip has carried.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandQueue {
+    kind: DispatchCores,
+    reserved: Vec<TileCoord>,
+    /// True if the kernels are built with probes.
+    is_profiled: bool,
+    opened_at: Option<u64>,
+    launches: Vec<Dispatched>,
+}
+
+impl CommandQueue {
+    /// The queue of a chip of which nothing has been launched; `None` if it has too few cores.
+    pub(crate) fn of(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
+        let reserved = kind.reserved(plan)?;
+        Some(Self { kind, reserved, is_profiled, opened_at: None, launches: Vec::new() })
+    }
+
+    /// Returns the cores on which no other kernels run.
+    pub(crate) fn reserved(&self) -> &[TileCoord] {
+        &self.reserved
+    }
+
+    /// Returns true if the kernels are built with probes.
+    pub(crate) const fn is_profiled(&self) -> bool {
+        self.is_profiled
+    }
+
+    /// Opens the queue at a cycle, if nothing has come before.
+    pub(crate) fn open(&mut self, cycle: u64) {
+        self.opened_at.get_or_insert(cycle);
+    }
+
+    /// Returns the first cycle at which a GO message can leave.
+    pub(crate) fn ready_at(&self) -> u64 {
+        self.opened_at.map_or(0, |opened_at| opened_at + OPENING_CYCLES)
+    }
+
+    pub(crate) fn record(&mut self, launch: Dispatched) {
+        self.launches.push(launch);
+    }
+
+    /// Closes the queue; returns when its kernels began, and the launches of all of them. Kernels
+    /// without probes leave nothing, so that they are left out.
+    pub(crate) fn close(
+        &mut self,
+        closed_at: u64,
+        traffic: HostTraffic,
+    ) -> Option<(u64, Vec<Launch>)> {
+        let opened_at = self.opened_at.take()?;
+        let launches = std::mem::take(&mut self.launches);
+        let session = Arc::new(Session { opened_at, launches, closed_at, traffic });
+        self.is_profiled.then(|| (opened_at, self.kernels(&session)))
+    }
+
+    fn kernels(&self, session: &Arc<Session>) -> Vec<Launch> {
+        let kernel = |duty, pace| -> Arc<dyn Kernel> {
+            Arc::new(QueueKernel { session: Arc::clone(session), duty, pace })
+        };
+        let prefetcher = kernel(Duty::Prefetch, None);
+        let (prefetch, dispatch) = (Program::new("prefetch"), Program::new("dispatch"));
+        let programs = match self.kind {
+            DispatchCores::Worker => {
+                let [first, second] = Pace::pair().map(Some);
+                let dispatch = dispatch
+                    .with_kernel(Risc::Brisc, kernel(Duty::Dispatch, first))
+                    .with_kernel(Risc::Ncrisc, kernel(Duty::Subordinate, second));
+                vec![prefetch.with_kernel(Risc::Brisc, prefetcher), dispatch]
+            }
+            DispatchCores::Ethernet => vec![
+                prefetch.with_kernel(Risc::Erisc, prefetcher),
+                dispatch.with_kernel(Risc::Erisc, kernel(Duty::Dispatch, None)),
+                Program::new("dispatch-subordinate")
+                    .with_kernel(Risc::Erisc, kernel(Duty::Subordinate, None)),
+            ],
+        };
+        let launch = |(program, &core): (Program, &TileCoord)| {
+            let cores = CoreSelection::At(vec![core]);
+            Launch::new(&Arc::new(program), 0).on(cores).dispatching()
+        };
+        programs.into_iter().zip(&self.reserved).map(launch).collect()
+    }
+}
+
+/// Accesses of the host to cores and memory that go through the queue before it is closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HostTraffic {
+    pub(crate) reads: usize,
+    pub(crate) writes: usize,
+}
+
+/// What the kernels of one queue carry out.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    opened_at: u64,
+    launches: Vec<Dispatched>,
+    closed_at: u64,
+    traffic: HostTraffic,
+}
