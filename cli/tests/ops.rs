@@ -547,3 +547,34 @@ fn ops_have_the_names_of_a_folders_messages_wherever_they_are_shown() {
 fn holds_name(file: &Path) -> bool {
     std::fs::read(file).unwrap().windows(9).any(|bytes| bytes == b"AddOfHost")
 }
+
+/// The simulator's dispatch cores, from the words of a capture.
+#[test]
+fn commands_of_dispatch_cores_reach_the_ops_and_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "capture --workload op-support-count --ops 12 --kernels native";
+    let mut options: Vec<&str> = options.split(' ').collect();
+    options.extend(["--profile-dispatch-cores", "-o", "d.kprof"]);
+    stdout(&kprof(folder.path(), &options));
+    stdout(&kprof(folder.path(), &["ops", "d.kprof", "-o", "out", "-n", "x"]));
+    let csv = files(folder.path()).into_iter().find(|file| file.ends_with("results_x.csv"));
+    let csv = std::fs::read_to_string(folder.path().join(csv.unwrap())).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1 + 12, "the kernels that dispatch are no ops");
+    for title in ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"] {
+        let column = rows[0].iter().position(|&found| found == title).unwrap();
+        for row in &rows[1..] {
+            let ns: u64 = row[column].parse().unwrap();
+            assert!((500..1_000_000).contains(&ns), "{title}: {ns}");
+        }
+    }
+    for name in ["d.pftrace", "d.html", "d.json", "d.folded", "profile_log_device.csv"] {
+        stdout(&kprof(folder.path(), &["export", "d.kprof", "-o", name]));
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        let wanted = b"CQ-DISPATCH:0:CQ_DISPATCH_CMD_WAIT";
+        assert!(bytes.windows(wanted.len()).any(|part| part == wanted), "{name}");
+    }
+    let refused =
+        kprof(folder.path(), &["run", "--profile-dispatch-cores", "--device-trace-profiler"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

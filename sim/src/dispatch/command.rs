@@ -70,9 +70,11 @@ pub const OPENING_COMMANDS: usize = 65;
 /// Commands of an access of the host: it waits, moves bytes, and waits for the event behind them.
 pub const ACCESS_COMMANDS: usize = 5;
 
-/// Programs that find room in the ring of kernels' configurations, so that nothing is waited for
-/// before theirs are written. Chosen so that lanes for 1000 programs hold the commands of 87, which
-/// is what `test_dispatch_cores_extended_worker` counts.
+/// Programs that find room in the ring of kernels' configurations without a wait.
+///
+/// # Compatibility
+/// Chosen so that lanes for 1000 programs hold the commands of 87, as
+/// `test_dispatch_cores_extended_worker` counts them.
 pub const UNAWAITED_PROGRAMS: usize = 8;
 
 /// Returns the commands before the first program.
