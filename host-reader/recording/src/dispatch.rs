@@ -64,7 +64,7 @@ impl Role {
     }
 }
 
-/// What the dispatcher of a lane works on.
+/// Work of a dispatcher: its command, and the program that this is for.
 #[derive(Default)]
 struct Work {
     command: String,

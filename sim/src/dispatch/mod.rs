@@ -166,7 +166,7 @@ pub(crate) struct HostTraffic {
     pub(crate) writes: usize,
 }
 
-/// What the kernels of one queue carry out.
+/// Work of the kernels of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     opened_at: u64,
