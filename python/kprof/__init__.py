@@ -106,6 +106,24 @@ class Recording:
         """Lost records, by lane, cause and program."""
         return self._native.losses()
 
+    @property
+    def host_zones(self) -> Any:
+        """Zones of the host's threads: where, when, how long, text and colour.
+
+        This and the next two have the columns of the Parquet dataset (``docs/parquet.md``).
+        """
+        return self._native.host_zones()
+
+    @property
+    def host_events(self) -> Any:
+        """Messages, signposts, ends of frames and points of plots of the host."""
+        return self._native.host_events()
+
+    @property
+    def buffers(self) -> Any:
+        """Changes of the bytes that buffers of chips hold, by kind of memory."""
+        return self._native.buffers()
+
     def report(self) -> dict[str, Any]:
         """Every figure: summary, ops, zones, sums and data."""
         return _json.loads(self._native.report_json())

@@ -8,7 +8,7 @@ use arrow_schema::ArrowError;
 use host_reader::{
     analysis::{Op, Report},
     causes::Explanation,
-    export::{ExportFormat, Trace, TraceFilter},
+    export::{ExportFormat, TableRows, Trace, TraceFilter, TraceHost},
     output::Output,
     recording::{Recording, load},
 };
@@ -31,6 +31,17 @@ pub(crate) struct PyRecording {
 impl PyRecording {
     pub(crate) fn new(recording: Recording, title: String) -> Self {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
+    }
+
+    /// Makes a table of the host, of the rows that a dataset has of it.
+    fn host_table(
+        &self,
+        py: Python<'_>,
+        rows: fn(&TraceHost<'_>, &str) -> TableRows,
+    ) -> PyResult<PyTable> {
+        to_python(py.detach(|| {
+            tables::dataset_table(&rows(&TraceHost::of_recording(&self.recording), &self.title))
+        }))
     }
 
     fn figures(&self) -> &Report {
@@ -131,6 +142,21 @@ impl PyRecording {
     /// Lost records, by lane, cause and program.
     fn losses(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| tables::losses(&self.recording)))
+    }
+
+    /// Zones of the host's threads.
+    fn host_zones(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.host_table(py, TableRows::host_zones)
+    }
+
+    /// Messages, signposts, frames and plots of the host.
+    fn host_events(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.host_table(py, TableRows::host_events)
+    }
+
+    /// Changes of the bytes that buffers of chips hold.
+    fn buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.host_table(py, TableRows::buffers)
     }
 
     /// Every figure as one JSON text.

@@ -1,14 +1,15 @@
 //! Tables of a recording, in Arrow's form. Nothing here knows of Python.
 
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch,
-    StringArray, UInt16Array, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array,
     types::{Int8Type, Int32Type},
 };
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use host_reader::{
     analysis::{Op, Report, Span, ZoneStatistics},
+    export::{ColumnCells, TableRows},
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
     ledger::{LossKey, LossTotals},
     names::ZoneTable,
@@ -392,6 +393,22 @@ pub(crate) fn losses(recording: &Recording) -> Made {
         column("is_lower_bound", BooleanArray::from(bounds)),
         column("is_intended", BooleanArray::from(intended)),
     ])
+}
+
+/// A table of a dataset, with the columns that its Parquet file has.
+pub(crate) fn dataset_table(rows: &TableRows) -> Made {
+    let columns = rows.columns().map(|(schema, cells)| {
+        let values: ArrayRef = match cells {
+            ColumnCells::Unsigned32(cells) => Arc::new(cells.collect::<UInt32Array>()),
+            ColumnCells::Unsigned64(cells) => Arc::new(cells.collect::<UInt64Array>()),
+            ColumnCells::Signed64(cells) => Arc::new(cells.collect::<Int64Array>()),
+            ColumnCells::Flag(cells) => Arc::new(cells.collect::<BooleanArray>()),
+            ColumnCells::Real(cells) => Arc::new(cells.collect::<Float64Array>()),
+            ColumnCells::Text(cells) => Arc::new(cells.collect::<DictionaryArray<Int32Type>>()),
+        };
+        (schema.name, schema.is_optional, values)
+    });
+    whole(columns.collect())
 }
 
 /// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.

@@ -71,8 +71,12 @@ def plain(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
     return column.cast(pyarrow.string()) if is_text else column
 
 
+TABLES = ("records", "zones", "ops", "zone_statistics", "losses")
+TABLES += ("host_zones", "host_events", "buffers")
+
+
 def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
-    for name in ("records", "zones", "ops", "zone_statistics", "losses"):
+    for name in TABLES:
         table = getattr(matmul, name)
         of_arrow = pyarrow.table(table)
         of_polars = polars.DataFrame(table)
@@ -89,6 +93,59 @@ def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
             values = expected.drop_null().to_numpy()
             assert (series.dropna().to_numpy() == values).all(), (name, column)
     assert pyarrow.table(matmul.records).num_rows == matmul.record_count > 10_000
+
+
+def test_what_the_host_did_is_a_table(tmp_path: Path) -> None:
+    kprof.save_host_events(tmp_path / "before.kprof")
+    kprof.start_tracy_zone("model.py", "forward", line_number=42)
+    with kprof.zone("inner"):
+        kprof.message("half", 0xFF8000)
+    kprof.stop_tracy_zone("id:7", color=0x00FF00)
+    kprof.signpost("warm", "3 runs")
+    kprof.save_host_events(tmp_path / "host.kprof")
+    recording = kprof.open(tmp_path / "host.kprof")
+    zones = polars.DataFrame(recording.host_zones)
+    assert zones.select("recording", "name", "function", "line", "depth").rows()[0] == (
+        "host", "forward", "forward", 42, 0
+    )  # fmt: skip
+    assert zones["name"].to_list() == ["forward", "inner"]
+    assert zones["text"].to_list() == ["id:7", None]
+    assert zones["color"].to_list() == ["#00ff00", None]
+    assert set(zones["process_id"]) == {os.getpid()}
+    outer, inner = zones.to_dicts()
+    assert outer["start_ns"] == 0 and outer["self_ns"] == outer["duration_ns"] - inner["duration_ns"]
+    events = polars.DataFrame(recording.host_events).select("kind", "name", "text", "color")
+    assert events.rows() == [
+        ("message", None, "half", "#ff8000"),
+        ("signpost", "warm", "3 runs", None),
+    ]
+    assert polars.DataFrame(recording.buffers).is_empty()
+
+
+def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
+    """Every cell, in a file that `kprof` writes and another reader reads."""
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    command = [program, "capture", "--device-memory-profiler", "--ops", "12", "--seed", "9"]
+    command += ["--kernels", "native", "-o", str(tmp_path / "c.kprof")]
+    subprocess.run(command, check=True, capture_output=True)
+    command = [program, "export", str(tmp_path / "c.kprof"), "--format", "parquet", "--host", "h"]
+    command += ["--recording", "c", "-o", str(tmp_path / "set")]
+    subprocess.run(command, check=True, capture_output=True)
+    recording = kprof.open(tmp_path / "c.kprof")
+    for name, least in [("host_zones", 4), ("host_events", 24), ("buffers", 24)]:
+        written = polars.read_parquet(tmp_path / "set" / name / "host=h" / "c.parquet")
+        written = written.drop("host", strict=False)
+        own = pyarrow.table(getattr(recording, name))
+        assert own.num_rows >= least, name
+        assert own.column_names == written.columns
+        assert [plain(column).to_pylist() for column in own.columns] == [
+            written[column].to_list() for column in written.columns
+        ]
+        kinds = {plain(column).type for column in own.columns}
+        assert pyarrow.uint32() in kinds or name == "buffers"
 
 
 def test_lanes_share_batches(matmul: kprof.Recording) -> None:

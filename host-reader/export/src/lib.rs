@@ -42,8 +42,8 @@ mod words;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{
-    ColumnKind, ColumnSchema, DATASET_TABLES, DatasetCounts, EmptyName, ParquetDataset, TableKind,
-    TableSchema,
+    Cells, ColumnCells, ColumnKind, ColumnSchema, DATASET_TABLES, DatasetCounts, EmptyName,
+    ParquetDataset, TableKind, TableRows, TableSchema,
 };
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};

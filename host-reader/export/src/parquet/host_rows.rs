@@ -1,10 +1,11 @@
 //! The rows of what the host did.
 
-use super::rows::{Row, TableWriter};
+use super::rows::{Row, RowSink, TableRows};
+use super::schema::{BUFFERS, HOST_EVENTS, HOST_ZONES};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
 use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_bytes};
-use parquet::{data_type::ByteArray, errors::ParquetError};
-use std::{collections::HashMap, io::Write};
+use parquet::data_type::ByteArray;
+use std::collections::HashMap;
 
 /// The host, and the texts that its rows have in common.
 pub(super) struct HostRows<'t, 'a> {
@@ -20,7 +21,31 @@ struct SourceTexts {
     file: Option<ByteArray>,
 }
 
-type Written = Result<(), ParquetError>;
+impl TableRows {
+    /// Collects every zone of the host, as `host_zones` of a dataset has them.
+    #[must_use]
+    pub fn host_zones(host: &TraceHost<'_>, recording: &str) -> Self {
+        let mut rows = Self::new(&HOST_ZONES);
+        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_zones(&mut rows);
+        rows
+    }
+
+    /// Collects every message, signpost, frame and plot of the host, as `host_events` has them.
+    #[must_use]
+    pub fn host_events(host: &TraceHost<'_>, recording: &str) -> Self {
+        let mut rows = Self::new(&HOST_EVENTS);
+        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_events(&mut rows);
+        rows
+    }
+
+    /// Collects every change of what buffers hold, as `buffers` of a dataset has them.
+    #[must_use]
+    pub fn buffers(host: &TraceHost<'_>, recording: &str) -> Self {
+        let mut rows = Self::new(&BUFFERS);
+        let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_buffers(&mut rows);
+        rows
+    }
+}
 
 impl<'t, 'a> HostRows<'t, 'a> {
     pub(super) fn new(host: &'t TraceHost<'a>, recording: &'t ByteArray) -> Self {
@@ -28,7 +53,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
     }
 
     /// Every zone, thread by thread.
-    pub(super) fn write_zones(mut self, out: &mut TableWriter<impl Write + Send>) -> Written {
+    pub(super) fn write_zones<S: RowSink>(mut self, out: &mut S) -> Result<(), S::Error> {
         for thread in &self.host.threads {
             let name = maybe(thread.name);
             let own = thread.zones.self_cycles();
@@ -43,7 +68,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
     }
 
     /// Every message, signpost and frame, thread by thread, then every plot.
-    pub(super) fn write_events(mut self, out: &mut TableWriter<impl Write + Send>) -> Written {
+    pub(super) fn write_events<S: RowSink>(mut self, out: &mut S) -> Result<(), S::Error> {
         for thread in &self.host.threads {
             let name = maybe(thread.name);
             for mark in &thread.marks {
@@ -70,7 +95,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
     }
 
     /// Every change of what a pool of buffers holds, pool by pool.
-    pub(super) fn write_buffers(self, out: &mut TableWriter<impl Write + Send>) -> Written {
+    pub(super) fn write_buffers<S: RowSink>(self, out: &mut S) -> Result<(), S::Error> {
         for plot in &self.host.plots {
             let Some(pool) = BufferPool::parse(plot.name) else { continue };
             let memory = ByteArray::from(pool.kind);

@@ -31,6 +31,7 @@ mod tables;
 mod tests;
 mod words;
 
+pub use rows::{Cells, ColumnCells, TableRows};
 pub use schema::{ColumnKind, ColumnSchema, DATASET_TABLES, TableKind, TableSchema};
 
 use super::{
@@ -41,7 +42,7 @@ use folders::{NewFolders, escaped};
 use host_rows::HostRows;
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use rayon::prelude::*;
-use rows::TableWriter;
+use rows::{RowSink, TableWriter};
 use std::{
     collections::BTreeSet,
     io::{self, Write},

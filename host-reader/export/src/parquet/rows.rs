@@ -1,4 +1,4 @@
-//! Rows under way, and how they become row groups of a file.
+//! Rows of a table, and how they become row groups of a file.
 
 use super::schema::{ColumnKind, ColumnSchema, TableSchema};
 use parquet::{
@@ -12,11 +12,46 @@ use parquet::{
     },
     schema::{parser::parse_message_type, types::ColumnPath},
 };
-use std::{io::Write, sync::Arc};
+use std::{convert::Infallible, io::Write, sync::Arc};
 
 /// Rows of a row group, as DuckDB cuts its own tables: engines read groups in parallel, and
 /// what is held in memory is bounded by one of them.
 const ROWS_PER_GROUP: usize = 122_880;
+
+/// Destination of rows.
+pub(super) trait RowSink {
+    /// Error of a row that cannot be kept.
+    type Error;
+
+    /// Adds a row, which `fill` fills from its first column to its last.
+    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), Self::Error>;
+}
+
+/// The rows of one table in memory, column by column.
+pub struct TableRows {
+    schema: &'static TableSchema,
+    columns: Vec<Column>,
+    row_count: usize,
+}
+
+/// The cells of one column in the order of the rows; `None` where a value is missing.
+pub enum ColumnCells<'a> {
+    /// Cells of [`ColumnKind::Unsigned32`].
+    Unsigned32(Cells<'a, u32>),
+    /// Cells of [`ColumnKind::Unsigned64`].
+    Unsigned64(Cells<'a, u64>),
+    /// Cells of [`ColumnKind::Signed64`].
+    Signed64(Cells<'a, i64>),
+    /// Cells of [`ColumnKind::Flag`].
+    Flag(Cells<'a, bool>),
+    /// Cells of [`ColumnKind::Real`].
+    Real(Cells<'a, f64>),
+    /// Cells of [`ColumnKind::Text`].
+    Text(Cells<'a, &'a str>),
+}
+
+/// Cells of one type.
+pub type Cells<'a, T> = Box<dyn Iterator<Item = Option<T>> + 'a>;
 
 /// A table that is being written.
 pub(super) struct TableWriter<W: Write + Send> {
@@ -58,15 +93,6 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { file, columns: table.columns.iter().map(Column::new).collect(), row_count: 0 })
     }
 
-    /// Adds a row.
-    pub(super) fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), ParquetError> {
-        let mut row = Row { columns: self.columns.iter_mut() };
-        fill(&mut row);
-        debug_assert_eq!(row.columns.len(), 0, "every column of a row is filled");
-        self.row_count += 1;
-        if self.row_count.is_multiple_of(ROWS_PER_GROUP as u64) { self.end_group() } else { Ok(()) }
-    }
-
     /// Writes what is left and the file's end; how many rows there are.
     pub(super) fn finish(mut self) -> Result<u64, ParquetError> {
         self.end_group()?;
@@ -87,6 +113,85 @@ impl<W: Write + Send> TableWriter<W> {
         }
         group.close()?;
         Ok(())
+    }
+}
+
+impl<W: Write + Send> RowSink for TableWriter<W> {
+    type Error = ParquetError;
+
+    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), ParquetError> {
+        add_row(&mut self.columns, fill);
+        self.row_count += 1;
+        if self.row_count.is_multiple_of(ROWS_PER_GROUP as u64) { self.end_group() } else { Ok(()) }
+    }
+}
+
+impl TableRows {
+    pub(super) fn new(schema: &'static TableSchema) -> Self {
+        Self { schema, columns: schema.columns.iter().map(Column::new).collect(), row_count: 0 }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub const fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// Returns the columns with their cells, in the order of the schema.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static ColumnSchema, ColumnCells<'_>)> {
+        let cells = |(schema, column): (&'static ColumnSchema, _)| (schema, cells(schema, column));
+        self.schema.columns.iter().zip(&self.columns).map(cells)
+    }
+}
+
+impl RowSink for TableRows {
+    type Error = Infallible;
+
+    fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> Result<(), Infallible> {
+        add_row(&mut self.columns, fill);
+        self.row_count += 1;
+        Ok(())
+    }
+}
+
+fn add_row(columns: &mut [Column], fill: impl FnOnce(&mut Row<'_>)) {
+    let mut row = Row { columns: columns.iter_mut() };
+    fill(&mut row);
+    debug_assert_eq!(row.columns.len(), 0, "every column of a row is filled");
+}
+
+/// Returns the cells of a column; signed and unsigned numbers lie in the same bits.
+fn cells<'a>(schema: &ColumnSchema, column: &'a Column) -> ColumnCells<'a> {
+    let levels = column.levels.as_deref();
+    match &column.values {
+        Values::Narrow(values) => {
+            ColumnCells::Unsigned32(spread(values, levels, |value| value.cast_unsigned()))
+        }
+        Values::Wide(values) if schema.kind == ColumnKind::Unsigned64 => {
+            ColumnCells::Unsigned64(spread(values, levels, |value| value.cast_unsigned()))
+        }
+        Values::Wide(values) => ColumnCells::Signed64(spread(values, levels, |&value| value)),
+        Values::Flag(values) => ColumnCells::Flag(spread(values, levels, |&value| value)),
+        Values::Real(values) => ColumnCells::Real(spread(values, levels, |&value| value)),
+        // Texts were made of `str`.
+        Values::Text(values) => ColumnCells::Text(spread(values, levels, |value| {
+            std::str::from_utf8(value.data()).unwrap_or_default()
+        })),
+    }
+}
+
+/// Puts `None` between values where their levels say that one is missing.
+fn spread<'a, V, T: 'a>(
+    values: &'a [V],
+    levels: Option<&'a [i16]>,
+    read: fn(&'a V) -> T,
+) -> Cells<'a, T> {
+    let mut present = values.iter().map(read);
+    match levels {
+        None => Box::new(present.map(Some)),
+        Some(levels) => {
+            Box::new(levels.iter().map(move |&level| (level > 0).then(|| present.next()).flatten()))
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub enum ColumnKind {
     Flag,
     /// Numbers with fractions.
     Real,
-    /// Words that come again and again.
+    /// Low-cardinality text, dictionary-encoded.
     Text,
 }
 

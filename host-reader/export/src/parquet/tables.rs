@@ -1,7 +1,7 @@
 //! The rows of each table, from the lanes, ops and losses of one device.
 
 use super::{
-    rows::{Row, TableWriter},
+    rows::{Row, RowSink, TableWriter},
     words::Words,
 };
 use crate::{

@@ -1,5 +1,7 @@
-use super::*;
+use super::{schema::HOST_EVENTS, *};
+use crate::TraceHost;
 use device_log::read_device_log;
+use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
 use reader::{
     lane::LaneId,
     ledger::{LossCause, LossKey, LossTotals},
@@ -107,4 +109,96 @@ fn a_writing_that_is_called_off_leaves_neither_files_nor_folders() {
 fn names_that_are_empty_are_refused() {
     let refused = ParquetDataset::new(Path::new("x"), "host", "").unwrap_err().to_string();
     assert_eq!(refused, "expected the name of a recording, found an empty text");
+}
+
+/// The cells of a table, as text; missing ones are `-`.
+fn shown(rows: &TableRows) -> Vec<String> {
+    fn texts<T: ToString>(cells: Cells<'_, T>) -> Vec<String> {
+        cells.map(|cell| cell.map_or("-".to_owned(), |cell| cell.to_string())).collect()
+    }
+    let columns = rows.columns().map(|(schema, cells)| {
+        let texts = match cells {
+            ColumnCells::Unsigned32(cells) => texts(cells),
+            ColumnCells::Unsigned64(cells) => texts(cells),
+            ColumnCells::Signed64(cells) => texts(cells),
+            ColumnCells::Flag(cells) => texts(cells),
+            ColumnCells::Real(cells) => texts(cells),
+            ColumnCells::Text(cells) => texts(cells),
+        };
+        assert_eq!(texts.len(), rows.row_count(), "{}", schema.name);
+        texts
+    });
+    let columns: Vec<Vec<String>> = columns.collect();
+    let row =
+        |row: usize| columns.iter().map(|cells| cells[row].as_str()).collect::<Vec<_>>().join("|");
+    (0..rows.row_count()).map(row).collect()
+}
+
+#[test]
+fn tables_of_the_host_are_there_without_a_file() {
+    let event = |source, time_ns, kind, text: Option<&str>, rgb: Option<u32>| HostEvent {
+        source,
+        time_ns,
+        kind,
+        text: text.map(Into::into),
+        color: rgb.and_then(HostColor::from_rgb),
+    };
+    let zone = |end_ns, depth| HostEventKind::Zone { end_ns, depth };
+    let thread = |number, name: &str, events| HostThread {
+        number,
+        name: name.to_owned(),
+        events,
+        ..HostThread::default()
+    };
+    let of_main = vec![
+        event(1, 120, zone(150, 1), None, Some(0x00_FF00)),
+        event(0, 100, zone(200, 0), Some("id:7"), None),
+        event(4, 160, HostEventKind::Message, Some("half"), Some(0xFF_0000)),
+        event(2, 170, HostEventKind::Signpost, None, None),
+    ];
+    let of_other = vec![
+        event(3, 200, HostEventKind::FrameMark, None, None),
+        event(5, 110, HostEventKind::Plot { value: 4096.0 }, None, None),
+        event(5, 180, HostEventKind::Plot { value: 1024.0 }, None, None),
+    ];
+    let host = HostRecording {
+        process_id: u32::MAX,
+        sources: vec![
+            HostSource::new("outer", "run", "a.py", 3),
+            HostSource::new("inner", "", "", 0),
+            HostSource::new("warm", "", "", 0),
+            HostSource::new("token", "", "", 0),
+            HostSource::new("", "run", "a.py", 5),
+            HostSource::new("Device 1 L1", "", "", 0),
+        ],
+        threads: vec![thread(1, "main", of_main), thread(2, "", of_other)],
+        ..HostRecording::default()
+    };
+    let recording = Recording { host: vec![host], ..Recording::of_readout(Readout::default()) };
+    let host = TraceHost::of_recording(&recording);
+    // Nothing relates the clocks, so that the first event is at 0.
+    assert_eq!(
+        shown(&TableRows::host_zones(&host, "run")),
+        [
+            "run|4294967295|1|main|outer|run|a.py|3|0|0|100|70|100|id:7|false|-",
+            "run|4294967295|1|main|inner|-|-|-|1|20|30|30|120|-|false|#00ff00",
+        ]
+    );
+    assert_eq!(
+        shown(&TableRows::host_events(&host, "run")),
+        [
+            "run|4294967295|1|main|message|-|run|a.py|5|60|160|-|half|#ff0000",
+            "run|4294967295|1|main|signpost|warm|-|-|-|70|170|-|-|-",
+            "run|4294967295|2|-|frame|token|-|-|-|100|200|-|-|-",
+            "run|-|-|-|plot|Device 1 L1|-|-|-|10|110|4096|-|-",
+            "run|-|-|-|plot|Device 1 L1|-|-|-|80|180|1024|-|-",
+        ]
+    );
+    assert_eq!(
+        shown(&TableRows::buffers(&host, "run")),
+        ["run|1|L1|10|110|4096|4096", "run|1|L1|80|180|-3072|1024"]
+    );
+    let empty = Recording::of_readout(Readout::default());
+    let empty = TableRows::host_events(&TraceHost::of_recording(&empty), "run");
+    assert_eq!((empty.row_count(), empty.columns().count()), (0, HOST_EVENTS.columns.len()));
 }

@@ -3,7 +3,7 @@
 use super::{HiddenCounts, NameId, TraceZones, lane, nesting};
 use host_events::{HostEvent, HostEventKind, HostRecording, HostSource};
 use reader::timeline::NO_RUN;
-use recording::{Recording, TraceFilter};
+use recording::{Recording, TraceFilter, clocks_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that the threads of the host recorded.
@@ -68,6 +68,13 @@ type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
 static UNKNOWN: HostSource = HostSource::new("", "", "", 0);
 
 impl<'a> TraceHost<'a> {
+    /// Sorts the events of a recording by thread and plot, on the time axis that its trace has.
+    #[must_use]
+    pub fn of_recording(recorded: &'a Recording) -> Self {
+        let (_, origin_host_ns) = clocks_of(recorded);
+        Self::new(recorded, origin_host_ns)
+    }
+
     /// Sorts the events by thread and plot; `origin_ns` is the trace's origin on the clock
     /// of the host, if chips have it.
     pub(super) fn new(recorded: &'a Recording, origin_ns: Option<i64>) -> Self {
