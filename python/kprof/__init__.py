@@ -235,7 +235,8 @@ def open(path: str | _os.PathLike[str], run: int | None = None) -> "Recording | 
         raise ValueError(f"{_os.fspath(path)} holds {len(runs)} runs; choose one by run=1 and so on")
     number = 1 if run is None else run
     if not 1 <= number <= len(runs):
-        raise ValueError(f"{_os.fspath(path)} holds {len(runs)} runs, found run={number}")
+        held = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        raise ValueError(f"{_os.fspath(path)} holds {held}, found run={number}")
     return runs[number - 1]
 
 
@@ -243,14 +244,18 @@ def _is_ops_csv(path: str | _os.PathLike[str]) -> bool:
     if not _os.path.isfile(path):
         return False
     with _builtin_open(path, "rb") as file:
-        titles = file.read(4096).split(b"\n", 1)[0].split(b",")
+        line = file.read(4096).removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    titles = {title.strip().strip(b'"') for title in line.split(b",")}
     # Reports of chips alone have no codes.
-    return not {b"OP CODE", b"GLOBAL CALL COUNT"}.isdisjoint(title.strip() for title in titles)
+    return not titles.isdisjoint({b"OP CODE", b"GLOBAL CALL COUNT"})
 
 
 def _open_ops_csv(path: str | _os.PathLike[str]) -> OpsTable:
-    with _builtin_open(path, newline="", encoding="utf-8") as file:
-        rows = list(_csv.reader(file))
+    with _builtin_open(path, newline="", encoding="utf-8-sig") as file:
+        try:
+            rows = list(_csv.reader(file))
+        except (UnicodeDecodeError, _csv.Error) as error:
+            raise ValueError(f"{_os.fspath(path)}: expected an ops CSV in UTF-8, {error}") from None
     header, rows = rows[0], [row for row in rows[1:] if row]
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):

@@ -204,12 +204,11 @@ impl PyRecording {
 
     fn __repr__(&self) -> String {
         let readout = &self.recording.readout;
-        let chips = readout.devices.len();
-        format!(
-            "<kprof.Recording {:?}: {chips} chips, {} records>",
-            self.title,
-            self.record_count()
-        )
+        let chips = match readout.devices.len() {
+            1 => "1 chip".to_owned(),
+            count => format!("{count} chips"),
+        };
+        format!("<kprof.Recording {:?}: {chips}, {} records>", self.title, self.record_count())
     }
 
     /// Names of everything that can be written.

@@ -311,13 +311,23 @@ def test_an_ops_csv_of_chips_alone_is_a_table(log: Path, tmp_path: Path) -> None
     assert table.column("DEVICE FW DURATION [ns]").to_pylist() == [120]
 
 
+def test_an_ops_csv_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "ops.csv"
+    path.write_bytes(b'\xef\xbb\xbf"OP CODE","CORES"\r\n"Mat\nmul, ""x""","64"\r\n')
+    table = pyarrow.table(kprof.open(path))
+    assert table.to_pylist() == [{"OP CODE": 'Mat\nmul, "x"', "CORES": 64.0}]
+    path.write_bytes(b"OP CODE,CORES\ncaf\xe9,64\n")
+    with pytest.raises(ValueError, match="ops.csv: expected an ops CSV in UTF-8, .* 0xe9"):
+        kprof.open(path)
+
+
 def test_runs_of_a_capture_are_chosen_by_number(tmp_path: Path) -> None:
     capture = tmp_path / "run.kprof"
     mesh = kprof.SimulatedMesh("matmul", seed=9, ops=2)
     recording = kprof.read_device_profiler(mesh, capture)
     again = kprof.open(capture)
     assert pyarrow.table(again.zones).equals(pyarrow.table(recording.zones))
-    with pytest.raises(ValueError, match="holds 1 runs, found run=2"):
+    with pytest.raises(ValueError, match="holds 1 run, found run=2"):
         kprof.open(capture, run=2)
     with pytest.raises(ValueError, match="run.kprof"):
         kprof.read_device_profiler(kprof.SimulatedMesh(), capture)
