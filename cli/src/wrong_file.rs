@@ -48,8 +48,11 @@ impl FileKind {
         if TRACY.iter().any(|magic| head.starts_with(magic)) {
             return Self::TracyFile;
         }
+        // Spreadsheets write a mark of the byte order and quoted titles.
+        let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\n').next().unwrap_or(&[]));
-        let has = |title: &str| line.split(',').any(|column| column.trim() == title);
+        let has =
+            |title: &str| line.split(',').any(|column| column.trim().trim_matches('"') == title);
         if line.starts_with("ARCH: ") {
             Self::DeviceLog
         } else if has("OP CODE") {
@@ -129,6 +132,9 @@ mod tests {
             (b"tr\xFDP\0", FileKind::TracyFile),
             (b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nx", FileKind::DeviceLog),
             (b"OP CODE,OP TYPE,GLOBAL CALL COUNT\n", FileKind::OpsCsv),
+            (b"\xEF\xBB\xBFOP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ARCH\r\n", FileKind::OpsCsv),
+            (b"\"GLOBAL CALL COUNT\",\"OP CODE\"\r\n", FileKind::OpsCsv),
+            (b"\xEF\xBB\xBFARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nx", FileKind::DeviceLog),
             (b"GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT\n1", FileKind::DeviceOpsCsv),
             (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", FileKind::Other),
             (b"", FileKind::Other),

@@ -123,7 +123,7 @@ fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
     let log = log.to_str().unwrap();
     for (args, sentence) in [
         (&["-o", "a.csv"][..], "expected --format, or a name that ends in .pftrace"),
-        (&["-o", "no/a.folded"], "cannot write no/a.folded: No such file"),
+        (&["-o", "no/a.folded"], "cannot write no/a.folded: there is no folder no"),
         (&["-o", "/dev/full", "-f", "perfetto"], "No space left on device"),
         (&["-o", ".", "-f", "folded"], "expected the name of a file, found a folder"),
         (&["-f", "svg"], "there is no format `svg`; choose from perfetto, chrome"),
@@ -146,7 +146,7 @@ fn a_run_of_several_must_be_chosen() {
     let refused = kprof(folder.path(), &["export", "c.kprof"]);
     assert_refused(&refused, "holds 2 runs; choose one by --run 1 to --run 2");
     let second = kprof(folder.path(), &["export", "c.kprof", "--run", "2", "-o", "c.json"]);
-    assert!(stdout(&second).contains("1 ops on 320 lanes"));
+    assert!(stdout(&second).contains("1 op on 320 lanes"));
     let trace = std::fs::read_to_string(folder.path().join("c.json")).unwrap();
     assert!(trace.contains("\"name\":\"matmul 1\""));
 }

@@ -3,9 +3,9 @@
 use super::{dataset::Dataset, device_log, diff::measurements_of, explain, ops_page};
 use crate::{
     args::{ExportArgs, ExportTarget},
-    failure::Failure,
+    failure::{Failure, refuse_input_as_output},
     input::{self, Input},
-    numbers::grouped,
+    numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
 use host_reader::{
@@ -33,6 +33,12 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
+    if let Target::File(_, Destination::File(output)) = &target {
+        refuse_input_as_output(
+            [Some(&args.file), args.compare.as_ref()].into_iter().flatten(),
+            output,
+        )?;
+    }
     if let (Some(csv), Target::File(ExportFormat::Html, destination)) =
         (explain::ops_csv(&args.file), &target)
     {
@@ -251,15 +257,14 @@ impl Written {
             return print_json(self);
         }
         let mut out = std::io::stdout().lock();
-        let count = |count: usize| grouped(count as u64);
         writeln!(
             out,
-            "{}: {} zones, {} events, values and sums, {} ops on {} lanes",
+            "{}: {}, {} events, values and sums, {} on {}",
             self.output,
-            count(self.zones),
-            count(self.points),
-            count(self.ops),
-            count(self.lanes)
+            counted(self.zones as u64, "zone", "zones"),
+            grouped(self.points as u64),
+            counted(self.ops as u64, "op", "ops"),
+            counted(self.lanes as u64, "lane", "lanes"),
         )?;
         write_doubts(&self.doubts, &mut out)?;
         Ok(())

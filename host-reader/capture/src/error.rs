@@ -33,7 +33,9 @@ pub enum CaptureError {
     },
     /// The file is something else.
     #[error(
-        "not a capture: expected it to begin with {expected:02x?}, found {found:02x?}{advice}",
+        "not a capture: expected it to begin with `{}`, found `{}`{advice}",
+        .expected.escape_ascii(),
+        .found.escape_ascii(),
         advice = advice(.found)
     )]
     NotACapture {
@@ -85,7 +87,7 @@ fn advice(found: &[u8; 8]) -> &'static str {
     if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
         "; a transfer as text has changed it, transfer it as binary"
     } else if found.starts_with(b"ARCH: ") {
-        "; this is a device log, read it as such"
+        "; this is a device log, `kprof report` shows it"
     } else {
         ""
     }

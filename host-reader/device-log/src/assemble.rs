@@ -158,8 +158,9 @@ fn devices_of(lanes: &[PackedLane], chip: &ChipLine) -> Vec<DeviceReadout> {
 
 fn add_unknown_riscs(anomalies: &mut AnomalyLog, unknown: UnknownRiscs) {
     for ((chip_id, core, label), (line, count)) in unknown.lines {
+        let lines = if count == 1 { "line" } else { "lines" };
         let detail =
-            || format!("chip {chip_id} core {core} RISC `{label}`: {count} lines left out");
+            || format!("chip {chip_id} core {core} RISC `{label}`: {count} {lines} left out");
         anomalies.record(AnomalyKind::UnknownRisc, None, line, detail);
         anomalies.count_more(AnomalyKind::UnknownRisc, None, count.saturating_sub(1));
     }

@@ -274,7 +274,7 @@ mod tests {
         let error = write(folder.path()).unwrap_err().to_string();
         assert!(error.contains("expected the name of a file, found a folder"), "{error}");
         let error = write(&folder.path().join("no/trace")).unwrap_err().to_string();
-        assert!(error.contains("no/trace") && error.contains("No such file"), "{error}");
+        assert!(error.contains("no/trace") && error.contains("there is no folder"), "{error}");
     }
 
     #[cfg(unix)]

@@ -78,7 +78,7 @@ impl ExportFormat {
     /// ```
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let with_endings = Self::ALL
             .into_iter()
             .flat_map(|format| format.endings().iter().map(move |end| (end, format)));

@@ -97,7 +97,8 @@ pub fn prepare_whole_file<T>(
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let folder = folder.unwrap_or(Path::new("."));
+    let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
     let entry = Unfinished::new(file.path());
     let mut out = BufWriter::new(file.as_file());
     let result = write(&mut out)?;
@@ -105,6 +106,16 @@ pub fn prepare_whole_file<T>(
     drop(out);
     file.as_file().sync_all()?;
     Ok((WholeFile { file, path: path.to_owned(), entry }, result))
+}
+
+/// The error of a folder that takes no file, without the temporary name, which tells nothing.
+fn refusal(folder: &Path, error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
+        _ => text.split(" at path ").next().unwrap_or(&text).to_owned(),
+    };
+    io::Error::new(error.kind(), reason)
 }
 
 #[cfg(test)]
@@ -123,5 +134,19 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_file_is_named_and_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("none");
+        let error = write_whole_file(&missing.join("a.csv"), |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(error.to_string(), format!("there is no folder {}", missing.display()));
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = write_whole_file(&file.join("a.csv"), |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        assert!(!error.to_string().contains(".kprof-"), "{error}");
     }
 }

@@ -220,7 +220,7 @@ fn riscs_without_a_lane_are_counted_by_name() {
         details,
         [
             (4, "chip 0 core (1,2) RISC `QUASAR_DM8`: 2 lines left out"),
-            (5, "chip 0 core (1,2) RISC `QUASAR_NEO1_TRISC4`: 1 lines left out"),
+            (5, "chip 0 core (1,2) RISC `QUASAR_NEO1_TRISC4`: 1 line left out"),
         ]
     );
 }

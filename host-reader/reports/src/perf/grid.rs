@@ -53,10 +53,11 @@ impl Grid {
     }
 
     pub(super) fn write_titles(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let titles = self.columns.iter().zip(&self.widths);
-        let padded: Vec<_> =
-            titles.map(|(column, width)| format!("{:<width$}", column.title)).collect();
-        writeln!(out, "{}", padded.join("  ").trim_end())
+        let titles = self.columns.iter().zip(&self.widths).map(|(&column, &width)| {
+            let title = Cell::plain(column.title.to_owned());
+            self.padded(&title, width, Column { is_left: true, ..column })
+        });
+        writeln!(out, "{}", titles.collect::<Vec<_>>().join("  ").trim_end())
     }
 
     pub(super) fn write_rule(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -72,11 +73,38 @@ impl Grid {
     }
 
     fn padded(&self, cell: &Cell, width: usize, column: Column) -> String {
+        // Not by the width of a format, which panics above 65,535: a name may be of any length.
         let blanks = " ".repeat(width.saturating_sub(cell.text.chars().count()));
         let text = match cell.colour {
             Some(colour) if self.is_coloured && !cell.text.is_empty() => colour.paint(&cell.text),
             _ => cell.text.clone(),
         };
         if column.is_left { text + &blanks } else { blanks + &text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_any_length_is_a_cell() {
+        const LONG: usize = 70_000;
+        let columns = vec![
+            Column { title: "ID", min_width: 3, is_left: false },
+            Column { title: "OP Code", min_width: 0, is_left: true },
+        ];
+        let row = vec![Cell::plain("7".to_owned()), Cell::plain("A".repeat(LONG))];
+        let grid = Grid::new(columns, std::iter::once(&row), false);
+        let mut text = Vec::new();
+        grid.write_titles(&mut text).unwrap();
+        grid.write_row(&row, &mut text).unwrap();
+        grid.write_rule(&mut text).unwrap();
+        let lines = [
+            "ID   OP Code".to_owned(),
+            format!("  7  {}", "A".repeat(LONG)),
+            "-".repeat(3 + 2 + LONG),
+        ];
+        assert_eq!(String::from_utf8(text).unwrap(), lines.join("\n") + "\n");
     }
 }
