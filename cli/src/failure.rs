@@ -2,6 +2,51 @@
 
 use std::{path::Path, process::ExitCode};
 
+/// Prints a line to standard error. A line that nothing takes, such as a closed pipe, is dropped:
+/// it must not decide the exit code.
+macro_rules! note {
+    ($($argument:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($argument)*);
+    }};
+}
+pub(crate) use note;
+
+/// Makes a folder and those around it.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let file = folder.ancestors().find(|path| path.exists() && !path.is_dir());
+        Failure::Sentence(match file {
+            Some(file) => format!(
+                "cannot make the folder {}: expected a folder, found the file {}",
+                folder.display(),
+                file.display()
+            ),
+            None => format!("cannot make the folder {}: {error}", folder.display()),
+        })
+    })
+}
+
+/// Refuses an output that would replace one of the inputs.
+pub(crate) fn refuse_input_as_output(
+    inputs: impl IntoIterator<Item = impl AsRef<Path>>,
+    output: &Path,
+) -> Result<(), Failure> {
+    if inputs.into_iter().all(|input| !same_file(input.as_ref(), output)) {
+        return Ok(());
+    }
+    Err(Failure::Sentence(format!(
+        "expected an output beside the input, found the input {} itself; name another file",
+        output.display()
+    )))
+}
+
+/// Returns true if two paths lead to one file.
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| path.canonicalize().ok());
+    one.is_some() && one == other
+}
+
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -35,7 +80,7 @@ impl Failure {
         match self {
             Self::OutputClosed => ExitCode::SUCCESS,
             Self::Sentence(sentence) => {
-                eprintln!("kprof: {sentence}");
+                note!("kprof: {sentence}");
                 ExitCode::from(2)
             }
         }

@@ -1,6 +1,11 @@
 //! Input of commands: a device log, a capture, or the folder with upstream's logs.
 
-use crate::{failure::Failure, numbers::counted, progress::Busy, wrong_file::instead_of_recording};
+use crate::{
+    failure::{Failure, note},
+    numbers::counted,
+    progress::Busy,
+    wrong_file::instead_of_recording,
+};
 use host_reader::{
     export::{HiddenLaunches, Trace, TraceFilter},
     readout::Readout,
@@ -27,7 +32,7 @@ pub(crate) fn open_packed(path: &Path) -> Result<Opened, Failure> {
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
         let path = path.display();
         let problems = counted(count, "problem", "problems");
-        eprintln!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them");
+        note!("kprof: {path}: {problems}, the rest is used; `kprof check {path}` lists them");
     }
     Ok(opened)
 }

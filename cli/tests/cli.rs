@@ -143,6 +143,7 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
         (["--arch", "grayskull"], "there is no architecture `grayskull`; choose from wormhole_b0"),
         (["--cores", "65"], "wormhole_b0 comes with 64, 72"),
         (["--devices", "0"], "a mesh needs at least one chip"),
+        (["--devices", "4294967295"], "expected at most 1024 chips, which run host ids can number"),
         (["--op-support-count", "4000000000"], "program support count of 4000000000"),
     ] {
         let output = kprof(folder.path(), &[&["run"][..], &args[..]].concat());
@@ -308,7 +309,10 @@ fn an_output_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "").unwrap();
     let output = kprof(folder.path(), &["run", "--kernels", "native", "-o", "taken"]);
-    assert_refused(&output, "cannot make the output folder taken/.logs: ");
+    assert_refused(
+        &output,
+        "cannot make the folder taken/.logs: expected a folder, found the file taken",
+    );
 }
 
 #[test]

@@ -142,6 +142,18 @@ fn captures_of_one_program_differ_in_nothing_and_of_another_in_its_zones() {
 }
 
 #[test]
+fn a_threshold_that_nothing_exceeds_is_refused() {
+    let a = capture(OPS);
+    for threshold in ["nan", "inf", "-0.1", "ten"] {
+        let refused = diff(&a, &a, &[&format!("--fail-above={threshold}")]);
+        assert_eq!(refused.status.code(), Some(2), "{threshold}");
+        let errors = String::from_utf8(refused.stderr).unwrap();
+        assert!(errors.contains("expected a percentage from 0 on, found"), "{errors}");
+    }
+    assert_eq!(diff(&a, &a, &["--fail-above=0"]).status.code(), Some(0));
+}
+
+#[test]
 fn recordings_that_cannot_be_read_are_refused_in_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let torn = folder.path().join("ops.csv");

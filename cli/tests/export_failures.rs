@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::{
+    ffi::OsStr,
     path::Path,
     process::{Child, Command, Output, Stdio},
     sync::LazyLock,
@@ -102,6 +103,84 @@ fn a_file_in_the_place_of_a_folder_is_named() {
         let output = kprof(folder.path(), &["export", "c.kprof", "-o", path]).output();
         assert_refused(&output.unwrap(), &format!("cannot write {path}: Not a directory"));
     }
+}
+
+#[test]
+fn an_input_is_never_the_output() {
+    let folder = folder_with_capture();
+    let path = folder.path();
+    let whole = std::fs::read(path.join("c.kprof")).unwrap();
+    std::fs::hard_link(path.join("c.kprof"), path.join("linked.kprof")).unwrap();
+    std::os::unix::fs::symlink("c.kprof", path.join("t.json")).unwrap();
+    for args in [
+        &["export", "c.kprof", "-f", "html", "-o", "c.kprof"][..],
+        &["export", "c.kprof", "-f", "html", "-o", "./c.kprof"],
+        &["export", "c.kprof", "-o", "t.json"],
+        &["export", "linked.kprof", "-f", "html", "--compare", "c.kprof", "-o", "c.kprof"],
+        &["export", "c.kprof", "-f", "device-log", "-o", "c.kprof"],
+    ] {
+        assert_refused(&kprof(path, args).output().unwrap(), "expected an output beside the input");
+        assert_eq!(std::fs::read(path.join("c.kprof")).unwrap(), whole, "{args:?}");
+    }
+    // Without -o, tt-metal's log is not put in the place of one that may be of a chip.
+    let log = path.join("profile_log_device.csv");
+    let made = kprof(path, &["export", "c.kprof", "-f", "device-log"]).output().unwrap();
+    assert!(made.status.success());
+    let first = std::fs::read(&log).unwrap();
+    for (args, sentence) in [
+        (&["export", "c.kprof", "-f", "device-log"][..], "so it is not replaced"),
+        (&["export", "profile_log_device.csv", "-f", "device-log"], "beside the input"),
+        (&["export", ".", "-f", "device-log"], "beside the input"),
+    ] {
+        assert_refused(&kprof(path, args).output().unwrap(), sentence);
+    }
+    assert_eq!(std::fs::read(&log).unwrap(), first);
+}
+
+/// A name that is no text.
+#[test]
+fn a_name_of_other_bytes_is_as_good_as_any() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder_with_capture();
+    let [capture, page] = [&b"c\xff.kprof"[..], b"p\xff.html"].map(OsStr::from_bytes);
+    std::fs::rename(folder.path().join("c.kprof"), folder.path().join(capture)).unwrap();
+    let mut export = kprof(folder.path(), &["export", "-o"]);
+    let export = export.arg(page).arg(capture).output().unwrap();
+    assert!(export.status.success(), "{}", String::from_utf8_lossy(&export.stderr));
+    assert!(std::fs::read(folder.path().join(page)).unwrap().starts_with(b"<!doctype html>"));
+    let merge = kprof(folder.path(), &["merge", "-o", "m"]).arg(capture).output().unwrap();
+    assert!(merge.status.success(), "{}", String::from_utf8_lossy(&merge.stderr));
+}
+
+#[test]
+fn the_exit_code_is_the_same_where_nothing_takes_the_errors() {
+    let folder = folder_with_capture();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for (args, code) in [
+        (&["report", "nowhere"][..], 2),
+        (&["export", "c.kprof", "-o", "none/t.json"], 2),
+        (&["noc", "c.kprof"], 1),
+    ] {
+        let status = kprof(folder.path(), args).stderr(full()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn a_folder_cannot_be_made_where_a_file_is() {
+    let folder = folder_with_capture();
+    std::fs::write(folder.path().join("file"), "old").unwrap();
+    for args in [
+        &["merge", "c.kprof", "-o", "file"][..],
+        &["ops", "c.kprof", "-o", "file"],
+        &["man", "file"],
+        &["sdk", "file"],
+        &["run", "--ops", "1", "-o", "file"],
+    ] {
+        let output = kprof(folder.path(), args).output().unwrap();
+        assert_refused(&output, "expected a folder, found the file file");
+    }
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), b"old");
 }
 
 fn signal(child: &Child, name: &str) {

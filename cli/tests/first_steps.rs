@@ -65,7 +65,7 @@ const WAYS: [(&[&str], &str); 16] = [
     (&["ops", "nothing"], "expected a folder of logs, a device log or a capture at nothing"),
     (
         &["run", "-o", "generated/profiler"],
-        "profile_log_device.csv exists and is not of a simulation",
+        "profile_log_device.csv exists and is not of a simulation or capture",
     ),
     (
         &["capture", "-o", "generated/profiler"],

@@ -133,6 +133,76 @@ fn a_capture_gives_the_logs_that_tt_metal_would_have_left() {
 }
 
 #[test]
+fn logs_of_a_chip_are_not_replaced_by_those_of_a_capture() {
+    let folder = artifacts(LOG, MESSAGES, TIMES);
+    let logs = folder.path().join(".logs");
+    let before = files(folder.path());
+    for name in ["v1.0", "v1.3"] {
+        let capture = capture_of(&format!("kprof/{name}.kprof"));
+        std::fs::copy(capture, logs.join(format!("{name}.kprof"))).unwrap();
+    }
+    let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = errors(&refused);
+    assert!(said.contains("profile_log_device.csv exists and is not of a simulation or capture"));
+    assert!(said.contains("choose another folder with -o"), "{said}");
+    let log = logs.join("profile_log_device.csv");
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), LOG);
+    assert_eq!(files(folder.path()).len(), before.len() + 2, "nothing else was written");
+    // The names of zones alone are of a chip, too.
+    std::fs::create_dir_all(folder.path().join("named/.logs")).unwrap();
+    let names = folder.path().join("named/.logs/zone_src_locations.log");
+    std::fs::write(&names, "names").unwrap();
+    let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof", "-o", "named"]);
+    assert!(errors(&refused).contains("zone_src_locations.log exists"), "{}", errors(&refused));
+    assert_eq!(std::fs::read_to_string(&names).unwrap(), "names");
+    // What was made of a capture is made again, of the same and of another.
+    for name in ["v1.0", "v1.0", "v1.3"] {
+        let capture = format!(".logs/{name}.kprof");
+        stdout(&kprof(folder.path(), &["ops", &capture, "-o", "out"]));
+    }
+    // Until somebody puts another log in its place.
+    std::fs::copy(&log, folder.path().join("out/.logs/profile_log_device.csv")).unwrap();
+    let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof", "-o", "out"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
+}
+
+#[test]
+fn an_input_without_ops_is_refused_and_nothing_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("empty"), "").unwrap();
+    std::fs::write(path.join("text.txt"), "hello\n").unwrap();
+    std::fs::create_dir(path.join("folder")).unwrap();
+    for (input, expected) in [
+        ("empty", "at empty, found none: empty: expected a device log, found an empty file"),
+        ("text.txt", "at text.txt, found none: text.txt: line 1: expected `ARCH: <name>"),
+        (
+            "folder",
+            "in the folder folder, found none: folder/profile_log_device.csv: cannot be read, \
+             there is no such file",
+        ),
+    ] {
+        for more in [&[][..], &["--upstream-exact"]] {
+            let refused = kprof(path, &[&["ops", input, "-o", "out"], more].concat());
+            assert_eq!(refused.status.code(), Some(2), "{input}");
+            let said = errors(&refused);
+            assert!(!more.is_empty() || said.contains(expected), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+    assert!(!path.join("out").exists());
+}
+
+#[test]
+fn losses_are_unknown_where_the_device_log_cannot_be_read() {
+    let folder = artifacts("no log", MESSAGES, TIMES);
+    let told = stdout(&kprof(folder.path(), &["ops", "."]));
+    assert!(told.starts_with("2 rows of 1 host op and 0 launches"), "{told}");
+    assert!(told.contains("Lost: unknown"), "{told}");
+}
+
+#[test]
 fn ops_of_programs_without_an_id_are_shown_too() {
     let folder = tempfile::tempdir().unwrap();
     let log = capture_of("mesham-tt-sim/wormhole-noc-256/profile_log_device.csv");

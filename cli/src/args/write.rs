@@ -272,7 +272,7 @@ pub(crate) struct MergeArgs {
     /// Folder with rank folders, capture, log or folder of logs; a host has the name of its file
     /// or folder unless NAME= stands before.
     #[arg(value_name = "[NAME=]PATH", required = true)]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<std::ffi::OsString>,
     /// Folder to write to.
     #[arg(short, long, value_name = "OUT", default_value = "merged")]
     pub(crate) output: PathBuf,

@@ -130,7 +130,9 @@ mod on_ttsim {
         let mut child = Command::new(program);
         child.arg(crate::args::TTSIM_CHILD);
         let mesh = TtsimMesh::start(config, child, library).map_err(sentence)?;
-        eprintln!("kprof: ttsim has no timing: a cycle below is one instruction on every RISC");
+        crate::failure::note!(
+            "kprof: ttsim has no timing: a cycle below is one instruction on every RISC"
+        );
         Ok(Box::new(mesh))
     }
 

@@ -3,7 +3,7 @@
 use super::export::{cancel_on_signals, print_json, refusal, write_doubts};
 use crate::{
     args::ExportArgs,
-    failure::Failure,
+    failure::{Failure, refuse_input_as_output},
     input::{Input, retain},
     numbers::counted,
 };
@@ -41,6 +41,13 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let hidden = retain(&mut run, &args.filters)?;
     let described = describe_counters(&mut run.readout) + describe_addresses(&mut run.readout);
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(DEVICE_LOG));
+    refuse_input_as_output([&args.file, &args.file.join(DEVICE_LOG)], &path)?;
+    if args.output.is_none() && path.exists() {
+        return Err(Failure::Sentence(format!(
+            "{DEVICE_LOG} exists here, and may be of a chip, so it is not replaced; name the \
+             output with -o"
+        )));
+    }
     let destination = Destination::from(path.as_path());
     let mut report = LogWriteReport::default();
     write_atomically(&destination, &cancel_on_signals()?, |mut out| {

@@ -1,7 +1,7 @@
 //! `kprof diff`: which ops and zones became slower or faster from one recording to another.
 
 use crate::{
-    failure::Failure,
+    failure::{Failure, note},
     input::{Input, joined, retain},
     layout::{lines_of, table},
     numbers::{counted, grouped},
@@ -67,7 +67,7 @@ pub(crate) struct DiffArgs {
     more_b: Vec<PathBuf>,
     /// Exit with code 1 if an op or zone is slower by more than PCT percent and the change is
     /// significant or cannot be judged.
-    #[arg(long, value_name = "PCT")]
+    #[arg(long, value_name = "PCT", value_parser = parse_threshold)]
     fail_above: Option<f64>,
     /// Confidence level of the intervals, in percent.
     #[arg(long, value_name = "PCT", default_value_t = 95.0, value_parser = parse_confidence)]
@@ -173,7 +173,7 @@ impl Recording {
         let report = PerfReport::new(vec![csv], &PerfOptions::default());
         let report = report.map_err(|error| Failure::of_file(path, &error))?;
         for problem in &report.problems {
-            eprintln!("kprof: {problem}");
+            note!("kprof: {problem}");
         }
         Ok(Self::Ops(Box::new(report)))
     }
@@ -192,7 +192,7 @@ impl Recording {
         let mut all = Measurements::default();
         for run in &input.runs {
             for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
-                eprintln!("kprof: more records may be lost: {}", source.label());
+                note!("kprof: more records may be lost: {}", source.label());
             }
             all.append(measurements_of(run));
         }
@@ -346,6 +346,12 @@ fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std
         .collect();
     let skipped = if skipped.is_empty() { "nothing".to_owned() } else { skipped.join(", ") };
     writeln!(out, "Skipped in {name}: {skipped}")
+}
+
+/// Parses how much slower is too slow, in percent.
+fn parse_threshold(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
+    percent.ok_or_else(|| format!("expected a percentage from 0 on, found `{text}`"))
 }
 
 /// The confidence level that a text means, in percent.

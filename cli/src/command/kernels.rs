@@ -1,6 +1,10 @@
 //! Kind of a run's kernels, the number of threads they run on, and their failures.
 
-use crate::{args::Kernels, failure::Failure, numbers::counted};
+use crate::{
+    args::Kernels,
+    failure::{Failure, note},
+    numbers::counted,
+};
 use sim::{
     machine::{KernelKind, TARGET, has_object_code},
     workload::Plan,
@@ -18,7 +22,7 @@ pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, 
         (Some(Kernels::Native), _) => Ok(KernelKind::Native),
         (Some(Kernels::Riscv) | None, None) => Ok(KernelKind::Riscv),
         (None, Some(hindrance)) if plan.runs_natively() => {
-            eprintln!("kprof: native kernels, whose costs are estimates: {hindrance}");
+            note!("kprof: native kernels, whose costs are estimates: {hindrance}");
             Ok(KernelKind::Native)
         }
         (_, Some(hindrance)) => {
@@ -56,11 +60,11 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
 pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
     let shown = if rows == 0 { failures.len() } else { rows };
     for failure in failures.iter().take(shown) {
-        eprintln!("kprof: {failure}");
+        note!("kprof: {failure}");
     }
     if failures.len() > shown {
         let hidden = counted((failures.len() - shown) as u64, "more failure", "more failures");
-        eprintln!("kprof: {hidden} of kernels, --rows 0 shows all");
+        note!("kprof: {hidden} of kernels, --rows 0 shows all");
     }
     !failures.is_empty()
 }

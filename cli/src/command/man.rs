@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Cli, ManArgs},
-    failure::Failure,
+    failure::{Failure, make_folder},
 };
 use clap::CommandFactory;
 use std::process::ExitCode;
@@ -10,8 +10,8 @@ use std::process::ExitCode;
 /// Writes `kprof.1` and one page per command into the folder.
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let folder = &args.folder;
-    let written = std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
-    written.map_err(|error| Failure::of_file(folder, &error))?;
+    make_folder(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
+        .map_err(|error| Failure::of_file(folder, &error))?;
     Ok(ExitCode::SUCCESS)
 }

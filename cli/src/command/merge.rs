@@ -10,7 +10,12 @@ mod skew;
 mod starts;
 
 use super::export::cancel_on_signals;
-use crate::{args::MergeArgs, failure::Failure, input::Input, numbers::counted};
+use crate::{
+    args::MergeArgs,
+    failure::{Failure, make_folder, note},
+    input::Input,
+    numbers::counted,
+};
 use clocks::Clocks;
 use host_reader::{
     export::{
@@ -25,6 +30,7 @@ use ops_csv::MergedOps;
 use skew::RankSkew;
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -73,7 +79,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     }
     // The trace begins with hosts that are related.
     hosts.sort_by_key(|host| host.clock.is_unknown());
-    fs::create_dir_all(&args.output).map_err(|error| Failure::of_file(&args.output, &error))?;
+    make_folder(&args.output)?;
     let mut merge = Merge {
         folder: &args.output,
         cancel: cancel_on_signals()?,
@@ -107,7 +113,7 @@ fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     }
     for name in offsets.hosts() {
         if hosts.iter().all(|host| host.name != name) {
-            eprintln!("kprof: {}: no host `{name}` is merged", path.display());
+            note!("kprof: {}: no host `{name}` is merged", path.display());
         }
     }
     Ok(())
@@ -131,7 +137,7 @@ impl Merge<'_> {
                 Ok(input) => self.add(host, &input.runs, out)?,
                 // What is wrong with one host takes nothing from the others.
                 Err(failure) => {
-                    eprintln!("kprof: {} is left out: {failure}", host.name);
+                    note!("kprof: {} is left out: {failure}", host.name);
                     left_out += 1;
                 }
             }
@@ -169,12 +175,12 @@ impl Merge<'_> {
             };
             let kept = report.problems.kept();
             for problem in kept.iter().take(PROBLEMS_SHOWN) {
-                eprintln!("kprof: {}: {problem}", host.name);
+                note!("kprof: {}: {problem}", host.name);
             }
             let unshown = report.problems.count().saturating_sub(PROBLEMS_SHOWN as u64);
             if unshown > 0 {
                 let problems = counted(unshown, "more problem", "more problems");
-                eprintln!("kprof: {}: {problems}", host.name);
+                note!("kprof: {}: {problems}", host.name);
             }
             self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
         }
@@ -210,15 +216,17 @@ impl Merge<'_> {
 
 /// The hosts that inputs name: `NAME=PATH`, a folder of rank folders, or anything with
 /// recordings.
-fn hosts_of(inputs: &[String]) -> Result<Vec<Host>, Failure> {
+fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     let mut hosts = Vec::new();
     for input in inputs {
-        let named = input.split_once('=').filter(|(name, _)| !name.contains('/'));
-        if let Some((name, path)) = named.filter(|_| !Path::new(input).exists()) {
+        let path = Path::new(input);
+        // Names are texts; a path that is none can stand by itself.
+        let named = input.to_str().and_then(|input| input.split_once('='));
+        let named = named.filter(|(name, _)| !name.contains('/') && !path.exists());
+        if let Some((name, path)) = named {
             hosts.push(Host::new(name.to_owned(), path.into()));
             continue;
         }
-        let path = Path::new(input);
         let ranks = rank_folders(path);
         if ranks.is_empty() {
             let last = path.components().next_back().map(|part| part.as_os_str().to_owned());

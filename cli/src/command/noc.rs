@@ -2,7 +2,7 @@
 
 use crate::{
     args::NocArgs,
-    failure::Failure,
+    failure::{Failure, make_folder, note},
     input::Input,
     layout::{table, write_table},
     numbers::{counted, grouped},
@@ -31,10 +31,10 @@ use wire::RunHostId;
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let Events { traces, grids, held, notes } = Events::read(args)?;
     for note in &notes {
-        eprintln!("kprof: {}: {note}", args.file.display());
+        note!("kprof: {}: {note}", args.file.display());
     }
     if traces.is_empty() && held.as_ref().is_none_or(Vec::is_empty) {
-        eprintln!(
+        note!(
             "kprof: {}: expected NoC events, found none; tt-metal records them with \
              TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
             args.file.display()
@@ -127,7 +127,7 @@ fn is_trace_file(path: &Path) -> bool {
 
 /// Writes a file for each program; one that exists already is replaced whole, as tt-metal does.
 fn write_files(folder: &Path, traces: &[ProgramTrace]) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::of_file(folder, &error))?;
+    make_folder(folder)?;
     for trace in traces {
         let to = Destination::File(folder.join(trace.file_name()));
         write_atomically(&to, &CancelFlag::default(), |out| {
@@ -136,7 +136,7 @@ fn write_files(folder: &Path, traces: &[ProgramTrace]) -> Result<(), Failure> {
         .map_err(|error| Failure::from_error(&error))?;
     }
     let files = counted(traces.len() as u64, "file", "files");
-    eprintln!("kprof: {files} written to {}", folder.display());
+    note!("kprof: {files} written to {}", folder.display());
     Ok(())
 }
 

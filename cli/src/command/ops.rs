@@ -3,11 +3,12 @@
 use super::export::cancel_on_signals;
 use crate::{
     args::OpsArgs,
-    failure::Failure,
+    derived_logs::{self, check_replaceable},
+    failure::{Failure, make_folder, note, same_file},
     input::{Input, filter_for, joined},
     json::Lost,
     losses::lost_line,
-    numbers::{counted, grouped},
+    numbers::counted,
     progress::Busy,
 };
 use host_reader::{
@@ -27,6 +28,8 @@ use std::{
 };
 
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
+const ZONE_LOG: &str = "zone_src_locations.log";
+const SYNC_INFO: &str = "sync_device_info.csv";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
 /// Reads, joins and writes everything.
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let busy = || Busy::new(format!("reporting on {}", args.file.display()));
     let report = match &source {
         Source::Capture(path) => {
+            check_logs(&logs)?;
             make_folder(&logs)?;
             report_capture(path, args, &options, &logs, &mut files)?
         }
@@ -54,6 +58,9 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
             OpsReport::of_device_log(path, &options)
         }
     };
+    if !report.has_device_data && report.host_op_count == 0 {
+        return Err(nothing_to_report(&args.file, &report));
+    }
     let names = Names::new(args, &artifacts);
     make_folder(&names.folder)?;
     files.write(&names.file("ops_perf_results"), report.ops_csv.as_bytes())?;
@@ -71,6 +78,32 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
         }
     }
     print(&report, &files, args)
+}
+
+/// The failure of an input that has neither device data nor ops of a host.
+fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
+    let found = report.problems.kept().first().map_or_else(String::new, |problem| {
+        let problem = problem.to_string();
+        format!(": {}", problem.strip_suffix("; ops have no durations then").unwrap_or(&problem))
+    });
+    let expected = match path.is_dir() {
+        true => "expected a device log or ops of a host in the folder",
+        false => "expected a device log, a capture or a folder of logs at",
+    };
+    Failure::Sentence(format!("{expected} {}, found none{found}", path.display()))
+}
+
+/// Refuses to replace logs that no capture and no simulation left.
+///
+/// # Errors
+/// One sentence with the name of a file that stands in the way.
+fn check_logs(logs: &Path) -> Result<(), Failure> {
+    let log = logs.join(DEVICE_LOG);
+    if log.exists() {
+        return check_replaceable(&log);
+    }
+    let others = [ZONE_LOG, SYNC_INFO, PERF_REPORT].map(|name| logs.join(name));
+    others.iter().try_for_each(|path| check_replaceable(path))
 }
 
 fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
@@ -205,26 +238,20 @@ fn report_capture(
 ) -> Result<OpsReport, Failure> {
     let run = Input::open(path)?.into_run(path, args.run)?;
     let _busy = Busy::new(format!("reporting on {}", path.display()));
-    files.write_by(&logs.join(DEVICE_LOG), |mut out| {
-        write_device_log(&run.readout, &mut out).map(|_| ())
-    })?;
-    files.write_by(&logs.join("zone_src_locations.log"), |mut out| {
+    let log = logs.join(DEVICE_LOG);
+    files.write_by(&log, |mut out| write_device_log(&run.readout, &mut out).map(|_| ()))?;
+    derived_logs::note(&log)?;
+    files.write_by(&logs.join(ZONE_LOG), |mut out| {
         write_zone_log(&run.readout.zones, &mut out).map(|_| ())
     })?;
     if run.samples.ping_count() > 0 {
-        files.write_by(&logs.join("sync_device_info.csv"), |out| {
+        files.write_by(&logs.join(SYNC_INFO), |out| {
             write_sync_info(&run.samples, out).map(|_| ())
         })?;
     }
     filter_for(&run, &args.filters)?;
     let run = if options.is_device_only { Recording::of_readout(run.readout) } else { run };
     Ok(OpsReport::of_recording(&run, options))
-}
-
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::Sentence(format!("cannot make the folder {}: {error}", folder.display()))
-    })
 }
 
 /// Files that were written, each whole or not at all.
@@ -259,11 +286,6 @@ impl Files {
         let mut file = File::open(original).map_err(|error| Failure::of_file(original, &error))?;
         self.write_by(&copy, |out| io::copy(&mut file, out).map(|_| ()))
     }
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    let [one, other] = [one, other].map(|path| path.canonicalize().ok());
-    one.is_some() && one == other
 }
 
 /// Counts of what was written, for output.
@@ -313,11 +335,11 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
         }
         writeln!(out, "{}", lost_line(&report.losses))?;
         for problem in problems {
-            eprintln!("kprof: {problem}");
+            note!("kprof: {problem}");
         }
         let unkept = told.problem_count - problems.len() as u64;
         if unkept > 0 {
-            eprintln!("kprof: and {} more problems", grouped(unkept));
+            note!("kprof: and {}", counted(unkept, "more problem", "more problems"));
         }
     }
     let has_problems = told.problem_count > 0 || report.losses.has_failures();

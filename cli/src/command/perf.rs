@@ -1,7 +1,10 @@
 //! `kprof perf`: what an ops CSV says about each op, and what can be tried.
 
 use crate::{
-    failure::Failure, input::joined, progress::Busy, terminal::has_no_color,
+    failure::{Failure, note, refuse_input_as_output},
+    input::joined,
+    progress::Busy,
+    terminal::has_no_color,
     wrong_file::instead_of_ops_csv,
 };
 use clap::{Args, ValueEnum};
@@ -200,6 +203,7 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
         writeln!(out)?;
         out.flush()?;
     } else if let Some(path) = &args.files.csv {
+        refuse_input_as_output(&args.csv_files, path)?;
         write_csv(args, path, &report)?;
     } else {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -215,7 +219,7 @@ pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
     let found = newest.as_deref().unwrap_or(path);
     if found != path {
-        eprintln!("reading {}", found.display());
+        note!("reading {}", found.display());
     }
     read(found).map_err(|failure| instead_of_ops_csv(found, failure))
 }
@@ -326,16 +330,16 @@ fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Fa
     };
     write_file(path, |out| write_ops_csv(report, options, out))?;
     for note in &report.notes {
-        eprintln!("{note}");
+        note!("{note}");
     }
     for problem in &report.problems {
-        eprintln!("{problem}");
+        note!("{problem}");
     }
     if report.skipped_line_count > 0 {
-        eprintln!("Lines left out: {}", report.skipped_line_count);
+        note!("Lines left out: {}", report.skipped_line_count);
     }
     if let Some((percent, speed)) = report.totals.dram_percent.zip(report.totals.dram_gb_per_s) {
-        eprintln!("DRAM of all modelled ops: {percent:.1} % ({speed:.0} GB/s)");
+        note!("DRAM of all modelled ops: {percent:.1} % ({speed:.0} GB/s)");
     }
     let is_elsewhere = args.files.summary_file.is_some() || args.files.stacked_csv.is_some();
     if args.look.no_summary || is_elsewhere {

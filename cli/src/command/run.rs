@@ -10,14 +10,14 @@ use super::{
 };
 use crate::{
     args::{Backend, DispatchCoreKind, RunArgs, ShowArgs, Waits, WorkloadArgs},
-    failure::Failure,
+    derived_logs,
+    failure::{Failure, make_folder},
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, ReadCounts, Source},
     numbers::counted,
     output::Findings,
     progress::Progress,
     recording::{CaptureTarget, Recording},
-    simulated_files,
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
@@ -113,7 +113,7 @@ pub(super) fn carry_out(
     if let Some(log) = &outputs.log {
         end_on_signals()?;
         write_device_log_file(log, &readout).map_err(sentence)?;
-        simulated_files::note(log)?;
+        derived_logs::note(log)?;
     }
     let failures = mesh.kernel_failures();
     let source = Source {
@@ -250,7 +250,7 @@ impl Work {
 impl Outputs {
     /// Refuses to replace what no simulation wrote, before any work is done.
     fn check(&self) -> Result<(), Failure> {
-        self.log.as_deref().map_or(Ok(()), simulated_files::check_replaceable)
+        self.log.as_deref().map_or(Ok(()), derived_logs::check_replaceable)
     }
 
     /// Makes the folders before any work is done.
@@ -259,10 +259,7 @@ impl Outputs {
         let folders =
             [self.log.as_ref(), capture].into_iter().flatten().filter_map(|file| file.parent());
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let folder = folder.display();
-                Failure::Sentence(format!("cannot make the output folder {folder}: {error}"))
-            })?;
+            make_folder(folder)?;
         }
         Ok(())
     }
@@ -290,6 +287,9 @@ fn end_on_signals() -> Result<(), Failure> {
 fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
+
+/// Chips of a mesh: [`RunHostId`] has 10 bits for the number of one.
+const MOST_CHIPS: u32 = 1 << 10;
 
 fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Failure> {
     let mut chip = ChipConfig::new(arch);
@@ -326,6 +326,12 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
             DispatchCoreKind::Eth => DispatchCores::Ethernet,
         };
         config = config.with_dispatch_cores(cores).with_dispatch_profiling();
+    }
+    if args.devices > MOST_CHIPS {
+        return Err(Failure::Sentence(format!(
+            "expected at most {MOST_CHIPS} chips, which run host ids can number, found --devices {}",
+            args.devices
+        )));
     }
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());

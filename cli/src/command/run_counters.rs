@@ -2,7 +2,7 @@
 
 use crate::{
     args::{CounterChoice, WorkloadArgs},
-    failure::Failure,
+    failure::{Failure, note},
     numbers::counted,
 };
 use host_reader::{
@@ -50,18 +50,16 @@ pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     let merge = merge_passes(readout, later);
     let runs = later.len() + 1;
     let added = counted(merge.added, "counter", "counters");
-    eprintln!(
-        "kprof: {runs} runs for the counters: {added} of later runs beside those of the first"
-    );
+    note!("kprof: {runs} runs for the counters: {added} of later runs beside those of the first");
     if merge.without_anchor > 0 {
         let count = counted(merge.without_anchor, "counter", "counters");
-        eprintln!("kprof: {count} of launches that the first run has no counters of left out");
+        note!("kprof: {count} of launches that the first run has no counters of left out");
     }
     for (number, readout) in (2..).zip(later) {
         if !readout.losses.is_empty() {
             let lost = readout.losses.total().record_count();
             let lost = counted(lost, "record", "records");
-            eprintln!("kprof: run {number} lost {lost}, counters perhaps among them");
+            note!("kprof: run {number} lost {lost}, counters perhaps among them");
         }
     }
 }

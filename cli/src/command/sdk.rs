@@ -1,6 +1,9 @@
 //! `kprof sdk`: linker scripts for kernels of the user's own.
 
-use crate::{args::SdkArgs, failure::Failure};
+use crate::{
+    args::SdkArgs,
+    failure::{Failure, make_folder},
+};
 use sim::{
     arch::Arch,
     machine::{TARGET, images, images::Selection, link_script::link_script},
@@ -13,10 +16,7 @@ pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
     for arch in Arch::ALL {
         let selection = Selection::new(arch, args.enable_sum_profiling);
         let folder = args.output.join(arch.facts().name);
-        fs::create_dir_all(&folder).map_err(|error| {
-            let folder = folder.display();
-            Failure::Sentence(format!("cannot make the folder {folder}: {error}"))
-        })?;
+        make_folder(&folder)?;
         for index in 0..RISCS_PER_CORE {
             let script = link_script(selection, index).ok_or_else(no_firmware)?;
             let name = images::processor(CoreKind::Tensix, index);

@@ -3,7 +3,7 @@
 use super::export::tracy_options;
 use crate::{
     args::ServeArgs,
-    failure::Failure,
+    failure::{Failure, note},
     input::{Input, trace},
     numbers::{counted, grouped},
 };
@@ -81,7 +81,7 @@ fn told(
             Err(error @ ServeError::UnknownProtocol { .. }) if is_once => {
                 return Err(failure(&error));
             }
-            Err(error) => eprintln!("kprof: {error}"),
+            Err(error) => note!("kprof: {error}"),
         }
     }
     Ok(0)

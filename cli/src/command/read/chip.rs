@@ -2,7 +2,7 @@
 
 use crate::{
     args::ChipArgs,
-    failure::Failure,
+    failure::{Failure, note},
     json::{HostCounts, Source},
     numbers::counted,
     op_names::OpNames,
@@ -87,7 +87,7 @@ fn read_chips(
     for device in &mesh.devices {
         if let Some(stopped) = device.rails().stopped() {
             let chip_id = device.description().chip_id;
-            eprintln!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
+            note!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
         }
     }
     let readout = recording.finish()?;
@@ -134,14 +134,14 @@ fn print_unread(device: &ChipDevice<LuwenChip>) {
     let chip = device.description();
     let untold = device.untold_ethernet_cores();
     if untold > 0 {
-        eprintln!(
+        note!(
             "kprof: chip {}: {} not read: no control vector of theirs names the markers' place",
             chip.chip_id,
             counted(untold as u64, "Ethernet core is", "Ethernet cores are"),
         );
     }
     if chip.cores.iter().any(|core| core.kind == CoreKind::ActiveEth) {
-        eprintln!(
+        note!(
             "kprof: chip {}: chips behind its Ethernet links are read only if the driver shows \
              them: luwen reaches others through a queue that it does not share with the running \
              program",
@@ -184,7 +184,7 @@ fn op_names(
     };
     if found.malformed > 0 {
         let count = counted(found.malformed, "entry", "entries");
-        eprintln!("kprof: {}: {count} without an id or a name", folder.display());
+        note!("kprof: {}: {count} without an id or a name", folder.display());
     }
     let chips: Vec<u32> = mesh.devices.iter().map(|device| device.description().chip_id).collect();
     let op = |chip_id, (&base, name): (&u32, &std::sync::Arc<str>)| OpMetadata {

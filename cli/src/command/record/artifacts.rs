@@ -1,6 +1,9 @@
 //! Files of a recording, under the names that tt-metal's scripts give them.
 
-use crate::{failure::Failure, input};
+use crate::{
+    failure::{Failure, make_folder},
+    input,
+};
 use host_reader::{
     capture::CaptureWriter,
     export::{CancelFlag, Destination, ExportFormat, Trace, TraceFilter, write_atomically},
@@ -73,7 +76,7 @@ fn write_one(
     child_functions: &[String],
     written: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| Failure::of_file(folder, &error))?;
+    make_folder(folder)?;
     let children: Vec<&str> =
         CHILD_FUNCTIONS.into_iter().chain(child_functions.iter().map(String::as_str)).collect();
     let mut write = |name: &str, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| {

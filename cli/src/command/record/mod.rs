@@ -8,7 +8,7 @@ mod summary;
 mod watch;
 
 use self::{summary::Summary, watch::Watched};
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use std::{
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
@@ -31,11 +31,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     check_port(args.port)?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {
-        eprintln!("kprof: logs of the run before are in {}", previous.display());
+        note!("kprof: logs of the run before are in {}", previous.display());
     }
     let mut command = command(args);
     for problem in environment::apply(args, &output, &mut command) {
-        eprintln!("kprof: {problem}");
+        note!("kprof: {problem}");
     }
     let program = command.get_program().to_string_lossy().into_owned();
     let watched = watch::run(command, args.port);

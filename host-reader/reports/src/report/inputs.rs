@@ -100,6 +100,15 @@ pub(super) struct DeviceSide {
     pub(super) hidden: HiddenLaunches,
     /// Records that the device data lacks.
     pub(super) losses: LossLedger,
+    /// True if there is a file with device data that could be read.
+    pub(super) is_read: bool,
+}
+
+impl DeviceSide {
+    /// Returns the device side of a file that could not be read, whose losses are unknown.
+    fn unread(file: String) -> Self {
+        Self { file, losses: losses_of_tt_metal(), ..Self::default() }
+    }
 }
 
 pub(super) fn read_device(
@@ -134,7 +143,9 @@ pub(super) fn read_device(
             device_of_log(&log, options, host, problems)
         };
     }
-    let bytes = read_input(&report, "ops have no durations then", problems).unwrap_or_default();
+    let bytes = read_input(&report, "ops have no durations then", problems);
+    let is_read = bytes.is_some();
+    let bytes = bytes.unwrap_or_default();
     let file = report.display().to_string();
     let ops = read_report(&bytes, &file, problems);
     // Sub-devices stand only in the log.
@@ -143,7 +154,16 @@ pub(super) fn read_device(
     let DeviceSide { sub_devices, is_quasar, .. } = in_log;
     let losses = losses_of_tt_metal();
     let has_sessions = true;
-    DeviceSide { file, ops, has_sessions, sub_devices, is_quasar, losses, ..DeviceSide::default() }
+    DeviceSide {
+        file,
+        ops,
+        has_sessions,
+        sub_devices,
+        is_quasar,
+        losses,
+        is_read,
+        ..DeviceSide::default()
+    }
 }
 
 /// Returns the losses of files of TT-Metal, which do not name any.
@@ -160,10 +180,10 @@ pub(super) fn device_of_log_exactly(
 ) -> DeviceSide {
     let file = log.display().to_string();
     let Some(bytes) = read_input(log, "ops have no durations then", problems) else {
-        return DeviceSide { file, ..DeviceSide::default() };
+        return DeviceSide::unread(file);
     };
     let Some(exact) = read_exactly(&bytes, &file, is_device_only, problems) else {
-        return DeviceSide { file, ..DeviceSide::default() };
+        return DeviceSide::unread(file);
     };
     let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } = exact;
     // Upstream's reports without a host do not show them.
@@ -181,6 +201,7 @@ pub(super) fn device_of_log_exactly(
         aiclk_mhz,
         is_quasar: is_quasar && !is_device_only,
         losses,
+        is_read: true,
         ..DeviceSide::default()
     }
 }
@@ -208,10 +229,20 @@ pub(super) fn device_of_log(
             side
         }
         Err(error) => {
-            problems.add_to_file(&file, format!("{error}; ops have no durations then"));
-            DeviceSide { file, ..DeviceSide::default() }
+            let detail = match log.exists() {
+                true => without_file(&error.to_string(), &file).to_owned(),
+                false => "cannot be read, there is no such file".to_owned(),
+            };
+            problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
+            DeviceSide::unread(file)
         }
     }
+}
+
+/// Cuts the name of the file off a sentence that begins with it.
+fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence str {
+    let rest = sentence.strip_prefix(file).and_then(|rest| rest.strip_prefix([':', ',']));
+    rest.map_or(sentence, str::trim_start)
 }
 
 /// Converts a readout, except for the marks that only reports without a host need.
@@ -249,6 +280,7 @@ pub(super) fn device_of_readout(
     let dispatch = dispatch_of_readout(readout);
     attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
     DeviceSide {
+        is_read: true,
         file: file.to_owned(),
         ops,
         aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),

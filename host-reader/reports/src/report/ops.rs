@@ -87,6 +87,8 @@ pub struct OpsReport {
     pub ops_csv: String,
     /// Rows of it.
     pub row_count: u64,
+    /// True if there was a file or recording of the device that could be read.
+    pub has_device_data: bool,
     /// Launches that the device recorded.
     pub device_op_count: u64,
     /// Ops that the host announced.
@@ -213,6 +215,7 @@ impl Builder<'_> {
         let hidden = device.hidden.clone();
         let losses = device.losses.clone();
         let is_quasar = device.is_quasar;
+        let has_device_data = device.is_read;
         let (rows, columns) = if is_device_only {
             (self.device_rows(&device), Columns::Filled)
         } else {
@@ -223,6 +226,7 @@ impl Builder<'_> {
             losses,
             ops_csv: sheet_csv(&rows, columns, is_quasar, line_end),
             row_count: rows.len() as u64,
+            has_device_data,
             device_op_count,
             host_op_count: self.host.ops.len() as u64,
             per_core_csv,

@@ -1,8 +1,7 @@
-//! Files of simulations, which never replace a measurement.
+//! Logs made by simulations and of captures, which never replace a measurement.
 //!
-//! A simulation writes a file under a name that a measurement may have, such as
-//! `profile_log_device.csv`. Beside it lies a note with the file's length and checksum: only a
-//! file that matches its note is the simulator's own and may be replaced.
+//! They have the name that a measurement has, `profile_log_device.csv`. Beside each lies a note
+//! with its length and checksum: only a log that matches its note may be replaced.
 
 use crate::failure::Failure;
 use std::{
@@ -12,9 +11,9 @@ use std::{
 };
 
 /// Ending of the note's name.
-const NOTE_ENDING: &str = ".simulated";
+const NOTE_ENDING: &str = ".derived";
 
-/// Refuses a file that exists and that no simulation wrote.
+/// Refuses a file that exists and that was not made by a simulation or of a capture.
 ///
 /// # Errors
 /// One sentence with the file's name.
@@ -28,13 +27,13 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Sentence(format!(
-        "{} exists and is not of a simulation, so it is not replaced; choose another folder \
-         with -o",
+        "{} exists and is not of a simulation or capture, so it is not replaced; choose another \
+         folder with -o",
         path.display()
     )))
 }
 
-/// Leaves the note of a file that a simulation has just written.
+/// Leaves the note of a file that was just written.
 ///
 /// # Errors
 /// If the file cannot be read or the note not written.
