@@ -143,6 +143,11 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
         (["--arch", "grayskull"], "there is no architecture `grayskull`; choose from wormhole_b0"),
         (["--cores", "65"], "wormhole_b0 comes with 64, 72"),
         (["--devices", "0"], "a mesh needs at least one chip"),
+        (["--kernel-args", "5"], "--kernel-args are for kernels of your own; give one with"),
+        (
+            ["--pipeline", "reader=1"],
+            "--pipeline shapes --workload pipeline, found --workload matmul",
+        ),
         (["--devices", "4294967295"], "expected at most 1024 chips, which run host ids can number"),
         (["--op-support-count", "4000000000"], "program support count of 4000000000"),
     ] {

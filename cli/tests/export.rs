@@ -126,6 +126,7 @@ fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
         (&["-o", "no/a.folded"], "cannot write no/a.folded: there is no folder no"),
         (&["-o", "/dev/full", "-f", "perfetto"], "No space left on device"),
         (&["-o", ".", "-f", "folded"], "expected the name of a file, found a folder"),
+        (&["--recording", "a", "-f", "html"], "--recording names a recording of --format parquet"),
         (&["-f", "svg"], "there is no format `svg`; choose from perfetto, chrome"),
         (&["--filter", "core=1"], "expected a core as x-y"),
         (&["--run", "2"], "holds 1 run, found --run 2"),

@@ -123,8 +123,8 @@ pub(crate) struct WorkloadArgs {
     /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
     /// percent of barrier, straggler and jitter, tiles that the reader may be ahead, cores of a
     /// group that share a reader, unicast=1 to signal them one by one.
-    #[arg(long, value_name = "SHAPE", default_value = "", hide_default_value = true)]
-    pub(crate) pipeline: PipelineShape,
+    #[arg(long, value_name = "SHAPE")]
+    pub(crate) pipeline: Option<PipelineShape>,
     /// Records of waits for circular buffers, semaphores and NoC barriers.
     #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,

@@ -234,7 +234,7 @@ pub(crate) struct ServeArgs {
     /// Exit after the first viewer.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Drop a viewer that takes nothing for so long.
+    /// Drop a viewer that takes nothing for this time.
     #[arg(
         long,
         value_name = "SECONDS",

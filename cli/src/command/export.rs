@@ -33,6 +33,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
+    if args.recording.is_some() && matches!(target, Target::File(..)) {
+        let sentence = "--recording names a recording of --format parquet; other files have none";
+        return Err(Failure::Sentence(sentence.to_owned()));
+    }
     if let Target::File(_, Destination::File(output)) = &target {
         refuse_input_as_output(
             [Some(&args.file), args.compare.as_ref()].into_iter().flatten(),

@@ -77,7 +77,7 @@ pub(super) fn carry_out(
         ops: args.ops,
         replays: args.replays,
         seed: args.seed,
-        pipeline: args.pipeline,
+        pipeline: args.pipeline.unwrap_or_default(),
         ..WorkloadOptions::default()
     };
     let plan = work.plan(&mesh, &options);
@@ -222,7 +222,21 @@ impl Work {
                     .to_owned(),
             ));
         }
-        Workload::named(&args.workload).map(Self::Workload).map_err(sentence)
+        if !args.own.kernel_args.is_empty() {
+            return Err(Failure::Sentence(
+                "--kernel-args are for kernels of your own; give one with --kernel or \
+                 --kernel-ncrisc and so on"
+                    .to_owned(),
+            ));
+        }
+        let workload = Workload::named(&args.workload).map_err(sentence)?;
+        if args.pipeline.is_some() && workload.name != PIPELINE {
+            return Err(Failure::Sentence(format!(
+                "--pipeline shapes --workload {PIPELINE}, found --workload {}",
+                workload.name
+            )));
+        }
+        Ok(Self::Workload(workload))
     }
 
     fn name(&self) -> &str {
@@ -288,6 +302,9 @@ fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
+/// The workload that `--pipeline` is for.
+const PIPELINE: &str = "pipeline";
+
 /// Chips of a mesh: [`RunHostId`] has 10 bits for the number of one.
 const MOST_CHIPS: u32 = 1 << 10;
 
@@ -350,7 +367,7 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 
 /// Returns true for object code that waits for other kernels and is to record that.
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
-    let has_waits = work.name() == "pipeline" && args.waits != Waits::Off;
+    let has_waits = work.name() == PIPELINE && args.waits != Waits::Off;
     let has_room = !args.enable_sum_profiling && !args.enable_accumulate_profiling;
     has_waits && args.backend == Backend::Sim && has_room
 }

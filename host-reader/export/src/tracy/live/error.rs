@@ -9,8 +9,8 @@ use tracy_protocol::TracyProtocol;
 pub enum ServeError {
     /// The address is not to be had.
     #[error(
-        "cannot listen for Tracy viewers on {address}: {source}; close the program that does, \
-         or choose another port"
+        "cannot listen for Tracy viewers on {address}: {source}; {}",
+        advice(.source)
     )]
     Bind {
         /// The address as it was given.
@@ -42,4 +42,13 @@ pub enum ServeError {
 fn known_protocols() -> String {
     let name = |known: &TracyProtocol| format!("{} ({})", known.number, known.releases);
     TracyProtocol::all().iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the way out of an address that is not to be had.
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => "close the program that listens there, or choose another port",
+        io::ErrorKind::PermissionDenied => "choose a port from 1024 on",
+        _ => "expected an address of this machine and a port, as in 127.0.0.1:8086",
+    }
 }
