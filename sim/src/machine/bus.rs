@@ -70,6 +70,7 @@ impl Bus for TileBus<'_> {
         self.stage.chip.arch == Arch::Blackhole
     }
 
+    #[inline]
     fn region(&self, address: u32) -> Option<Region> {
         if u64::from(address) < self.stage.tile.l1.size_bytes() {
             return Some(Region::L1);

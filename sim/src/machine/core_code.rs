@@ -373,12 +373,14 @@ pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
 
 /// The bytes as words; zeros fill the last one.
 fn words(bytes: &[u8]) -> Vec<u32> {
-    let word = |chunk: &[u8]| {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u32::from_le_bytes(word)
-    };
-    bytes.chunks(4).map(word).collect()
+    let (whole, rest) = bytes.as_chunks();
+    let mut words: Vec<u32> = whole.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    if !rest.is_empty() {
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        words.push(u32::from_le_bytes(last));
+    }
+    words
 }
 
 /// The instruction `jal zero, address`, for address 0.

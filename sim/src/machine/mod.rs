@@ -239,9 +239,7 @@ impl Machine {
     fn load(&self, l1: &mut L1) {
         l1.keep(u64::from(self.devices.code.end));
         for (address, words) in self.code.boot_writes() {
-            for (at, word) in (u64::from(address)..).step_by(4).zip(words) {
-                l1.replace_word(at, word);
-            }
+            l1.write_words(u64::from(address), &words);
         }
     }
 }

@@ -403,9 +403,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         self.beat = beat;
         match result {
             Ok(value) => {
-                let mut bytes = [0; N];
-                bytes.copy_from_slice(&value.to_le_bytes()[..N]);
-                self.put(op, widen(bytes));
+                self.put(op, widen(low_bytes(value)));
                 pc.wrapping_add(4)
             }
             Err(reason) => self.end(pc, reason),
@@ -418,8 +416,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         if !address.is_multiple_of(byte_count::<N>()) {
             return self.end(pc, Reason::Trap(TrapKind::StoreMisaligned, address));
         }
-        let mut bytes = [0; N];
-        bytes.copy_from_slice(&self.register(op.rs2).to_le_bytes()[..N]);
+        let bytes: [u8; N] = low_bytes(self.register(op.rs2));
         let bus = &mut *self.outside.around.bus;
         let region = if let Some(place) = place_at(bus.local_ram_mut(), local(address)) {
             *place = bytes;
@@ -523,10 +520,14 @@ fn bytes_at<const N: usize>(memory: &[u8], offset: usize) -> Option<[u8; N]> {
 }
 
 #[inline(always)]
+fn low_bytes<const N: usize>(value: u32) -> [u8; N] {
+    let bytes = value.to_le_bytes();
+    std::array::from_fn(|at| bytes[at])
+}
+
+#[inline(always)]
 fn padded<const N: usize>(bytes: [u8; N]) -> [u8; 4] {
-    let mut word = [0; 4];
-    word[..N].copy_from_slice(&bytes);
-    word
+    std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0))
 }
 
 #[inline(always)]

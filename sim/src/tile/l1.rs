@@ -1,5 +1,7 @@
 //! The memory of a tile, which takes no room until it is touched.
 
+use std::mem;
+
 /// Little-endian bytes from address 0 up to a fixed size.
 ///
 /// Only the part below the highest address ever written is kept; the rest reads as zero.
@@ -54,10 +56,24 @@ impl L1 {
         if at + 4 > self.bytes.len() {
             self.grow(address);
         }
-        let bytes = &mut self.bytes[at..at + 4];
-        let before = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        bytes.copy_from_slice(&value.to_le_bytes());
-        before
+        let word = self.bytes[at..].first_chunk_mut();
+        word.map_or(0, |word| u32::from_le_bytes(mem::replace(word, value.to_le_bytes())))
+    }
+
+    /// Writes words from a multiple of four on.
+    ///
+    /// # Panics
+    /// As [`replace_word`](Self::replace_word).
+    pub fn write_words(&mut self, address: u64, words: &[u32]) {
+        let Some(last) = (words.len() as u64).checked_sub(1) else { return };
+        let (at, end) = (index(address), index(address + 4 * last) + 4);
+        if end > self.bytes.len() {
+            self.grow(address + 4 * last);
+        }
+        let (chunks, _) = self.bytes[at..end].as_chunks_mut();
+        for (chunk, word) in chunks.iter_mut().zip(words) {
+            *chunk = word.to_le_bytes();
+        }
     }
 
     /// Copies words out; `false`, and nothing copied, if the range leaves the memory.
@@ -128,6 +144,30 @@ mod tests {
         assert_eq!(l1.bytes.len(), 0x3000);
         assert_eq!(l1.whole().len(), 1_499_136);
         assert_eq!(l1.word(0x2000), 1);
+    }
+
+    #[test]
+    fn many_words_are_written_as_one_by_one() {
+        for (address, count) in [(0, 0), (0xFF8, 1), (0xFF8, 2), (0xFF8, 3), (0x2000, 1500), (0, 4)]
+        {
+            let words: Vec<u32> =
+                (0..count).map(|word: u32| word.wrapping_mul(0x0102_0304)).collect();
+            let (mut at_once, mut one_by_one) = (L1::new(1 << 16), L1::new(1 << 16));
+            for l1 in [&mut at_once, &mut one_by_one] {
+                l1.replace_word(0xFFC, u32::MAX);
+            }
+            at_once.write_words(address, &words);
+            for (at, &word) in (address..).step_by(4).zip(&words) {
+                one_by_one.replace_word(at, word);
+            }
+            assert_eq!(at_once, one_by_one, "{count} words from {address:#x}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "L1 address 0x40 lies beyond 0x40")]
+    fn words_beyond_the_memory_are_not_written() {
+        L1::new(64).write_words(56, &[1, 2, 3]);
     }
 
     #[test]

@@ -184,7 +184,16 @@ impl From<wire::CoreKind> for TileKind {
 pub(crate) struct Registers {
     /// Ascending, without overlap.
     spans: Vec<Span>,
+    /// First word of the page that the first span begins in.
+    first_word: usize,
+    /// Leaf of each page of words from there on; leaf 0 has no registers. Code that polls asks for
+    /// a register every few instructions, so that none is searched for.
+    pages: Vec<usize>,
+    /// Number of each word's span, from 1 on; 0 where there is none.
+    leaves: Vec<[u16; PAGE_WORD_COUNT]>,
 }
+
+const PAGE_WORD_COUNT: usize = 64;
 
 #[derive(Debug)]
 struct Span {
@@ -212,15 +221,33 @@ impl Registers {
             }
         }
         spans.sort_by_key(|span| span.first);
-        Self { spans }
+        let first_word = spans.first().map_or(0, |span| span.first as usize / 4);
+        let first_word = first_word - first_word % PAGE_WORD_COUNT;
+        let (mut pages, mut leaves) = (Vec::new(), vec![[0; PAGE_WORD_COUNT]]);
+        for (number, span) in (1..).zip(&spans) {
+            for word in 0..span.found.register.word_count {
+                let at = (span.first / 4 + word) as usize - first_word;
+                let page = at / PAGE_WORD_COUNT;
+                if page >= pages.len() {
+                    pages.resize(page + 1, 0);
+                }
+                if pages[page] == 0 {
+                    pages[page] = leaves.len();
+                    leaves.push([0; PAGE_WORD_COUNT]);
+                }
+                leaves[pages[page]][at % PAGE_WORD_COUNT] = number;
+            }
+        }
+        Self { spans, first_word, pages, leaves }
     }
 
     /// The register that an address belongs to.
     pub(crate) fn find(&self, address: u32) -> Option<Found> {
-        let index = self.spans.partition_point(|span| span.first <= address).checked_sub(1)?;
+        let at = (address as usize / 4).checked_sub(self.first_word)?;
+        let leaf = &self.leaves[*self.pages.get(at / PAGE_WORD_COUNT)?];
+        let index = usize::from(leaf[at % PAGE_WORD_COUNT]).checked_sub(1)?;
         let Span { first, found } = &self.spans[index];
-        let word = (address - first) / 4;
-        (word < found.register.word_count).then_some(Found { word, ..*found })
+        Some(Found { word: (address - first) / 4, ..*found })
     }
 }
 
@@ -281,6 +308,27 @@ mod tests {
             }
             assert!(registers.spans.iter().all(|span| !span.found.block.source.is_empty()));
             assert!(registers.spans.iter().all(|span| span.first.is_multiple_of(4)));
+        }
+    }
+
+    #[test]
+    fn each_span_answers_from_its_first_word_to_its_last_and_nothing_between_spans() {
+        for (arch, kind, registers) in all() {
+            let name_at = |address| registers.find(address).map(|found| found.register.name);
+            let mut end = 0;
+            for Span { first, found } in &registers.spans {
+                let place = format!("{arch} {kind:?} {} at {first:#x}", found.register.name);
+                if end < *first {
+                    assert_eq!((name_at(end), name_at(first - 4)), (None, None), "before {place}");
+                }
+                for word in 0..found.register.word_count {
+                    let at = registers.find(first + 4 * word).expect(&place);
+                    assert_eq!((at.word, at.instance), (word, found.instance), "{place}");
+                    assert!(std::ptr::eq(at.register, found.register), "{place}");
+                }
+                end = first + 4 * found.register.word_count;
+            }
+            assert_eq!((name_at(end), name_at(u32::MAX - 3)), (None, None), "{arch} {kind:?}");
         }
     }
 
