@@ -66,34 +66,52 @@ mod with_ttsim {
         assert_eq!(output.status.code(), Some(2));
     }
 
-    #[test]
-    fn a_workload_runs_and_loses_exactly_what_does_not_fit() {
-        for (arch, variable) in [("wormhole_b0", "KPROF_TTSIM_WH"), ("blackhole", "KPROF_TTSIM_BH")]
-        {
+    /// The run's tables as JSON, on each chip whose library is at hand.
+    fn runs(options: &[&str]) -> Vec<(&'static str, serde_json::Value)> {
+        let chips = [("wormhole_b0", "KPROF_TTSIM_WH"), ("blackhole", "KPROF_TTSIM_BH")];
+        let run = |(arch, variable)| {
             let Ok(library) = env::var(variable) else {
                 eprintln!("skipped on ttsim's {arch}: {variable} names no libttsim");
-                continue;
+                return None;
             };
-            let output = kprof(&[
-                "--arch",
-                arch,
-                "--backend",
-                "ttsim",
-                "--ttsim-library",
-                &library,
-                "--json",
-                "--workload",
-                "full-buffer",
-                "--ops",
-                "1",
-            ]);
+            let backend = ["--arch", arch, "--backend", "ttsim", "--ttsim-library", &library];
+            let output = kprof(&[&backend[..], &["--json"], options].concat());
             let errors = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{errors}");
-            let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            Some((arch, serde_json::from_slice(&output.stdout).unwrap()))
+        };
+        chips.into_iter().filter_map(run).collect()
+    }
+
+    #[test]
+    fn a_workload_runs_and_loses_exactly_what_does_not_fit() {
+        for (arch, document) in runs(&["--workload", "full-buffer", "--ops", "1"]) {
             let lanes = 5 * document["worker_cores"].as_u64().unwrap();
             // 150 zones in each lane, 125 of which fit, between those of firmware and kernel.
             assert_eq!(document["kept"]["zones"], lanes * 127, "{arch}");
             assert_eq!(document["lost"]["l1_full"], lanes * 25, "{arch}");
+        }
+    }
+
+    #[test]
+    fn a_pipeline_records_its_waits() {
+        let shape = "barrier=0,compute=4000,tiles=16";
+        let options = ["--workload", "pipeline", "--pipeline", shape, "--waits", "events"];
+        for (arch, document) in runs(&[&options[..], &["--ops", "3"]].concat()) {
+            let cores = document["worker_cores"].as_u64().unwrap();
+            let lost = document["lost"].as_object().unwrap();
+            let total: u64 = lost.values().filter_map(serde_json::Value::as_u64).sum();
+            assert_eq!(total, 0, "{arch}: {lost:?}");
+            let count = |risc: &str, what: &str| {
+                let mut rows = document["data"].as_array().unwrap().iter();
+                let row = rows.find(|row| row["risc"] == risc && row["name"] == what);
+                row.and_then(|row| row["count"].as_u64()).unwrap_or(0)
+            };
+            for (risc, signal) in [("NCRISC", "SYNC-CB-PUSH"), ("BRISC", "SYNC-CB-POP")] {
+                assert_eq!(count(risc, signal), 3 * 16 * cores, "{arch} {risc}: {document}");
+            }
+            // Each tile comes later than the writer is done with the one before.
+            assert_eq!(count("BRISC", "SYNC-CB-WAIT"), 3 * 16 * cores, "{arch}");
         }
     }
 }

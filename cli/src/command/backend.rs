@@ -100,7 +100,6 @@ impl Chips for SimulatedMesh {
 #[cfg(feature = "ttsim")]
 mod on_ttsim {
     use super::{Chips, Failure, MeshConfig, Phase, Plan, WorkloadArgs};
-    use sim::machine::KernelKind;
     use std::process::Command;
     use ttsim::{TtsimError, TtsimMesh};
 
@@ -117,12 +116,6 @@ mod on_ttsim {
                     .to_owned(),
             ));
         };
-        if config.kernels == KernelKind::Native {
-            return Err(Failure::Sentence(
-                "native kernels run only on this project's simulator; choose --kernels riscv"
-                    .to_owned(),
-            ));
-        }
         TtsimMesh::check(plan).map_err(sentence)?;
         let program = std::env::current_exe().map_err(|error| {
             Failure::Sentence(format!("cannot find this program to start it anew: {error}"))

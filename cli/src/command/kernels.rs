@@ -1,7 +1,7 @@
 //! Kind of a run's kernels, the number of threads they run on, and their failures.
 
 use crate::{
-    args::Kernels,
+    args::{Backend, Kernels},
     failure::{Failure, note},
     numbers::counted,
 };
@@ -9,41 +9,76 @@ use sim::{
     machine::{KernelKind, TARGET, has_object_code},
     workload::Plan,
 };
-use std::num::NonZeroUsize;
+use std::{fmt, num::NonZeroUsize};
 
 /// The kernels that were asked for; object code if nothing was said and there is any, and
-/// otherwise native kernels and a line that says why.
-pub(super) fn choose(asked: Option<Kernels>, plan: &Plan) -> Result<KernelKind, Failure> {
-    let hindrance = hindrance(has_object_code(), plan.runs_as_object_code());
-    match (asked, hindrance) {
-        (Some(Kernels::Native), _) if !plan.runs_natively() => Err(Failure::Sentence(
-            "kernels of this workload exist only as object code; choose --kernels riscv".to_owned(),
+/// otherwise native kernels and a line that says why. Only our own simulator has those.
+pub(super) fn choose(
+    asked: Option<Kernels>,
+    backend: Backend,
+    plan: &Plan,
+) -> Result<KernelKind, Failure> {
+    let hindrance = Hindrance::of(has_object_code(), plan.runs_as_object_code());
+    let refuse = |hindrance: Hindrance| {
+        let remedy = hindrance.remedy();
+        Err(Failure::Sentence(format!("cannot run object code: {hindrance}; {remedy}")))
+    };
+    match (asked, backend, hindrance) {
+        (Some(Kernels::Native), Backend::Ttsim, _) => Err(Failure::Sentence(
+            "native kernels run only on this project's simulator; choose --kernels riscv"
+                .to_owned(),
         )),
-        (Some(Kernels::Native), _) => Ok(KernelKind::Native),
-        (Some(Kernels::Riscv) | None, None) => Ok(KernelKind::Riscv),
-        (None, Some(hindrance)) if plan.runs_natively() => {
+        (Some(Kernels::Native), Backend::Sim, _) if !plan.runs_natively() => {
+            Err(Failure::Sentence(
+                "kernels of this workload exist only as object code; choose --kernels riscv"
+                    .to_owned(),
+            ))
+        }
+        (Some(Kernels::Native), Backend::Sim, _) => Ok(KernelKind::Native),
+        (Some(Kernels::Riscv) | None, _, None) => Ok(KernelKind::Riscv),
+        (None, Backend::Sim, Some(hindrance)) if plan.runs_natively() => {
             note!("kprof: native kernels, whose costs are estimates: {hindrance}");
             Ok(KernelKind::Native)
         }
-        (_, Some(hindrance)) => {
-            Err(Failure::Sentence(format!("cannot run object code: {hindrance}")))
+        (_, _, Some(hindrance)) => refuse(hindrance),
+    }
+}
+
+/// Reason why kernels cannot run as object code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hindrance {
+    /// This program was built without any.
+    NoObjectCode,
+    /// A kernel of the workload has none; that of a pipeline is the only one.
+    NativeKernel,
+}
+
+impl Hindrance {
+    /// Returns the first reason; `None` if object code can run.
+    const fn of(has_object_code: bool, is_in_object_code: bool) -> Option<Self> {
+        match (has_object_code, is_in_object_code) {
+            (false, _) => Some(Self::NoObjectCode),
+            (true, false) => Some(Self::NativeKernel),
+            (true, true) => None,
+        }
+    }
+
+    fn remedy(self) -> String {
+        match self {
+            Self::NoObjectCode => format!("`rustup target add {TARGET}` and build it again"),
+            Self::NativeKernel => "choose --pipeline barrier=0 with records of waits, and without \
+                                   straggler, ahead and group"
+                .to_owned(),
         }
     }
 }
 
-/// Returns why kernels cannot run as object code, and the remedy; `None` if they can.
-fn hindrance(has_object_code: bool, is_in_object_code: bool) -> Option<String> {
-    match (has_object_code, is_in_object_code) {
-        (false, _) => Some(format!(
-            "this kprof was built without the riscv32im target; \
-             `rustup target add {TARGET}` and build it again"
-        )),
-        (true, false) => Some(
-            "a kernel of this workload exists only as a native function; \
-             choose --kernels native"
-                .to_owned(),
-        ),
-        (true, true) => None,
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoObjectCode => "this kprof was built without the riscv32im target",
+            Self::NativeKernel => "a kernel of this workload exists only as a native function",
+        })
     }
 }
 
@@ -75,9 +110,11 @@ mod tests {
 
     #[test]
     fn what_to_install_is_said_where_the_target_was_missing() {
-        assert_eq!(hindrance(true, true), None);
-        let sentence = hindrance(false, true).unwrap();
+        assert_eq!(Hindrance::of(true, true), None);
+        assert_eq!(Hindrance::of(false, false), Some(Hindrance::NoObjectCode));
+        let sentence = Hindrance::of(false, true).unwrap().remedy();
         assert!(sentence.contains("`rustup target add riscv32im-unknown-none-elf`"), "{sentence}");
-        assert!(hindrance(true, false).unwrap().contains("native function"));
+        let sentence = Hindrance::of(true, false).unwrap().to_string();
+        assert!(sentence.contains("native function"), "{sentence}");
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn carry_out(
     let config = if is_foreign {
         config
     } else {
-        config.with_kernels(kernels::choose(args.kernels, &plan)?)
+        config.with_kernels(kernels::choose(args.kernels, args.backend, &plan)?)
     };
     let passes = counter_passes(args, arch, outputs)?;
     outputs.check()?;
@@ -369,7 +369,7 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_waits = work.name() == PIPELINE && args.waits != Waits::Off;
     let has_room = !args.enable_sum_profiling && !args.enable_accumulate_profiling;
-    has_waits && args.backend == Backend::Sim && has_room
+    has_waits && has_room
 }
 
 fn unknown_arch(name: &str) -> Failure {
