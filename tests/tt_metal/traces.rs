@@ -206,16 +206,20 @@ fn four_hundred_packets_name_the_core_that_passed_them_on() {
     assert_eq!(lost, 0);
 }
 
-/// `test_fabric_event_profiler_2d`, the tests for every board, as headers before 0.81.1 recorded
-/// routes on a mesh.
+/// `test_fabric_event_profiler_2d`, the tests for every board and the four that need a 6U, as headers
+/// before 0.81.1 recorded routes on a mesh.
 #[test]
 fn packets_on_a_mesh_have_their_hops() {
     let Some(package) = ready_package() else { return };
     // Hops north or south, east and west, to all on the way or not, packets.
-    let tests: [&[([u32; 3], bool, usize)]; 3] = [
+    let tests: [&[([u32; 3], bool, usize)]; 7] = [
         &[([0, 3, 0], false, 10)],
         &[([0, 0, 1], false, 100), ([0, 2, 0], true, 100)],
         &[([1, 1, 1], true, 100), ([0, 1, 0], false, 100), ([0, 0, 1], false, 100)],
+        &[([3, 0, 0], false, 10)],
+        &[([2, 4, 0], false, 10)],
+        &[([2, 0, 0], true, 100), ([1, 0, 0], false, 100)],
+        &[([7, 3, 0], true, 100), ([0, 3, 0], true, 100)],
     ];
     for test in tests {
         let mut bench = Bench::new(package, Chip::Wormhole, &Simulator::Ours);
