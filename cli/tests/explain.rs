@@ -191,6 +191,26 @@ fn sums_and_single_waits_that_do_not_all_fit_give_one_answer() {
     }
 }
 
+/// Sums hold all of the time, so the cause is that of sums; a path is of the windows alone.
+#[test]
+fn waits_in_windows_give_the_cause_of_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let shape = "tiles=200,output=1";
+    let (of_sums, _, _) = paced(folder, shape, "totals");
+    let (of_windows, _, known) = paced(folder, shape, "windows");
+    assert_eq!((&of_windows["cause"], known), (&Value::from("turns"), Value::Null));
+    let gain = |of: &Value| of["gain_at_most_percent"].as_f64().unwrap();
+    assert!((gain(&of_sums) - gain(&of_windows)).abs() < 2.0, "{of_sums} {of_windows}");
+    let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
+    let op = &explained["ops"][0];
+    // Of about 240,000 cycles. Tiles do not share an epoch: where no window is open on all of them at
+    // once the path is unknown.
+    let percent = op["windows_percent"].as_f64().unwrap();
+    assert!(percent < 15.0, "{percent}");
+    assert_eq!(op["critical_path"].is_null(), percent == 0.0, "{percent}");
+}
+
 #[test]
 fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
     let folder = tempfile::tempdir().unwrap();

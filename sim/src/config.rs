@@ -15,6 +15,7 @@ use crate::{
 pub use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
+pub use wire::wait::SyncWindows;
 
 /// Why a mesh cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -241,6 +242,8 @@ pub struct MeshConfig {
     pub has_noc_truth: bool,
     /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
+    /// Windows of time outside of which native kernels record no single waits; `None` for all of it.
+    pub sync_windows: Option<SyncWindows>,
     /// True if object code makes them, too.
     pub has_object_waits: bool,
     /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
@@ -267,6 +270,7 @@ impl MeshConfig {
             firmware: None,
             has_noc_truth: false,
             wait_records: WaitRecords::Totals,
+            sync_windows: None,
             has_object_waits: false,
             cycle_budget: DEFAULT_CYCLE_BUDGET,
             host: HostTiming::PCIE,
@@ -381,6 +385,15 @@ impl MeshConfig {
         self
     }
 
+    /// The same mesh with kernels that record single waits and signals in windows of time, beside
+    /// the sums of all.
+    #[must_use]
+    pub const fn with_sync_windows(mut self, windows: SyncWindows) -> Self {
+        self.wait_records = WaitRecords::Events;
+        self.sync_windows = Some(windows);
+        self
+    }
+
     /// The same mesh with another limit for launches of object code.
     #[must_use]
     pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
@@ -419,6 +432,7 @@ impl MeshConfig {
             (self.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
             (is_object_code && has_waits, "records of waits"),
+            (is_object_code && has_waits && self.sync_windows.is_some(), "windows of waits"),
             (is_object_code && self.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);

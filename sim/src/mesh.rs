@@ -231,6 +231,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         firmware: config.firmware.clone(),
         has_noc_truth: config.has_noc_truth,
         wait_records: config.wait_records,
+        sync_windows: config.sync_windows,
         has_object_waits: config.has_object_waits,
         cycle_budget: config.cycle_budget,
         seed: config.seed,

@@ -17,7 +17,7 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig, WaitRecords},
+    config::{ChipConfig, MeshConfig, SyncWindows, WaitRecords},
     machine::KernelKind,
     program::{CoreSelection, Emission, Kernel, KernelContext, Program},
     random::Stream,
@@ -27,7 +27,7 @@ use sim::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{
     CoreKind, Risc, RunHostId,
-    wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal},
+    wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait},
 };
 
 /// A launch on a RISC.
@@ -71,7 +71,11 @@ fn found(readout: &Readout) -> BTreeMap<Run, Found> {
                         assert_eq!(before, None, "two totals of one object");
                     }
                     [first, second] => {
-                        let wait = BlockedWait::from_data([first, second]).unwrap();
+                        let windowed = WindowedWait::from_data([first, second]);
+                        assert!(windowed.is_none_or(|of| of.windows == WINDOWS));
+                        let wait = windowed.map(|of| of.wait);
+                        let wait = wait.or_else(|| BlockedWait::from_data([first, second]));
+                        let wait = wait.unwrap();
                         assert_eq!(wait.kind.zone_name(), Some(name));
                         found.waits.push((wait, record.time));
                     }
@@ -330,6 +334,123 @@ fn every_risc_of_both_chips_records_the_waits_of_object_code() {
             assert!(waits >= least, "{place}, {key:?}: {:?}", found.totals);
         }
     }
+}
+
+/// Windows of a mesh that records waits in windows: one eighth of the time.
+const WINDOWS: SyncWindows = SyncWindows::new(11, 14).unwrap();
+
+/// Waits that are told one by one, and those that only sums hold.
+#[derive(Debug, Default)]
+struct Windowed {
+    told: u64,
+    untold: u64,
+}
+
+/// Cycles of a wait that lie in windows, and to the nearest window if none do.
+fn in_windows(begin: u64, end: u64) -> (u64, u64) {
+    let (length, period) = (u64::from(WINDOWS.length()), u64::from(WINDOWS.period()));
+    let of_window = |opens: u64| end.min(opens + length).saturating_sub(begin.max(opens));
+    let first = begin - begin % period;
+    let inside = (0..).map(|n| first + n * period).take_while(|&opens| opens <= end).map(of_window);
+    let before = begin.saturating_sub(first + length);
+    (inside.sum(), before.min((period - end % period) % period))
+}
+
+/// Records of waits and signals that the simulator counts.
+fn emitted_data(truth: &Truth) -> u64 {
+    truth.launches.values().flatten().map(|launch| launch.emitted.data).sum()
+}
+
+fn compare_windows(seed: u64, windowed: &mut Windowed) {
+    let mut random = Stream::new(seed, &[0x7769_6E64]);
+    let shape = random_shape(&mut random);
+    let arch = Arch::ALL[usize::from(seed % 2 == 1)];
+    let config = MeshConfig::new(seed)
+        .with_chip(ChipConfig::new(arch).with_epoch_max_cycles(0))
+        .with_sync_windows(WINDOWS);
+    let options =
+        WorkloadOptions { ops: Some(2), seed, pipeline: shape, ..WorkloadOptions::default() };
+    let outcome = Session::new(&config, "pipeline", &options, Vec::new()).run();
+    let of = format!("windows, seed {seed}, {shape:?}");
+    assert!(outcome.readout.anomalies.is_empty(), "{of}: {:?}", outcome.readout.anomalies);
+    let is_whole = outcome.readout.losses.is_empty();
+    let (found, expected) = (found(&outcome.readout), expected(&outcome.truth));
+    let mut sums: BTreeMap<(u32, u8, u32, Risc), u64> = BTreeMap::new();
+    for (run, waits) in &expected {
+        let Some(found) = found.get(run) else { panic!("{run:?}, {of}") };
+        let mut told = found.waits.iter();
+        let mut next = told.next();
+        for wait in waits {
+            let begin = wait.begin.0;
+            let (inside, apart) = in_windows(begin, begin + wait.cycles);
+            let end = (begin + wait.cycles) & ((1 << 44) - 1);
+            let same = |(record, time): &&(BlockedWait, u64)| {
+                (record.kind, record.key) == (wait.kind, wait.key)
+                    && time.abs_diff(end) <= 2 * TOLERANCE_CYCLES
+            };
+            if let Some((record, _)) = next.filter(same) {
+                // Each that is told is one that was, and some of it may lie in a window.
+                let cycles = u64::from(record.cycles);
+                assert!(cycles.abs_diff(wait.cycles) <= TOLERANCE_CYCLES, "{wait:?}, {of}");
+                assert!(inside > 0 || apart <= 3 * TOLERANCE_CYCLES, "{wait:?}, {of}");
+                windowed.told += 1;
+                next = told.next();
+            } else {
+                let is_told = inside > 3 * TOLERANCE_CYCLES && is_whole;
+                assert!(!is_told, "{wait:?}: {inside} cycles in windows, {run:?}, {of}");
+                windowed.untold += 1;
+            }
+            let program = run.1.0;
+            let sum = sums.entry((program, wait.kind.0, wait.key, run.0.risc)).or_default();
+            *sum += 1;
+        }
+        assert!(next.is_none(), "{next:?} was none, {run:?}, {of}");
+    }
+    let kept = found.values().map(|of| of.waits.len() + of.signal_count + of.totals.len());
+    let kept: usize = kept.sum();
+    assert!(!is_whole || kept as u64 == emitted_data(&outcome.truth), "{kept}, {of}");
+    let explanation = Explanation::of_recording(&Recording::of_readout(outcome.readout));
+    for op in explanation.ops.iter().filter(|_| is_whole) {
+        // The sums hold the waits outside of windows, too.
+        for wait in &op.waits {
+            for of_object in &wait.sums {
+                let is_object = |key: &&(u32, u8, u32, Risc)| {
+                    let kind = WaitKind(key.1).name().unwrap();
+                    (key.0, kind, key.2, key.3)
+                        == (op.run_host_id, of_object.kind, of_object.key, wait.risc)
+                };
+                let key = sums.keys().find(is_object).copied().unwrap();
+                assert_eq!(sums.remove(&key), Some(of_object.waits), "{key:?}, {of}");
+            }
+        }
+        assert_eq!(op.known_percent, None, "{of}");
+        if let Some(percent) = op.windows_percent {
+            assert!(percent < 100.0, "{of}");
+            let question = "the critical path outside of the windows that were recorded";
+            assert!(explanation.untold.iter().any(|of| of.question == question), "{of}");
+        }
+        if let Some(path) = &op.critical_path {
+            assert!(path.cycles > 0, "a path of nothing is unknown, {of}");
+        }
+    }
+    assert!(!is_whole || sums.is_empty(), "{sums:?}, {of}");
+}
+
+#[test]
+fn waits_in_windows_are_told_and_those_outside_are_only_in_sums() {
+    let mut windowed = Windowed::default();
+    if let Some(seed) = number("KPROF_WAITS_SEED") {
+        compare_windows(seed, &mut windowed);
+        return println!("{windowed:?}");
+    }
+    let count = number("KPROF_WAITS_COUNT").unwrap_or(8);
+    let fresh = Stream::new(u64::from(std::process::id()), &[0x7769_6E64]).below(1 << 40);
+    println!("fresh seeds from {fresh}");
+    (0..count / 2)
+        .chain(fresh..fresh + count / 2)
+        .for_each(|seed| compare_windows(seed, &mut windowed));
+    println!("{windowed:?}");
+    assert!(windowed.told > 100 && windowed.untold > windowed.told, "{windowed:?}");
 }
 
 /// Percent of a launch that a RISC waits for tiles of a buffer, and that the math engine starves,

@@ -254,6 +254,8 @@ pub(crate) enum Waits {
     Totals,
     /// Each wait that blocked and each signal, too.
     Events,
+    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all; native kernels.
+    Windows,
 }
 
 /// Kind of kernels.

@@ -35,7 +35,7 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig, WaitRecords},
+    config::{ChipConfig, MeshConfig, SyncWindows, WaitRecords},
     dispatch::DispatchCores,
     mesh::SimulatedMesh,
     program::SubDevice,
@@ -322,8 +322,11 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
         .with_wait_records(match args.waits {
             Waits::Off => WaitRecords::Off,
             Waits::Totals => WaitRecords::Totals,
-            Waits::Events => WaitRecords::Events,
+            Waits::Events | Waits::Windows => WaitRecords::Events,
         });
+    if args.waits == Waits::Windows {
+        config = config.with_sync_windows(SyncWindows::DEFAULT);
+    }
     if args.device_trace_profiler {
         config = config.with_trace_only();
     }
@@ -367,7 +370,7 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 
 /// Returns true for object code that waits for other kernels and is to record that.
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
-    let has_waits = work.name() == PIPELINE && args.waits != Waits::Off;
+    let has_waits = work.name() == PIPELINE && !matches!(args.waits, Waits::Off | Waits::Windows);
     let has_room = !args.enable_sum_profiling && !args.enable_accumulate_profiling;
     has_waits && has_room
 }

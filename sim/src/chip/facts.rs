@@ -11,7 +11,7 @@ use crate::{
 };
 use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
-use wire::{CoreKind, control::ControlLayout};
+use wire::{CoreKind, control::ControlLayout, wait::SyncWindows};
 
 /// Constants of one chip of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct ChipFacts {
     pub has_noc_truth: bool,
     /// Records of waits that kernels make.
     pub wait_records: WaitRecords,
+    /// Windows of time outside of which native kernels record no single waits.
+    pub sync_windows: Option<SyncWindows>,
     /// True if object code makes them, too.
     pub has_object_waits: bool,
     /// Most cycles that a launch of object code may take on a core.

@@ -463,8 +463,7 @@ impl Run<'_> {
             let mut emitted = Emission::zones(1);
             if let Some(kernel) = kernel {
                 emitted += Emission::zones(1) + kernel.emission(&context);
-                emitted.data +=
-                    self.stage.dataflow.record_count(index, self.stage.chip.wait_records);
+                emitted.data += self.stage.dataflow.record_count(index, &self.stage.chip);
             }
             let (launch_index, program_id) = (context.launch_index, context.program_id);
             let kernel = kernel.and_then(|_| self.kernel_times(index));

@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     arch::TileCoord,
+    chip::ChipFacts,
     noc,
     program::KernelContext,
     random::Stream,
@@ -69,6 +70,8 @@ pub(crate) struct Dataflow {
     pub(crate) waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     /// Signals of each RISC.
     pub(crate) signal_counts: [u64; RISCS_PER_CORE],
+    /// Waits and signals of each RISC of which some lies in a window.
+    windowed_counts: [u64; RISCS_PER_CORE],
 }
 
 /// Cycles from one poll to the next.
@@ -129,6 +132,7 @@ pub fn push_back(buffer: u32, tiles: u64) {
         stage.count_signal();
     });
     device_signal!(CB_PUSH, buffer);
+    stage::with(Stage::note_signal);
 }
 
 /// Gives the room of `tiles` tiles back to the producer, now.
@@ -142,6 +146,7 @@ pub fn pop_front(buffer: u32, tiles: u64) {
         stage.count_signal();
     });
     device_signal!(CB_POP, buffer);
+    stage::with(Stage::note_signal);
 }
 
 /// Increments a semaphore of the tile, now.
@@ -157,6 +162,7 @@ pub fn increment(semaphore: u32) {
         stage.count_signal();
     });
     device_signal!(SEM_SET, semaphore);
+    stage::with(Stage::note_signal);
 }
 
 /// Increments a semaphore of another tile over the RISC's NoC.
@@ -202,6 +208,7 @@ pub fn increment_all(tiles: &[TileCoord], semaphore: u32) {
 fn signal_remote(address: u64) {
     let noc = stage::with(|stage| stage.context().noc().unwrap_or(0));
     device_signal!(SEM_SET_REMOTE, Signal::Remote { noc, address }.to_data());
+    stage::with(Stage::note_signal);
 }
 
 /// Waits until a semaphore has been incremented `count` times; false if the kernel that increments
@@ -260,6 +267,7 @@ pub fn unpack(buffer: u32, cycles: u64) -> bool {
     });
     if is_known {
         device_signal!(CB_POP, buffer);
+        stage::with(Stage::note_signal);
     }
     is_known
 }
@@ -318,6 +326,7 @@ pub fn pack(buffer: u32, cycles: u64) -> bool {
     });
     if is_known {
         device_signal!(CB_PUSH, buffer);
+        stage::with(Stage::note_signal);
     }
     is_known
 }
@@ -442,13 +451,16 @@ impl Dataflow {
     }
 
     /// Records of a RISC's waits and signals.
-    pub(crate) fn record_count(&self, risc_index: usize, records: WaitRecords) -> u64 {
+    pub(crate) fn record_count(&self, risc_index: usize, chip: &ChipFacts) -> u64 {
         let waits = &self.waits[risc_index];
         let objects: BTreeSet<_> = waits.iter().map(|wait| (wait.kind, wait.key)).collect();
         let totals = objects.len() as u64;
-        match records {
+        match chip.wait_records {
             WaitRecords::Off => 0,
             WaitRecords::Totals => totals,
+            WaitRecords::Events if chip.sync_windows.is_some() => {
+                totals + self.windowed_counts[risc_index]
+            }
             WaitRecords::Events => totals + waits.len() as u64 + self.signal_counts[risc_index],
         }
     }
@@ -484,6 +496,27 @@ impl Stage {
         let cycles = available - asked;
         let truth = WaitTruth { launch_index, program_id, kind, key, begin, cycles, released_by };
         self.dataflow.waits[risc.index()].push(truth);
+        // It read the clock when the wait began and ended, and a third time for the record.
+        let [recorded, ended, began] = self.clock_reads(risc.index());
+        self.note_in_window(recorded.saturating_sub(ended.saturating_sub(began)), recorded);
+    }
+
+    /// Counts a signal that was recorded, for which the RISC has just read the clock.
+    fn note_signal(&mut self) {
+        let [recorded, ..] = self.clock_reads(self.context().risc.index());
+        self.note_in_window(recorded, recorded);
+    }
+
+    /// Counts what went on from one cycle to another if a window was open meanwhile.
+    fn note_in_window(&mut self, from: u64, to: u64) {
+        let Some(windows) = self.chip.sync_windows else { return };
+        let period = u64::from(windows.period());
+        let from = self.tile.clock.value(from).0;
+        let since_opened = from % period;
+        let is_open = since_opened < u64::from(windows.length());
+        let opens_meanwhile = self.tile.clock.value(to).0 - from >= period - since_opened;
+        let risc_index = self.context().risc.index();
+        self.dataflow.windowed_counts[risc_index] += u64::from(is_open || opens_meanwhile);
     }
 
     /// Coordinates by which kernels name a core's tile.

@@ -367,7 +367,7 @@ impl Run<'_> {
         emitted.data += stage::with(|stage| {
             stage.dataflow.starvation.launch_index = launch_index;
             stage.dataflow.starvation.program_id = program_id;
-            stage.dataflow.record_count(turn.risc.index(), stage.chip.wait_records)
+            stage.dataflow.record_count(turn.risc.index(), &stage.chip)
         });
         let kernel = turn.end.map(|end| KernelTimes { start: turn.start, end });
         self.launches.push((turn.risc, LaunchTruth { launch_index, program_id, emitted, kernel }));

@@ -6,7 +6,7 @@ use kernel_profiler::{
     port::{Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters, word_at},
     wait::WaitRecords,
 };
-use wire::{CoreKind, control::ControlLayout, noc_event::NocCounter};
+use wire::{CoreKind, control::ControlLayout, noc_event::NocCounter, wait::SyncWindows};
 
 /// One RISC of whatever tile is on the stage of its thread.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +155,10 @@ impl Port for RiscPort {
 
     fn wait_records(&self) -> WaitRecords {
         stage::with(|stage| stage.chip.wait_records)
+    }
+
+    fn sync_windows(&self) -> Option<SyncWindows> {
+        stage::with(|stage| stage.chip.sync_windows)
     }
 
     fn empties_both_words(&self) -> bool {

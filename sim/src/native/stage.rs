@@ -74,6 +74,15 @@ struct RiscTime {
     chip_cycle: u64,
     acknowledged_at: u64,
     push_count: u32,
+    /// When it last read the clock, and the two times before.
+    clock_reads: [u64; 3],
+}
+
+impl RiscTime {
+    const fn note_clock_read(&mut self, cycle: u64) {
+        let [last, before, _] = self.clock_reads;
+        self.clock_reads = [cycle, last, before];
+    }
 }
 
 /// Cycles that the runtime's steps take.
@@ -156,6 +165,11 @@ impl Stage {
         self.riscs[self.context.risc.index()].chip_cycle += cycles;
     }
 
+    /// Cycles at which the RISC last read the clock, the latest first.
+    pub(crate) const fn clock_reads(&self, risc_index: usize) -> [u64; 3] {
+        self.riscs[risc_index].clock_reads
+    }
+
     pub(crate) fn wall_clock(&self) -> Cycles {
         self.tile.clock.value(self.cycle_of(self.context.risc.index()))
     }
@@ -179,6 +193,7 @@ impl Stage {
     pub(crate) fn read_clock(&mut self, risc_index: usize) -> (u32, u32) {
         let stall = self.clock_stall(risc_index);
         let cycle = self.cycle_of(risc_index);
+        self.riscs[risc_index].note_clock_read(cycle);
         let low = self.tile.clock.read_low(cycle);
         let high = self.tile.clock.read_live_high(cycle + 1);
         self.advance(risc_index, cost::CLOCK_READ);
@@ -476,6 +491,7 @@ mod tests {
             firmware: None,
             has_noc_truth: false,
             wait_records: WaitRecords::Off,
+            sync_windows: None,
             has_object_waits: false,
             cycle_budget: 0,
             seed,

@@ -104,6 +104,7 @@ impl BareChip {
             has_noc_truth: false,
             has_object_waits: false,
             wait_records: WaitRecords::Off,
+            sync_windows: None,
             cycle_budget: 0,
             seed: 1,
             translation: Translation::new(arch, &[]),
