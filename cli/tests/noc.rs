@@ -37,6 +37,30 @@ fn the_files_of_a_log_are_those_that_tt_metal_wrote() {
     }
 }
 
+/// Where chips are in a cluster: what is known beside the log, that nothing is, or what is there.
+#[test]
+fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {
+    const NAME: &str = "cluster_coordinates.json";
+    for run in ["blackhole-noc-256", "wormhole-noc-256"] {
+        let capture = captures().join("mesham-tt-sim").join(run);
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("traces").display().to_string();
+        let written = || std::fs::read_to_string(Path::new(&target).join(NAME)).unwrap();
+        assert!(noc(&[&log(run), "-o", &target]).status.success());
+        let known = std::fs::read_to_string(capture.join(NAME)).unwrap();
+        assert_eq!(written(), known, "{run}");
+        // A log without such a file leaves what is there as it is, and else says null as a p150's.
+        let alone = folder.path().join("profile_log_device.csv");
+        std::fs::copy(log(run), &alone).unwrap();
+        assert!(noc(&[&alone.display().to_string(), "-o", &target]).status.success());
+        assert_eq!(written(), known, "{run}");
+        std::fs::remove_file(Path::new(&target).join(NAME)).unwrap();
+        assert!(noc(&[&alone.display().to_string(), "-o", &target]).status.success());
+        let of_p150 = captures().join("mesham-tt-sim/blackhole-noc-256").join(NAME);
+        assert_eq!(written(), std::fs::read_to_string(of_p150).unwrap(), "{run}");
+    }
+}
+
 #[test]
 fn json_holds_every_event_pair_and_link() {
     let output = noc(&[&log("blackhole-noc-4096"), "--json"]);

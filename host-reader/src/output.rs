@@ -30,7 +30,7 @@ pub enum Output {
     ZoneLog,
     /// TT-Metal's `sync_device_info.csv`.
     SyncInfo,
-    /// A folder of TT-Metal's `noc_trace_*.json`.
+    /// A folder of TT-Metal's `noc_trace_*.json` and `cluster_coordinates.json`.
     NocTraces,
     /// A folder of Parquet files.
     #[cfg(feature = "parquet")]
@@ -214,7 +214,12 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     for trace in &traces.programs {
         whole(&folder.join(trace.file_name()), |out| out.write_all(trace.to_json().as_bytes()))?;
     }
-    Ok(())
+    // The file of a real cluster knows more.
+    let cluster = folder.join(NocTraces::CLUSTER_FILE);
+    if cluster.exists() {
+        return Ok(());
+    }
+    whole(&cluster, |out| out.write_all(NocTraces::UNKNOWN_CLUSTER.as_bytes()))
 }
 
 #[cfg(feature = "parquet")]

@@ -22,7 +22,7 @@ use std::{
     cmp::Reverse,
     collections::BTreeMap,
     io::{BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 use wire::RunHostId;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(folder) = &args.output {
         write_files(folder, &traces)?;
+        write_cluster(folder, &args.file)?;
     }
     let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -138,6 +139,25 @@ fn write_files(folder: &Path, traces: &[ProgramTrace]) -> Result<(), Failure> {
     let files = counted(traces.len() as u64, "file", "files");
     note!("kprof: {files} written to {}", folder.display());
     Ok(())
+}
+
+/// Writes where in a cluster the chips are: as the file beside the input says, and else that it is
+/// unknown. A file that is there already stays.
+fn write_cluster(folder: &Path, input: &Path) -> Result<(), Failure> {
+    let cluster = folder.join(NocTraces::CLUSTER_FILE);
+    if cluster.exists() {
+        return Ok(());
+    }
+    let beside = match input.is_dir() {
+        true => input.join(".logs"),
+        false => input.parent().map_or_else(PathBuf::new, Path::to_owned),
+    };
+    let known = std::fs::read(beside.join(NocTraces::CLUSTER_FILE));
+    let text = known.unwrap_or_else(|_| NocTraces::UNKNOWN_CLUSTER.into());
+    write_atomically(&Destination::File(cluster), &CancelFlag::default(), |out| {
+        out.write_all(&text)
+    })
+    .map_err(|error| Failure::from_error(&error))
 }
 
 fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {

@@ -107,6 +107,14 @@ pub struct NocTraces {
 }
 
 impl NocTraces {
+    /// Name of the file beside the traces that says where in a cluster each chip is.
+    pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
+    /// Text of that file where the chips' coordinates are unknown: no recording holds them.
+    ///
+    /// # Compatibility
+    /// TT-Metal writes the same for a board without such coordinates, as a Blackhole p150 is.
+    pub const UNKNOWN_CLUSTER: &'static str = "{\n  \"physical_chip_to_eth_coord\": null\n}";
+
     /// Gathers the NoC events of a readout, program by program.
     ///
     /// `op_name` gives the name of a chip's program, if it has one. A chip without NoC events has
