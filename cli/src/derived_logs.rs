@@ -12,6 +12,8 @@ use std::{
 
 /// Ending of the note's name.
 const NOTE_ENDING: &str = ".derived";
+/// The ending that notes of simulated logs had before; theirs count as well.
+const EARLIER_NOTE_ENDING: &str = ".simulated";
 
 /// Refuses a file that exists and that was not made by a simulation or of a capture.
 ///
@@ -21,9 +23,12 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
-    let note = fs::read_to_string(note_path(path)).unwrap_or_default();
     let fingerprint = fingerprint(path).map_err(|error| Failure::of_file(path, &error))?;
-    if note.trim_end() == fingerprint {
+    let has_note = |ending| {
+        let note = fs::read_to_string(note_path(path, ending));
+        note.is_ok_and(|note| note.trim_end() == fingerprint)
+    };
+    if [NOTE_ENDING, EARLIER_NOTE_ENDING].into_iter().any(has_note) {
         return Ok(());
     }
     Err(Failure::Sentence(format!(
@@ -38,14 +43,14 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If the file cannot be read or the note not written.
 pub(crate) fn note(path: &Path) -> Result<(), Failure> {
-    let note = note_path(path);
+    let note = note_path(path, NOTE_ENDING);
     let written = fingerprint(path).and_then(|text| fs::write(&note, format!("{text}\n")));
     written.map_err(|error| Failure::of_file(&note, &error))
 }
 
-fn note_path(path: &Path) -> PathBuf {
+fn note_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(NOTE_ENDING);
+    name.push(ending);
     path.with_file_name(name)
 }
 
@@ -64,5 +69,25 @@ fn fingerprint(path: &Path) -> io::Result<String> {
                 hasher.update(&chunk[..count]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_replaceable_while_it_matches_a_note_of_either_ending() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("profile_log_device.csv");
+        assert!(check_replaceable(&log).is_ok(), "there is none");
+        fs::write(&log, "made up").unwrap();
+        assert!(check_replaceable(&log).is_err(), "without a note");
+        note(&log).unwrap();
+        assert!(check_replaceable(&log).is_ok());
+        fs::rename(note_path(&log, NOTE_ENDING), note_path(&log, EARLIER_NOTE_ENDING)).unwrap();
+        assert!(check_replaceable(&log).is_ok());
+        fs::write(&log, "measured").unwrap();
+        assert!(check_replaceable(&log).is_err(), "another text");
     }
 }
