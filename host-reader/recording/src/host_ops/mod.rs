@@ -3,7 +3,7 @@
 //! | question | open |
 //! |---|---|
 //! | which ops, traces, replays and signposts were announced? | [`read_messages`] |
-//! | what is an op described by? | [`Value`](value::Value) |
+//! | what is an op described by? | [`Value`] |
 //! | what of it becomes part of a recording? | [`HostOps`] |
 //! | which launches does it name, and which not? | [`LaunchedPrograms`] |
 //!
