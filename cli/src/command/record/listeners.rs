@@ -54,22 +54,49 @@ const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
 fn listening(named: Option<u16>) -> Vec<Listener> {
+    use procfs::net::{TcpState, tcp, tcp6};
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    let mut listening = super::sockets::listening();
-    listening.retain(|listener| may_be_client(listener.address.port(), named));
-    for Listener { address, .. } in &mut listening {
-        // Whoever listens on every address listens on that of this machine.
-        match address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-            _ => {}
-        }
-    }
-    listening
+    let entries = [tcp(), tcp6()].into_iter().flatten().flatten();
+    let listening = entries.filter(|entry| entry.state == TcpState::Listen);
+    let clients = listening.filter(|entry| may_be_client(entry.local_address.port(), named));
+    clients
+        .map(|entry| {
+            let mut address = entry.local_address;
+            // Whoever listens on every address listens on that of this machine.
+            match address.ip() {
+                IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+                IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+                _ => {}
+            }
+            Listener { address, socket: entry.inode }
+        })
+        .collect()
 }
 
 #[cfg(target_os = "linux")]
-use super::sockets::of_tree as sockets_of_tree;
+fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
+    use procfs::process::{FDTarget, Process, all_processes};
+    let mut parents = std::collections::HashMap::new();
+    for found in all_processes().into_iter().flatten().flatten() {
+        if let Ok(status) = found.stat() {
+            parents.insert(status.pid, status.ppid);
+        }
+    }
+    let root = i32::try_from(process).unwrap_or(-1);
+    let is_descendant = |pid: &i32| {
+        let ancestors = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
+        // A chain of parents is short; a number used twice must not make it a circle.
+        ancestors.take(parents.len()).any(|pid| pid == root)
+    };
+    let tree = parents.keys().filter(|pid| is_descendant(pid));
+    let descriptors = tree.filter_map(|pid| Process::new(*pid).ok()?.fd().ok()).flatten().flatten();
+    descriptors
+        .filter_map(|descriptor| match descriptor.target {
+            FDTarget::Socket(inode) => Some(inode),
+            _ => None,
+        })
+        .collect()
+}
 
 /// Without a list of sockets there is the one port that was given to the program.
 #[cfg(not(target_os = "linux"))]

@@ -4,8 +4,6 @@ mod args;
 mod artifacts;
 mod environment;
 mod listeners;
-#[cfg(target_os = "linux")]
-mod sockets;
 mod summary;
 mod watch;
 
