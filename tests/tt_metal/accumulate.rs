@@ -67,8 +67,7 @@ fn build(package: &Package, chip: Chip, header: Header) -> Option<Built> {
     let mut program = Program::new("accumulated");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
         let source = sources().join("reader_writer.cpp");
-        let number = if header == Header::Ours { 9000 } else { 9001 };
-        let job = kernels::Job::new(chip, processor, source, number).in_mode(Mode::Accumulate);
+        let job = kernels::Job::new(chip, processor, source).in_mode(Mode::Accumulate);
         let linked = kernels::link(package, &job, false, header);
         let linked = linked.unwrap_or_else(|error| panic!("{}", named(processor, error)));
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();

@@ -95,7 +95,7 @@ fn run(package: &Package, chip: Chip, header: Header, mask: u32) -> Option<Outco
     let mut program = Program::new("counters");
     for (processor, risc) in TRISCS {
         let source = sources().join("counters.cpp");
-        let job = kernels::Job::new(chip, processor, source, 6000 + mask as usize);
+        let job = kernels::Job::new(chip, processor, source);
         let linked = kernels::link(package, &job.with_defines(defines.clone()), false, header);
         let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}"));
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();

@@ -15,6 +15,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 /// Names that show that a source uses the profiler.
@@ -92,7 +93,10 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf, number: usize) -> Self {
+    /// In a folder of its own, since jobs of the same kernel run side by side.
+    pub(crate) fn new(chip: Chip, processor: Processor, kernel: PathBuf) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = folder("kernels").join(format!("{chip}-{processor}-{number}"));
         fs::create_dir_all(&folder).unwrap();
         let defines = Vec::new();
@@ -221,7 +225,7 @@ fn judge(package: &Package, job: &Job) -> Verdict {
 fn kernels_that_compile_with_upstreams_header_compile_with_ours() {
     let Some(package) = package() else { return };
     let kernels = kernels_that_name_the_profiler(package);
-    let jobs = jobs_of(&kernels, &[], 0);
+    let jobs = jobs_of(&kernels, &[]);
     compile_all(package, &kernels, &jobs, 40, "kernels.txt");
 }
 
@@ -236,7 +240,7 @@ fn kernels_that_record_noc_events_compile_with_ours() {
     kernels.extend(fabric);
     kernels.sort();
     kernels.dedup();
-    let jobs = jobs_of(&kernels, &["PROFILE_NOC_EVENTS=1"], 4000);
+    let jobs = jobs_of(&kernels, &["PROFILE_NOC_EVENTS=1"]);
     compile_all(package, &kernels, &jobs, 20, "noc_event_kernels.txt");
 }
 
@@ -247,8 +251,8 @@ fn kernels_that_record_waits_compile_with_ours() {
     let mut kernels = kernels_that(package, &["noc_async_full_barrier", "noc_semaphore_wait_min"]);
     kernels.truncate(KERNELS_WITH_WAITS);
     let both: &[&str] = &["KERNEL_PROFILER_WAITS=1", "PROFILE_NOC_EVENTS=1"];
-    let mut jobs = jobs_of(&kernels, both, 6000);
-    jobs.extend(jobs_of(&kernels, &["PROFILE_SYNC_EVENTS"], 8000));
+    let mut jobs = jobs_of(&kernels, both);
+    jobs.extend(jobs_of(&kernels, &["PROFILE_SYNC_EVENTS"]));
     compile_all(package, &kernels, &jobs, KERNELS_WITH_WAITS, "wait_kernels.txt");
 }
 
@@ -258,14 +262,14 @@ const KERNELS_WITH_WAITS: usize = 8;
 const FABRIC_KERNELS: usize = 8;
 
 /// Each kernel on each of its processors, with further definitions.
-fn jobs_of(kernels: &[PathBuf], defines: &[&str], first_number: usize) -> Vec<Job> {
+fn jobs_of(kernels: &[PathBuf], defines: &[&str]) -> Vec<Job> {
     let defines: Vec<String> = defines.iter().map(|&define| define.to_owned()).collect();
-    (first_number..)
-        .zip(kernels)
-        .flat_map(|(number, kernel)| Chip::ALL.map(|chip| (number, kernel, chip)))
-        .flat_map(|(number, kernel, chip)| {
+    kernels
+        .iter()
+        .flat_map(|kernel| Chip::ALL.map(|chip| (kernel, chip)))
+        .flat_map(|(kernel, chip)| {
             let processors = processors(chip, kernel);
-            processors.into_iter().map(move |one| Job::new(chip, one, kernel.clone(), number))
+            processors.into_iter().map(move |one| Job::new(chip, one, kernel.clone()))
         })
         .map(|job| job.with_defines(defines.clone()))
         .collect()
@@ -358,9 +362,9 @@ fn kernels_link_and_are_no_larger_than_with_upstreams_header() {
     let jobs: Vec<_> = Chip::ALL
         .into_iter()
         .flat_map(|chip| Processor::TENSIX.map(|processor| (chip, processor)))
-        .map(|(chip, processor)| Job::new(chip, processor, sources().join("kernel.cpp"), 1000))
+        .map(|(chip, processor)| Job::new(chip, processor, sources().join("kernel.cpp")))
         .flat_map(|job| {
-            let again = Job::new(job.chip, job.processor, job.kernel.clone(), 1001);
+            let again = Job::new(job.chip, job.processor, job.kernel.clone());
             [(job, false), (again, true)]
         })
         .collect();

@@ -54,7 +54,7 @@ fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
     let mut program = Program::new("reader-writer");
     for (index, processor) in Processor::TENSIX.into_iter().enumerate() {
         let source = sources().join("reader_writer.cpp");
-        let job = kernels::Job::new(chip, processor, source, 2000);
+        let job = kernels::Job::new(chip, processor, source);
         let linked = kernels::link(package, &job, false, Header::Ours);
         let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor}: {error}"));
         let kernel = KernelFile::new(processor.name(), linked.file).unwrap();

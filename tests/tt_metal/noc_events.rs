@@ -89,8 +89,7 @@ fn run(
     let firmware = Arc::new(FirmwareSet::from_files(files).unwrap());
     let mut program = Program::new("noc-events");
     for (processor, risc) in MOVERS {
-        let number = if form == Form::Plain { 3000 } else { 3001 };
-        let job = kernels::Job::new(chip, processor, sources().join("noc_events.cpp"), number);
+        let job = kernels::Job::new(chip, processor, sources().join("noc_events.cpp"));
         let forms = form.defines(header).iter().map(|&define| define.to_owned());
         let job = job.with_defines(places(chip).into_iter().chain(forms).collect());
         let linked = kernels::link(package, &job, false, header);

@@ -53,7 +53,7 @@ struct Found {
 fn program(package: &Package, chip: Chip) -> (Arc<Program>, BTreeSet<String>) {
     let linked = in_parallel(&Processor::TENSIX, |&processor| {
         let source = sources().join("pipeline.cpp");
-        let job = kernels::Job::new(chip, processor, source, 2100);
+        let job = kernels::Job::new(chip, processor, source);
         let job = job.with_defines(vec!["PROFILE_SYNC_EVENTS".to_owned()]);
         let linked = kernels::link(package, &job, false, Header::Ours);
         let linked = linked.unwrap_or_else(|error| panic!("{chip} {processor}: {error}"));

@@ -28,10 +28,7 @@ use sim::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
 };
 use wire::Risc;
 
@@ -82,10 +79,8 @@ impl<'a> Bench<'a> {
 
     /// Launches a kernel on the BRISCs of some cores, as program 1.
     fn run(&mut self, cores: &[TileCoord], case: &str, defines: Defines) {
-        static NUMBER: AtomicUsize = AtomicUsize::new(9100);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let source = sources().join("traces.cpp");
-        let job = kernels::Job::new(self.chip, Processor::Brisc, source, number);
+        let job = kernels::Job::new(self.chip, Processor::Brisc, source);
         let common = [format!("CASE={case}"), "PROFILE_NOC_EVENTS=1".to_owned()];
         let job = job.with_defines(common.into_iter().chain(defines).collect());
         self.zone_texts.extend(job.zone_texts(self.package, Header::Ours));
