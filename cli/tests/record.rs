@@ -216,6 +216,19 @@ fn programs_without_a_client_run_as_they_would_alone() {
     assert!(stderr(&output).contains("expected a program `./missing` that can be started"));
 }
 
+/// A report of nothing is no failure of the program, and no claim that nothing was lost.
+#[test]
+fn a_report_without_ops_leaves_the_exit_code_alone() {
+    let folder = TempDir::new().unwrap();
+    let arguments = ["record", "-r", "-n", "none", "-o", "out", "--", "sh", "-c", "exit 5"];
+    let output = kprof(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    let report = folder.path().join("out/reports/none/ops_perf_results_none.csv");
+    assert_eq!(rows(&report).len(), 0);
+    let said = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
+    assert!(!said.contains("Lost: nothing"), "{said}");
+}
+
 #[test]
 fn logs_of_the_run_before_are_moved_and_not_mixed_in() {
     let folder = TempDir::new().unwrap();

@@ -126,6 +126,9 @@ pub(crate) struct OpsArgs {
     /// Add date and time to the folder and file names.
     #[arg(long)]
     pub(crate) date: bool,
+    /// Write a report without rows where there is nothing to report, as after a recorded program.
+    #[arg(long, hide = true)]
+    pub(crate) allow_empty: bool,
     /// Ignore the host's files.
     #[arg(long)]
     pub(crate) device_only: bool,

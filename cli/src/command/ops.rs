@@ -58,7 +58,8 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
             OpsReport::of_device_log(path, &options)
         }
     };
-    if !report.has_device_data && report.host_op_count == 0 {
+    let is_empty = !report.has_device_data && report.host_op_count == 0;
+    if is_empty && !args.allow_empty {
         return Err(nothing_to_report(&args.file, &report));
     }
     let names = Names::new(args, &artifacts);

@@ -110,12 +110,16 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Writes the ops report as `kprof ops` does.
+/// Writes the ops report as `kprof ops` does, without rows if the program ran no ops: that is no
+/// failure of the program.
 fn report(args: &RecordArgs, output: &Path) -> Result<ExitCode, Failure> {
     let own = std::env::current_exe();
     let own = own.map_err(|error| Failure::from_error(&error))?;
     let mut command = Command::new(own);
     command.arg("ops").arg(output);
+    if !args.process_logs_only {
+        command.arg("--allow-empty");
+    }
     match &args.name_append {
         Some(name) => command.args(["-n", name]),
         None => command.arg("--date"),
