@@ -7,10 +7,11 @@ use crate::{
         self, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
     },
 };
+use sim::tt_metal::firmware::FirmwareSet;
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 /// Firmware of a chip, with its source.
@@ -186,6 +187,15 @@ pub(crate) fn program_in(
         || Err(format!("no firmware of {chip} {processor}")),
         |(row, column)| row.program(package, column).clone(),
     )
+}
+
+/// The firmware of all five RISCs of a Tensix core, as a chip boots it.
+pub(crate) fn set(package: &Package, chip: Chip, header: Header) -> Arc<FirmwareSet> {
+    let files = Processor::TENSIX.map(|processor| {
+        let program = program(package, chip, processor, header);
+        program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
+    });
+    Arc::new(FirmwareSet::from_files(files).unwrap())
 }
 
 /// Texts of the zones of the firmware of a chip's BRISC, from the compiler's log.

@@ -40,15 +40,6 @@ pub(crate) const fn arch(chip: Chip) -> Arch {
     }
 }
 
-/// The firmware of all five RISCs, as gcc has compiled it with our header.
-fn firmware_set(package: &Package, chip: Chip) -> Arc<FirmwareSet> {
-    let files = Processor::TENSIX.map(|processor| {
-        let program = firmware::program(package, chip, processor, Header::Ours);
-        program.unwrap_or_else(|error| panic!("{chip} {processor}: {error}")).file
-    });
-    Arc::new(FirmwareSet::from_files(files).unwrap())
-}
-
 /// A program with one kernel per RISC, each linked against tt-metal's firmware.
 fn program_of_tt_metal(package: &Package, chip: Chip) -> Program {
     let mut program = Program::new("reader-writer");
@@ -194,7 +185,7 @@ fn benches(package: &Package) -> &'static [Bench] {
         let config = MeshConfig::new(11).with_chip(ChipConfig::new(arch(chip)));
         let machine = Machine::of_ours(&config.with_kernels(KernelKind::Riscv));
         let ours = Outcome::of(machine, &program_of_ours(package, chip));
-        let firmware = firmware_set(package, chip);
+        let firmware = firmware::set(package, chip, Header::Ours);
         Bench { chip, firmware, program: program_of_tt_metal(package, chip), ours }
     };
     BENCHES.get_or_init(|| Chip::ALL.map(bench).into())

@@ -20,7 +20,6 @@ use sim::{
     program::{CoreSelection, Kernel, Launch, Program},
     pushed::{PushedRecord, unexplained_noc_event},
     truth::{NocRequest, RiscKey},
-    tt_metal::firmware::FirmwareSet,
 };
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{Risc, ZoneId, control::ControlLayout};
@@ -82,11 +81,7 @@ fn run(
     form: Form,
     simulator: &Simulator,
 ) -> Outcome {
-    let files = Processor::TENSIX.map(|processor| {
-        let program = firmware::program(package, chip, processor, header);
-        program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
-    });
-    let firmware = Arc::new(FirmwareSet::from_files(files).unwrap());
+    let firmware = firmware::set(package, chip, header);
     let mut program = Program::new("noc-events");
     for (processor, risc) in MOVERS {
         let job = kernels::Job::new(chip, processor, sources().join("noc_events.cpp"));

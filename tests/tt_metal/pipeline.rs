@@ -14,7 +14,6 @@ use sim::{
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
     program::{CoreSelection, Kernel, Launch, Program},
-    tt_metal::firmware::FirmwareSet,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -70,14 +69,6 @@ fn program(package: &Package, chip: Chip) -> (Arc<Program>, BTreeSet<String>) {
         program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
     }
     (Arc::new(program), texts)
-}
-
-fn firmware_set(package: &Package, chip: Chip) -> Arc<FirmwareSet> {
-    let files = Processor::TENSIX.map(|processor| {
-        let program = firmware::program(package, chip, processor, Header::Ours);
-        program.unwrap_or_else(|error| panic!("{chip} {processor}: {error}")).file
-    });
-    Arc::new(FirmwareSet::from_files(files).unwrap())
 }
 
 /// Waits and signals of each RISC in each launch.
@@ -171,7 +162,7 @@ fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
     let Some(package) = ready_package() else { return };
     for chip in Chip::ALL {
         let (program, texts) = program(package, chip);
-        let firmware = firmware_set(package, chip);
+        let firmware = firmware::set(package, chip, Header::Ours);
         for simulator in Simulator::all(chip) {
             for work in [[10, 4_000, 10, 4_000], [4_000, 10, 4_000, 10]] {
                 let own = ChipConfig::new(arch(chip)).with_harvested(&[]);

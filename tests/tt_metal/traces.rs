@@ -24,7 +24,6 @@ use sim::{
     config::{ChipConfig, MeshConfig},
     kernel::file::KernelFile,
     program::{CoreSelection, Kernel, Launch, Program},
-    tt_metal::firmware::FirmwareSet,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,13 +55,9 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(package: &'a Package, chip: Chip, simulator: &Simulator) -> Self {
         let mut zone_texts = BTreeSet::new();
-        let files = Processor::TENSIX.map(|processor| {
-            let program = firmware::program(package, chip, processor, Header::Ours);
-            program.unwrap_or_else(|error| panic!("{chip} {processor}: {error}")).file
-        });
         zone_texts.extend(firmware::zone_texts(package, chip, (Header::Ours, Mode::Plain)));
         let whole = ChipConfig::new(arch(chip)).with_harvested(&[]);
-        let firmware = Arc::new(FirmwareSet::from_files(files).unwrap());
+        let firmware = firmware::set(package, chip, Header::Ours);
         let machine = simulator.start(chip, MeshConfig::new(5).with_firmware(&firmware), whole);
         Self { package, chip, machine, zone_texts }
     }
