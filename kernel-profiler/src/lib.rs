@@ -143,6 +143,7 @@
 //! | `sums` | riscv32: sum zones are recorded |
 //! | `waits` | riscv32: the waits of a kernel that blocked are added up by object, see [`wait`] |
 //! | `sync-events` | riscv32: each of them is recorded, too, and so are signals |
+//! | `sync-windows` | riscv32: they are recorded in windows of time alone, see [`wait`] |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
 //!
 //! A native build without `hosted` has no core to speak to; its macros do nothing.

@@ -44,7 +44,8 @@ DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "de
 CLOCK = ["cargo", "test", "--offline", "-q", "-p", "kprof-clock-fit"]
 
 FIRMWARE = "sim/objects/firmware/src/hardware.rs"
-RUNTIME = "kernel-profiler/src/tensix.rs"
+RUNTIME = "kernel-profiler/src/tensix/noc.rs"
+REGISTERS = "kernel-profiler/src/tensix/registers.rs"
 INCLUDE = "kernel-profiler/include/"
 HEADER = INCLUDE + "kernel_profiler/"
 TABLES = "sim/src/machine/core_code.rs"
@@ -200,7 +201,7 @@ MUTANTS = [
     ),
     (
         "device: registers saved that a Wormhole's command buffer lacks",
-        RUNTIME,
+        REGISTERS,
         'cfg!(feature = "blackhole") || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)',
         "offset < CMD_CTRL || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)",
         SCRIPTS,

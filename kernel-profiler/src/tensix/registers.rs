@@ -1,0 +1,79 @@
+//! Registers of the tile: addresses and access.
+
+use crate::port::SavedRegisters;
+use core::ptr;
+
+/// A 32-bit register of the tile.
+#[derive(Clone, Copy)]
+pub(super) struct Register(pub(super) u32);
+
+impl Register {
+    #[inline(always)]
+    pub(super) fn read(self) -> u32 {
+        // SAFETY: the port makes registers of the addresses below alone, which exist and are
+        // aligned on Wormhole and Blackhole alike; reading one has no effect on the program's memory.
+        unsafe { ptr::with_exposed_provenance::<u32>(self.0 as usize).read_volatile() }
+    }
+
+    #[inline(always)]
+    pub(super) fn write(self, value: u32) {
+        // SAFETY: as in `read`. A write to CMD_CTRL makes the NoC read L1 and write DRAM,
+        // neither of which the program holds references to.
+        unsafe { ptr::with_exposed_provenance_mut::<u32>(self.0 as usize).write_volatile(value) }
+    }
+}
+
+/// The tile's block of debug registers.
+pub(super) const DEBUG_REGISTERS: u32 = 0xFFB1_2000;
+pub(super) const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
+pub(super) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
+
+pub(super) const NOC_REGISTERS: u32 = 0xFFB2_0000;
+pub(super) const NOC_STRIDE: u32 = 0x1_0000;
+
+/// How often a stuck NoC is asked: some milliseconds.
+pub(super) const NOC_POLLS: u32 = 1 << 18;
+
+/// The transaction id of pushes, which kernels leave alone.
+pub(super) const TRANSACTION_ID: u32 = 15;
+pub(super) const TRANSACTION_ID_SHIFT: u32 = 10;
+/// The first counter of a NoC's interface.
+pub(super) const STATUS: u32 = 0x200;
+/// Non-posted requests with that id that nobody has acknowledged yet.
+pub(super) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS + 4 * (0x10 + TRANSACTION_ID);
+
+pub(super) const COMMAND_BUFFER_MASK: u32 = 3;
+pub(super) const COMMAND_BUFFER_STRIDE: u32 =
+    if cfg!(feature = "blackhole") { 0x800 } else { 0x400 };
+
+pub(super) const TARG_ADDR_LO: u32 = 0x00;
+pub(super) const TARG_ADDR_MID: u32 = 0x04;
+/// On a Blackhole alone.
+pub(super) const TARG_ADDR_HI: u32 = 0x08;
+pub(super) const RET_ADDR_LO: u32 = 0x0C;
+pub(super) const RET_ADDR_MID: u32 = 0x10;
+/// On a Blackhole alone.
+pub(super) const RET_ADDR_HI: u32 = 0x14;
+pub(super) const PACKET_TAG: u32 = 0x18;
+pub(super) const CTRL: u32 = 0x1C;
+pub(super) const AT_LEN_BE: u32 = 0x20;
+pub(super) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
+
+/// Registers from the first one of a command buffer to the last one that a push changes.
+const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
+
+/// Returns true if the chip has a register of a command buffer.
+#[inline(always)]
+pub(super) const fn has_register(register: u32) -> bool {
+    let offset = register % COMMAND_BUFFER_STRIDE;
+    cfg!(feature = "blackhole") || (offset != TARG_ADDR_HI && offset != RET_ADDR_HI)
+}
+
+pub(super) const COORDINATE_BITS: u32 = 6;
+pub(super) const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
+
+pub(super) const CTRL_LINKED: u32 = 1 << 6;
+
+/// A write on static virtual channel 1 whose arrival is acknowledged. Many tiles that write
+/// to one DRAM channel on dynamic channels get a third of its bandwidth.
+pub(super) const CTRL_WRITE_ACKNOWLEDGED: u32 = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;

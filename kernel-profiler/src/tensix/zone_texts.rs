@@ -1,0 +1,26 @@
+//! Texts of the runtime's own zones.
+//!
+//! Not statics as in the macros: this crate is linked into firmware and kernels, and kernels are
+//! linked against the firmware's symbols, where a second one of a name is an error. The flags are
+//! those that the statics' section has.
+
+/// Puts a text into the section of zones' texts.
+#[cfg(target_arch = "riscv32")]
+macro_rules! zone_text {
+    ($text:ident) => {
+        // SAFETY: nothing but bytes of a section that is not loaded.
+        core::arch::global_asm!(
+            ".pushsection .kprof_zones, \"a\", @progbits",
+            concat!(".asciz \"", crate::names::$text!(), "\""),
+            ".popsection",
+            options(raw)
+        );
+    };
+}
+
+#[cfg(target_arch = "riscv32")]
+zone_text!(quick_push_text);
+#[cfg(all(target_arch = "riscv32", feature = "debug-dump"))]
+zone_text!(stall_text);
+#[cfg(all(target_arch = "riscv32", feature = "accumulate"))]
+zone_text!(push_text);
