@@ -83,7 +83,7 @@ fn zones_of_the_program_are_in_every_file() {
         begins.filter(|event| event["ph"] == "B" || event["ph"] == "X").count()
     };
     assert_eq!([begins("Outer"), begins("Inner")], [1500, 1500], "{}", count("Outer"));
-    // Those of the program's device are in a thread with the device's name.
+    // Zones of the program's device are in a thread with the device's name.
     assert_eq!(begins("kernel"), 100);
     let names = events.iter().filter(|event| event["name"] == "thread_name");
     let mut names = names.map(|event| event["args"]["name"].as_str().unwrap());

@@ -229,7 +229,7 @@ const QUASAR_MOVERS: usize = 8;
 /// The names that reports use, in the order of [`Risc::ALL`].
 ///
 /// # Compatibility
-/// Those of a Quasar: `process_device_log.py` of TT-Metal 0.81.
+/// Processors of a Quasar: `process_device_log.py` of TT-Metal 0.81.
 const LABELS: [&str; Risc::ALL.len()] = [
     "BRISC",
     "NCRISC",

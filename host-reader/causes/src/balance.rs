@@ -1,6 +1,6 @@
 //! Balance of an op's cores: who set its length, and how much work each had.
 
-use crate::{op::OpView, pace::step_count};
+use crate::{op::OpView, risc_wait::step_count};
 
 /// One core of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

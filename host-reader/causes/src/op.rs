@@ -4,11 +4,12 @@ use crate::{
     balance::{Balance, balance_of},
     evidence::{Evidence, RunEvidence},
     op_split::op_times,
-    pace::{Pace, Stage, pace_of},
+    pace::{Pace, pace_of},
     path::{CriticalPath, critical_path, critical_path_of_parts},
     risc_wait::{RiscWait, risc_waits},
     semaphore::{SemaphoreWait, semaphore_waits},
     signals::Signals,
+    stage::Stage,
     time_class::{ClassTimes, TimeSplit},
     window::Windows,
 };

@@ -70,6 +70,12 @@ pub(crate) fn sums_of(sync: &RunSync) -> BTreeMap<(WaitKind, u32), Blocked> {
     sums
 }
 
+/// Blocks that a core worked on, as far as its waits tell: those of the RISC with most of them.
+pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
+    let syncs = core.iter().filter_map(|run| run.evidence.sync());
+    syncs.flat_map(sums_of).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
+}
+
 /// Returns true if the wait is for the NoC and not for another RISC.
 pub(crate) fn is_barrier(kind: WaitKind) -> bool {
     kind.object() == Some(WaitObject::Noc)

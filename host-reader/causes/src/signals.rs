@@ -9,7 +9,7 @@
 
 use crate::{
     op::OpView,
-    pace::Roles,
+    roles::Roles,
     sync::{SignalAt, Wait},
     threshold::SIGNAL_DELAY,
 };

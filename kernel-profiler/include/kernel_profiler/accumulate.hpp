@@ -92,9 +92,9 @@ inline __attribute__((noinline)) void begin_runs() {
 
 /// Words of vectors at the end of a launch.
 struct Filled {
-    /// Those of the vector that holds most.
+    /// Words of the vector that holds most.
     uint32_t fullest;
-    /// Those of the launch's longest run, or what any launch wants.
+    /// Words of the launch's longest run, or what any launch wants.
     uint32_t longest;
 };
 

@@ -187,7 +187,7 @@ constexpr uint64_t fabric_event(NocEventType type, FabricPacketType packet, NocT
     return noc_words(byte_of(target.last.y) | carrier << 8, type, target);
 }
 
-/// Those of one target of a fabric packet that writes to several places.
+/// The words of one target of a fabric packet that writes to several places.
 constexpr uint64_t fabric_scatter_event(
     FabricPacketType packet, NocPlace target, uint16_t bytes, uint8_t parts, uint8_t noc) {
     const uint32_t carrier = noc_number(noc) | static_cast<uint32_t>(packet) << 4;

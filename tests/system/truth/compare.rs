@@ -47,7 +47,7 @@ fn check_noc_events(outcome: &Outcome, pushed: &Pushed) -> Result<(), String> {
     for (key, launches) in pushed {
         let records = launches.iter().flat_map(|launch| &launch.records);
         let requests = outcome.truth.noc_requests.get(key).map_or(&[][..], Vec::as_slice);
-        // Those that found no room in L1 or in DRAM were never pushed.
+        // Records that found no room in L1 or in DRAM were never pushed.
         if let Some(error) = unexplained_noc_event(records, requests, true) {
             return Err(format!("{key:?}: {error}"));
         }

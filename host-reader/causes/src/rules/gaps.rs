@@ -3,7 +3,7 @@
 use super::{duration, share};
 use crate::{
     finding::{Cause, Finding, GainOf, Place},
-    pace::median,
+    middle::median,
     threshold::{
         GAP_COUNT, HOST_OPS, IDLE, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME,
         Threshold,

@@ -4,8 +4,9 @@ use super::{OpGroup, share};
 use crate::{
     finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
-    pace::{Pace, Stage},
+    pace::Pace,
     semaphore::{SemaphoreWait, SignalingRisc},
+    stage::Stage,
     threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS, Threshold},
 };
 

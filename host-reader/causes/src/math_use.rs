@@ -1,0 +1,87 @@
+//! Use of the math, as its last block tells or as waits bound it.
+
+use crate::{
+    last_block::LastBlock,
+    middle::{median, middle_half},
+    op::OpView,
+    risc_wait::{kernel_cycles, percent, sums_of},
+    stage::{Stage, StageUse},
+    threshold::KNOWN_MARGIN,
+};
+use wire::{Risc, wait::WaitKind};
+
+#[derive(Clone, Copy)]
+pub(crate) struct MathUse {
+    pub(crate) used: StageUse,
+    pub(crate) is_known: bool,
+    pub(crate) last_blocks: Option<LastBlocks>,
+}
+
+/// The last blocks of an op's cores, in the middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LastBlocks {
+    /// Share of the time in which neither the first block fills the pipeline nor the last one
+    /// empties it.
+    pub(crate) steady_percent: f64,
+    /// The stage that the others wait for at the end: the writer where the packer is held up, the
+    /// reader where the math has waited for its last block.
+    pub(crate) slowest: Stage,
+}
+
+/// Use of the math: as its last block tells, or else at least the time in which neither unpacker nor
+/// packer waits, or that the engine was counted, and all of the time if nobody else sets the pace.
+pub(crate) fn math_use(
+    view: &OpView<'_>,
+    is_only_pacer: bool,
+    records_percent: f64,
+) -> Option<MathUse> {
+    let unpack = kind_percent(view, Risc::Trisc0, WaitKind::CB_WAIT);
+    let pack = kind_percent(view, Risc::Trisc2, WaitKind::CB_RESERVE);
+    if unpack.is_none() && pack.is_none() {
+        return None;
+    }
+    let idle = unpack.unwrap_or(0.0) + pack.unwrap_or(0.0);
+    let floor = (100.0 - idle).max(0.0).max(view.fpu_percent.unwrap_or(0.0).min(100.0));
+    let last = view.cores().filter_map(|core| LastBlock::of(core, records_percent));
+    let last: Vec<LastBlock> = last.collect();
+    let of_cores = |value: fn(&LastBlock) -> f64| median(last.iter().map(value).collect());
+    let measured = middle_half(last.iter().map(LastBlock::math_percent).collect());
+    let (least, most) = match measured {
+        Some(range) => range.map(|percent| percent.clamp(floor, 100.0)).into(),
+        None if is_only_pacer => (100.0, 100.0),
+        None => (floor, 100.0),
+    };
+    let held_up = of_cores(|last| last.to_packer - last.step());
+    let starved = of_cores(|last| last.step() - last.to_math);
+    let slowest = match (held_up, starved) {
+        (Some(0.0..), _) => Stage::Writer,
+        (_, Some(0.0..)) => Stage::Reader,
+        _ => Stage::Math,
+    };
+    let last_blocks = of_cores(LastBlock::steady_percent)
+        .map(|steady_percent| LastBlocks { steady_percent, slowest });
+    let used = StageUse {
+        stage: Stage::Math,
+        risc: Risc::Trisc1,
+        at_least_percent: least,
+        at_most_percent: most,
+        barrier_percent: 0.0,
+        other_cores_percent: 0.0,
+        in_turn_percent: 0.0,
+    };
+    // Math that waits for nothing is in use, measured or not.
+    let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
+    Some(MathUse { used, is_known, last_blocks })
+}
+
+/// Share of a RISC's kernels in waits of one kind.
+pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
+    let (mut kernel, mut blocked) = (0_u64, 0_u64);
+    for run in view.runs.iter().filter(|run| run.lane.risc == risc) {
+        kernel = kernel.saturating_add(kernel_cycles(run.evidence));
+        let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+        let of_kind = sums.into_iter().filter(|((of, _), _)| *of == kind);
+        blocked = of_kind.fold(blocked, |sum, (_, more)| sum.saturating_add(more.cycles));
+    }
+    (kernel > 0).then(|| percent(blocked, kernel))
+}

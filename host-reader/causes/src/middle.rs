@@ -1,0 +1,18 @@
+//! Middle of values: the median, and the range of the half around it.
+
+/// The value in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let count = values.len();
+    let upper = *values.get(count / 2)?;
+    let lower = *values.get(count.saturating_sub(1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// The least and the largest value of the middle half.
+pub(crate) fn middle_half(mut values: Vec<f64>) -> Option<[f64; 2]> {
+    values.sort_by(f64::total_cmp);
+    let quarter = values.len().checked_sub(1)? / 4;
+    let most = values.len().checked_sub(quarter.saturating_add(1))?;
+    Some([*values.get(quarter)?, *values.get(most)?])
+}

@@ -1,0 +1,152 @@
+//! Use of the stages that move data, without the time that records took.
+
+use crate::{
+    last_block::{of_whole_kernel, window_of},
+    op::{CoreRun, OpView},
+    risc_wait::{blocked_cycles, kernel_cycles, percent, sums_of},
+    semaphore::semaphore_cycles,
+    signals::Signals,
+    stage::{Stage, StageUse},
+    threshold::TURNS,
+};
+use wire::{Risc, wait::WaitKind};
+
+/// Use of a stage that moves data, and the part of it that records of single waits took.
+#[derive(Clone, Copy)]
+pub(crate) struct MoverUse {
+    pub(crate) used: StageUse,
+    records_percent: f64,
+}
+
+pub(crate) fn mover_use(
+    view: &OpView<'_>,
+    signals: &Signals<'_>,
+    stage: Stage,
+    risc: Risc,
+) -> Option<MoverUse> {
+    let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn, records } =
+        sums_over_cores(view, signals, risc);
+    // Of the whole time: a reader that is done early was not in use until the end.
+    let used = kernel.saturating_sub(peers);
+    let used = StageUse {
+        stage,
+        risc,
+        at_least_percent: percent(used.saturating_sub(undecided), window),
+        at_most_percent: percent(used, window),
+        barrier_percent: percent(barriers, kernel),
+        other_cores_percent: percent(other_cores, kernel),
+        in_turn_percent: percent(in_turn, window),
+    };
+    (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
+}
+
+/// Share of the time that records of single waits took of the mover that sets the pace, if one does.
+pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
+    let pacing = movers.into_iter().flatten();
+    let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
+    pacing.map(|of| of.records_percent).fold(0.0, f64::max)
+}
+
+/// The stages' use as it would be without records of single waits. What the records of the stage
+/// in use most took, all have waited for, and the op was longer by it.
+pub(crate) fn without_records(
+    movers: [Option<MoverUse>; 2],
+    math: Option<StageUse>,
+) -> Vec<StageUse> {
+    let most = movers
+        .into_iter()
+        .flatten()
+        .max_by(|one, other| one.used.at_most_percent.total_cmp(&other.used.at_most_percent));
+    let math_percent = math.map_or(0.0, |math| math.at_least_percent);
+    let pacing = most.filter(|most| most.used.at_most_percent > math_percent);
+    let rest = 100.0 - pacing.map_or(0.0, |of| of.records_percent);
+    let scaled = |percent: f64| (percent * 100.0 / rest.max(1.0)).clamp(0.0, 100.0);
+    let mover = |of: MoverUse| StageUse {
+        at_least_percent: scaled(of.used.at_least_percent - of.records_percent),
+        at_most_percent: scaled(of.used.at_most_percent - of.records_percent),
+        in_turn_percent: scaled(of.used.in_turn_percent),
+        ..of.used
+    };
+    let math = math.map(|math| StageUse {
+        at_least_percent: scaled(math.at_least_percent),
+        at_most_percent: scaled(math.at_most_percent),
+        in_turn_percent: scaled(math.in_turn_percent),
+        ..math
+    });
+    let [reader, writer] = movers.map(|of| of.map(mover));
+    [reader, math, writer].into_iter().flatten().collect()
+}
+
+/// Cycles of one RISC over all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CoreSums {
+    /// From the first start of any kernel of the core to the last end.
+    window: u64,
+    /// Kernels of the RISC.
+    kernel: u64,
+    /// Blocked by other RISCs of the core.
+    peers: u64,
+    /// Blocked by RISCs of this core or another one.
+    undecided: u64,
+    /// At barriers.
+    barriers: u64,
+    /// Blocked by RISCs of other cores.
+    other_cores: u64,
+    /// Blocked by other RISCs of the core but for the first time, which fills the pipeline.
+    in_turn: u64,
+    /// Spent on records of single waits and signals.
+    records: u64,
+}
+
+fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> CoreSums {
+    let mut sums = CoreSums::default();
+    for core in view.cores() {
+        let window = window_of(core).map_or(0, |(start, end)| end.saturating_sub(start));
+        for run in core.iter().filter(|run| run.lane.risc == risc) {
+            let (by_peers, by_noc) = blocked_cycles(run.evidence);
+            let semaphores = semaphore_cycles(run, signals);
+            let at_others = semaphores.other_core.saturating_add(semaphores.unknown);
+            let peers = by_peers.saturating_sub(at_others);
+            sums.window = sums.window.saturating_add(window);
+            for (sum, more) in [
+                (&mut sums.kernel, kernel_cycles(run.evidence)),
+                (&mut sums.peers, peers),
+                (&mut sums.in_turn, behind_the_first(run, peers)),
+                (&mut sums.undecided, semaphores.unknown),
+                (&mut sums.barriers, by_noc),
+                (&mut sums.other_cores, semaphores.other_core),
+                (&mut sums.records, record_cycles(view, run)),
+            ] {
+                *sum = sum.saturating_add(of_whole_kernel(run, more));
+            }
+        }
+    }
+    sums
+}
+
+/// Cycles that a run has spent on records of single waits and signals, as its RISC's probes were
+/// measured; 0 if they were not, which [`has_unmeasured_records`] says.
+fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
+    let measured = view.costs.of(run.lane.chip_id, run.lane.risc);
+    let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
+    let of = |count: usize, cycles: u64| (count as u64).saturating_mul(cycles);
+    let waits = of(sync.waits.len(), cost.wide_data_cycles);
+    waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
+}
+
+/// Returns true if single waits were recorded, and nobody measured what a record takes.
+pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
+    view.runs.iter().any(|run| {
+        let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());
+        has_waits && view.costs.of(run.lane.chip_id, run.lane.risc).is_none()
+    })
+}
+
+/// The part of a run's blocked cycles that is not that of the first wait for a buffer, by the mean.
+fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
+    let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+    let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;
+    let waits = sums.iter().filter(|((kind, _), _)| is_buffer(*kind)).map(|(_, of)| of.waits);
+    let waits = waits.fold(0, u64::saturating_add);
+    cycles.saturating_sub(cycles.checked_div(waits).unwrap_or(cycles))
+}

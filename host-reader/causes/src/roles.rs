@@ -1,0 +1,78 @@
+//! Roles of the RISCs that move data: which of them reads, which writes.
+
+use crate::op::OpView;
+use wire::{
+    Risc,
+    wait::{SignalKind, WaitKind},
+};
+
+/// Which RISCs read and write, as far as their waits and signals tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) reader: Option<Risc>,
+    pub(crate) writer: Option<Risc>,
+}
+
+impl Roles {
+    pub(crate) fn of(view: &OpView<'_>) -> Self {
+        let movers: Vec<Risc> = [Risc::Brisc, Risc::Ncrisc]
+            .into_iter()
+            .filter(|risc| {
+                view.runs.iter().any(|run| run.lane.risc == *risc && run.evidence.kernel.is_some())
+            })
+            .collect();
+        let sides: Vec<(Risc, Side)> =
+            movers.iter().map(|&risc| (risc, Side::of(view, risc))).collect();
+        let only = |is: fn(&Side) -> bool| {
+            let mut found = sides.iter().filter(|(_, side)| is(side)).map(|(risc, _)| *risc);
+            found.next().filter(|_| found.next().is_none())
+        };
+        let (reader, writer) = (only(Side::is_reader), only(Side::is_writer));
+        // A RISC that never waits leaves no record: the other one's role gives its own.
+        let silent = only(Side::is_silent).filter(|_| movers.len() == 2);
+        Self {
+            reader: reader.or_else(|| silent.filter(|_| writer.is_some())),
+            writer: writer.or_else(|| silent.filter(|_| reader.is_some())),
+        }
+    }
+}
+
+/// Side of the math on which a RISC works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Side {
+    fills: bool,
+    empties: bool,
+}
+
+impl Side {
+    fn of(view: &OpView<'_>, risc: Risc) -> Self {
+        let mut side = Self::default();
+        let runs = view.runs.iter().filter(|run| run.lane.risc == risc);
+        for sync in runs.filter_map(|run| run.evidence.sync()) {
+            let kinds = sync.totals.iter().map(|total| total.kind);
+            for kind in kinds.chain(sync.waits.iter().map(|wait| wait.kind)) {
+                side.fills |= kind == WaitKind::CB_RESERVE || kind == WaitKind::NOC_READ_BARRIER;
+                side.empties |=
+                    [WaitKind::CB_WAIT, WaitKind::NOC_WRITE_BARRIER, WaitKind::NOC_WRITE_FLUSH]
+                        .contains(&kind);
+            }
+            for signal in &sync.signals {
+                side.fills |= signal.kind == SignalKind::CbPush;
+                side.empties |= signal.kind == SignalKind::CbPop;
+            }
+        }
+        side
+    }
+
+    const fn is_reader(&self) -> bool {
+        self.fills && !self.empties
+    }
+
+    const fn is_writer(&self) -> bool {
+        self.empties && !self.fills
+    }
+
+    const fn is_silent(&self) -> bool {
+        !self.fills && !self.empties
+    }
+}

@@ -1,0 +1,49 @@
+//! Stages of an op's pipeline, and how much of its time each is in use.
+
+use wire::Risc;
+
+/// Stage of an op's pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The RISC that fills buffers for the math.
+    Reader,
+    /// Unpacker, matrix engine and packer.
+    Math,
+    /// The RISC that empties buffers behind the math.
+    Writer,
+}
+
+impl Stage {
+    /// The name in sentences.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Math => "math",
+            Self::Writer => "writer",
+        }
+    }
+}
+
+/// Use of one stage: the share of time in which it does not wait for another one.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct StageUse {
+    /// The stage.
+    pub stage: Stage,
+    /// Its RISC; of the math the one that does the arithmetic.
+    #[serde(serialize_with = "reader::probe_cost::risc_label")]
+    pub risc: Risc,
+    /// At least this share.
+    pub at_least_percent: f64,
+    /// At most this share.
+    pub at_most_percent: f64,
+    /// Share of its time at barriers of the NoC.
+    pub barrier_percent: f64,
+    /// Share of its time at semaphores that other cores signal.
+    pub other_cores_percent: f64,
+    /// Share of time in which it waits for another stage after its first wait: its neighbours'
+    /// work that does not overlap its own.
+    #[serde(skip)]
+    pub(crate) in_turn_percent: f64,
+}
