@@ -3,10 +3,10 @@
 use crate::{
     core::Core,
     package::package,
-    probes::{self, Probes, Variant},
+    probes::{self, Probes},
     records::{Record, decode},
     script::{self, Name, Said, Seed, Step},
-    toolchain::{Chip, Header, first_error, in_parallel},
+    toolchain::Chip,
 };
 
 /// First words of the counters of RISC 0: whole zones, data and events that found no room in L1.
@@ -178,29 +178,19 @@ fn refusals(core: &Core<'_>, riscs: usize) -> Vec<(u32, u32)> {
 #[test]
 fn kept_and_lost_are_what_was_emitted_at_every_fill() {
     let Some(package) = package() else { return };
-    let list: Vec<_> = Chip::ALL
-        .into_iter()
-        .flat_map(|chip| [(chip, Variant::Plain, 5), (chip, Variant::Sums, 1)])
-        .collect();
-    let faults = in_parallel(&list, |&(chip, variant, riscs)| {
-        let name = format!("{chip}, {variant:?}");
-        let probes = match probes::build(package, chip, Header::Ours, variant, riscs) {
-            Ok(probes) => probes,
-            Err(error) => return vec![format!("{name}: {}", first_error(&error))],
-        };
+    let faults = probes::faults_of_recording(package, |chip, probes| {
         let mut faults = Vec::new();
-        faults.extend(fill_rings(chip, &probes).err().map(|error| format!("{name}, L1: {error}")));
+        faults.extend(fill_rings(chip, probes).err().map(|error| format!("L1: {error}")));
         let Seed(fresh) = Seed::fresh();
         for seed in [1, fresh] {
-            match fill_lanes(chip, &probes, seed) {
-                Ok(0) => faults.push(format!("{name}, DRAM: nothing was refused")),
+            match fill_lanes(chip, probes, seed) {
+                Ok(0) => faults.push("DRAM: nothing was refused".to_owned()),
                 Ok(_) => {}
-                Err(error) => faults.push(format!("{name}, DRAM, seed {seed}: {error}")),
+                Err(error) => faults.push(format!("DRAM, seed {seed}: {error}")),
             }
         }
         faults
     });
-    let faults = faults.concat();
     crate::publish("losses.txt", &format!("{} faults\n{}\n", faults.len(), faults.join("\n")));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -3,7 +3,7 @@
 use crate::{
     package::{Package, sources},
     program::Program,
-    toolchain::{Chip, Header, Mode, Processor, Target, folder, in_parallel, run},
+    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run},
 };
 use std::{
     path::PathBuf,
@@ -92,6 +92,23 @@ pub(crate) fn build(
     });
     let programs = programs.into_iter().collect::<Result<_, _>>()?;
     Ok(Probes { chip, header, has_sums: variant == Variant::Sums, programs })
+}
+
+/// Builds the probes that leave every kind of record, for both chips: of all RISCs, and with sums of
+/// one. Returns the faults that `judge` finds, or why there are none to judge.
+pub(crate) fn faults_of_recording(
+    package: &Package,
+    judge: impl Fn(Chip, &Probes) -> Vec<String> + Sync,
+) -> Vec<String> {
+    let list = Chip::ALL.map(|chip| [(chip, Variant::Plain, 5), (chip, Variant::Sums, 1)]);
+    let faults = in_parallel(list.as_flattened(), |&(chip, variant, riscs)| {
+        let faults = match build(package, chip, Header::Ours, variant, riscs) {
+            Ok(probes) => judge(chip, &probes),
+            Err(error) => vec![first_error(&error).to_owned()],
+        };
+        faults.into_iter().map(|fault| format!("{chip}, {variant:?}, {fault}")).collect::<Vec<_>>()
+    });
+    faults.concat()
 }
 
 /// Compiles a source for a target and links it for the tests' core.

@@ -4,10 +4,10 @@
 use crate::{
     core::Core,
     package::package,
-    probes::{self, Probes, Variant},
+    probes::{self, Probes},
     records::decode,
     script::{self, Said, Seed, Step},
-    toolchain::{Chip, Header, first_error, in_parallel},
+    toolchain::Chip,
 };
 use wire::risc::RISCS_PER_CORE;
 
@@ -149,23 +149,13 @@ fn follow(chip: Chip, probes: &Probes, seed: u64) -> Result<(), String> {
 #[test]
 fn a_host_that_follows_finds_every_record_that_a_lane_took() {
     let Some(package) = package() else { return };
-    let list: Vec<_> = Chip::ALL
-        .into_iter()
-        .flat_map(|chip| [(chip, Variant::Plain, 5), (chip, Variant::Sums, 1)])
-        .collect();
-    let faults = in_parallel(&list, |&(chip, variant, riscs)| {
-        let name = format!("{chip}, {variant:?}");
-        let probes = match probes::build(package, chip, Header::Ours, variant, riscs) {
-            Ok(probes) => probes,
-            Err(error) => return vec![format!("{name}: {}", first_error(&error))],
-        };
+    let faults = probes::faults_of_recording(package, |chip, probes| {
         let Seed(fresh) = Seed::fresh();
-        let judge = |seed| match follow(chip, &probes, seed) {
-            Ok(()) => None,
-            Err(error) => Some(format!("{name}, seed {seed}: {error}")),
+        let judge = |seed| {
+            let error = follow(chip, probes, seed).err()?;
+            Some(format!("seed {seed}: {error}"))
         };
         [1, fresh].into_iter().filter_map(judge).collect()
     });
-    let faults = faults.concat();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

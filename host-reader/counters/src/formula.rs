@@ -222,7 +222,7 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
 /// A share says something only if two reasons are known. The counter of both sources
 /// contains that of source A, so that source B's part stands for it.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
-    let reasons = crate::metrics::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
+    let reasons = crate::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
     let derived = srcb_stall(reader).map(|count| (SRCB_STALL_MATH, count));
     let known: Vec<_> = known.chain(derived).collect();

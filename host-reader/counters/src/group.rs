@@ -78,6 +78,12 @@ impl CounterGroup {
         groups
     }
 
+    /// As many groups as one run can count, with the first bank of L1.
+    #[must_use]
+    pub const fn of_one_run() -> [Self; GROUPS_PER_PASS] {
+        [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
+    }
+
     /// The group of a counter; `None` of an L1 client of a Quasar, which belongs to none.
     #[must_use]
     pub fn of_counter(name: &str) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! Limits: what a metric cannot see.
 
-use crate::{CounterGroup, formula::Formula, metrics::STALLS};
+use crate::{CounterGroup, formula::Formula, names::STALLS};
 
 /// Something that a metric cannot see.
 ///

@@ -18,25 +18,6 @@ use crate::{
     reader::CounterReader,
 };
 
-/// Counters of reasons for which threads stall, of Quasar.
-pub(crate) const STALLS: [&str; 15] = [
-    "TILE_COUNTER_STALL_PACK",
-    "TILE_COUNTER_STALL_UNPACK",
-    "SRCS_STALL_PACK",
-    "SRCS_STALL_SFPU",
-    "SRCS_STALL_UNPACK",
-    "DEST_STALL_PACK",
-    "DEST_STALL_SFPU",
-    "DEST_STALL_MATH",
-    "DEST_STALL_UNPACK",
-    "SFPU_DATA_HAZARD_STALL",
-    "FPU_DATA_HAZARD_STALL",
-    "SRCB_STALL_UNPACK",
-    "SRCA_STALL_UNPACK",
-    "DVALID_STALL_MATH",
-    "SRCA_STALL_MATH",
-];
-
 /// A metric of one core and launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {

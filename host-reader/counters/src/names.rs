@@ -237,6 +237,9 @@ const NAMES: [&str; 228] = [
     "UNPACK2_BUSY_THREAD0",
 ];
 
+/// Counters of reasons for which threads stall, of Quasar: 15 in a row.
+pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
+
 /// The first number of Quasar's L1 clients.
 const L1_CLIENT_BASE: u16 = 256;
 /// Numbers of Quasar's L1 clients: 37 ports of 8 events.
@@ -354,12 +357,16 @@ mod tests {
             (131, "MATH_NOT_STALLED_DEST_WR_PORT"),
             (180, "ANY_THREAD_STALL"),
             (194, "L1_1_UNPACKER1_EXT_IF_3_GRANT"),
+            (211, "TILE_COUNTER_STALL_PACK"),
+            (225, "SRCA_STALL_MATH"),
             (226, "QUASAR_L1_CLIENT_EVENT"),
             (227, "UNPACK2_BUSY_THREAD0"),
         ] {
             assert_eq!(counter_name(number).as_deref(), Some(name));
         }
         assert_eq!(NAMES.iter().collect::<std::collections::BTreeSet<_>>().len(), NAMES.len());
+        assert_eq!(STALLS.first(), Some(&"TILE_COUNTER_STALL_PACK"));
+        assert_eq!(STALLS.last(), Some(&"SRCA_STALL_MATH"));
         for number in [0, 228, 255, 552, u16::MAX] {
             assert_eq!(counter_name(number), None, "{number}");
         }

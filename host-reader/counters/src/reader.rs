@@ -1,6 +1,6 @@
 //! The counters that one core and RISC read during one op.
 
-use crate::metrics::STALLS;
+use crate::names::STALLS;
 
 /// A bank of counters, which all count over the same cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

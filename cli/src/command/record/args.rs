@@ -1,6 +1,7 @@
 //! Options of `kprof record`.
 
 use clap::Args;
+use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
 
 /// Run a program and record what it does: its host zones, its chips' profile, its ops.
@@ -151,19 +152,11 @@ pub(crate) struct UnneededArgs {
 
 /// Mask of a group of performance counters, as tt-metal numbers their bits.
 fn counter_group(name: &str) -> Result<u32, String> {
-    /// Names by bit.
-    const GROUPS: [&str; 10] =
-        ["fpu", "pack", "unpack", "l1_0", "l1_1", "instrn", "l1_2", "l1_3", "l1_4", "l1_5"];
-    /// At most five groups, and one bank of L1, can be read in one run.
-    const ONE_RUN: u32 = 0b10_1111;
     if name == "all" {
-        return Ok(ONE_RUN);
+        return Ok(CounterGroup::of_one_run().iter().fold(0, |mask, group| mask | group.bit()));
     }
-    // Older releases of tt-metal have one bank of L1, without a number.
-    let name = if name == "l1" { "l1_0" } else { name };
-    let bit = GROUPS.iter().position(|group| *group == name);
-    let mask = bit.and_then(|bit| 1_u32.checked_shl(u32::try_from(bit).ok()?));
-    mask.ok_or_else(|| format!("expected {} or all", GROUPS.join(", ")))
+    let group: Result<CounterGroup, _> = name.parse();
+    group.map(CounterGroup::bit).map_err(|error| format!("{error}; or all"))
 }
 
 #[cfg(test)]
@@ -176,6 +169,6 @@ mod tests {
             |names: &str| names.split(',').map(counter_group).map(Result::unwrap).sum::<u32>();
         assert_eq!((mask("fpu"), mask("instrn"), mask("l1_5")), (1, 32, 512));
         assert_eq!((mask("all"), mask("fpu,pack,unpack,l1,instrn")), (47, 47));
-        assert!(counter_group("l2").unwrap_err().contains("l1_5 or all"));
+        assert!(counter_group("l2").unwrap_err().contains("l1_5, found `l2`; or all"));
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Page {
 
 /// The page of a recording.
 pub(super) const RECORDING: Page = Page {
-    template: include_str!("assets/report.html"),
+    template: concat!(include_str!("assets/head.html"), include_str!("assets/report.html")),
     script: concat!(
         "'use strict';\n(() => {\n",
         include_str!("assets/words.js"),
@@ -58,7 +58,7 @@ pub(super) const RECORDING: Page = Page {
 
 /// The page of an ops CSV.
 pub(super) const OPS: Page = Page {
-    template: include_str!("assets/ops.html"),
+    template: concat!(include_str!("assets/head.html"), include_str!("assets/ops.html")),
     script: concat!(
         "'use strict';\n(() => {\n",
         include_str!("assets/words.js"),
