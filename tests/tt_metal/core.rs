@@ -363,29 +363,9 @@ impl<'a> Core<'a> {
 
     /// Returns the memory that a host reads of this core: L1 and DRAM of a chip that has no other.
     pub(crate) fn image(&self) -> MeshImage {
-        let noc0 = Noc0Coord { x: 1, y: 2 };
-        let control_address = u64::from(self.profiler);
-        let core = CoreDescription {
-            noc0,
-            logical: LogicalCoord { x: 0, y: 0 },
-            kind: CoreKind::Tensix,
-            flat_id: FLAT_ID,
-            control_address,
-            vector_address: control_address + LAYOUT.size_bytes() as u64,
-        };
-        let region_bytes = self.lane_bytes * word_index(RISCS_PER_CORE) * CORES_PER_BANK;
-        let mut chip = DeviceImage::new(DeviceDescription {
-            chip_id: 0,
-            arch: self.chip.folder().to_owned(),
-            aiclk_mhz: 1000,
-            max_compute_cores: 1,
-            cores: vec![core],
-            dram: DramDescription {
-                bank_count: bank_count(self.chip),
-                region_address: u64::from(LANES_ADDRESS),
-                region_bytes: u64::from(region_bytes),
-            },
-        });
+        let mut chip = DeviceImage::new(self.description(1));
+        let (noc0, control_address) = (CORE, u64::from(self.profiler));
+        let region_bytes = self.region_bytes();
         let count = word_index(LAYOUT.word_count) + 512 * word_index(RISCS_PER_CORE);
         let words: Vec<u32> =
             (0..count).map(|index| self.tile.word(0, self.profiler + 4 * index)).collect();
@@ -400,6 +380,50 @@ impl<'a> Core<'a> {
         MeshImage { devices: vec![chip] }
     }
 
+    /// A chip with this core alone, which keeps a number of regions of lanes.
+    pub(crate) fn description(&self, regions: u32) -> DeviceDescription {
+        let control_address = u64::from(self.profiler);
+        let core = CoreDescription {
+            noc0: CORE,
+            logical: LogicalCoord { x: 0, y: 0 },
+            kind: CoreKind::Tensix,
+            flat_id: FLAT_ID,
+            control_address,
+            vector_address: control_address + LAYOUT.size_bytes() as u64,
+        };
+        DeviceDescription {
+            chip_id: 0,
+            arch: self.chip.folder().to_owned(),
+            aiclk_mhz: 1000,
+            max_compute_cores: 1,
+            cores: vec![core],
+            dram: DramDescription {
+                bank_count: bank_count(self.chip),
+                region_address: u64::from(LANES_ADDRESS),
+                region_bytes: u64::from(regions * self.region_bytes()),
+            },
+        }
+    }
+
+    /// Bytes of the lanes of the cores that share a bank.
+    fn region_bytes(&self) -> u32 {
+        self.lane_bytes * word_index(RISCS_PER_CORE) * CORES_PER_BANK
+    }
+
+    /// A word of L1, as the NoC finds it.
+    pub(crate) fn l1_word(&self, address: u32) -> u32 {
+        self.tile.word(0, address)
+    }
+
+    pub(crate) fn set_l1_word(&mut self, address: u32, word: u32) {
+        self.tile.set_word(0, address, word);
+    }
+
+    /// A word of DRAM, if something has written it.
+    pub(crate) fn dram_word(&self, bank: u32, address: u32) -> Option<u32> {
+        self.tile.noc.dram.get(&(bank, address)).copied()
+    }
+
     fn now(&self) -> u64 {
         self.harts.iter().map(Hart::cycle).max().unwrap_or(0)
     }
@@ -407,6 +431,8 @@ impl<'a> Core<'a> {
 
 /// Word that the tests read where nothing was written.
 pub(crate) const UNWRITTEN: u32 = 0xDEAD_BEEF;
+/// Coordinate of the core, as hosts name it.
+const CORE: Noc0Coord = Noc0Coord { x: 1, y: 2 };
 const SCRIPTS: u32 = 0x6_0000;
 /// A word of ours: the runs that the host has read.
 pub(crate) const SEEN_RUNS: usize = 8;

@@ -177,7 +177,7 @@ PROBE nothing_sites_8() {
 // A script in L1, one word for an opcode, which the tests write. Numbers as in `script.rs`.
 enum Op : uint32_t { END, ZONE_A, ZONE_B, ZONE_IF, DATA, DATA_16B, EVENT, SUM_1, SUM_2, TRANSFERS };
 
-#if defined(KERNEL_PROFILER_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
+#if defined(DEVICE_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
 // A read and a write of each address below a number, each with its barrier, as the NoC sees them.
 static void transfers(uint32_t count) __attribute__((noinline));
 
@@ -200,7 +200,7 @@ static const volatile uint32_t* run_script(const volatile uint32_t* at) __attrib
 static const volatile uint32_t* run_script(const volatile uint32_t* at) {
     for (;;) {
         switch (*at++) {
-#if defined(KERNEL_PROFILER_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
+#if defined(DEVICE_DEBUG_DUMP) && !defined(COMPILE_FOR_TRISC)
             case TRANSFERS: transfers(*at++); break;
 #endif
             case ZONE_A: {

@@ -28,6 +28,8 @@ pub(crate) enum Variant {
     Sums,
     /// In the debug dump; the number is the bound of a wait in cycles.
     DebugDump(u32),
+    /// In upstream's debug dump, for which our header gives way to upstream's.
+    UpstreamsDump,
     /// As firmware, with addresses of NoC events and hardware counters.
     Wide,
     /// As a dispatch kernel.
@@ -75,6 +77,10 @@ pub(crate) fn build(
                     "DEVICE_DEBUG_DUMP=1".to_owned(),
                     format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
                 ];
+            }
+            Variant::UpstreamsDump => {
+                target.defines =
+                    ["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"].map(str::to_owned).into();
             }
             Variant::Wide => {
                 let forms: &[&str] = match header {

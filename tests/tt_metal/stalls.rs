@@ -22,16 +22,16 @@ const REFUSED: [usize; 2] = [9, 14];
 
 /// # Compatibility
 /// As in the debugger's test of tt-metal's `test_device_profiler.py`.
-const ADDRESSES: u32 = 10_000;
-const TRANSFERS: u32 = 9;
+pub(crate) const ADDRESSES: u32 = 10_000;
+pub(crate) const TRANSFERS: u32 = 9;
 const EMPTY_SLOT: u32 = 0x8000_0000;
 const MOVERS: usize = 2;
 /// Types of events, as `event_metadata.hpp` numbers them.
 ///
 /// A read, its barrier's begin and end, and the same of a write.
-const KINDS: [u64; 6] = [1, 6, 7, 11, 20, 21];
+pub(crate) const KINDS: [u64; 6] = [1, 6, 7, 11, 20, 21];
 /// Barriers name no place.
-const NAMES_ITS_ADDRESS: [u64; 2] = [1, 11];
+pub(crate) const NAMES_ITS_ADDRESS: [u64; 2] = [1, 11];
 
 /// Lanes as the host has read them.
 #[derive(Default)]

@@ -209,6 +209,41 @@ pub mod ext {
     const _: () = assert!(CONSUMED + RISCS_PER_CORE == 64);
 }
 
+/// Words of upstream's debug dump in the 64-word vector: each RISC fills one of two buffers, and
+/// waits when it is full until the host has given it the other one.
+///
+/// | word | writer | meaning |
+/// |---|---|---|
+/// | 8 | host of ours | which buffers were given |
+/// | 9..14 | host of ours | how far each RISC's buffer was read |
+/// | 60..65 | host; a RISC that waits | address of each RISC's buffer, or that it is full |
+///
+/// The last of these lies behind the vector, in the first word of the vector of RISC 0.
+///
+/// # Compatibility
+/// `DRAM_PROFILER_ADDRESS_BR_ER_0` to `_T2_0` and `DRAM_PROFILER_ADDRESS_STALLED` of
+/// `profiler_common.h`; `signal_host_buffer_full` of `kernel_profiler.hpp`. Words 8..14 are
+/// reserved there for chips with more RISCs per core.
+pub mod debug_dump {
+    use super::{ControlLayout, RISCS_PER_CORE};
+
+    /// Per RISC: address of the buffer that it fills, 0 if it has none.
+    pub const BUFFER_ADDRESS: usize = 60;
+    /// Value of [`BUFFER_ADDRESS`] from when the buffer is full until the host gives another.
+    pub const STALLED: u32 = 0xFFFF_FFFF;
+    /// Bit r: the host has last given RISC r its second buffer.
+    pub const GIVEN_BUFFERS: usize = 8;
+    /// Bit of [`GIVEN_BUFFERS`]: the host has given the last RISC a buffer, which nothing else
+    /// tells when that is full.
+    pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
+    /// Per RISC: words of its buffer that the host has read.
+    pub const READ_TO: usize = 9;
+
+    const _: () = assert!(BUFFER_ADDRESS + RISCS_PER_CORE == ControlLayout::WORDS64.word_count + 1);
+    const _: () = assert!(READ_TO == GIVEN_BUFFERS + 1);
+    const _: () = assert!(READ_TO + RISCS_PER_CORE <= ControlLayout::WORDS64.device_end);
+}
+
 const _: () = assert!(ControlLayout::WORDS64.host_end + RISCS_PER_CORE <= ext::SIGNATURE);
 const _: () = assert!(ControlLayout::WORDS64.device_end + RISCS_PER_CORE <= ext::LOST_ZONES);
 

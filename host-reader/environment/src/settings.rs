@@ -110,6 +110,7 @@ impl Settings {
         ProfilerOptions {
             program_support_count: self.effective_support_count(),
             sums_enabled: self.sums,
+            has_two_buffers: self.non_dropping,
             ..ProfilerOptions::default()
         }
     }

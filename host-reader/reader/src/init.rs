@@ -4,9 +4,10 @@
 
 use crate::mesh::{AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, Mesh};
 use wire::{
-    control::{ControlLayout, ext},
+    control::{ControlLayout, debug_dump, ext},
     dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError, bytes_per_program},
     risc::RISCS_PER_CORE,
+    vector,
 };
 
 /// How a mesh is to be profiled.
@@ -21,6 +22,9 @@ pub struct ProfilerOptions {
     pub sums_enabled: bool,
     /// Cores that push their markers. The others are told not to.
     pub cores: CoreSelection,
+    /// True for upstream's runtime in its debug dump: each lane has two buffers, which RISC and
+    /// host hand to each other.
+    pub has_two_buffers: bool,
 }
 
 impl Default for ProfilerOptions {
@@ -29,6 +33,7 @@ impl Default for ProfilerOptions {
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
             sums_enabled: false,
             cores: CoreSelection::all(),
+            has_two_buffers: false,
         }
     }
 }
@@ -150,7 +155,8 @@ fn checked_geometry(
         .geometry(program_support_count, sums_enabled)
         .map_err(|source| InitError::Geometry { chip_id, source })?;
     let address = chip.dram.region_address;
-    let needed_bytes = u64::from(geometry.bank_bytes());
+    let buffers = if options.has_two_buffers { 2 } else { 1 };
+    let needed_bytes = u64::from(geometry.bank_bytes()).saturating_mul(buffers);
     let available_bytes = chip.dram.region_bytes;
     if needed_bytes > available_bytes {
         return Err(InitError::RegionTooSmall {
@@ -158,7 +164,11 @@ fn checked_geometry(
             program_support_count,
             needed_bytes,
             available_bytes,
-            largest_count: largest_count(&geometry, sums_enabled, available_bytes),
+            largest_count: largest_count(
+                &geometry,
+                sums_enabled,
+                available_bytes.checked_div(buffers).unwrap_or(0),
+            ),
         });
     }
     if address == 0 || address.saturating_add(needed_bytes) > u64::from(u32::MAX) {
@@ -193,8 +203,12 @@ fn init_device(
     for core in &chip.cores {
         let is_chosen = options.cores.contains(chip.chip_id, core);
         let address = if is_chosen { chip.dram.region_address } else { 0 };
-        let mut words = control_words(core, u32::try_from(address).unwrap_or(0), geometry);
+        let address = u32::try_from(address).unwrap_or(0);
+        let mut words = control_words(core, address, geometry);
         let mut write = || {
+            if options.has_two_buffers {
+                return give_first_buffers(device, core, words, address);
+            }
             words[ext::GENERATION] = next_generation(device, core)?;
             device.write_l1(core.noc0, core.control_address, &words)
         };
@@ -205,6 +219,34 @@ fn init_device(
         })?;
     }
     Ok(())
+}
+
+/// Gives each RISC of upstream's debug dump its first buffer.
+///
+/// Upstream's firmware zeroes the ID words of all vectors in a launch that finds `run_counter` 0,
+/// and the address of the last RISC lies in the first of them. So the host zeroes them, and the
+/// count begins at 1.
+fn give_first_buffers(
+    device: &mut dyn Device,
+    core: &CoreDescription,
+    mut words: [u32; LAYOUT.word_count],
+    address: u32,
+) -> Result<(), AccessError> {
+    // They mean something to our runtime only, and others here.
+    words[ext::DRAM_LANE_WORDS] = 0;
+    words[LAYOUT.run_counter] = 1;
+    words[debug_dump::BUFFER_ADDRESS..].fill(address);
+    let has_last_risc = core.kind.risc_count() == RISCS_PER_CORE;
+    if has_last_risc && address != 0 {
+        words[debug_dump::GIVEN_BUFFERS] = debug_dump::LAST_RISC_HAS_BUFFER;
+    }
+    for risc_index in 0..core.kind.risc_count() as u64 {
+        let vector = risc_index.saturating_mul(vector::VECTOR_BYTES as u64);
+        let vector = core.vector_address.saturating_add(vector);
+        let first = if has_last_risc && risc_index == 0 { address } else { 0 };
+        device.write_l1(core.noc0, vector, &[first, 0, 0, 0])?;
+    }
+    device.write_l1(core.noc0, core.control_address, &words)
 }
 
 /// A generation for a core's lanes that is not the one of the words that lie there.
@@ -297,6 +339,27 @@ mod tests {
         init_device_profiler(&mut mesh, &options).unwrap();
         assert_eq!(control(&mut mesh, 1)[50], 0);
         assert_eq!(control(&mut mesh, 2)[50], 0x40);
+    }
+
+    #[test]
+    fn each_risc_of_upstreams_debug_dump_gets_its_first_buffer() {
+        let options = ProfilerOptions { has_two_buffers: true, ..ProfilerOptions::default() };
+        let error = init_device_profiler(&mut mesh(960_000 - 1), &options).unwrap_err();
+        assert!(error.to_string().ends_with("the largest count that fits is 999"), "{error}");
+        let mut mesh = mesh(960_000);
+        init_device_profiler(&mut mesh, &options).unwrap();
+        let mut expected = [0; 64];
+        expected[8] = 1 << 31;
+        (expected[50], expected[51], expected[54], expected[55]) = (0x40, 1, 2, 2);
+        expected[60..].fill(0x40);
+        assert_eq!(control(&mut mesh, 3), expected);
+        let mut ids = [7; 4];
+        let core = Noc0Coord { x: 3, y: 2 };
+        for (risc, first) in [(0, 0x40), (1, 0), (4, 0)] {
+            let device = mesh.device(0).unwrap();
+            device.read_l1(core, 0x200 + 2048 * risc, &mut ids).unwrap();
+            assert_eq!(ids, [first, 0, 0, 0], "RISC {risc}");
+        }
     }
 
     #[test]

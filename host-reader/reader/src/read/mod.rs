@@ -11,6 +11,7 @@
 //! | how far has a core been read? | `memory` |
 //! | which runs still wait in L1? | `pending` |
 //! | how does the device learn what was read? | `acknowledge` |
+//! | and where each lane has two buffers, in upstream's debug dump? | `two_buffers` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read again and again? | `stream` |
 //! | how is it read from a thread of its own? | `periodic` |
@@ -24,7 +25,8 @@
 //! 4. The acknowledgement. Our runtime is told how many launches were read, and hands its lanes
 //!    back at the next launch unless one was finished meanwhile; so a push that races the read is
 //!    neither lost nor read twice. Upstream's gets its reset; whatever was pushed up to the last
-//!    look before it is read first. With [`ReadOptions::read_only`] there is none.
+//!    look before it is read first; in its debug dump, RISCs that wait get their other buffer. With
+//!    [`ReadOptions::read_only`] there is none.
 //! 5. Decoding, on all processors if there is much of it.
 //!
 //! Control words are not trusted: each is compared with the available memory before
@@ -45,6 +47,7 @@ mod session;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod two_buffers;
 mod watermark;
 
 pub use crate::watermark::{LaneWatermark, Watermarks};
@@ -295,6 +298,7 @@ impl Reader {
         session.watermarks = watermark::of_cores(&cores, mode, |id| self.fill(id));
         let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
         for core in &mut cores {
+            two_buffers::clear_addresses(core, &generation, &pieces);
             self.finish_core(session, core, &generation, &pieces);
         }
         let waits = |core: &CoreRead, lane: &LaneRead| {
@@ -349,7 +353,11 @@ impl Reader {
             if session.options.last_read {
                 pending::read_runs(session, core, generation, pieces);
             }
-            if !session.options.read_only {
+            if session.options.read_only {
+                // Its words stay where they are.
+            } else if core.two_buffers.is_some() {
+                two_buffers::hand_over(session, core);
+            } else {
                 acknowledge::reset(session, core, pieces);
             }
         }

@@ -4,6 +4,7 @@ use super::{
     control::{self, ControlVector, WORDS},
     memory::CoreMemory,
     session::Session,
+    two_buffers::{self, TwoBuffers},
 };
 use crate::{
     anomaly::AnomalyKind,
@@ -28,6 +29,8 @@ pub(super) struct CoreRead {
     /// State of the core before this read.
     pub(super) memory: CoreMemory,
     pub(super) lanes: Vec<LaneRead>,
+    /// Buffers of upstream's debug dump, where the core runs that.
+    pub(super) two_buffers: Option<TwoBuffers>,
     /// Launches since the last read that ran no kernel here.
     pub(super) idle_launches: u32,
     /// The tile's clock after the words were read.
@@ -183,9 +186,10 @@ impl CoreRead {
         session: &mut Session<'_>,
         chip: &DeviceDescription,
         core: &CoreDescription,
-        control: ControlVector,
+        mut control: ControlVector,
         (fallback, remembered): (&DramGeometry, Option<CoreMemory>),
     ) -> Self {
+        let two_buffers = TwoBuffers::find(session, chip, core, (&mut control, fallback));
         let memory = CoreMemory::of_core(remembered, &control);
         check_host_words(session, chip, core, &control, fallback);
         let geometry = announced_geometry(session, chip, core, &control).unwrap_or(*fallback);
@@ -212,7 +216,9 @@ impl CoreRead {
             });
         }
         let core = core.clone();
-        let mut planned = Self { core, control, memory, lanes, idle_launches: 0, read_at: None };
+        let mut planned =
+            Self { core, control, memory, lanes, two_buffers, idle_launches: 0, read_at: None };
+        two_buffers::place_lanes(&mut planned, &geometry);
         planned.drop_what_was_never_pushed(session);
         planned
     }
@@ -228,19 +234,21 @@ impl CoreRead {
 
     /// A core without a DRAM address advances its ends all the same.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
-        if self.control.word(self.control.layout.dram_address) != 0 {
-            return;
-        }
+        let has_address = self.control.word(self.control.layout.dram_address) != 0;
+        let are_stored = |lane: &LaneRead| {
+            let buffers = self.two_buffers.as_ref();
+            buffers.map_or(has_address, |buffers| buffers.are_stored(lane.risc_index))
+        };
         // Our runtime counts what it has no lane for.
         let is_counted = self.control.is_ours();
-        for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0) {
+        for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0 && !are_stored(lane)) {
             let unread = lane.unread();
             let begin = std::mem::replace(&mut lane.begin, lane.end.end);
             if is_counted {
                 continue;
             }
             session.note(AnomalyKind::MissingRun, Some(lane.id), begin as usize, || {
-                "the core has no DRAM address to push to".to_owned()
+                "there is no DRAM address to push to".to_owned()
             });
             session.lose_words(lane.id, LossCause::NeverArrived, unread);
         }

@@ -37,8 +37,18 @@ impl<'a> Session<'a> {
         core: &CoreDescription,
         words: &mut [u32],
     ) -> Result<(), AccessError> {
+        self.read_control_from(core, 0, words)
+    }
+
+    /// Reads words from word `first` of a core's control vector on, or from behind it.
+    pub(super) fn read_control_from(
+        &mut self,
+        core: &CoreDescription,
+        first: usize,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
         self.words_read = self.words_read.saturating_add(words.len() as u64);
-        self.device.read_l1(core.noc0, core.control_address, words)
+        self.device.read_l1(core.noc0, address_of(core.control_address, first), words)
     }
 
     /// Reads words of a RISC's L1 vector.

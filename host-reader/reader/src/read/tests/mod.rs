@@ -7,6 +7,7 @@ mod losses;
 mod pending;
 mod periodic;
 mod turns;
+mod two_buffers;
 
 use super::*;
 use crate::ledger::ProgramSpan;
