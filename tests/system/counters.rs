@@ -152,6 +152,7 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
             .map(|mask| run(&config.clone().with_counter_groups(mask), &launches))
             .collect();
         for (outcome, groups) in outcomes.iter().zip(&plan.passes) {
+            assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
             let counters = counters_of(&outcome.readout, &launches_of(&outcome.readout));
             let programs: Vec<usize> = counters.iter().map(|counters| counters.launch).collect();
             assert_eq!(programs, [0, 1, 2, 4], "a launch without TRISC 1 counts nothing");
@@ -235,6 +236,7 @@ fn a_kernel_counts_itself_in_rust_and_in_cpp() {
             let amounts = [(1, [25, 3, 0]), (2, [0, 40, 9]), (3, [0, 0, 0])];
             let launches: Vec<Launch> = amounts.into_iter().map(launch).collect();
             let outcome = run(&config, &launches);
+            assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
             let counters = counters_of(&outcome.readout, &launches_of(&outcome.readout));
             assert_eq!(counters.len(), 3);
             for (counters, (id, [fpu, sfpu, other])) in counters.iter().zip(amounts) {

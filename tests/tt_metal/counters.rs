@@ -116,6 +116,8 @@ fn run(package: &Package, chip: Chip, header: Header, mask: u32) -> Option<Outco
     let readout = read_device_profiler(&mut mesh).unwrap();
     let losses: Vec<_> = readout.losses.entries().collect();
     assert!(losses.is_empty(), "{chip} {header}: {losses:?}");
+    let anomalies: Vec<_> = readout.anomalies.counts().collect();
+    assert!(anomalies.is_empty(), "{chip} {header}: {anomalies:?}");
     let launches = counters_of(&readout, &launches_of(&readout));
     let truth = mesh.truth().counters.remove(&(0, CORE)).unwrap_or_default();
     Some(Outcome { launches, truth })

@@ -61,8 +61,8 @@ use crate::{
 use lane_loss::RunTally;
 use run::Launch;
 use time::{StampOrder, TimeState};
-use wire::{Header, PacketKind, RunHostId};
-use words::{LaneWords, after};
+use wire::{Header, PacketKind, RunHostId, vector};
+use words::{LaneWords, RunWords, after};
 
 /// State of a lane that the decoder carries from one read to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,6 +141,8 @@ pub struct LaneDecoder<'context> {
     first_word: u64,
     /// True if times have been anchored in the clock of this read.
     is_anchored: bool,
+    /// True if the kernel's end of the run has been taken.
+    has_kernel_end: bool,
     /// The oldest stamp in the guaranteed slots of the run.
     oldest_slot: Option<u64>,
     runs: RunTally,
@@ -173,6 +175,7 @@ impl<'context> LaneDecoder<'context> {
             early: Vec::new(),
             first_word: 0,
             is_anchored: false,
+            has_kernel_end: false,
             oldest_slot: None,
             runs: RunTally::default(),
             lane: memory,
@@ -217,10 +220,10 @@ impl<'context> LaneDecoder<'context> {
         (DecodedLane { lane, losses, anomalies }, state)
     }
 
-    /// Takes the records of a run from `index` on; returns where something else begins.
-    fn records(&mut self, words: LaneWords<'_>, from: usize) -> usize {
+    /// Takes the optional records of the run at `run_index`; returns where something else begins.
+    fn records(&mut self, words: LaneWords<'_>, run: &RunWords, run_index: usize) -> usize {
         let layout = self.context.generation.header;
-        let mut index = from;
+        let mut index = after(run_index, vector::FIRST_OPTIONAL);
         loop {
             let rest = words.from(index);
             let (lane, time) = (&mut self.lane, &mut self.state.time);
@@ -243,6 +246,9 @@ impl<'context> LaneDecoder<'context> {
                 && let Some(next) = self.leftover(words, index)
             {
                 return next;
+            }
+            if kind.payload_words() > 0 {
+                self.kernel_end_before((run, run_index), [header.0, low]);
             }
             self.record(words, index, kind);
             index = after(index, kind.record_words());

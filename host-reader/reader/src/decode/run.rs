@@ -10,7 +10,8 @@ use crate::{
     lane::{Lane, RecordHead, Run, ZoneIndex},
     ledger::LossCause,
 };
-use wire::{Header, PacketKind, RunHeader, vector};
+use std::mem;
+use wire::{Header, PacketKind, RunHeader, ZoneId, vector};
 
 /// State of the launch whose records are being decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,11 +90,12 @@ impl LaneDecoder<'_> {
         self.slot(run, index, vector::MAIN_START);
         self.slot(run, index, vector::CHILD_START);
         let ends_first = self.ends_precede(run, &first);
+        self.has_kernel_end = false;
         if ends_first {
             self.end_slots(run, index);
         }
         let program = self.state.program;
-        let next = self.records(words, after(index, vector::FIRST_OPTIONAL));
+        let next = self.records(words, run, index);
         if !ends_first {
             self.end_slots(run, index);
         }
@@ -171,8 +173,30 @@ impl LaneDecoder<'_> {
     }
 
     fn end_slots(&mut self, run: &RunWords, index: usize) {
-        self.slot(run, index, vector::CHILD_END);
+        self.kernel_end(run, index);
         self.slot(run, index, vector::MAIN_END);
+    }
+
+    fn kernel_end(&mut self, run: &RunWords, index: usize) {
+        if !mem::replace(&mut self.has_kernel_end, true) {
+            self.slot(run, index, vector::CHILD_END);
+        }
+    }
+
+    /// Takes the kernel's end if the marker is a hardware counter that was read after it, as
+    /// TT-Metal's firmware does: no other optional record of a run is later than that slot.
+    pub(super) fn kernel_end_before(
+        &mut self,
+        (run, index): (&RunWords, usize),
+        [header, low]: [u32; 2],
+    ) {
+        let layout = self.context.generation.header;
+        if layout.id(header) == u32::from(ZoneId::PERF_COUNTER.0)
+            && let Some(end) = peek::stamp(run, vector::CHILD_END, layout)
+            && self.order.is_before(end, layout.time(header, low).0)
+        {
+            self.kernel_end(run, index);
+        }
     }
 
     /// Takes the marker in a guaranteed slot, if there is a new one.

@@ -357,3 +357,32 @@ fn half_a_marker_at_the_end_is_counted() {
     assert_eq!(decoded.anomalies.count(AnomalyKind::TruncatedRecord), 1);
     assert_eq!(decoded.losses.total().unknown_markers, 1);
 }
+
+/// Data of 16 bytes under the id of hardware counters.
+fn counter_record(stamp: u32) -> [[u32; 2]; 3] {
+    [[0xD238_2001, stamp], [0, 1], [0, 2]]
+}
+
+#[test]
+fn counters_that_the_firmware_reads_after_the_kernel_follow_its_end() {
+    // The kernel ends at 990; one group was read in it, by the kernel itself.
+    let zone = [[0x8000_1001, 200], [0x9000_1001, 210]];
+    let optional: Vec<[u32; 2]> =
+        [&counter_record(150)[..], &zone, &counter_record(993), &counter_record(996)].concat();
+    let base = 1 << 32;
+    let inside = [100, 110, 150, 200, 210, 990, 993, 996, 1000];
+    let words = run(3, 100, &optional);
+    let decoded = decode(&words, &context());
+    let offsets: Vec<u64> = decoded.lane.times.iter().map(|time| time - base).collect();
+    assert_eq!(offsets, inside);
+    let kinds: Vec<&str> = rows(&decoded).iter().map(|row| row.0).collect();
+    let (start, end, data) = ("ZONE_START", "ZONE_END", "TS_DATA");
+    assert_eq!(kinds, [start, start, data, start, end, end, data, data, end]);
+    assert_eq!(decoded.anomalies.counts().count(), 0);
+
+    // Another launch behind it has a kernel's end of its own.
+    let next = run(4, 2000, &counter_record(2895));
+    let decoded = decode(&[words, next].concat(), &context());
+    let offsets: Vec<u64> = decoded.lane.times.iter().map(|time| time - base).collect();
+    assert_eq!(offsets[9..], [2000, 2010, 2890, 2895, 2900]);
+}
