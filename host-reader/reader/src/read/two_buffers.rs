@@ -46,7 +46,7 @@ pub(super) struct TwoBuffers {
 impl TwoBuffers {
     /// Finds the buffers of a core, if its runtime has two for each RISC.
     ///
-    /// Of a RISC that waits, `control` gets the end that it had when it began to wait.
+    /// The end of a RISC that waits becomes, in `control`, the one that it had when it began to.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -167,7 +167,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
     }
 }
 
-/// Tells how far each buffer was read, and gives RISCs that wait the other one.
+/// Writes how far each buffer was read, and gives RISCs that wait the other one.
 ///
 /// A lane that could not be read keeps its buffer, and its RISC waits on.
 pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
