@@ -146,8 +146,9 @@ fn unknown_names_and_impossible_numbers_are_refused_in_one_sentence() {
         (["--kernel-args", "5"], "--kernel-args are for kernels of your own; give one with"),
         (
             ["--pipeline", "reader=1"],
-            "--pipeline shapes --workload pipeline, found --workload matmul",
+            "--pipeline is for --workload pipeline, found --workload matmul",
         ),
+        (["--replays", "2"], "--replays is for --workload trace-replay, found --workload matmul"),
         (["--devices", "4294967295"], "expected at most 1024 chips, which run host ids can number"),
         (["--op-support-count", "4000000000"], "program support count of 4000000000"),
     ] {

@@ -69,9 +69,9 @@ pub(crate) struct ExportArgs {
     /// faster there, as `kprof diff FILE OTHER` finds them.
     #[arg(long, value_name = "OTHER", conflicts_with = "filters")]
     pub(crate) compare: Option<PathBuf>,
-    /// For parquet: name of the host that owns the chips.
-    #[arg(long, value_name = "NAME", default_value = "local")]
-    pub(crate) host: String,
+    /// For parquet: name of the host that owns the chips. Default: local.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
     /// For parquet: name of the recording in the dataset. Default: FILE's name and a number
     /// derived from the recording's start.
     #[arg(long, value_name = "NAME")]

@@ -39,6 +39,9 @@ struct Written<'a> {
     doubts: BTreeMap<String, u64>,
 }
 
+/// The host that owns the chips, if nobody names it.
+const DEFAULT_HOST: &str = "local";
+
 impl Dataset {
     pub(crate) fn new(args: &ExportArgs) -> Result<Self, Failure> {
         let folder = args.output.clone().unwrap_or_else(|| DEFAULT_FOLDER.into());
@@ -50,7 +53,8 @@ impl Dataset {
             Some(name) => Recording::Named(name.clone()),
             None => Recording::OfFile(recording_of(args)),
         };
-        let dataset = Self { folder, host: args.host.clone(), recording };
+        let host = args.host.clone().unwrap_or_else(|| DEFAULT_HOST.to_owned());
+        let dataset = Self { folder, host, recording };
         // Names are refused before anything is read.
         let (Recording::Named(name) | Recording::OfFile(name)) = &dataset.recording;
         dataset.parts(name)?;

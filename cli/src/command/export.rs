@@ -29,13 +29,16 @@ use std::{
 /// Reads, builds the trace, writes it whole or not at all.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     if is_wanted_as_device_log(args) {
+        refuse_options_of_datasets(args)?;
+        if args.compare.is_some() {
+            return Err(compare_is_of_html());
+        }
         device_log::write(args)?;
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
-    if args.recording.is_some() && matches!(target, Target::File(..)) {
-        let sentence = "--recording names a recording of --format parquet; other files have none";
-        return Err(Failure::Sentence(sentence.to_owned()));
+    if matches!(target, Target::File(..)) {
+        refuse_options_of_datasets(args)?;
     }
     if let Target::File(_, Destination::File(output)) = &target {
         refuse_input_as_output(
@@ -67,6 +70,20 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
+    let sentence = match (&args.recording, &args.host) {
+        (Some(_), _) => "--recording names a recording of --format parquet; other files have none",
+        (_, Some(_)) => "--host names a host of --format parquet; other files have no such name",
+        (None, None) => return Ok(()),
+    };
+    Err(Failure::Sentence(sentence.to_owned()))
+}
+
+fn compare_is_of_html() -> Failure {
+    let sentence = "--compare is of --format html; `kprof diff` compares in a terminal";
+    Failure::Sentence(sentence.to_owned())
+}
+
 /// Returns true if tt-metal's log is asked for, by its format or its name.
 fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
     let is_named = args.output.as_deref().is_some_and(device_log::is_device_log);
@@ -90,8 +107,7 @@ fn comparison(
 ) -> Result<Option<TraceComparison>, Failure> {
     let Some(other) = &args.compare else { return Ok(None) };
     if !matches!(target, Target::File(ExportFormat::Html, _)) {
-        let sentence = "--compare is of --format html; `kprof diff` compares in a terminal";
-        return Err(Failure::Sentence(sentence.to_owned()));
+        return Err(compare_is_of_html());
     }
     let other_run = Input::open(other)?.into_run(other, None)?;
     let [a, b] = [run, &other_run].map(measurements_of);

@@ -213,6 +213,7 @@ impl Work {
     /// The kernels that were given as files, else the workload.
     fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
         if let Some(kernels) = OwnKernels::read(args, arch)? {
+            refuse_options_of_workloads(args, None)?;
             return Ok(Self::Own(kernels));
         }
         if args.own.firmware.is_some() {
@@ -230,12 +231,7 @@ impl Work {
             ));
         }
         let workload = Workload::named(&args.workload).map_err(sentence)?;
-        if args.pipeline.is_some() && workload.name != PIPELINE {
-            return Err(Failure::Sentence(format!(
-                "--pipeline shapes --workload {PIPELINE}, found --workload {}",
-                workload.name
-            )));
-        }
+        refuse_options_of_workloads(args, Some(workload.name))?;
         Ok(Self::Workload(workload))
     }
 
@@ -302,8 +298,29 @@ fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
+/// Refuses what only one workload takes, where another one or none is given.
+fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
+    let options = [
+        ("--pipeline", args.pipeline.is_some(), PIPELINE),
+        ("--replays", args.replays.is_some(), TRACE_REPLAY),
+    ];
+    for (option, is_given, workload) in options {
+        if is_given && given != Some(workload) {
+            let found = given.map(|name| format!("--workload {name}"));
+            let found = found.unwrap_or_else(|| "kernels of your own".to_owned());
+            return Err(Failure::Sentence(format!(
+                "{option} is for --workload {workload}, found {found}"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The workload that `--pipeline` is for.
 const PIPELINE: &str = "pipeline";
+
+/// The workload that `--replays` is for.
+const TRACE_REPLAY: &str = "trace-replay";
 
 /// Chips of a mesh: [`RunHostId`] has 10 bits for the number of one.
 const MOST_CHIPS: u32 = 1 << 10;
