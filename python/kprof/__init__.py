@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv as _csv
 import html as _html
 import json as _json
+import operator as _operator
 import os as _os
 from typing import Any
 
@@ -24,6 +25,9 @@ from .tracing import (
     tracy_message,
     zone,
 )
+
+_Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
+"""Whatever names a file."""
 
 __all__ = [
     "OpsTable",
@@ -44,6 +48,10 @@ __all__ = [
     "workloads",
     "zone",
 ]
+
+
+def _decoded(path: _Path | None) -> str | None:
+    return None if path is None else _os.fsdecode(path)
 
 
 class Recording:
@@ -139,13 +147,14 @@ class Recording:
         return _json.loads(self._native.explain_json())
 
     def export(
-        self, path: str | _os.PathLike[str], output: str | None = None, filter: str | None = None
+        self, path: _Path, output: str | None = None, filter: str | None = None
     ) -> None:
         """Writes a file, or a folder for ``noc-traces`` and ``parquet``.
 
         ``output`` is one of :meth:`outputs`; without it, the ending of the path says which.
         ``filter`` takes the terms of ``kprof export --filter``.
         """
+        path = _os.fsdecode(path)
         if output is None:
             output = _output_of(path)
         self._native.write(output, path, filter)
@@ -199,8 +208,8 @@ _ENDINGS = {
 }
 
 
-def _output_of(path: str | _os.PathLike[str]) -> str:
-    name = _os.path.basename(_os.fspath(path))
+def _output_of(path: str) -> str:
+    name = _os.path.basename(path)
     fitting = [ending for ending in _ENDINGS if name.endswith(ending)]
     if not fitting:
         raise ValueError(
@@ -209,38 +218,42 @@ def _output_of(path: str | _os.PathLike[str]) -> str:
     return _ENDINGS[max(fitting, key=len)]
 
 
-def open_all(path: str | _os.PathLike[str]) -> list[Recording]:
+def open_all(path: _Path) -> list[Recording]:
     """Opens every run of a capture, or the one of a device log or a folder of logs."""
+    path = _os.fsdecode(path)
     recordings, problem_count = _native.open_recordings(path)
     if problem_count:
         import warnings
 
         warnings.warn(
-            f"{_os.fspath(path)}: {problem_count} problems, the rest is used; "
+            f"{path}: {problem_count} problems, the rest is used; "
             "`kprof check` lists them",
             stacklevel=3,
         )
     return [Recording(found) for found in recordings]
 
 
-def open(path: str | _os.PathLike[str], run: int | None = None) -> "Recording | OpsTable":
+def open(path: _Path, run: int | None = None) -> "Recording | OpsTable":
     """Opens a capture, a device log, a folder of logs, or an ops CSV; the content decides.
 
     ``run`` chooses one of several runs of a capture, from 1.
     """
+    path = _os.fsdecode(path)
+    number = 1 if run is None else _operator.index(run)
     if _is_ops_csv(path):
+        if number != 1:
+            raise ValueError(f"{path}: an ops CSV is one run, found run={run}")
         return _open_ops_csv(path)
     runs = open_all(path)
     if run is None and len(runs) > 1:
-        raise ValueError(f"{_os.fspath(path)} holds {len(runs)} runs; choose one by run=1 and so on")
-    number = 1 if run is None else run
+        raise ValueError(f"{path} holds {len(runs)} runs; choose one by run=1 and so on")
     if not 1 <= number <= len(runs):
         held = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-        raise ValueError(f"{_os.fspath(path)} holds {held}, found run={number}")
+        raise ValueError(f"{path} holds {held}, found run={number}")
     return runs[number - 1]
 
 
-def _is_ops_csv(path: str | _os.PathLike[str]) -> bool:
+def _is_ops_csv(path: str) -> bool:
     if not _os.path.isfile(path):
         return False
     with _builtin_open(path, "rb") as file:
@@ -250,17 +263,17 @@ def _is_ops_csv(path: str | _os.PathLike[str]) -> bool:
     return not titles.isdisjoint({b"OP CODE", b"GLOBAL CALL COUNT"})
 
 
-def _open_ops_csv(path: str | _os.PathLike[str]) -> OpsTable:
+def _open_ops_csv(path: str) -> OpsTable:
     with _builtin_open(path, newline="", encoding="utf-8-sig") as file:
         try:
             rows = list(_csv.reader(file))
         except (UnicodeDecodeError, _csv.Error) as error:
-            raise ValueError(f"{_os.fspath(path)}: expected an ops CSV in UTF-8, {error}") from None
+            raise ValueError(f"{path}: expected an ops CSV in UTF-8, {error}") from None
     header, rows = rows[0], [row for row in rows[1:] if row]
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise ValueError(
-                f"{_os.fspath(path)}: expected {len(header)} cells in row {number}, found {len(row)}"
+                f"{path}: expected {len(header)} cells in row {number}, found {len(row)}"
             )
     columns = [list(column) for column in zip(*rows)] if rows else [[] for _ in header]
     return OpsTable(_native.table_of_texts(header, columns))
@@ -268,7 +281,7 @@ def _open_ops_csv(path: str | _os.PathLike[str]) -> OpsTable:
 
 def read_device_profiler(
     mesh: SimulatedMesh,
-    capture: str | _os.PathLike[str] | None = None,
+    capture: _Path | None = None,
     with_host_events: bool = False,
 ) -> Recording:
     """Runs the workload of a simulated mesh and reads everything that it records.
@@ -279,7 +292,7 @@ def read_device_profiler(
     from .tracing import HOST
 
     host = HOST if with_host_events else None
-    return Recording(_native.read_device_profiler(mesh, capture, host))
+    return Recording(_native.read_device_profiler(mesh, _decoded(capture), host))
 
 
 class PeriodicReader:
@@ -300,13 +313,13 @@ class PeriodicReader:
         self,
         mesh: SimulatedMesh,
         period: float = 0.01,
-        capture: str | _os.PathLike[str] | None = None,
+        capture: _Path | None = None,
         with_host_events: bool = False,
     ) -> None:
         from .tracing import HOST
 
         host = HOST if with_host_events else None
-        self._native = _native.PeriodicReader(mesh, period, capture, host)
+        self._native = _native.PeriodicReader(mesh, period, _decoded(capture), host)
         self._recording: Recording | None = None
 
     @property
@@ -349,11 +362,20 @@ def diff(
     With several recordings of each build, every recording is one repetition, and intervals tell
     how much recordings differ.
     """
-    sides = [
-        [one._native for one in (side if isinstance(side, list) else [side])]
-        for side in (before, after)
-    ]
+    sides = [_recordings(before), _recordings(after)]
     return _json.loads(_native.diff(sides[0], sides[1], confidence))
+
+
+def _recordings(side: object) -> list[_native.Recording]:
+    given = list(side) if isinstance(side, (list, tuple)) else [side]
+    for one in given:
+        if not isinstance(one, Recording):
+            raise TypeError(
+                f"expected a Recording, or a list of them, found {type(one).__name__}"
+            )
+    if not given:
+        raise ValueError("expected at least one Recording on each side, found none")
+    return [one._native for one in given]
 
 
 # `open` above hides the function of the same name in this module.

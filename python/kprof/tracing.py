@@ -74,9 +74,9 @@ def zone(name: str) -> Iterator[None]:
         HOST.end_zone(None)
 
 
-def save_host_events(path: str | os.PathLike[str]) -> int:
+def save_host_events(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> int:
     """Writes everything recorded so far into a new capture; returns the number of events."""
-    return HOST.save(path)
+    return HOST.save(os.fsdecode(path))
 
 
 class Profiler:

@@ -1,11 +1,11 @@
 //! Events that a Python program records of itself: zones, messages, signposts.
 
-use crate::value_error;
+use crate::{arguments::word, value_error};
 use host_reader::{
     capture::CaptureWriter,
     host::{HostColor, HostRecorder, HostSource, HostZoneGuard},
 };
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::prelude::*;
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 thread_local! {
@@ -29,11 +29,9 @@ fn source(name: &str, function: &str, file: &str, line: u32) -> Arc<HostSource> 
 }
 
 /// A colour that was given as 0xRRGGBB.
-fn color(rgb: Option<u64>) -> PyResult<Option<HostColor>> {
+fn color(rgb: Option<&Bound<'_, PyAny>>) -> PyResult<Option<HostColor>> {
     let Some(rgb) = rgb else { return Ok(None) };
-    let color = u32::try_from(rgb).ok().and_then(HostColor::from_rgb);
-    let wrong = || format!("expected a colour from 0 to 0xFFFFFF, found {rgb:#x}");
-    color.map(Some).ok_or_else(|| PyValueError::new_err(wrong()))
+    Ok(HostColor::from_rgb(word("a colour 0xRRGGBB", rgb, 0..=0xFF_FFFF)?))
 }
 
 #[pymethods]
@@ -44,15 +42,23 @@ impl Host {
     }
 
     /// Begins a zone of the calling thread.
-    fn begin_zone(&self, name: &str, function: &str, file: &str, line: u32) {
+    fn begin_zone(
+        &self,
+        name: &str,
+        function: &str,
+        file: &str,
+        line: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let line = word("a line", line, 0..=u32::MAX)?;
         let guard = self.recorder.zone_of(source(name, function, file, line));
         OPEN.with_borrow_mut(|open| open.push(guard));
+        Ok(())
     }
 
     /// Ends the innermost zone of the calling thread, with a text and a colour if there are any;
     /// returns false if none is open.
     #[pyo3(signature = (text=None, rgb=None))]
-    fn end_zone(&self, text: Option<&str>, rgb: Option<u64>) -> PyResult<bool> {
+    fn end_zone(&self, text: Option<&str>, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let color = color(rgb)?;
         let guard = OPEN.with_borrow_mut(Vec::pop);
         let Some(mut guard) = guard else { return Ok(false) };
@@ -67,7 +73,7 @@ impl Host {
 
     /// Records a message.
     #[pyo3(signature = (text, file, line, rgb=None))]
-    fn message(&self, text: &str, file: &str, line: u32, rgb: Option<u64>) -> PyResult<()> {
+    fn message(&self, text: &str, file: &str, line: u32, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let source = source("", "", file, line);
         match color(rgb)? {
             Some(color) => self.recorder.colored_message_of(source, text, color),
@@ -78,7 +84,7 @@ impl Host {
 
     /// Records a signpost.
     #[pyo3(signature = (header, message=None, rgb=None))]
-    fn signpost(&self, header: &str, message: Option<&str>, rgb: Option<u64>) -> PyResult<()> {
+    fn signpost(&self, header: &str, message: Option<&str>, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         match color(rgb)? {
             Some(color) => self.recorder.colored_signpost(header, message, color),
             None => self.recorder.signpost(header, message),

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod diff;
 mod host;
 mod periodic;

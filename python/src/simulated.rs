@@ -1,6 +1,10 @@
 //! Simulated chips, and reading them.
 
-use crate::{host::Host, recording::PyRecording, value_error};
+use crate::{
+    arguments::{whole_number, word},
+    host::Host, recording::PyRecording,
+    value_error,
+};
 use host_reader::{
     ProfilerOptions, ReadOptions,
     capture::{CaptureWriter, MeshRecorder, OpMetadata},
@@ -11,7 +15,7 @@ use host_reader::{
 use pyo3::{exceptions::PyValueError, prelude::*};
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig},
+    config::{CHIPS_MAX, ChipConfig, MeshConfig},
     mesh::SimulatedMesh as Chips,
     workload::{Phase, Workload, WorkloadOptions},
 };
@@ -53,8 +57,18 @@ pub(crate) fn workloads() -> Vec<&'static str> {
 #[pymethods]
 impl SimulatedMesh {
     #[new]
-    #[pyo3(signature = (workload="matmul", *, arch="wormhole_b0", chips=1, seed=0, ops=None))]
-    fn new(workload: &str, arch: &str, chips: u32, seed: u64, ops: Option<u32>) -> PyResult<Self> {
+    #[pyo3(signature = (workload="matmul", *, arch="wormhole_b0", chips=None, seed=None, ops=None))]
+    #[pyo3(text_signature = "(workload='matmul', *, arch='wormhole_b0', chips=1, seed=0, ops=None)")]
+    fn new(
+        workload: &str,
+        arch: &str,
+        chips: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
+        ops: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let chips = chips.map_or(Ok(1), |chips| word("chips", chips, 1..=CHIPS_MAX))?;
+        let seed = seed.map_or(Ok(0), |seed| whole_number("seed", seed, 0..=u64::MAX))?;
+        let ops = ops.map(|ops| word("ops", ops, 0..=RunHostId::BASE_MAX)).transpose()?;
         let known = Workload::named(workload).map_err(|error| value_error(&error))?;
         let arch = Arch::from_name(arch).ok_or_else(|| {
             PyValueError::new_err(format!(

@@ -49,11 +49,11 @@ def test_messages_with_colour(tmp_path: Path) -> None:
     kprof.tracy_message("Starting batch processing")
     kprof.tracy_message("Critical section entered", color=0xFF0000)
     kprof.message("plain")
-    with pytest.raises(ValueError, match="0x1000000"):
+    with pytest.raises(ValueError, match="16777216"):
         kprof.tracy_message("wrong", color=0x1000000)
     kprof.message("black", color=0)
     kprof.message("orange", 0xFF8000)
-    with pytest.raises((ValueError, OverflowError)):
+    with pytest.raises(ValueError):
         kprof.message("wrong", color=-1)
     signpost("green", color=0x00FF00)
     signpost("no colour", "at all")

@@ -17,6 +17,9 @@ use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 pub use wire::wait::SyncWindows;
 
+/// Most chips of a mesh: a [`wire::RunHostId`] has 10 bits for the number of one.
+pub const CHIPS_MAX: u32 = 1 << 10;
+
 /// Why a mesh cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

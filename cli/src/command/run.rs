@@ -35,7 +35,7 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig, SyncWindows, WaitRecords},
+    config::{CHIPS_MAX, ChipConfig, MeshConfig, SyncWindows, WaitRecords},
     dispatch::DispatchCores,
     mesh::SimulatedMesh,
     program::SubDevice,
@@ -322,9 +322,6 @@ const PIPELINE: &str = "pipeline";
 /// The workload that `--replays` is for.
 const TRACE_REPLAY: &str = "trace-replay";
 
-/// Chips of a mesh: [`RunHostId`] has 10 bits for the number of one.
-const MOST_CHIPS: u32 = 1 << 10;
-
 fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Failure> {
     let mut chip = ChipConfig::new(arch);
     let whole = arch.facts().worker_core_counts.last().copied();
@@ -364,9 +361,9 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
         };
         config = config.with_dispatch_cores(cores).with_dispatch_profiling();
     }
-    if args.devices > MOST_CHIPS {
+    if args.devices > CHIPS_MAX {
         return Err(Failure::Sentence(format!(
-            "expected at most {MOST_CHIPS} chips, which run host ids can number, found --devices {}",
+            "expected at most {CHIPS_MAX} chips, which run host ids can number, found --devices {}",
             args.devices
         )));
     }
