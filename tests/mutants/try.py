@@ -38,6 +38,9 @@ WAITS = [*TRUTH[:-1], "waits::waits_that_are_read_are_those_that_blocked"]
 WAIT_SUMS = ["cargo", "test", "--offline", "-q", "-p", "kernel-profiler", "--lib", "wait::"]
 HEADER_WAITS = [*HAZARDS[:-1], "waits::sums_and_blocked_waits_say_how_long_a_kernel_waited"]
 PIPELINE = [*HAZARDS[:-1], "pipeline::"]
+WINDOWS = [*RING[:-1], "testing::windows::"]
+ACCUMULATED = [*RING[:-1], "testing::accumulated::"]
+BUFFERS = ["cargo", "test", "--offline", "-q", "-p", "kprof-host-events", "--lib", "buffers::"]
 SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-noc-events", "--lib", "size_field::"]
 # What the rules of the decoder find one by one: in the truth runs two rules find the same.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
@@ -52,6 +55,69 @@ TABLES = "sim/src/machine/core_code.rs"
 
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
+    (
+        "windows: a wait that begins before a window and ends in it is left out",
+        "wire/src/wait.rs",
+        "self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0",
+        "{ let _ = ended; self.is_open(begun) }",
+        WINDOWS,
+    ),
+    (
+        "windows: the phase that is told is that of a wait's begin",
+        "kernel-profiler/src/wait.rs",
+        "phase: windows.phase(ended.low) };",
+        "phase: windows.phase(ended.low.wrapping_sub(wait.cycles)) };",
+        WINDOWS,
+    ),
+    (
+        "windows: signals are recorded outside of them, too",
+        "kernel-profiler/src/wait.rs",
+        "if windows.is_open(now.low) {",
+        "if windows.is_open(now.low) || true {",
+        WINDOWS,
+    ),
+    (
+        "accumulate: no room is kept for the next launch",
+        "kernel-profiler/src/accumulate.rs",
+        "if fullest + longest > word_count(vector::VECTOR_WORDS) {",
+        "if fullest > word_count(vector::VECTOR_WORDS) {",
+        ACCUMULATED,
+    ),
+    (
+        "accumulate: prepared runs stay those of the last generation",
+        "kernel-profiler/src/accumulate.rs",
+        "if end & UNPUBLISHED == 0 || port.load(run + offset(ID_LH)) != id {",
+        "if { let _ = (run, id); end & UNPUBLISHED == 0 } {",
+        ACCUMULATED,
+    ),
+    (
+        "accumulate: free guaranteed slots of a refused run are no markers",
+        "kernel-profiler/src/accumulate.rs",
+        "runs.markers += SLOTS;",
+        "runs.markers += 0 * SLOTS;",
+        ACCUMULATED,
+    ),
+    (
+        "buffers: what was allocated before an op is not in its peak",
+        "host-reader/host-events/src/buffers.rs",
+        "let from = first.saturating_sub(1);",
+        "let from = first;",
+        BUFFERS,
+    ),
+    (
+        "buffers: what changes at an op's last nanosecond is not in its peak",
+        "host-reader/host-events/src/buffers.rs",
+        "partition_point(|(time_ns, _)| *time_ns <= end_ns)",
+        "partition_point(|(time_ns, _)| *time_ns < end_ns)",
+        BUFFERS,
+    ),
+    (
+        "buffers: points of several threads stay in the order of the threads",
+        "host-reader/host-events/src/buffers.rs",
+        "points.sort_by_key(|(time_ns, _)| *time_ns)",
+        "points.sort_by_key(|_| 0)",
+        BUFFERS,
+    ),
     (
         "waits: the header makes an id on another line than it names",
         HEADER + "waits.hpp",
