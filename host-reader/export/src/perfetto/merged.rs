@@ -169,10 +169,7 @@ mod tests {
     use super::*;
     use crate::{
         TraceFilter,
-        perfetto::{
-            message::{SEQUENCE_CLEARED, TracePacket},
-            tests::Packets,
-        },
+        perfetto::message::{Packets, SEQUENCE_CLEARED, TracePacket},
         tests::{host_recording, readout},
     };
     use prost::Message;

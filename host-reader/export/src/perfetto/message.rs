@@ -4,7 +4,11 @@
 //! `protos/perfetto/trace/` of google/perfetto: `trace.proto`, `trace_packet.proto`,
 //! `track_event/*.proto`, `interned_data/interned_data.proto`.
 
-use prost::Message;
+use prost::{
+    DecodeError, Message,
+    bytes::{Buf, BufMut},
+    encoding::{self, DecodeContext, WireType},
+};
 
 /// Field number of a packet in the outermost message.
 pub(super) const TRACE_PACKET_TAG: u32 = 1;
@@ -29,190 +33,196 @@ pub(super) const UNIT_COUNT: i32 = 2;
 /// A counter of bytes.
 pub(super) const UNIT_BYTES: i32 = 3;
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
-    pub(super) timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    pub(super) trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "11")]
-    pub(super) track_event: Option<TrackEvent>,
-    #[prost(message, optional, tag = "12")]
-    pub(super) interned_data: Option<InternedData>,
-    #[prost(uint32, optional, tag = "13")]
-    pub(super) sequence_flags: Option<u32>,
-    #[prost(message, optional, tag = "59")]
-    pub(super) trace_packet_defaults: Option<TracePacketDefaults>,
-    #[prost(message, optional, tag = "60")]
-    pub(super) track_descriptor: Option<TrackDescriptor>,
-    #[prost(bool, optional, tag = "87")]
-    pub(super) first_packet_on_sequence: Option<bool>,
+/// Messages: number, type on the wire, name and type of each field. `prost` encodes the fields;
+/// its derive and what that stands on would add six seconds to the first build.
+macro_rules! messages {
+    ($($(#[$doc:meta])* $message:ident { $($tag:literal $wire:ident $field:ident: $type:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub(super) struct $message {
+            $(pub(super) $field: $type,)*
+        }
+
+        impl Message for $message {
+            fn encode_raw(&self, buffer: &mut impl BufMut) {
+                $(for value in self.$field.as_slice() {
+                    encoding::$wire::encode($tag, value, buffer);
+                })*
+            }
+
+            fn encoded_len(&self) -> usize {
+                let mut length = 0;
+                $(for value in self.$field.as_slice() {
+                    length += encoding::$wire::encoded_len($tag, value);
+                })*
+                length
+            }
+
+            fn merge_field(
+                &mut self,
+                tag: u32,
+                wire_type: WireType,
+                buffer: &mut impl Buf,
+                context: DecodeContext,
+            ) -> Result<(), DecodeError> {
+                match tag {
+                    $($tag => {
+                        let value = self.$field.next_value();
+                        encoding::$wire::merge(wire_type, value, buffer, context)
+                    })*
+                    _ => encoding::skip_field(wire_type, tag, buffer, context),
+                }
+            }
+
+            fn clear(&mut self) {
+                *self = Self::default();
+            }
+        }
+    )*};
 }
 
-/// A [`TracePacket`] that begins or ends a zone. There are millions of them, so that it has
-/// only the fields that those use.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ZonePacket {
-    #[prost(uint64, optional, tag = "8")]
-    pub(super) timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    pub(super) trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "11")]
-    pub(super) track_event: Option<ZoneEvent>,
-    #[prost(uint32, optional, tag = "13")]
-    pub(super) sequence_flags: Option<u32>,
+/// Field of a message: optional or repeated.
+trait Field {
+    type Value;
+
+    /// Returns where the next value that is read goes.
+    fn next_value(&mut self) -> &mut Self::Value;
 }
 
-/// A [`TrackEvent`] of a zone.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ZoneEvent {
-    #[prost(uint64, optional, tag = "3")]
-    pub(super) category_iid: Option<u64>,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) debug_annotations: Vec<ZoneAnnotation>,
-    #[prost(int32, optional, tag = "9")]
-    pub(super) kind: Option<i32>,
-    #[prost(uint64, optional, tag = "10")]
-    pub(super) name_iid: Option<u64>,
-    #[prost(uint64, optional, tag = "34")]
-    pub(super) source_location_iid: Option<u64>,
-    #[prost(fixed64, optional, tag = "48")]
-    pub(super) terminating_flow_id: Option<u64>,
+impl<T: Default> Field for Option<T> {
+    type Value = T;
+
+    fn next_value(&mut self) -> &mut T {
+        self.get_or_insert_default()
+    }
 }
 
-/// A [`DebugAnnotation`] of a zone.
-#[derive(Clone, Copy, PartialEq, Eq, Message)]
-pub(super) struct ZoneAnnotation {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) name_iid: Option<u64>,
-    #[prost(bool, optional, tag = "2")]
-    pub(super) bool_value: Option<bool>,
-    #[prost(uint64, optional, tag = "3")]
-    pub(super) uint_value: Option<u64>,
+impl<T: Default> Field for Vec<T> {
+    type Value = T;
+
+    fn next_value(&mut self) -> &mut T {
+        self.push(T::default());
+        let last = self.len() - 1;
+        &mut self[last]
+    }
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TracePacketDefaults {
-    #[prost(message, optional, tag = "11")]
-    pub(super) track_event_defaults: Option<TrackEventDefaults>,
+messages! {
+    TracePacket {
+        8 uint64 timestamp: Option<u64>,
+        10 uint32 trusted_packet_sequence_id: Option<u32>,
+        11 message track_event: Option<TrackEvent>,
+        12 message interned_data: Option<InternedData>,
+        13 uint32 sequence_flags: Option<u32>,
+        59 message trace_packet_defaults: Option<TracePacketDefaults>,
+        60 message track_descriptor: Option<TrackDescriptor>,
+        87 bool first_packet_on_sequence: Option<bool>,
+    }
+
+    /// A [`TracePacket`] that begins or ends a zone. There are millions of them, so that it has
+    /// only the fields that those use.
+    ZonePacket {
+        8 uint64 timestamp: Option<u64>,
+        10 uint32 trusted_packet_sequence_id: Option<u32>,
+        11 message track_event: Option<ZoneEvent>,
+        13 uint32 sequence_flags: Option<u32>,
+    }
+
+    /// A [`TrackEvent`] of a zone.
+    ZoneEvent {
+        3 uint64 category_iid: Option<u64>,
+        4 message debug_annotations: Vec<ZoneAnnotation>,
+        9 int32 kind: Option<i32>,
+        10 uint64 name_iid: Option<u64>,
+        34 uint64 source_location_iid: Option<u64>,
+        48 fixed64 terminating_flow_id: Option<u64>,
+    }
+
+    /// A [`DebugAnnotation`] of a zone.
+    ZoneAnnotation {
+        1 uint64 name_iid: Option<u64>,
+        2 bool bool_value: Option<bool>,
+        3 uint64 uint_value: Option<u64>,
+    }
+
+    TracePacketDefaults {
+        11 message track_event_defaults: Option<TrackEventDefaults>,
+    }
+
+    TrackEventDefaults {
+        11 uint64 track_uuid: Option<u64>,
+    }
+
+    TrackDescriptor {
+        1 uint64 uuid: Option<u64>,
+        2 string name: Option<String>,
+        3 message process: Option<ProcessDescriptor>,
+        5 uint64 parent_uuid: Option<u64>,
+        8 message counter: Option<CounterDescriptor>,
+        11 int32 child_ordering: Option<i32>,
+        12 int32 sibling_order_rank: Option<i32>,
+        14 string description: Option<String>,
+        15 int32 sibling_merge_behavior: Option<i32>,
+    }
+
+    ProcessDescriptor {
+        1 int32 pid: Option<i32>,
+        6 string process_name: Option<String>,
+    }
+
+    CounterDescriptor {
+        3 int32 unit: Option<i32>,
+    }
+
+    TrackEvent {
+        3 uint64 category_iids: Vec<u64>,
+        4 message debug_annotations: Vec<DebugAnnotation>,
+        9 int32 kind: Option<i32>,
+        10 uint64 name_iid: Option<u64>,
+        11 uint64 track_uuid: Option<u64>,
+        22 string categories: Vec<String>,
+        23 string name: Option<String>,
+        30 int64 counter_value: Option<i64>,
+        34 uint64 source_location_iid: Option<u64>,
+        44 double double_counter_value: Option<f64>,
+        47 fixed64 flow_ids: Vec<u64>,
+        48 fixed64 terminating_flow_ids: Vec<u64>,
+    }
+
+    DebugAnnotation {
+        1 uint64 name_iid: Option<u64>,
+        2 bool bool_value: Option<bool>,
+        3 uint64 uint_value: Option<u64>,
+        4 int64 int_value: Option<i64>,
+        5 double double_value: Option<f64>,
+        6 string string_value: Option<String>,
+        10 string name: Option<String>,
+    }
+
+    InternedData {
+        1 message event_categories: Vec<InternedString>,
+        2 message event_names: Vec<InternedString>,
+        3 message debug_annotation_names: Vec<InternedString>,
+        4 message source_locations: Vec<SourceLocation>,
+    }
+
+    InternedString {
+        1 uint64 iid: Option<u64>,
+        2 string name: Option<String>,
+    }
+
+    SourceLocation {
+        1 uint64 iid: Option<u64>,
+        2 string file_name: Option<String>,
+        3 string function_name: Option<String>,
+        4 uint32 line_number: Option<u32>,
+    }
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TrackEventDefaults {
-    #[prost(uint64, optional, tag = "11")]
-    pub(super) track_uuid: Option<u64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) name: Option<String>,
-    #[prost(message, optional, tag = "3")]
-    pub(super) process: Option<ProcessDescriptor>,
-    #[prost(uint64, optional, tag = "5")]
-    pub(super) parent_uuid: Option<u64>,
-    #[prost(message, optional, tag = "8")]
-    pub(super) counter: Option<CounterDescriptor>,
-    #[prost(int32, optional, tag = "11")]
-    pub(super) child_ordering: Option<i32>,
-    #[prost(int32, optional, tag = "12")]
-    pub(super) sibling_order_rank: Option<i32>,
-    #[prost(string, optional, tag = "14")]
-    pub(super) description: Option<String>,
-    #[prost(int32, optional, tag = "15")]
-    pub(super) sibling_merge_behavior: Option<i32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ProcessDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub(super) pid: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    pub(super) process_name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct CounterDescriptor {
-    #[prost(int32, optional, tag = "3")]
-    pub(super) unit: Option<i32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TrackEvent {
-    #[prost(uint64, repeated, packed = "false", tag = "3")]
-    pub(super) category_iids: Vec<u64>,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) debug_annotations: Vec<DebugAnnotation>,
-    #[prost(int32, optional, tag = "9")]
-    pub(super) kind: Option<i32>,
-    #[prost(uint64, optional, tag = "10")]
-    pub(super) name_iid: Option<u64>,
-    #[prost(uint64, optional, tag = "11")]
-    pub(super) track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    pub(super) categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    pub(super) name: Option<String>,
-    #[prost(int64, optional, tag = "30")]
-    pub(super) counter_value: Option<i64>,
-    #[prost(uint64, optional, tag = "34")]
-    pub(super) source_location_iid: Option<u64>,
-    #[prost(double, optional, tag = "44")]
-    pub(super) double_counter_value: Option<f64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    pub(super) flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    pub(super) terminating_flow_ids: Vec<u64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct DebugAnnotation {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) name_iid: Option<u64>,
-    #[prost(bool, optional, tag = "2")]
-    pub(super) bool_value: Option<bool>,
-    #[prost(uint64, optional, tag = "3")]
-    pub(super) uint_value: Option<u64>,
-    #[prost(int64, optional, tag = "4")]
-    pub(super) int_value: Option<i64>,
-    #[prost(double, optional, tag = "5")]
-    pub(super) double_value: Option<f64>,
-    #[prost(string, optional, tag = "6")]
-    pub(super) string_value: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    pub(super) name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct InternedData {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) event_categories: Vec<InternedString>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) event_names: Vec<InternedString>,
-    #[prost(message, repeated, tag = "3")]
-    pub(super) debug_annotation_names: Vec<InternedString>,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) source_locations: Vec<SourceLocation>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct InternedString {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) iid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SourceLocation {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) iid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) file_name: Option<String>,
-    #[prost(string, optional, tag = "3")]
-    pub(super) function_name: Option<String>,
-    #[prost(uint32, optional, tag = "4")]
-    pub(super) line_number: Option<u32>,
+#[cfg(test)]
+messages! {
+    /// A whole trace.
+    Packets {
+        1 message packet: Vec<TracePacket>,
+    }
 }

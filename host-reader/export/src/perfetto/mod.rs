@@ -184,7 +184,7 @@ const fn lane_track(index: usize) -> u64 {
 mod tests {
     use super::{
         lane_track,
-        message::{SLICE_BEGIN, SLICE_END, TracePacket},
+        message::{Packets, SLICE_BEGIN, SLICE_END},
         wait_track,
     };
     use crate::{ExportFormat, Trace, tests::readout_of};
@@ -196,12 +196,6 @@ mod tests {
     };
     use recording::{Recording, TraceFilter};
     use wire::{PacketKind, Risc, RunHostId, ZoneId, wait::WaitKind};
-
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Packets {
-        #[prost(message, repeated, tag = "1")]
-        pub(super) packet: Vec<TracePacket>,
-    }
 
     #[test]
     fn a_wait_that_blocked_is_a_slice_before_its_record() {
