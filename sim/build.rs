@@ -17,7 +17,7 @@ mod target;
 
 use cpp::CppCompiler;
 use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, fs, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
@@ -56,20 +56,29 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Links firmware and kernels in Rust, of every variant.
+/// Links firmware and kernels in Rust, of every variant. The chips' builds run side by side: they
+/// are the longest step of a first build, which has nothing else left to do towards its end.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
+    let images: Result<Vec<_>> = thread::scope(|scope| {
+        let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));
+        let finished = chips.map(|chip| chip.join().map_err(|_| "a build has panicked")?);
+        finished.into_iter().collect()
+    });
+    Ok(images?.concat())
+}
+
+/// Links firmware and kernels in Rust for a chip.
+fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
-    for arch in ARCHITECTURES {
-        let plain = Variant::plain(arch);
-        let modes = MODES.map(|(feature, _)| Variant { mode: Some(feature), ..plain });
-        for variant in [plain, Variant { sums: true, ..plain }].into_iter().chain(modes) {
-            let libraries = build.compile(&variant, &["firmware", "kernels"])?;
-            for processor in PROCESSORS {
-                images.push(build.link_firmware(&variant, processor, &libraries)?);
-                let kernels = Part { name: "kernels", script: "kernels", entry: "empty" };
-                let library = [libraries.join("libkernels.a")];
-                images.push(build.link(&variant, processor, &kernels, &library)?);
-            }
+    let plain = Variant::plain(arch);
+    let modes = MODES.map(|(feature, _)| Variant { mode: Some(feature), ..plain });
+    for variant in [plain, Variant { sums: true, ..plain }].into_iter().chain(modes) {
+        let libraries = build.compile(&variant, &["firmware", "kernels"])?;
+        for processor in PROCESSORS {
+            images.push(build.link_firmware(&variant, processor, &libraries)?);
+            let kernels = Part { name: "kernels", script: "kernels", entry: "empty" };
+            let library = [libraries.join("libkernels.a")];
+            images.push(build.link(&variant, processor, &kernels, &library)?);
         }
     }
     Ok(images)
