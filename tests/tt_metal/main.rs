@@ -22,6 +22,7 @@
 //! | do files of NoC traces hold what upstream's tests count in them | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
+//! | who reads a core of the tests with our reader | [`reading_host`] |
 //! | does our reader hand over the two buffers of upstream's debug dump | [`two_buffers`] |
 //! | do waits say how long they were, and cost nothing if they find what they wait for | [`waits`], `waits.cpp` |
 //! | do waits at buffers and semaphores come from whole launches as they were | [`pipeline`], `pipeline.cpp` |
@@ -47,6 +48,7 @@ mod package;
 mod pipeline;
 mod probes;
 mod program;
+mod reading_host;
 mod readme;
 mod records;
 mod script;

@@ -3,7 +3,9 @@
 use crate::{
     package::{Package, sources},
     program::Program,
-    toolchain::{Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run},
+    toolchain::{
+        self, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
+    },
 };
 use std::{
     path::PathBuf,
@@ -58,42 +60,7 @@ pub(crate) fn build(
 ) -> Result<Probes, String> {
     let list: Vec<_> = Processor::TENSIX.into_iter().take(riscs).enumerate().collect();
     let programs = in_parallel(&list, |&(risc, processor)| {
-        let mut target = Target {
-            mode: variant.mode(),
-            is_kernel: matches!(variant, Variant::DynamicNoc(_)),
-            optimisation: Some("O2"),
-            ..Target::new(chip, processor, header)
-        };
-        match variant {
-            // Used where a probe asks for it alone.
-            Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
-            Variant::Sums => {}
-            Variant::Dispatch => target.defines = vec!["DISPATCH_KERNEL".to_owned()],
-            Variant::DebugDump(cycles) => {
-                target.defines = vec![
-                    "PROFILE_NOC_EVENTS=1".to_owned(),
-                    "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
-                    // Upstream's functions record barriers in its debug dump alone.
-                    "DEVICE_DEBUG_DUMP=1".to_owned(),
-                    format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
-                ];
-            }
-            Variant::UpstreamsDump => {
-                target.defines =
-                    ["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"].map(str::to_owned).into();
-            }
-            Variant::Wide => {
-                let forms: &[&str] = match header {
-                    Header::Ours => &["PROFILE_NOC_EVENTS=3"],
-                    _ => &["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"],
-                };
-                target.defines = forms.iter().map(|&define| define.to_owned()).collect();
-                target.defines.push("PROFILE_PERF_COUNTERS=32".to_owned());
-            }
-            Variant::DynamicNoc(noc) => {
-                target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
-            }
-        }
+        let target = target(chip, processor, header, variant);
         program(package, &target, variant, risc)
     });
     let programs = programs.into_iter().collect::<Result<_, _>>()?;
@@ -115,6 +82,55 @@ pub(crate) fn faults_of_recording(
         faults.into_iter().map(|fault| format!("{chip}, {variant:?}, {fault}")).collect::<Vec<_>>()
     });
     faults.concat()
+}
+
+fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
+    let mut target = Target {
+        mode: variant.mode(),
+        is_kernel: matches!(variant, Variant::DynamicNoc(_)),
+        optimisation: Some("O2"),
+        ..Target::new(chip, processor, header)
+    };
+    match variant {
+        // Used where a probe asks for it alone.
+        Variant::Plain => target.defines = vec!["PROFILE_NOC_EVENTS=1".to_owned()],
+        Variant::Sums => {}
+        Variant::Dispatch => target.defines = vec!["DISPATCH_KERNEL".to_owned()],
+        Variant::DebugDump(cycles) => {
+            target.defines = vec![
+                "PROFILE_NOC_EVENTS=1".to_owned(),
+                "KERNEL_PROFILER_DEBUG_DUMP".to_owned(),
+                // Upstream's functions record barriers in its debug dump alone.
+                "DEVICE_DEBUG_DUMP=1".to_owned(),
+                format!("KERNEL_PROFILER_STALL_CYCLES={cycles}u"),
+            ];
+        }
+        Variant::UpstreamsDump => {
+            target.defines =
+                ["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"].map(str::to_owned).into();
+        }
+        Variant::Wide => {
+            let forms: &[&str] = match header {
+                Header::Ours => &["PROFILE_NOC_EVENTS=3"],
+                _ => &["PROFILE_NOC_EVENTS=1", "DEVICE_DEBUG_DUMP=1"],
+            };
+            target.defines = forms.iter().map(|&define| define.to_owned()).collect();
+            target.defines.push("PROFILE_PERF_COUNTERS=32".to_owned());
+        }
+        Variant::DynamicNoc(noc) => {
+            target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
+        }
+    }
+    target
+}
+
+/// Texts of the zones of BRISC's probes, from the compiler's log.
+pub(crate) fn zone_texts(package: &Package, chip: Chip, variant: Variant) -> Vec<String> {
+    let target = target(chip, Processor::Brisc, Header::Ours, variant);
+    let mut command = target.compiler(package);
+    let source = sources().join("probes.cpp");
+    let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
+    toolchain::zone_texts(&output)
 }
 
 /// Compiles a source for a target and links it for the tests' core.

@@ -6,10 +6,19 @@ use crate::{
     core::{Core, End},
     package::package,
     probes::{self, Probes, Variant},
+    reading_host::{Host as ReadingHost, MOVERS as MOVING_RISCS, follow_addresses},
     records::decode,
     script::Said,
     toolchain::{Chip, Header, first_error, in_parallel},
 };
+
+use host_reader::{
+    analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics},
+    log::{read_device_log, write_device_log},
+    names::ZoneTable,
+    readout::Readout,
+};
+use wire::PacketKind;
 
 /// First words of what the host has read, and of what the device has counted: data that found no
 /// room in a ring, runs and markers that DRAM did not take.
@@ -231,5 +240,83 @@ fn nothing_is_lost_with_a_host_and_nothing_hangs_without() {
         result.err().map(|error| format!("{chip}: {error}")).into_iter().collect()
     });
     let faults = faults.concat();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Waits as the records say, added up here.
+fn waits_of(readout: &Readout) -> Result<OwnTime, String> {
+    let mut found = OwnTime::default();
+    for risc in MOVING_RISCS {
+        let lane = readout.lanes().find(|lane| lane.id.risc == risc).ok_or("no lane")?;
+        let is_wait = |zone| readout.zones.name(zone) == OwnZone::Stall.zone_name();
+        let ends: Vec<_> = lane.records().filter(|record| is_wait(record.zone)).collect();
+        for pair in ends.chunks(2) {
+            let [start, end] = pair else { return Err(format!("{risc}: a wait without end")) };
+            if [start.kind, end.kind] != [PacketKind::ZoneStart, PacketKind::ZoneEnd] {
+                return Err(format!("{risc}: {start:?} and {end:?}"));
+            }
+            let cycles = end.time - start.time;
+            found.count += 1;
+            found.cycles += cycles;
+            found.longest_cycles = found.longest_cycles.max(cycles);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads all along with our reader; returns the waits and the cycles of the launch.
+fn follow_with_our_reader(
+    (chip, probes): (Chip, &Probes),
+    texts: &[String],
+    period: u64,
+) -> Result<(OwnTime, u64), String> {
+    let mut core = Core::new(chip, probes);
+    let zones = ZoneTable::of_texts(texts).map_err(|error| error.to_string())?;
+    let mut host = ReadingHost::new(&mut core, false, zones);
+    let before = core.cycle();
+    follow_addresses(&mut core, &mut host, period)?;
+    let cycles = core.cycle() - before;
+    let found = waits_of(&host.whole)?;
+    // As `kprof report` adds them up, of the chip and of the log that is written of it.
+    let mut log = Vec::new();
+    write_device_log(&host.whole, &mut log).map_err(|error| error.to_string())?;
+    let log = read_device_log(log.as_slice(), "the log").map_err(|error| error.to_string())?;
+    for (readout, name) in [(&host.whole, "memory"), (&log, "log")] {
+        let (zones, _) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
+        let reported = own_time(&zones, OwnZone::Stall).unwrap_or_default();
+        if reported != found {
+            return Err(format!("{name}: {reported:?} reported, {found:?} recorded"));
+        }
+    }
+    if found.longest_cycles > period + period / 10 {
+        return Err(format!("{found:?}, though a host comes every {period} cycles"));
+    }
+    Ok((found, cycles))
+}
+
+#[test]
+fn our_reader_takes_all_of_the_debug_dump_and_the_waits_are_the_time_that_it_took_longer() {
+    let Some(package) = package() else { return };
+    let variant = Variant::DebugDump(1 << 29);
+    let faults = in_parallel(&Chip::ALL, |&chip| {
+        let judge = || {
+            let texts = probes::zone_texts(package, chip, variant);
+            let probes = probes::build(package, chip, Header::Ours, variant, MOVERS);
+            let probes = probes.map_err(|error| first_error(&error).to_owned())?;
+            let rare = follow_with_our_reader((chip, &probes), &texts, 400_000)?;
+            let frequent = follow_with_our_reader((chip, &probes), &texts, 50_000)?;
+            // 360,000 words of each mover in lanes of 12,000; nobody waits for a host that keeps up.
+            if rare.0.count < 58 || frequent.0 != OwnTime::default() {
+                return Err(format!("{rare:?} and {frequent:?}"));
+            }
+            let [rare, frequent] = [rare, frequent].map(|(waits, all)| all - waits.cycles);
+            if rare.abs_diff(frequent) > frequent / 50 {
+                return Err(format!("{rare} and {frequent} cycles without the waits"));
+            }
+            Ok(())
+        };
+        judge().err().map(|error| format!("{chip}: {error}"))
+    });
+    let faults: Vec<_> = faults.into_iter().flatten().collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
