@@ -128,6 +128,8 @@ fn write_ops(
     let has_names = names.iter().any(Option::is_some);
     let mut titles = vec!["chip", "program"];
     titles.extend(has_names.then_some("name"));
+    let has_sub_devices = ops.iter().any(|op| op.sub_device_id.is_some());
+    titles.extend(has_sub_devices.then_some("sub-device"));
     titles.extend([
         "launch",
         "cores",
@@ -145,6 +147,9 @@ fn write_ops(
     let mut table = table(&titles);
     for (op, name) in ops.iter().zip(names).take(rows) {
         let mut cells = op_cells(op);
+        if has_sub_devices {
+            cells.insert(2, optional(op.sub_device_id.map(u64::from)));
+        }
         if has_names {
             cells.insert(2, printable(name.unwrap_or_default(), LONGEST_NAME));
         }

@@ -17,6 +17,8 @@ enum FileKind {
     TracyFile,
     /// `profile_log_device.csv`.
     DeviceLog,
+    /// `noc_trace_*.json`.
+    NocTrace,
     Folder,
     Absent,
     Other,
@@ -48,6 +50,9 @@ impl FileKind {
         if TRACY.iter().any(|magic| head.starts_with(magic)) {
             return Self::TracyFile;
         }
+        if is_noc_trace(head) {
+            return Self::NocTrace;
+        }
         // Spreadsheets write a mark of the byte order and quoted titles.
         let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\n').next().unwrap_or(&[]));
@@ -63,6 +68,14 @@ impl FileKind {
             Self::Other
         }
     }
+}
+
+/// Returns true if a file that begins so is a list of NoC events, as TT-Metal writes it for each op.
+fn is_noc_trace(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let is_list =
+        text.trim_start().strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'));
+    is_list && ["\"run_host_id\"", "\"proc\"", "\"timestamp\""].iter().all(|key| text.contains(key))
 }
 
 /// Returns true if the file is an ops CSV with op names.
@@ -88,6 +101,11 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
         FileKind::TracyFile => format!(
             "{expected}, found a recording of Tracy, {shown}; give the \
              profile_log_device.csv that was written beside it"
+        ),
+        FileKind::NocTrace => format!(
+            "{expected}, found a NoC trace of one op, {shown}; `kprof noc {shown}` shows its \
+             traffic, and pages, Perfetto traces and tables are made of the device log beside it, \
+             which has the same events"
         ),
         FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
         FileKind::DeviceLog | FileKind::Folder | FileKind::Other => return failure,
@@ -116,7 +134,7 @@ pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
             "{expected}, found the folder {shown} without one; `kprof ops {shown}` makes it"
         ),
         FileKind::Absent => format!("{expected} at {shown}, found nothing there"),
-        FileKind::OpsCsv | FileKind::Other => return failure,
+        FileKind::OpsCsv | FileKind::NocTrace | FileKind::Other => return failure,
     };
     Failure::Sentence(sentence)
 }
@@ -137,6 +155,12 @@ mod tests {
             (b"\xEF\xBB\xBFARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nx", FileKind::DeviceLog),
             (b"GLOBAL CALL COUNT,DEVICE ID,DEVICE ARCH,CORE COUNT\n1", FileKind::DeviceOpsCsv),
             (b"GLOBAL CALL COUNT,DEVICE ID,OP CODES\n", FileKind::Other),
+            (
+                b"[\n  {\n    \"proc\": \"BRISC\",\n    \"run_host_id\": 1024,\n    \"timestamp\": 7",
+                FileKind::NocTrace,
+            ),
+            (b"[\n  {\n    \"proc\": \"BRISC\",\n    \"timestamp\": 7", FileKind::Other),
+            (b"{\"proc\": 1, \"run_host_id\": 1024, \"timestamp\": 7}", FileKind::Other),
             (b"", FileKind::Other),
         ] {
             assert_eq!(FileKind::of_head(head), kind, "{}", String::from_utf8_lossy(head));

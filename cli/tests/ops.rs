@@ -335,6 +335,28 @@ fn trace_only_mode_has_a_row_for_each_replay() {
         let expected = (1..=5).map(|replay| ((replay << 10).to_string(), 1));
         assert_eq!(counted(&csv, &["GLOBAL CALL COUNT"]), expected.collect(), "{}", csv.display());
     }
+    // Log and capture have one name for the envelopes, upstream's.
+    for file in ["from-log", "x.kprof"] {
+        let report = stdout(&kprof(folder.path(), &["report", file, "--json"]));
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let zones = report["zones"].as_array().unwrap().iter();
+        let mut names: Vec<_> = zones.map(|zone| zone["name"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["TRACE-FW", "TRACE-KERNEL"], "{file}");
+    }
+}
+
+#[test]
+fn trace_only_mode_says_so_where_no_trace_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let noted = |workload: &str| {
+        let args =
+            ["run", "--kernels", "native", "--device-trace-profiler", "--workload", workload];
+        let args = [&args[..], &["--ops", "1", "--replays", "1"]].concat();
+        errors(&kprof(folder.path(), &args)).contains("this workload replays none")
+    };
+    assert!(noted("matmul"));
+    assert!(!noted("trace-replay"));
 }
 
 /// Counters of a device log by program and name: events, and the cycles that they were counted over.
@@ -441,11 +463,14 @@ fn hardware_counters_that_a_run_cannot_read_are_refused() {
 #[test]
 fn ops_of_sub_devices_name_them() {
     let folder = tempfile::tempdir().unwrap();
-    for csv in reported(folder.path(), "--workload sub-devices --ops 6") {
-        let columns = ["SUB DEVICE ID", "GLOBAL CALL COUNT", "CORE COUNT"];
+    // A log names the sub-device and not its cores, of which the chip's 64 are no count.
+    let reports = reported(folder.path(), "--workload sub-devices --ops 6");
+    for (csv, available) in reports.into_iter().zip(["", "32"]) {
+        let columns =
+            ["SUB DEVICE ID", "GLOBAL CALL COUNT", "CORE COUNT", "AVAILABLE WORKER CORE COUNT"];
         let expected = [(1, 1), (2, 0), (3, 0), (4, 1), (5, 0), (6, 0)];
-        let expected =
-            expected.map(|(id, sub_device)| (format!("{sub_device}/{}/32", id << 10), 1));
+        let expected = expected
+            .map(|(id, sub_device)| (format!("{sub_device}/{}/32/{available}", id << 10), 1));
         assert_eq!(counted(&csv, &columns), expected.into(), "{}", csv.display());
     }
     let log = folder.path().join("from-log/.logs/profile_log_device.csv");

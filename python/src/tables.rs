@@ -297,6 +297,7 @@ pub(crate) fn ops(recording: &Recording, report: &Report) -> Made {
         column("launch", numbers(|op| op.launch)),
         optional("trace_id", optionals(|op| op.trace_id)),
         optional("trace_replay", optionals(|op| op.trace_replay)),
+        optional("sub_device_id", optionals(|op| op.sub_device_id.map(u64::from))),
         column("core_count", numbers(|op| op.core_count)),
         optional("firmware_start_cycle", optionals(|op| start(op.firmware))),
         optional("firmware_end_cycle", optionals(|op| end(op.firmware))),

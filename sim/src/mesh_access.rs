@@ -122,12 +122,12 @@ impl Mesh for SimulatedMesh {
 fn describe(chip: &Chip) -> DeviceDescription {
     let facts = chip.facts();
     let arch = facts.arch.facts();
-    let (columns, rows) = chip.plan().worker_grid();
     DeviceDescription {
         chip_id: facts.chip_id,
         arch: arch.name.to_owned(),
         aiclk_mhz: arch.aiclk_mhz,
-        max_compute_cores: u32::from(columns) * u32::from(rows),
+        // Cores that are kept for dispatch run no op.
+        max_compute_cores: u32::try_from(chip.workers().count()).unwrap_or(u32::MAX),
         cores: chip.plan().cores().iter().map(|place| describe_core(chip, place)).collect(),
         dram: DramDescription {
             bank_count: arch.bank_count,

@@ -11,14 +11,14 @@ use crate::{
     progress::Busy,
 };
 use host_reader::{
-    export::{HiddenLaunches, TraceFilter},
+    export::HiddenLaunches,
     host::HostRecording,
     log::PackedLog,
     recording::{Opened, Recording, report_of_log},
     report::{BufferPeaks, OpPeaks},
 };
 use std::process::ExitCode;
-use wire::{RunHostId, ZoneId};
+use wire::ZoneId;
 
 /// Reads the log or capture and shows it; of a capture, one run after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let hidden = retain(&mut run, &args.filters)?;
         let mut buffers = BufferPeaks::of_recording(&run);
         let filter = joined(&args.filters);
-        buffers.ops.retain(|op| is_wanted(op, &filter, &hidden));
+        buffers.retain(&filter);
+        buffers.ops.retain(|op| !is_hidden(op, &hidden));
         let Recording { readout, host, ops, .. } = run;
         let which = match run_count {
             1 => String::new(),
@@ -58,13 +59,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// Returns true if neither the filter nor what it has hidden of the chips leaves out an op.
-fn is_wanted(op: &OpPeaks, filter: &TraceFilter, hidden: &HiddenLaunches) -> bool {
+/// Returns true if the filter has hidden the op's launches of the chip.
+fn is_hidden(op: &OpPeaks, hidden: &HiddenLaunches) -> bool {
     let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
-    let (chip_id, id) = (number(op.device_id), number(op.run_host_id));
-    filter.selects_device(chip_id)
-        && filter.selects_op(RunHostId(id).base(), op.name.as_deref())
-        && !hidden.ops.contains(&(chip_id, id))
+    hidden.ops.contains(&(number(op.device_id), number(op.run_host_id)))
 }
 
 /// Returns true if every record counts as it is, so that none needs to be kept.

@@ -6,7 +6,7 @@ use super::{
     own_kernels::{OwnKernels, read_firmware},
     run_buffers::HostBuffers,
     run_counters,
-    run_traces::{report_replays, report_traces},
+    run_traces::{note_missing_replays, report_replays, report_traces},
 };
 use crate::{
     args::{Backend, DispatchCoreKind, RunArgs, ShowArgs, Waits, WorkloadArgs},
@@ -30,7 +30,7 @@ use host_reader::{
     noc_events::describe_addresses,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
-    recording::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID},
+    recording::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
     timeline::Timeline,
 };
 use sim::{
@@ -38,7 +38,7 @@ use sim::{
     config::{CHIPS_MAX, ChipConfig, MeshConfig, SyncWindows, WaitRecords},
     dispatch::DispatchCores,
     mesh::SimulatedMesh,
-    program::SubDevice,
+    program::{CoreSelection, Launch, SubDevice},
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{
@@ -89,6 +89,7 @@ pub(super) fn carry_out(
     };
     let passes = counter_passes(args, arch, outputs)?;
     outputs.check()?;
+    note_missing_replays(&config, &plan);
     let config = config.with_counter_groups(passes.0);
     let mut mesh = backend::start(args, &config, &plan)?;
     outputs.make_folders()?;
@@ -522,19 +523,36 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
         .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
-    let named: BTreeSet<(u32, &str, Option<SubDevice>)> = launches
+    let sub_device = |launch: &Launch| Some((launch.sub_device?, core_count(&launch.cores)));
+    let named: BTreeSet<(u32, &str, Option<(SubDevice, Option<usize>)>)> = launches
         .filter(|launch| launch.program_id != 0)
-        .map(|launch| (launch.program_id, launch.program.name(), launch.sub_device))
+        .map(|launch| (launch.program_id, launch.program.name(), sub_device(launch)))
         .collect();
-    let op = |chip_id, (base, name, sub_device): (u32, &str, Option<SubDevice>)| {
-        let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
-        if let Some(SubDevice { id, manager_id }) = sub_device {
-            fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
-            fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
-        }
-        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields: fields.into() }
-    };
+    let op =
+        |chip_id, (base, name, sub_device): (u32, &str, Option<(SubDevice, Option<usize>)>)| {
+            let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+            if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
+                if let Some(cores) = cores {
+                    fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
+                }
+                fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
+                fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
+            }
+            OpMetadata {
+                chip_id,
+                run_host_id: RunHostId::encode(base, chip_id),
+                fields: fields.into(),
+            }
+        };
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
+}
+
+/// Cores of a sub-device, whose programs run on all of them; `None` unless they are listed.
+const fn core_count(cores: &CoreSelection) -> Option<usize> {
+    match cores {
+        CoreSelection::At(coords) => Some(coords.len()),
+        CoreSelection::AllTensix | CoreSelection::AllEthernet | CoreSelection::All => None,
+    }
 }
 
 fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {

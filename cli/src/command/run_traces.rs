@@ -1,15 +1,29 @@
 //! Messages of a run's host about its traces, as TT-Metal's hosts send them.
 
-use crate::host_zones::{HostZones, TRACES};
+use crate::{
+    failure::note,
+    host_zones::{HostZones, TRACES},
+};
 use host_reader::{
     host::{TraceMessage, TraceStep},
     mesh::Mesh,
 };
 use sim::{
+    config::MeshConfig,
     program::Launch,
     workload::{Phase, Plan},
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Says that nothing will be recorded where envelopes of replays are and the plan replays no trace.
+pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
+    if config.is_trace_only && !plan.replays_traces() {
+        note!(
+            "kprof: trace-only mode records replays of traces, and this workload replays none; \
+             --workload trace-replay does"
+        );
+    }
+}
 
 /// Reports the programs of every trace of a plan.
 pub(super) fn report_traces<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, plan: &Plan) {

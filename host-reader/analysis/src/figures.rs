@@ -1,6 +1,6 @@
 //! Contribution of one run of one lane to its op: first starts and last ends.
 
-use super::op::LaunchRun;
+use super::{op::LaunchRun, sub_device::sub_device_of};
 use reader::{
     lane::{Lane, LaneId, RecordHead, TraceReplay},
     role::{RoleTable, ZoneRole},
@@ -149,6 +149,8 @@ pub(super) struct LaneRun {
     pub(super) extents: LaneExtents,
     /// True for a kernel that dispatches others, which is of no op.
     pub(super) is_dispatch: bool,
+    /// Sub-device that its records name.
+    pub(super) sub_device_id: Option<u8>,
 }
 
 impl LaneRun {
@@ -167,7 +169,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let run = lane.runs.get(index)?;
     let records = lane.run_records(index);
     let heads = lane.heads.get(records.clone())?;
-    let times = lane.times.get(records)?;
+    let times = lane.times.get(records.clone())?;
     let is_push = |head: &RecordHead| roles.of(head.zone()).is_shared_push();
     if run.program.0 == 0 && heads.iter().all(is_push) {
         return None; // The runtime's own, and no launch.
@@ -187,7 +189,8 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     }
     let bounds = (*times.iter().min()?, *times.iter().max()?);
     let key = OpKey { program: run.program.0, trace: run.trace };
-    Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch })
+    let sub_device_id = sub_device_of(lane, records);
+    Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch, sub_device_id })
 }
 
 /// A [`LaneRun`] in fewer than half of its bytes, since a report holds those of all launches at once.
@@ -199,6 +202,7 @@ pub(super) struct PackedRun {
     pub(super) bounds: (u64, u64),
     extents: PackedExtents,
     pub(super) is_dispatch: bool,
+    sub_device_id: Option<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -234,15 +238,15 @@ fn far_extent(near: NearExtent, base: u64) -> Extent {
 
 impl PackedRun {
     pub(super) fn new(run: &LaneRun) -> Self {
-        let LaneRun { key, lane, index, bounds, extents, is_dispatch } = *run;
+        let LaneRun { key, lane, index, bounds, extents, is_dispatch, sub_device_id } = *run;
         let extents = PackedExtents::new(&extents, bounds.0);
-        Self { key, lane, index, bounds, extents, is_dispatch }
+        Self { key, lane, index, bounds, extents, is_dispatch, sub_device_id }
     }
 
     pub(super) fn unpacked(&self) -> LaneRun {
-        let Self { key, lane, index, bounds, is_dispatch, .. } = *self;
+        let Self { key, lane, index, bounds, is_dispatch, sub_device_id, .. } = *self;
         let extents = self.extents.unpacked(bounds.0);
-        LaneRun { key, lane, index, bounds, extents, is_dispatch }
+        LaneRun { key, lane, index, bounds, extents, is_dispatch, sub_device_id }
     }
 
     /// Key of the order in which runs are joined: by program, then lane.
@@ -331,6 +335,7 @@ mod tests {
                 bounds: (1000, 2000),
                 extents,
                 is_dispatch: like_kernel.0.is_none(),
+                sub_device_id: like_kernel.1.map(u8::from),
             };
             prop_assert_eq!(PackedRun::new(&run).unpacked(), run);
         }

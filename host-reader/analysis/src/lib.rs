@@ -41,6 +41,7 @@ mod own_zones;
 pub mod probe_cost;
 mod ranks;
 mod span;
+mod sub_device;
 mod summary;
 mod sums;
 mod tally;

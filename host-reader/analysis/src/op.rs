@@ -60,6 +60,9 @@ pub struct Op {
     pub trace_replay: Option<u64>,
     /// Which launch of this program and replay, from 1.
     pub launch: u64,
+    /// Sub-device that it ran on; `None` if it had the whole chip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_device_id: Option<u8>,
     /// Cores with a firmware zone.
     pub core_count: u64,
     /// Cores with any record.
@@ -252,10 +255,11 @@ fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
 /// The launches of one program and replay.
 fn program_launches(runs: &[LaneRun], aiclk_mhz: u32) -> Vec<Launch> {
     let Some(first) = runs.first() else { return Vec::new() };
+    let sub_device_id = runs.iter().find_map(|run| run.sub_device_id);
     let launches = join_runs(runs);
     let of_launches = launches.chunk_by(|one, other| one.ordinal == other.ordinal);
     let launch = |cores: &[CoreLaunch]| Launch {
-        op: op_of(first.lane.chip_id, first.key, cores, aiclk_mhz),
+        op: Op { sub_device_id, ..op_of(first.lane.chip_id, first.key, cores, aiclk_mhz) },
         first_cycle: cores.iter().map(|core| core.bounds.0).min().unwrap_or(0),
         last_cycle: cores.iter().map(|core| core.bounds.1).max().unwrap_or(0),
         runs: cores.iter().flat_map(|core| core.runs.iter().copied()).collect(),
@@ -278,6 +282,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         trace_id: key.trace.map(|trace| trace.trace_id),
         trace_replay: key.trace.map(|trace| trace.counter),
         launch: cores.first().map_or(0, |core| core.ordinal as u64 + 1),
+        sub_device_id: None,
         core_count: count(has_firmware),
         recorded_core_count: cores.len() as u64,
         unfinished_core_count: count(|core| core.extents.firmware.is_open()),

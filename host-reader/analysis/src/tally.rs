@@ -12,6 +12,7 @@ use reader::{
     lane::{LaneId, ZoneIndex},
     names::ZoneTable,
     readout::ChipSummary,
+    role::ZoneRole,
     timeline::{WholeZone, Zones},
 };
 use std::{cmp::Reverse, collections::BTreeMap};
@@ -188,7 +189,7 @@ pub(super) fn statistics_of(
     chips: &[Chip],
     names: &ZoneTable,
 ) -> Vec<ZoneStatistics> {
-    let rows: Vec<_> = rows_of(tallies).into_iter().collect();
+    let rows: Vec<_> = rows_of(tallies, names).into_iter().collect();
     let row = |((key, zone), parts): ((GroupKey, ZoneIndex), Parts<'_>)| {
         (key, statistics_of_zone((chips[key.chip], key.risc), (zone, names), &parts))
     };
@@ -201,7 +202,10 @@ pub(super) fn statistics_of(
     rows.into_iter().map(|(_, statistics)| statistics).collect()
 }
 
-fn rows_of<'tally>(tallies: &[&'tally Tally]) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
+fn rows_of<'tally>(
+    tallies: &[&'tally Tally],
+    names: &ZoneTable,
+) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
     let mut rows: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
     for tally in tallies {
         for (&key, entries) in &tally.groups {
@@ -211,7 +215,28 @@ fn rows_of<'tally>(tallies: &[&'tally Tally]) -> BTreeMap<(GroupKey, ZoneIndex),
             }
         }
     }
-    rows
+    join_envelopes(rows, names)
+}
+
+/// Puts the envelopes of each kind of aggregate lanes into one row, whichever RISC began them.
+fn join_envelopes<'tally>(
+    rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
+    names: &ZoneTable,
+) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
+    if rows.keys().all(|(key, _)| key.risc != Some(Risc::TensixAggregate)) {
+        return rows;
+    }
+    let mut first_of_kind: BTreeMap<(GroupKey, &str), ZoneIndex> = BTreeMap::new();
+    let mut joined: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
+    for ((key, zone), mut parts) in rows {
+        let envelope = ZoneRole::of_name(names.name(zone)).envelope_name();
+        let zone = match envelope.filter(|_| key.risc == Some(Risc::TensixAggregate)) {
+            Some(kind) => *first_of_kind.entry((key, kind)).or_insert(zone),
+            None => zone,
+        };
+        joined.entry((key, zone)).or_default().append(&mut parts);
+    }
+    joined
 }
 
 fn statistics_of_zone(

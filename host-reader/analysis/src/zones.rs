@@ -158,3 +158,40 @@ impl Pairer {
         (statistics, anomalies)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two cores, of which different RISCs began the envelope, each with one of its own around it.
+    #[test]
+    fn envelopes_of_aggregate_lanes_are_one_row_whichever_risc_began_them() {
+        let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \
+                       processor type,timer_id,time[cycles since reset],data,run host ID,zone name,\
+                       type\n"
+            .to_owned();
+        for (core, risc, id, start, zone) in [
+            ("1,1", "TENSIX_RISC_AGG", 3, 100, "BRISC-KERNEL"),
+            ("1,2", "TENSIX_RISC_AGG", 4, 200, "TRISC-KERNEL"),
+            ("1,2", "TENSIX_RISC_AGG", 5, 400, "Load"),
+            ("1,3", "TENSIX_RISC_AGG", 6, 600, "Load"),
+            ("1,4", "BRISC", 3, 100, "BRISC-KERNEL"),
+            ("1,4", "BRISC", 4, 200, "TRISC-KERNEL"),
+        ] {
+            for (time, edge) in [(start, "START"), (start + 50, "END")] {
+                log += &format!("0,{core},{risc},{id},{time},0,1,{zone},ZONE_{edge}\n");
+            }
+        }
+        let readout = device_log::read_device_log(log.as_bytes(), "test").unwrap();
+        let (zones, _) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+        let mut rows: Vec<_> = zones
+            .iter()
+            .map(|zone| (zone.risc.unwrap().label(), zone.marker_id, zone.cycles.count))
+            .collect();
+        rows.sort_unstable();
+        let aggregate = "TENSIX_RISC_AGG";
+        // Zones of users share a row only if they are one zone.
+        let expected = [("BRISC", 3, 1), ("BRISC", 4, 1), (aggregate, 3, 2), (aggregate, 5, 1)];
+        assert_eq!(rows, [&expected[..], &[(aggregate, 6, 1)]].concat());
+    }
+}

@@ -10,7 +10,7 @@ use reader::{
     lane::{Lane, LaneId, ZoneIndex},
     names::ZoneTable,
     readout::Readout,
-    role::RoleTable,
+    role::{RoleTable, ZoneRole},
 };
 use std::collections::{BTreeMap, HashMap};
 use wire::PacketKind;
@@ -25,6 +25,8 @@ const PROFILER_PREFIX: &str = "PROFILER-";
 pub(crate) struct EvidenceContext<'readout> {
     lanes: LaneContext<'readout>,
     roles: RoleTable,
+    /// True if a zone has the name of one of a kernel that dispatches.
+    has_dispatch: bool,
     sync: SyncNames,
     /// Zones that set something up, and those of the profiler itself.
     special: HashMap<ZoneIndex, Special>,
@@ -39,13 +41,20 @@ enum Special {
 
 impl<'readout> EvidenceContext<'readout> {
     pub(crate) fn new(readout: &'readout Readout) -> Self {
+        let mut names = readout.zones.named_indices();
         Self {
             lanes: LaneContext::new(readout),
             roles: RoleTable::of_names(&readout.zones),
+            has_dispatch: names.any(|(_, name)| ZoneRole::of_name(name).is_dispatch()),
             sync: SyncNames::of_names(&readout.zones),
             special: special_zones(&readout.zones),
             lost: LostRuns::of_ledger(&readout.losses),
         }
+    }
+
+    /// Returns true if a kernel ran on the lane that dispatches others.
+    fn dispatches(&self, lane: &Lane) -> bool {
+        self.has_dispatch && lane.heads.iter().any(|head| self.roles.of(head.zone()).is_dispatch())
     }
 }
 
@@ -146,8 +155,19 @@ pub(crate) struct Evidence {
     pub(crate) launch_runs: LaneRuns,
     runs: HashMap<LaneId, Vec<RunEvidence>>,
     pub(crate) counts: SyncCounts,
-    /// Times of the first and last record, by chip.
-    pub(crate) bounds: BTreeMap<u32, (u64, u64)>,
+    /// Times of the first and last record, by chip, of cores that ran ops. Kernels that dispatch
+    /// are there before the first op and until the queue is closed.
+    bounds: Bounds,
+    /// The same of cores that dispatched them.
+    dispatch_bounds: Bounds,
+}
+
+/// Times of the first and last record, by chip.
+type Bounds = BTreeMap<u32, (u64, u64)>;
+
+fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
+    let bounds = all.entry(chip_id).or_insert((first, last));
+    *bounds = (bounds.0.min(first), bounds.1.max(last));
 }
 
 impl Evidence {
@@ -166,15 +186,17 @@ impl Evidence {
         self.launch_runs.add(&context.lanes, lane);
         let times = lane.times.iter().copied();
         if let Some((first, last)) = times.clone().min().zip(times.max()) {
-            self.add_bounds(lane.id.chip_id, (first, last));
+            let is_dispatch = context.dispatches(lane);
+            let bounds = if is_dispatch { &mut self.dispatch_bounds } else { &mut self.bounds };
+            add_bounds(bounds, lane.id.chip_id, (first, last));
         }
         let runs = LaneScan { context, lane, counts: &mut self.counts }.runs();
         self.runs.insert(lane.id, runs);
     }
 
-    fn add_bounds(&mut self, chip_id: u32, (first, last): (u64, u64)) {
-        let bounds = self.bounds.entry(chip_id).or_insert((first, last));
-        *bounds = (bounds.0.min(first), bounds.1.max(last));
+    /// First and last record of a chip's ops; where it has dispatchers alone, of these.
+    pub(crate) fn bounds_of(&self, chip_id: u32) -> Option<(u64, u64)> {
+        self.bounds.get(&chip_id).or_else(|| self.dispatch_bounds.get(&chip_id)).copied()
     }
 
     /// The evidence of both.
@@ -182,7 +204,11 @@ impl Evidence {
         self.launch_runs.merge(other.launch_runs);
         self.runs.extend(other.runs);
         self.counts.merge(other.counts);
-        other.bounds.into_iter().for_each(|(chip, bounds)| self.add_bounds(chip, bounds));
+        for (own, other) in
+            [(&mut self.bounds, other.bounds), (&mut self.dispatch_bounds, other.dispatch_bounds)]
+        {
+            other.into_iter().for_each(|(chip, bounds)| add_bounds(own, chip, bounds));
+        }
         self
     }
 

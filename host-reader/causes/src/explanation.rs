@@ -106,7 +106,7 @@ impl Explanation {
         let pairs: Vec<(&OpCauses, &Launch)> = ops.iter().zip(&launches).collect();
         let devices = readout.devices.iter().filter_map(|device| {
             let chip = &device.chip;
-            let window = *evidence.bounds.get(&chip.chip_id)?;
+            let window = evidence.bounds_of(chip.chip_id)?;
             let own: Vec<_> =
                 pairs.iter().filter(|(op, _)| op.chip_id == chip.chip_id).copied().collect();
             Some(device_time(&own, chip.chip_id, window, chip.aiclk_mhz))

@@ -18,6 +18,7 @@ use noc_events::{Noc, RawCoord, TileMap};
 use reader::{lane::LaneId, mesh::Noc0Coord, probe_cost::ProbeCosts};
 use reports::perf::OpCategory;
 use std::collections::BTreeMap;
+use wire::Risc;
 
 /// One run of one lane in a launch.
 pub(crate) struct CoreRun<'a> {
@@ -234,6 +235,9 @@ pub struct OpCauses {
     pub setup: Option<SetupShare>,
     #[serde(skip)]
     pub(crate) times: ClassTimes,
+    /// True if cores recorded one envelope of all their RISCs, as trace-only mode does.
+    #[serde(skip)]
+    pub(crate) is_envelope: bool,
 }
 
 /// Share of an op in which a RISC reconfigures or initialises something.
@@ -317,6 +321,7 @@ impl OpCauses {
             critical_path: path.filter(|_| has_all_runs),
             setup: kernel.and_then(|kernel| setup_share(view, kernel)),
             times,
+            is_envelope: view.runs.iter().any(|run| run.lane.risc == Risc::TensixAggregate),
         }
     }
 }

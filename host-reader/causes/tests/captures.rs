@@ -110,3 +110,53 @@ fn ops_csvs_show_the_causes_that_are_in_them_and_no_other() {
         assert_eq!(found, expected, "{path}: {sentences:#?}");
     }
 }
+
+const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+";
+
+fn log_of(rows: &[(&str, u32, u64, u32, &str)]) -> Explanation {
+    let row = |&(place, id, time, program, zone): &(&str, u32, u64, u32, &str)| {
+        format!("0,{place},{id},{time},0,{program},{zone}\n")
+    };
+    explain_log((HEADER.to_owned() + &rows.iter().map(row).collect::<String>()).as_bytes())
+}
+
+#[test]
+fn kernels_that_dispatch_do_not_stretch_the_time_of_a_chip() {
+    let dispatch = [
+        ("9,9,NCRISC", 1, 10, 0, "NCRISC-KERNEL,ZONE_START"),
+        ("9,9,NCRISC", 2, 20, 0, "CQ-DISPATCH,ZONE_START"),
+        ("9,9,NCRISC", 2, 90_020, 0, "CQ-DISPATCH,ZONE_END"),
+        ("9,9,NCRISC", 1, 90_030, 0, "NCRISC-KERNEL,ZONE_END"),
+    ];
+    let op = [
+        ("1,2,TRISC_1", 3, 5_000, 1024, "TRISC-KERNEL,ZONE_START"),
+        ("1,2,TRISC_1", 3, 6_000, 1024, "TRISC-KERNEL,ZONE_END"),
+    ];
+    let both = log_of(&[&dispatch[..], &op].concat());
+    assert_eq!(both.devices[0].window, (5_000, 6_000));
+    assert_eq!(both.devices[0].time.percent(TimeClass::Compute), 100.0);
+    assert_eq!(both.devices, log_of(&op).devices);
+    // Where nothing else ran, their time is all that there is.
+    assert_eq!(log_of(&dispatch).devices[0].window, (10, 90_030));
+}
+
+#[test]
+fn envelopes_of_replays_are_no_reason_to_build_with_the_profiler() {
+    let told = |risc: &str, name: &str| {
+        let place = format!("1,2,{risc}");
+        let edges = [("FW", "START"), ("KERNEL", "START"), ("KERNEL", "END"), ("FW", "END")];
+        let zones = edges.map(|(zone, edge)| format!("{name}-{zone},ZONE_{edge}"));
+        let times = [(1, 100), (2, 110), (2, 190), (1, 200)];
+        let rows = zones.iter().zip(times);
+        let rows: Vec<_> = rows.map(|(zone, (id, time))| (&*place, id, time, 1, &**zone)).collect();
+        let untold = log_of(&rows).untold;
+        let most = untold.iter().find(|untold| untold.question.contains("most of the time"));
+        most.map(|untold| untold.record_with)
+    };
+    let advice = told("TENSIX_RISC_AGG", "TRACE").unwrap();
+    assert!(advice.contains("without trace-only mode"), "{advice}");
+    let advice = told("BRISC", "BRISC").unwrap_or_default();
+    assert!(!advice.contains("trace-only mode"), "{advice}");
+}

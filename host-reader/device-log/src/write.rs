@@ -304,11 +304,7 @@ impl<'readout> ZoneTexts<'readout> {
         if !self.is_aggregate {
             return name;
         }
-        match ZoneRole::of_name(name) {
-            role if role.is_firmware() => "TRACE-FW",
-            role if role.is_kernel() => "TRACE-KERNEL",
-            _ => name,
-        }
+        ZoneRole::of_name(name).envelope_name().unwrap_or(name)
     }
 }
 

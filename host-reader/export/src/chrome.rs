@@ -9,6 +9,7 @@ use super::{
     flow::Arrows,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
+    point_words::{Argument, Meaning, PointWords},
     words,
 };
 use host_events::{HostEvent, HostSource};
@@ -31,10 +32,11 @@ pub(super) fn write(
     out.write_all(b",\"traceEvents\":[\n")?;
     let names = EncodedNames::new(trace);
     let arrows = Arrows::new(trace, 0);
+    let meanings = PointWords::new(trace);
     for (device_index, device) in trace.devices.iter().enumerate() {
         out.write_all(&device_events(device_index, device, &arrows))?;
     }
-    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows))?;
+    write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
     // Every event ends with a comma; this one closes the list.
     out.write_all(
@@ -139,7 +141,12 @@ fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     event.end();
 }
 
-fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames, arrows: &Arrows) -> Vec<u8> {
+fn lane_events(
+    placed: &PlacedLane<'_, '_>,
+    names: &EncodedNames,
+    arrows: &Arrows,
+    meanings: &PointWords<'_>,
+) -> Vec<u8> {
     let lane = placed.lane;
     let (pid, tid) =
         (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.lane_index as u64);
@@ -160,7 +167,9 @@ fn lane_events(placed: &PlacedLane<'_, '_>, names: &EncodedNames, arrows: &Arrow
         }
     }
     for point in lane.points.iter() {
-        point_event(&mut text, (pid, tid), &point, &names.labels[point.name.index()]);
+        let meaning = meanings.meaning(lane.id, &point);
+        let label = &names.labels[point.name.index()];
+        point_event(&mut text, (pid, tid), &point, (label, meaning.as_ref()));
     }
     for loss in &lane.losses {
         let mut event = JsonEvent::instant(&mut text, pid, tid, loss.time_ns);
@@ -253,13 +262,18 @@ fn point_event(
     text: &mut Vec<u8>,
     (pid, tid): (u64, u64),
     point: &TracePoint<'_>,
-    encoded_label: &str,
+    (encoded_label, meaning): (&str, Option<&Meaning<'_>>),
 ) {
     let mut event = JsonEvent::instant(text, pid, tid, point.time_ns);
-    event.encoded("\"name\":");
-    event.encoded(encoded_label);
     let category = point.category();
-    event.category(category.label());
+    match meaning {
+        Some(meaning) => event.name_and_category(&meaning.label(), category.label()),
+        None => {
+            event.encoded("\"name\":");
+            event.encoded(encoded_label);
+            event.category(category.label());
+        }
+    }
     event.number("cycle", point.cycle);
     let keys = match category {
         PointCategory::Sum => ["duration_cycles", ""],
@@ -267,6 +281,12 @@ fn point_event(
     };
     for (key, &value) in keys.iter().zip(point.values) {
         event.number(key, value);
+    }
+    for (name, value) in meaning.map(Meaning::arguments).unwrap_or_default() {
+        match value {
+            Argument::Number(number) => event.number(name, number),
+            Argument::Text(text) => event.text(name, text),
+        }
     }
     if let Some(text) = point.text {
         event.text("text", text);

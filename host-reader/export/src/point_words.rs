@@ -98,6 +98,43 @@ impl Meaning<'_> {
     }
 }
 
+/// Value of an argument of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Argument<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl Meaning<'_> {
+    /// Fields of the record as arguments of an event, by name. A counter's value is no field.
+    pub(super) fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
+        let number = |name, value| (name, Argument::Number(value));
+        match self {
+            Self::Counter(sample) => {
+                sample.cycles.map(|cycles| number("of_cycles", cycles)).into_iter().collect()
+            }
+            Self::NocEvent(object) => {
+                let noc = object.noc.as_ref().map(|noc| ("noc", Argument::Text(noc)));
+                let bytes = object.num_bytes.map(|bytes| number("bytes", bytes));
+                let tile = [("to_x", object.dx), ("to_y", object.dy)];
+                let known = |(name, coordinate): (&'static str, Option<_>)| {
+                    Some(number(name, u64::try_from(coordinate?).ok()?))
+                };
+                let tile = tile.into_iter().filter_map(known);
+                noc.into_iter().chain(bytes).chain(tile).collect()
+            }
+            Self::Wait(wait) => {
+                vec![number("key", wait.key.into()), number("blocked_cycles", wait.cycles.into())]
+            }
+            Self::WaitTotal(total) => vec![
+                number("key", total.key.into()),
+                number("blocked_cycles", total.cycles.into()),
+                number("waits", total.waits.into()),
+            ],
+        }
+    }
+}
+
 fn wait_record(name: &str) -> Option<WaitRecord> {
     const BLOCKED: [&str; 4] = [CB_WAIT_ZONE, CB_RESERVE_ZONE, SEM_WAIT_ZONE, NOC_BARRIER_ZONE];
     match name {

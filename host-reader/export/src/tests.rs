@@ -12,6 +12,7 @@ use reader::{
     readout::{ChipSummary, DeviceReadout, Readout},
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId};
 
 /// A kernel that loads twice, with a name that needs care, a value, and a zone without end.
@@ -430,4 +431,29 @@ proptest! {
         let chrome: Value = serde_json::from_str(&exported(&readout, ExportFormat::Chrome)).unwrap();
         prop_assert_eq!(events(&chrome, "X", "zone").len(), start_count);
     }
+}
+
+/// Names of a Chrome trace's instants and how often each occurs.
+fn instant_names(capture: &str) -> BTreeMap<String, usize> {
+    let json = exported(&captures::read_capture(capture), ExportFormat::Chrome);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let mut names = BTreeMap::new();
+    for event in json["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "i") {
+        *names.entry(event["name"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    names
+}
+
+#[test]
+fn chrome_names_points_by_what_they_mean() {
+    // 8 reads and 8 writes of 256 bytes, by `grep` in the log.
+    let names = instant_names("wormhole-noc-256");
+    let count = |part: &str| -> usize {
+        names.iter().filter(|(name, _)| name.starts_with(part)).map(|(_, count)| count).sum()
+    };
+    assert_eq!((count("READ 256 B "), count("WRITE_ 256 B ")), (8, 8), "{names:?}");
+    assert_eq!(count("id "), 0, "{names:?}");
+    let names = instant_names("wormhole-counters-elw");
+    assert!(names.contains_key("CFG_INSTRN_AVAILABLE_0"), "{names:?}");
+    assert!(names.keys().all(|name| !name.starts_with("id ")), "{names:?}");
 }

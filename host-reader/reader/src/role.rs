@@ -83,6 +83,22 @@ impl ZoneRole {
         self.0 & Self::KERNEL != 0
     }
 
+    /// The name that such a zone has in a lane of [`Risc::TensixAggregate`], which holds one
+    /// envelope of all RISCs; `None` of a user's own zone.
+    ///
+    /// # Compatibility
+    /// `profiler.cpp` of tt-metal, which names these zones so in logs and in Tracy alike.
+    #[must_use]
+    pub const fn envelope_name(self) -> Option<&'static str> {
+        if self.is_firmware() {
+            Some("TRACE-FW")
+        } else if self.is_kernel() {
+            Some("TRACE-KERNEL")
+        } else {
+            None
+        }
+    }
+
     /// Returns true if this is the kernel zone of that RISC itself.
     #[must_use]
     pub const fn is_kernel_of(self, risc: Risc) -> bool {

@@ -23,6 +23,7 @@
 
 mod clock;
 mod dispatch;
+mod envelopes;
 mod filter;
 pub mod host_ops;
 mod load;
@@ -39,7 +40,7 @@ pub use load::{
     open_log, report_of_log,
 };
 pub use selection::HiddenLaunches;
-pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID};
+pub use sub_devices::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
 pub use traces::traces_of_host;
 
 use capture::{
@@ -76,7 +77,8 @@ impl Recording {
     }
 
     /// Fits the clocks that a run sampled, aligns its records by them, and adds what the host
-    /// reported of them: replays of traces and sub-devices. Commands of dispatch cores are named.
+    /// reported of them: replays of traces and sub-devices. Commands of dispatch cores and envelopes of
+    /// trace-only mode are named.
     #[must_use]
     pub fn of_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
@@ -86,6 +88,7 @@ impl Recording {
         }
         sub_devices::attach_sub_devices(&ops, &mut readout);
         name_dispatch_commands(&mut readout);
+        envelopes::name_envelopes(&mut readout);
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
         Self { readout, clock: Some(clock), samples, ops, host }

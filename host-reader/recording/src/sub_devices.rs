@@ -12,6 +12,8 @@ use wire::RunHostId;
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
 /// Key of the number of the manager that split the chip.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
+/// Key of the number of the sub-device's worker cores, in the host's metadata alone.
+pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 
 /// Attaches its sub-device to every record of a program that the host says ran on one, as a log
 /// of TT-Metal's has it.

@@ -82,6 +82,13 @@ impl Plan {
         launches.all(|launch| launch.program.runs_as_object_code())
     }
 
+    /// Returns true if a launch of it begins the replay of a trace.
+    #[must_use]
+    pub fn replays_traces(&self) -> bool {
+        let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
+        launches.any(|launch| launch.begins_trace_replay)
+    }
+
     /// Returns true if every kernel of it exists as a native function as well.
     #[must_use]
     pub fn runs_natively(&self) -> bool {

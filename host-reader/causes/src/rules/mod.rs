@@ -183,11 +183,19 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     }
     let is_partial = of.ops.iter().any(|op| op.known_percent.is_some());
     if unknown.clone().any(|percent| percent > 50.0) && without == 0 && !is_partial {
-        add(
-            "what the chip did most of the time",
-            "records of kernels cover less than half of it".to_owned(),
-            "firmware and kernels built with the profiler",
-        );
+        let (reason, record_with) = if of.ops.iter().any(|op| op.is_envelope) {
+            (
+                "trace-only mode records one envelope of all RISCs of a core for each replay",
+                "the same without trace-only mode (--device-trace-profiler, \
+                 TT_METAL_TRACE_PROFILER)",
+            )
+        } else {
+            (
+                "records of kernels cover less than half of it",
+                "firmware and kernels built with the profiler",
+            )
+        };
+        add("what the chip did most of the time", reason.to_owned(), record_with);
     }
     untold.extend(untold_outside_of_windows(of.ops).into_iter().chain(untold_by_records(groups)));
     untold

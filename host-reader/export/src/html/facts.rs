@@ -1,6 +1,7 @@
 //! Initial data of the page: all but single zones, points and cores of ops, as JSON.
 
 use super::{
+    buffer_facts::BufferFacts,
     cause_facts::CauseFacts,
     core_sums::CoreSums,
     counter_facts::CounterFacts,
@@ -40,6 +41,7 @@ struct Facts<'a> {
     points: PointFacts,
     counters: CounterFacts,
     noc: NocFacts,
+    buffers: BufferFacts<'a>,
     losses: LossFacts,
     anomalies: AnomalyFacts<'a>,
     comparison: Option<&'a TraceComparison>,
@@ -73,6 +75,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         points: PointFacts::new(trace),
         counters: CounterFacts::new(trace),
         noc: NocFacts::new(trace),
+        buffers: BufferFacts::new(trace),
         losses: LossFacts::new(trace),
         anomalies: AnomalyFacts::new(trace),
         comparison: trace.comparison.as_ref(),

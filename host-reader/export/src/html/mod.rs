@@ -11,6 +11,7 @@
 //!
 //! The files in `assets` decide the page's content and layout.
 
+mod buffer_facts;
 mod cause_facts;
 mod cells;
 mod clock_knots;

@@ -17,6 +17,8 @@ pub(super) struct OpFacts<'a> {
     trace_id: Vec<Option<u64>>,
     trace_replay: Vec<Option<u64>>,
     launch: Vec<u64>,
+    /// None of an op that had the whole chip.
+    sub_device: Vec<Option<u8>>,
     row: Vec<u32>,
     /// From the chip's first cycle.
     start_cycles: Vec<u64>,
@@ -76,6 +78,7 @@ impl<'a> OpFacts<'a> {
         self.trace_id.push(op.figures.trace_id);
         self.trace_replay.push(op.figures.trace_replay);
         self.launch.push(op.figures.launch);
+        self.sub_device.push(op.figures.sub_device_id);
         self.row.push(op.row);
     }
 

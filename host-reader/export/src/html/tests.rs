@@ -7,9 +7,10 @@ use crate::{
 };
 use captures::read_capture;
 use device_log::read_device_log;
-use host_events::OpMetadata;
+use host_events::{BufferPool, OpMetadata};
 use proptest::prelude::*;
 use recording::{Recording, TraceFilter};
+use reports::report::{BufferPeaks, OpPeaks, PoolPeak};
 use serde_json::{Value, json};
 use wire::{Risc, RunHostId};
 
@@ -219,6 +220,61 @@ fn an_ops_cells_hold_each_cores_kernels_and_what_the_host_knew() {
     rows.sort_by_key(|row| row[0] == name("Load;x"));
     assert_eq!(rows, [kernel.to_vec(), load.to_vec()]);
     assert!(cells.is_at_end());
+}
+
+#[test]
+fn a_page_has_the_peaks_of_buffers_by_memory_and_by_op() {
+    let recording = Recording { host: vec![host_recording()], ..Recording::of_readout(readout()) };
+    let mut trace = Trace::new(&recording, &TraceFilter::default());
+    assert_eq!(trace.buffers, BufferPeaks::default());
+    let [l1, dram] = ["L1", "DRAM"].map(|kind| BufferPool { device_id: 0, kind });
+    let pool = |pool, peak_bytes, peak_host_ns| PoolPeak {
+        pool,
+        peak_bytes,
+        peak_host_ns,
+        last_bytes: 5,
+        change_count: 3,
+    };
+    let op = |run_host_id, name: Option<&str>, peaks| OpPeaks {
+        device_id: 0,
+        run_host_id,
+        name: name.map(Into::into),
+        peaks,
+    };
+    trace.buffers = BufferPeaks {
+        pools: vec![pool(dram, 700, 1_250), pool(l1, 90, 999)],
+        // Program 1 is that of the log; of program 2 no chip has recorded anything.
+        ops: vec![
+            op(1024, None, vec![(l1, 80), (dram, 600)]),
+            op(2048, Some("</script>"), vec![(dram, 700)]),
+        ],
+    };
+    let mut page = Vec::new();
+    ExportFormat::Html.write(&trace, &mut page, &mut |_| {}).unwrap();
+    let buffers = facts(&String::from_utf8(page).unwrap())["buffers"].clone();
+    // The origin is at 1000 ns.
+    let memories = json!({
+        "chip_id": [0, 0], "kind": ["DRAM", "L1"], "peak": [700, 90], "peak_ns": [250, null],
+        "last": [5, 5], "changes": [3, 3], "plot": [null, null],
+    });
+    let ops = json!({
+        "kinds": ["DRAM", "L1"], "chip_id": [0, 0], "op": [0, null],
+        "name": [null, "</script>"], "program": [1, 2], "peaks": [[600, 80], [700, null]],
+    });
+    assert_eq!(buffers, json!({ "memories": memories, "ops": ops }));
+}
+
+#[test]
+fn a_page_names_the_sub_device_of_an_op() {
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
+0,1,2,BRISC,7,100,0,1024,,,BRISC-KERNEL,ZONE_START,1,/k.cpp,{\"sub_device_id\":3;\"sub_device_manager_id\":1}
+0,1,2,BRISC,7,160,0,1024,,,BRISC-KERNEL,ZONE_END,1,/k.cpp,{\"sub_device_id\":3;\"sub_device_manager_id\":1}
+0,1,2,BRISC,7,200,0,2048,,,BRISC-KERNEL,ZONE_START,1,/k.cpp,
+0,1,2,BRISC,7,260,0,2048,,,BRISC-KERNEL,ZONE_END,1,/k.cpp,
+";
+    let page = exported(&read_device_log(log.as_bytes(), "test").unwrap(), ExportFormat::Html);
+    assert_eq!(facts(&page)["ops"]["sub_device"], json!([3, null]));
 }
 
 #[test]

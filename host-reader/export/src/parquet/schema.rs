@@ -226,6 +226,7 @@ const OPS: TableSchema = TableSchema {
         column("launch", Unsigned64, false, "which launch of the program, from 1"),
         column("trace_id", Unsigned64, true, "the trace that was replayed, if any"),
         column("trace_replay", Unsigned64, true, "which replay of it, from 1"),
+        column("sub_device_id", Unsigned32, true, "the sub-device that it ran on, if any"),
         column("cores", Unsigned64, false, "cores that ran it"),
         column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
         column(

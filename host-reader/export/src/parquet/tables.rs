@@ -171,6 +171,7 @@ impl<'a> DeviceRows<'_, 'a> {
             .number(figures.launch)
             .maybe_number(figures.trace_id)
             .maybe_number(figures.trace_replay)
+            .maybe_narrow(figures.sub_device_id.map(u32::from))
             .number(figures.core_count)
             .number(op.start_cycle)
             .maybe_number(op.duration_cycles())

@@ -13,10 +13,11 @@ use super::{
 };
 use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge,
-    lane_writer::PlacedLane, point_words::Meaning, words,
+    lane_writer::PlacedLane,
+    point_words::{Argument, Meaning},
+    words,
 };
 use counters::Sample;
-use noc_events::TraceObject;
 
 /// Bytes of a zone, begin and end, generously.
 const ZONE_BYTES: usize = 72;
@@ -81,15 +82,9 @@ pub(super) fn packets(
         let meaning = context.words.meaning(lane.id, &point);
         sequence.event(base_ns + point.time_ns, INSTANT, |event| match &meaning {
             Some(Meaning::Counter(sample)) => fill_counter(event, sample, &point, placed),
-            Some(Meaning::NocEvent(object)) => {
+            Some(meaning) => {
                 fill_point(event, &point, placed);
-                fill_noc_event(event, meaning.as_ref(), object);
-            }
-            Some(Meaning::Wait(_) | Meaning::WaitTotal(_)) => {
-                fill_point(event, &point, placed);
-                event.name_iid = None;
-                event.name = meaning.as_ref().map(|meaning| meaning.label().into_owned());
-                fill_wait(event, meaning.as_ref());
+                fill_meaning(event, meaning);
             }
             None => fill_point(event, &point, placed),
         });
@@ -126,19 +121,6 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
         });
         sequence.event(base_ns + point.time_ns, SLICE_END, |event| event.track_uuid = track_uuid);
     }
-}
-
-/// Adds the fields of a record of waits as arguments.
-fn fill_wait(event: &mut TrackEvent, meaning: Option<&Meaning<'_>>) {
-    let (key, cycles, count) = match meaning {
-        Some(Meaning::Wait(wait)) => (wait.key, wait.cycles, None),
-        Some(Meaning::WaitTotal(total)) => (total.key, total.cycles, Some(total.waits)),
-        _ => return,
-    };
-    let arguments = &mut event.debug_annotations;
-    arguments.push(named_number("key", key.into()));
-    arguments.push(named_number("blocked_cycles", cycles.into()));
-    arguments.extend(count.map(|count| named_number("waits", count.into())));
 }
 
 /// Zones at which an arrow from an op ends, ascending, each with the arrow's number.
@@ -268,17 +250,15 @@ fn fill_counter(
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
 }
 
-/// A NoC event, under its own name instead of the id that all of them share.
-fn fill_noc_event(event: &mut TrackEvent, meaning: Option<&Meaning<'_>>, object: &TraceObject) {
+/// A point under the name of its meaning, with its fields as arguments.
+fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
-    event.name = meaning.map(|meaning| meaning.label().into_owned());
-    let arguments = &mut event.debug_annotations;
-    arguments.extend(object.noc.as_ref().map(|noc| named_text("noc", noc)));
-    arguments.extend(object.num_bytes.map(|bytes| named_number("bytes", bytes)));
-    for (key, coordinate) in [("to_x", object.dx), ("to_y", object.dy)] {
-        let known = coordinate.and_then(|coordinate| u64::try_from(coordinate).ok());
-        arguments.extend(known.map(|coordinate| named_number(key, coordinate)));
-    }
+    event.name = Some(meaning.label().into_owned());
+    let argument = |(name, value): (&'static str, Argument<'_>)| match value {
+        Argument::Number(number) => named_number(name, number),
+        Argument::Text(text) => named_text(name, text),
+    };
+    event.debug_annotations.extend(meaning.arguments().into_iter().map(argument));
 }
 
 fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {

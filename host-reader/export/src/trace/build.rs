@@ -16,6 +16,7 @@ use reader::{
     readout::{DeviceReadout, Readout},
 };
 use recording::{DeviceClock, Recording, TraceFilter, clocks_of};
+use reports::report::BufferPeaks;
 use std::collections::BTreeMap;
 
 impl<'a> Trace<'a> {
@@ -35,6 +36,7 @@ impl<'a> Trace<'a> {
             names,
             noc: TraceNoc::new(recording),
             host: TraceHost::default(),
+            buffers: BufferPeaks::of_recording(recording),
             origin_host_ns: None,
             anomalies: readout.anomalies.clone(),
             hidden: HiddenCounts::default(),
@@ -123,6 +125,7 @@ impl<'a> Trace<'a> {
         self.noc.retain(filter, |chip_id| {
             devices.iter().find(|device| device.chip.chip_id == chip_id).map(|device| device.clock)
         });
+        self.buffers.retain(filter);
         let of_host = self.host.retain(filter);
         self.hidden.add(of_host);
         let hidden = &mut self.hidden;

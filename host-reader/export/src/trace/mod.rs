@@ -35,6 +35,7 @@ use reader::{
     readout::ChipSummary,
 };
 use recording::DeviceClock;
+use reports::report::BufferPeaks;
 use wire::Risc;
 
 /// Everything that exporters show, in the order in which they show it.
@@ -76,6 +77,8 @@ pub struct Trace<'a> {
     pub noc: TraceNoc,
     /// Zones, marks and plots of the host's threads.
     pub host: TraceHost<'a>,
+    /// Peaks of the buffers of chips, by memory and op; empty if the host did not report any.
+    pub buffers: BufferPeaks,
     /// Host time of the trace's origin in nanoseconds; `None` unless every chip with
     /// records has a clock of the host.
     pub origin_host_ns: Option<i64>,

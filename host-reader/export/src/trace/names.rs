@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use reader::{lane::ZoneIndex, readout::Readout, role::ZoneRole};
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Number of a name in [`TraceNames`], from 0 without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,11 +62,18 @@ impl<'a> TraceNames<'a> {
         };
         let is_used = lanes.par_iter().map(lane_zones).reduce(Vec::new, either);
         let mut table = Self { names: Vec::new(), numbers: vec![NO_NAME; is_used.len()] };
+        let mut envelopes = BTreeMap::new();
         for (zone, number) in
             (0_u32..).zip(&mut table.numbers).filter(|(zone, _)| is_used[*zone as usize])
         {
-            *number = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
-            table.names.push(name_of(readout, ZoneIndex(zone)));
+            let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
+            let name = readout.zones.name(ZoneIndex(zone));
+            // Cores of which different RISCs began the envelope have several ids of one name.
+            let is_envelope = ZoneRole::of_name(name).envelope_name() == Some(name);
+            *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
+            if *number == next {
+                table.names.push(name_of(readout, ZoneIndex(zone)));
+            }
         }
         table
     }

@@ -3,9 +3,11 @@
 use super::lanes::Rgb;
 use crate::{
     PointCategory, Trace, TraceLane, TraceLoss, TraceNames, TracePoint,
+    point_words::PointWords,
     words::{loss_label, totals_label},
 };
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// One line of Tracy's message list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +30,23 @@ pub(super) fn of_lane(
     lane: &TraceLane<'_>,
     thread_id: u32,
     names: &TraceNames<'_>,
+    words: &PointWords<'_>,
 ) -> Vec<Message> {
-    let points = lane.points.iter().map(|point| of_point(&point, thread_id, names));
+    let points = lane.points.iter().map(|point| {
+        let meaning = words.meaning(lane.id, &point);
+        let name = match &meaning {
+            Some(meaning) => meaning.label(),
+            None => Cow::Borrowed(names.label(point.name)),
+        };
+        of_point(&point, thread_id, &name)
+    });
     let losses = lane.losses.iter().map(|loss| of_loss(loss, thread_id));
     let mut messages: Vec<_> = points.chain(losses).collect();
     messages.sort_by_key(|message| message.time_ns);
     messages
 }
 
-fn of_point(point: &TracePoint<'_>, thread_id: u32, names: &TraceNames<'_>) -> Message {
-    let name = names.label(point.name);
+fn of_point(point: &TracePoint<'_>, thread_id: u32, name: &str) -> Message {
     let (mut text, rgb) = match (point.category(), point.values) {
         (PointCategory::Sum, &[cycles]) => (format!("{name}: {cycles} cycles in sum"), SUM_RGB),
         (_, []) => (name.to_owned(), EVENT_RGB),
@@ -76,4 +85,24 @@ pub(super) const fn remark(text: String, thread_id: u32) -> Message {
 pub(super) fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
     messages.par_sort_by_key(|message| message.time_ns);
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recording::{Recording, TraceFilter};
+
+    #[test]
+    fn messages_name_points_by_what_they_mean() {
+        let recording = Recording::of_readout(captures::read_capture("wormhole-noc-256"));
+        let trace = Trace::new(&recording, &TraceFilter::default());
+        let words = PointWords::new(&trace);
+        let lanes = trace.lanes();
+        let messages: Vec<_> =
+            lanes.flat_map(|lane| of_lane(lane, 7, &trace.names, &words)).collect();
+        let count =
+            |part: &str| messages.iter().filter(|message| message.text.starts_with(part)).count();
+        // 8 reads and 8 writes, by `grep` in the log.
+        assert_eq!((count("READ 256 B "), count("WRITE_ 256 B "), count("id ")), (8, 8, 0));
+    }
 }

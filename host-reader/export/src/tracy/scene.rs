@@ -11,7 +11,7 @@ use super::{
     plots::{self, Plot},
     spans::Span,
 };
-use crate::{Trace, TraceLane, TraceZones, words::thread_label};
+use crate::{Trace, TraceLane, TraceZones, point_words::PointWords, words::thread_label};
 use reader::lane::LaneId;
 
 /// The last nanosecond that Tracy has: times have 48 bits, one of them for the sign.
@@ -89,6 +89,7 @@ impl<'a> Scene<'a> {
         let places = PlaceTable::new(trace, place_limit);
         let mut builder = Builder {
             trace,
+            words: PointWords::new(trace),
             places,
             contexts: Vec::new(),
             threads: Vec::new(),
@@ -103,6 +104,7 @@ impl<'a> Scene<'a> {
 
 struct Builder<'a> {
     trace: &'a Trace<'a>,
+    words: PointWords<'a>,
     places: PlaceTable<'a>,
     contexts: Vec<Context<'a>>,
     threads: Vec<Thread<'a>>,
@@ -140,7 +142,7 @@ impl<'a> Builder<'a> {
 
     fn add_thread(&mut self, id: u32, lane: &TraceLane<'_>) {
         self.threads.push(Thread { id, name: lane_name(lane.id), spans: Vec::new() });
-        self.messages.extend(messages::of_lane(lane, id, &self.trace.names));
+        self.messages.extend(messages::of_lane(lane, id, &self.trace.names, &self.words));
     }
 
     fn next_thread_id(&self) -> u32 {

@@ -3,7 +3,8 @@
 use super::{host::HostOp, recorded::host_log_of};
 use crate::problem::ProblemLog;
 use host_events::{BufferPool, BufferUsage};
-use recording::Recording;
+use recording::{Recording, TraceFilter};
+use wire::RunHostId;
 
 /// Peaks of the buffers of a recording; empty if its host did not report any.
 ///
@@ -83,6 +84,17 @@ impl BufferPeaks {
             pools: usage.pools().filter_map(pool_peak).collect(),
             ops: timed.into_iter().filter_map(op).collect(),
         }
+    }
+
+    /// Takes out chips and ops that a filter does not want.
+    pub fn retain(&mut self, filter: &TraceFilter) {
+        let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        self.pools.retain(|row| filter.selects_device(number(row.pool.device_id)));
+        self.ops.retain(|op| {
+            let base_id = RunHostId(number(op.run_host_id)).base();
+            filter.selects_device(number(op.device_id))
+                && filter.selects_op(base_id, op.name.as_deref())
+        });
     }
 }
 

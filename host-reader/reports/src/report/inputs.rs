@@ -3,6 +3,7 @@
 //! A missing or unreadable input becomes a problem; joining and showing is not done here.
 
 use super::{
+    available_cores::AvailableCores,
     device_op::DeviceOps,
     dispatch::{DispatchIds, attach, dispatch_of_readout},
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
@@ -262,8 +263,9 @@ pub(super) fn device_of_readout(
         problems.add_to_file(file, detail);
     }
     let analyses = options.analyses.clone();
-    let report =
-        DevicePerfReport::of_launches(readout, &launches, &figures, analyses, options.is_exact);
+    let available = AvailableCores::of_host(names);
+    let launched = (&launches[..], &figures[..], &available);
+    let report = DevicePerfReport::of_launches(readout, launched, analyses, options.is_exact);
     let names: HashMap<_, _> = names
         .iter()
         .filter_map(|op| Some(((op.chip_id, op.run_host_id.0), op.value(OpMetadata::NAME)?)))
@@ -276,7 +278,7 @@ pub(super) fn device_of_readout(
         let chip = chips.find(|chip| u64::from(chip.chip_id) == chip_id);
         chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
     };
-    let mut ops = measured_ops(readout, &launches, &figures, &options.analyses);
+    let mut ops = measured_ops(readout, &launches, &figures, &options.analyses, &available);
     let dispatch = dispatch_of_readout(readout);
     attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
     DeviceSide {

@@ -1,6 +1,7 @@
 //! Launches of a readout as rows of a report: what this project itself measures.
 
 use super::{
+    available_cores::AvailableCores,
     counters::{CounterScale, add_grid_cells, add_metric_cells},
     device_op::{DeviceOp, DeviceOps},
     exact::{FIRST_RISCS, SUMS},
@@ -24,6 +25,7 @@ pub(super) fn measured_ops(
     launches: &[Launch],
     figures: &[LaunchFigures],
     analyses: &ProgramAnalyses,
+    available: &AvailableCores,
 ) -> DeviceOps {
     let mut ops = DeviceOps::new();
     let mut quasar_ends = BTreeMap::new();
@@ -32,6 +34,7 @@ pub(super) fn measured_ops(
         let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
         let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
         let mut op = device_op(launch, figures, chip);
+        op.set_number("AVAILABLE WORKER CORE COUNT", available.of_op(&launch.op, chip));
         if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
             add_quasar(&mut op, (launch, figures), chip, (analyses, &mut quasar_ends));
         }
@@ -79,13 +82,9 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     };
     if let Some(chip) = chip {
         device.set("DEVICE ARCH", chip.arch.clone());
-        let cores = chip.max_compute_cores.map(u64::from);
-        device.set_number("AVAILABLE WORKER CORE COUNT", cores);
     }
     device.set_number("CORE COUNT", Some(op.core_count));
-    if let Some(sub_device) = &figures.sub_device {
-        device.set("SUB DEVICE ID", sub_device.clone());
-    }
+    device.set_number("SUB DEVICE ID", op.sub_device_id.map(u64::from));
     add_durations(&mut device, op);
     let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
     let reason = |(what, doubt): (&str, Option<Doubt>)| Some(format!("{what}: {}", doubt?.label()));

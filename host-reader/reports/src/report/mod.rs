@@ -12,6 +12,7 @@
 //!
 #![doc = include_str!("mistakes.md")]
 
+mod available_cores;
 mod buffer_peaks;
 mod counters;
 mod csv_line;

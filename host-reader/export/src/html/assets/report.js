@@ -11,6 +11,7 @@ buildComparison();
 buildZones();
 buildCounters();
 buildNoc();
+buildBuffers();
 buildKernels();
 buildGaps();
 buildLosses();

@@ -35,6 +35,7 @@ function buildOps() {
     { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
     { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op: BRISC, NCRISC, TRISC 0, 1, 2', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
     { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: gapCell(longestGap) },
+    ops.sub_device.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device[op], show: (op) => ops.sub_device[op] === null ? '–' : String(ops.sub_device[op]) },
     { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
     { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
   ].filter(Boolean);

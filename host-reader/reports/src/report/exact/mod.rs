@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
 pub(super) use durations::SUMS;
-pub(super) use series::{ExactCounters, SubDevices, sub_device_of};
+pub(super) use series::{ExactCounters, SubDevices};
 
 /// Results of upstream's scripts on a device log.
 pub(super) struct ExactLog {

@@ -207,7 +207,7 @@ impl Gathered {
 }
 
 /// The sub-device that a row's meta data names.
-pub(in crate::report) fn sub_device_of(metadata: &[u8]) -> Option<String> {
+fn sub_device_of(metadata: &[u8]) -> Option<String> {
     memchr::memmem::find(metadata, b"sub_device_id")?;
     let text = String::from_utf8_lossy(metadata).replace(';', ",");
     let value: crate::report::value::Value = serde_json::from_str(&text).ok()?;

@@ -1,9 +1,9 @@
-//! Figures of each launch besides those of its op: analyses, sums, counters, sub-device.
+//! Figures of each launch besides those of its op: analyses, sums, counters.
 
 use super::analyses::ProgramAnalyses;
 use crate::report::{
     counters::{COUNTER_ID, OpCounters},
-    exact::{SUMS, sub_device_of},
+    exact::SUMS,
 };
 use ::counters::Sample;
 use analysis::{Launch, LaunchRun};
@@ -51,8 +51,6 @@ pub(in crate::report) struct LaunchFigures {
     pub(in crate::report) bounds: Vec<Bounds>,
     /// Cycles of each sum zone that has a column, and the cores that recorded it.
     pub(in crate::report) sums: [(u128, u64); 2],
-    /// The sub-device, where the log names it.
-    pub(in crate::report) sub_device: Option<String>,
     /// Hardware counters of all cores.
     pub(in crate::report) counters: OpCounters,
     /// Values of hardware counters that the log does not name.
@@ -68,9 +66,6 @@ impl LaunchFigures {
         }
         for (own, other) in self.sums.iter_mut().zip(other.sums) {
             *own = (own.0.saturating_add(other.0), own.1.saturating_add(other.1));
-        }
-        if self.sub_device.is_none() {
-            self.sub_device.clone_from(&other.sub_device);
         }
         self.counters.join(&other.counters);
         raise(&mut self.unnamed_counter_count, other.unnamed_counter_count);
@@ -202,7 +197,7 @@ impl<'readout> LaneRuns<'readout> {
         self.add_metadata(records, meanings.zones, figures);
     }
 
-    /// Adds the metadata texts of a run's records; the first that names a sub-device counts.
+    /// Adds the counters that a run's metadata texts name.
     fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
@@ -214,9 +209,6 @@ impl<'readout> LaneRuns<'readout> {
         let of_run = metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
         for (record, text) in of_run {
             let text = text.as_bytes();
-            if figures.sub_device.is_none() {
-                figures.sub_device = sub_device_of(text);
-            }
             let Some(head) = heads.get(*record) else { continue };
             if head.kind() != PacketKind::TimestampedData || !is_counter(*head, zones) {
                 continue;

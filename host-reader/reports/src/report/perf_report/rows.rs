@@ -4,7 +4,7 @@ use super::{
     analyses::ProgramAnalyses,
     figures::{LaunchFigures, figures_of},
 };
-use crate::report::{csv_line::push_line, value::whole_text};
+use crate::report::{available_cores::AvailableCores, csv_line::push_line, value::whole_text};
 use analysis::{Launch, Op, cycles_to_ns, launches_of};
 use reader::readout::{ChipSummary, Readout};
 use std::collections::BTreeMap;
@@ -40,7 +40,15 @@ pub struct DevicePerfRow {
     /// Nanoseconds between the kernels of the op before and this one's; between the op
     /// before and the first kernel that moves data.
     pub latencies_ns: [Option<i64>; 2],
-    core_count: u64,
+    cores: CoreCounts,
+}
+
+/// Cores of an op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CoreCounts {
+    used: u64,
+    /// Worker cores that it had; `None` if that is not known.
+    available: Option<u64>,
 }
 
 /// A device perf report.
@@ -77,28 +85,31 @@ impl DevicePerfReport {
     pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
         let launches = launches_of(readout);
         let figures = figures_of(readout, &launches, &analyses);
-        Self::of_launches(readout, &launches, &figures, analyses, is_exact)
+        let launched = (&launches[..], &figures[..], &AvailableCores::default());
+        Self::of_launches(readout, launched, analyses, is_exact)
     }
 
     pub(in crate::report) fn of_launches(
         readout: &Readout,
-        launches: &[Launch],
-        figures: &[LaunchFigures],
+        (launches, figures, available): (&[Launch], &[LaunchFigures], &AvailableCores),
         analyses: ProgramAnalyses,
         is_exact: bool,
     ) -> Self {
-        let mut gathered: BTreeMap<_, (LaunchFigures, u64, Option<&Op>)> = BTreeMap::new();
+        let chips: Vec<_> = readout.devices.iter().map(|device| device.chip.clone()).collect();
+        let mut gathered: BTreeMap<_, (LaunchFigures, CoreCounts, Option<&Op>)> = BTreeMap::new();
         for (launch, figures) in launches.iter().zip(figures) {
             let op = &launch.op;
             let ordinal = if is_exact { 0 } else { op.launch };
             let key = (op.chip_id, op.run_host_id, op.trace_id, op.trace_replay, ordinal);
             let entry = gathered.entry(key).or_default();
             entry.0.join(figures);
-            entry.1 = entry.1.max(op.core_count);
+            entry.1.used = entry.1.used.max(op.core_count);
+            let chip = chips.iter().find(|chip| chip.chip_id == op.chip_id);
+            entry.1.available = available.of_op(op, chip);
             entry.2 = Some(op).filter(|_| !is_exact);
         }
         let mut rows = Vec::with_capacity(gathered.len());
-        for (key, (figures, core_count, op)) in gathered {
+        for (key, (figures, cores, op)) in gathered {
             let (device_id, run_host_id, trace_id, trace_replay, _) = key;
             // Over records that may be missing, nothing can be said.
             let is_known = op.is_none_or(|op| op.duration_doubt.is_none());
@@ -111,10 +122,9 @@ impl DevicePerfReport {
                 trace_replay,
                 spans: spans.collect(),
                 latencies_ns,
-                core_count,
+                cores,
             });
         }
-        let chips = readout.devices.iter().map(|device| device.chip.clone()).collect();
         let mut report = Self { analyses, chips, rows };
         for (which, title) in LATENCY_ANALYSES.into_iter().enumerate() {
             match report.analyses.position(title) {
@@ -162,8 +172,8 @@ impl DevicePerfReport {
             row.device_id.to_string(),
             chip.map_or_else(String::new, |chip| chip.arch.clone()),
             name,
-            row.core_count.to_string(),
-            optional(chip.and_then(|chip| chip.max_compute_cores)),
+            row.cores.used.to_string(),
+            optional(row.cores.available),
         ];
         for (index, analysis) in self.analyses.0.iter().enumerate() {
             cells.push(optional(self.duration_ns(row, index)));

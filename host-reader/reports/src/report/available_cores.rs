@@ -1,0 +1,34 @@
+//! Worker cores that an op had: those of the chip, or of the sub-device that it ran on.
+
+use analysis::Op;
+use host_events::OpMetadata;
+use reader::readout::ChipSummary;
+use recording::SUB_DEVICE_WORKER_CORES;
+use std::collections::HashMap;
+
+/// Worker cores of the sub-devices that programs ran on, by chip and program, as the host gave them.
+///
+/// # Compatibility
+/// `AVAILABLE WORKER CORE COUNT` of tt-metal: the compute grid of the chip, or of the program's
+/// sub-device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct AvailableCores(HashMap<(u32, u32), u64>);
+
+impl AvailableCores {
+    pub(super) fn of_host(ops: &[OpMetadata]) -> Self {
+        let count = |op: &OpMetadata| {
+            let count = op.value(SUB_DEVICE_WORKER_CORES)?.parse().ok()?;
+            Some(((op.chip_id, op.run_host_id.0), count))
+        };
+        Self(ops.iter().filter_map(count).collect())
+    }
+
+    /// The cores that an op had; `None` if they are not known, as of a sub-device that only the
+    /// records name.
+    pub(super) fn of_op(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
+        match op.sub_device_id {
+            Some(_) => self.0.get(&(op.chip_id, op.run_host_id)).copied(),
+            None => chip.and_then(|chip| chip.max_compute_cores).map(u64::from),
+        }
+    }
+}
