@@ -465,7 +465,7 @@ fn ops_of_sub_devices_name_them() {
     let folder = tempfile::tempdir().unwrap();
     // A log names the sub-device and not its cores, of which the chip's 64 are no count.
     let reports = reported(folder.path(), "--workload sub-devices --ops 6");
-    for (csv, available) in reports.into_iter().zip(["", "32"]) {
+    for (csv, available) in reports.into_iter().zip(["-", "32"]) {
         let columns =
             ["SUB DEVICE ID", "GLOBAL CALL COUNT", "CORE COUNT", "AVAILABLE WORKER CORE COUNT"];
         let expected = [(1, 1), (2, 0), (3, 0), (4, 1), (5, 0), (6, 0)];

@@ -183,22 +183,25 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     }
     let is_partial = of.ops.iter().any(|op| op.known_percent.is_some());
     if unknown.clone().any(|percent| percent > 50.0) && without == 0 && !is_partial {
-        let (reason, record_with) = if of.ops.iter().any(|op| op.is_envelope) {
-            (
-                "trace-only mode records one envelope of all RISCs of a core for each replay",
-                "the same without trace-only mode (--device-trace-profiler, \
-                 TT_METAL_TRACE_PROFILER)",
-            )
-        } else {
-            (
-                "records of kernels cover less than half of it",
-                "firmware and kernels built with the profiler",
-            )
-        };
+        let (reason, record_with) = uncovered(of.ops);
         add("what the chip did most of the time", reason.to_owned(), record_with);
     }
     untold.extend(untold_outside_of_windows(of.ops).into_iter().chain(untold_by_records(groups)));
     untold
+}
+
+/// Reason why records of kernels cover little of a chip's time, and what to record instead.
+fn uncovered(ops: &[OpCauses]) -> (&'static str, &'static str) {
+    if ops.iter().any(|op| op.is_envelope) {
+        return (
+            "trace-only mode records one envelope of all RISCs of a core for each replay",
+            "the same without trace-only mode (--device-trace-profiler, TT_METAL_TRACE_PROFILER)",
+        );
+    }
+    (
+        "records of kernels cover less than half of it",
+        "firmware and kernels built with the profiler",
+    )
 }
 
 /// Says from where on waits are lost, if some are.

@@ -102,7 +102,7 @@ mod tests {
             lanes.flat_map(|lane| of_lane(lane, 7, &trace.names, &words)).collect();
         let count =
             |part: &str| messages.iter().filter(|message| message.text.starts_with(part)).count();
-        // 8 reads and 8 writes, by `grep` in the log.
+        // 8 reads and 8 writes, by the low bytes of the words in the log, 1 and 11.
         assert_eq!((count("READ 256 B "), count("WRITE_ 256 B "), count("id ")), (8, 8, 0));
     }
 }

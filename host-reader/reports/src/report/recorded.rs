@@ -7,7 +7,7 @@ use super::{
 };
 use crate::problem::ProblemLog;
 use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata};
-use recording::Recording;
+use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Keys of structures that have columns of their own, as JSON.
@@ -126,7 +126,8 @@ fn host_op(op: &OpMetadata) -> HostOp {
             fields.push((key.to_owned(), value()));
         } else if fixed_column(key).is_some() {
             fields.push((key.to_owned(), Value::Text(text.clone())));
-        } else if !matches!(key, START | DURATION) {
+        } else if !matches!(key, START | DURATION | SUB_DEVICE_MANAGER_ID | SUB_DEVICE_WORKER_CORES)
+        {
             attributes.push((key.to_owned(), Value::Text(text.clone())));
         }
     }
