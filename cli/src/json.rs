@@ -185,19 +185,19 @@ pub(crate) struct Source<'a> {
     pub(crate) host: HostCounts,
 }
 
-/// How often a run was read, and how often that was asked for.
+/// Number of reads of a run that was read while it went on, and the pause that was asked for.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct ReadCounts {
     pub(crate) count: u64,
-    pub(crate) every_ns: u64,
+    pub(crate) pause_ns: u64,
 }
 
 impl ReadCounts {
     /// One line.
     pub(crate) fn write(self, out: &mut impl Write) -> std::io::Result<()> {
-        let Self { count, every_ns } = self;
+        let Self { count, pause_ns } = self;
         let reads = counted(count, "time", "times");
-        writeln!(out, "Read {reads}, every {} ns of the run", grouped(every_ns))
+        writeln!(out, "Read {reads}, {} ns of simulated time after each read", grouped(pause_ns))
     }
 }
 

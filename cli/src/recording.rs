@@ -8,7 +8,6 @@ use host_reader::{
     mesh::Mesh,
     names::ZoneTable,
     probe_cost::ProbeCosts,
-    readout::Readout,
     recording,
 };
 use std::{
@@ -98,8 +97,8 @@ impl Recording {
     }
 
     /// Gives everything, on one clock per chip, and marks the end of the capture.
-    pub(crate) fn finish(self) -> Result<Readout, Failure> {
+    pub(crate) fn finish(self) -> Result<recording::Recording, Failure> {
         let run = self.0.finish().map_err(|error| Failure::from_error(&error))?;
-        Ok(recording::Recording::of_captured_run(run).readout)
+        Ok(recording::Recording::of_captured_run(run))
     }
 }

@@ -68,7 +68,7 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     // A zone of the firmware, one of the kernel and one within, on 320 RISCs.
     assert_eq!(often["kept"]["zones"], 90 * 3 * 320);
     assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
-    assert_eq!(often["reads"]["every_ns"], 200_000);
+    assert_eq!(often["reads"]["pause_ns"], 200_000);
     let count = often["reads"]["count"].as_u64().unwrap();
     // The run takes ten milliseconds, and a read of 64 cores some of that.
     assert!((5..50).contains(&count), "{count} reads");
@@ -76,7 +76,11 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     assert!(!once.contains("Lost: nothing") && !once.contains("Read "), "{once}");
     let often = stdout(&run(&["--read-every", "200us", "--rows", "1"]));
     assert!(often.contains("Lost: nothing"), "{often}");
-    assert!(often.contains(&format!("Read {count} times, every 200,000 ns of the run")), "{often}");
+    assert!(
+        often
+            .contains(&format!("Read {count} times, 200,000 ns of simulated time after each read")),
+        "{often}"
+    );
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
 const OPS: &str = "tt-perf-report/bh_64_clip_encoder_1.csv";
@@ -15,7 +17,7 @@ fn capture(sample: &str) -> PathBuf {
 }
 
 fn diff(a: &Path, b: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    let mut command = program::program();
     command.arg("diff").arg(a).arg(b).args(args).output().unwrap()
 }
 
@@ -114,7 +116,7 @@ fn captures_of_one_program_differ_in_nothing_and_of_another_in_its_zones() {
     let folder = tempfile::tempdir().unwrap();
     let capture = |name: &str, args: &[&str]| {
         let path = folder.path().join(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+        let mut command = program::program();
         let output =
             command.args(["capture", "--ops", "3", "-o"]).arg(&path).args(args).output().unwrap();
         assert!(output.status.success(), "{output:?}");

@@ -12,8 +12,8 @@ use std::{
 };
 
 fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR");
+    let mut command = program::program();
+    command.args(args).current_dir(folder);
     command
 }
 
@@ -122,7 +122,10 @@ fn what_cannot_be_written_or_understood_is_refused_in_a_sentence() {
     let log = log_folder("wormhole-noc-256");
     let log = log.to_str().unwrap();
     for (args, sentence) in [
-        (&["-o", "a.csv"][..], "expected --format, or a name that ends in .pftrace"),
+        (
+            &["-o", "a.csv"][..],
+            "expected --format, profile_log_device.csv, or a name that ends in .pftrace",
+        ),
         (&["-o", "no/a.folded"], "cannot write no/a.folded: there is no folder no"),
         (&["-o", "/dev/full", "-f", "perfetto"], "No space left on device"),
         (&["-o", ".", "-f", "folded"], "expected the name of a file, found a folder"),

@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use std::{
     ffi::OsStr,
     path::Path,
@@ -18,8 +20,8 @@ const OUTPUTS: [&str; 6] =
     ["t.pftrace", "t.json", "t.tracy", "t.speedscope.json", "t.folded", "t.html"];
 
 fn kprof(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR");
+    let mut command = program::program();
+    command.args(args).current_dir(folder);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -59,6 +61,7 @@ fn export_where_files_end_at_8_kib(folder: &Path, output: &str) -> Output {
     let kprof = env!("CARGO_BIN_EXE_kprof");
     let mut shell = Command::new("bash");
     shell.args(["-c", script, "bash", kprof, "export", "c.kprof", "-o", output]);
+    program::clear_variables(&mut shell);
     shell.current_dir(folder).output().unwrap()
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use host_reader::{
     analysis::ops_of,
     capture::{Capture, CaptureWriter, Overrides},
@@ -13,7 +15,7 @@ use std::{
     collections::BTreeSet,
     io::Write,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -21,8 +23,7 @@ use std::{
 };
 
 fn kprof(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR").output().unwrap()
+    program::kprof(folder, args)
 }
 
 #[track_caller]
@@ -167,7 +168,7 @@ fn a_log_may_come_from_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let log = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../tests/captures/mesham-tt-sim/wormhole-noc-256/profile_log_device.csv");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kprof"))
+    let mut child = program::program()
         .args(["report", "-", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,9 +1,11 @@
 //! `kprof noc` on logs of real chips with NoC events.
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
+mod program;
+
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
 fn captures() -> PathBuf {
@@ -11,12 +13,7 @@ fn captures() -> PathBuf {
 }
 
 fn noc(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .arg("noc")
-        .args(arguments)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .output()
-        .unwrap()
+    program::program().arg("noc").args(arguments).output().unwrap()
 }
 
 fn log(run: &str) -> String {

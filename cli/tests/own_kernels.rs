@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -21,8 +23,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn kprof(folder: &Path, args: &[&str]) -> Output {
-    let mut kprof = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    kprof.current_dir(folder).args(args).output().unwrap()
+    program::kprof(folder, args)
 }
 
 /// Linker scripts in a folder of their own; `None` after a line that says why not.

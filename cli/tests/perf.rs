@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod package;
+mod program;
 
 use package::{is_installed, python};
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Output, Stdio},
 };
 
 /// The package and version that figures are compared with; `.ci/run` installs it.
@@ -30,7 +31,7 @@ fn capture(sample: &str) -> PathBuf {
 }
 
 fn kprof(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kprof")).arg("perf").args(args).output().unwrap()
+    program::program().arg("perf").args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -34,12 +34,7 @@ use wire::{
 };
 
 fn kprof(folder: &Path, args: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .output()
-        .unwrap();
+    let output = program::kprof(folder, args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -543,8 +538,7 @@ fn a_chrome_trace_and_the_summary_of_a_capture_have_the_host_too() {
     assert_eq!((&message["name"], &message["ph"]), (&"an op has run".into(), &"i".into()));
     assert_eq!((&plot["ph"], &plot["args"]["value"]), (&"C".into(), &1.5.into()));
 
-    let mut info = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    let output = info.args(["info", "host.kprof"]).current_dir(folder.path()).output().unwrap();
+    let output = program::kprof(folder.path(), &["info", "host.kprof"]);
     let shown = String::from_utf8(output.stdout).unwrap();
     // Three, and four of the program: two samplings of clocks, a run and a read.
     assert!(shown.contains("Host: 7 events, 0 dropped"), "{shown}");

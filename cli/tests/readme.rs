@@ -3,11 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod object_code;
+mod program;
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
 
 /// Set `BLESS=1` to write the output into the pages, then read the difference.
 #[test]
@@ -65,12 +63,7 @@ fn kprof(args: &str, folder: &Path) -> String {
     // Pages name the repository's captures as one sees them from its top.
     let captures = repository().join("tests/captures");
     let args = args.replace("tests/captures", captures.to_str().unwrap());
-    let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args.split(' '))
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .output()
-        .unwrap();
+    let output = program::kprof(folder, &args.split(' ').collect::<Vec<_>>());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args}: {errors}");
     let printed = String::from_utf8(output.stdout).unwrap();

@@ -4,15 +4,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use serde_json::Value;
 use std::{
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 use tempfile::TempDir;
-
-const KPROF: &str = env!("CARGO_BIN_EXE_kprof");
 
 /// The program with a Tracy client.
 fn load() -> Option<PathBuf> {
@@ -25,13 +25,8 @@ fn load() -> Option<PathBuf> {
 }
 
 fn kprof(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(KPROF)
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .env_remove("TRACY_PORT")
-        .output()
-        .unwrap()
+    let mut command = program::program();
+    command.args(arguments).current_dir(folder).env_remove("TRACY_PORT").output().unwrap()
 }
 
 fn stderr(output: &Output) -> String {
@@ -245,7 +240,7 @@ fn logs_of_the_run_before_are_moved_and_not_mixed_in() {
 fn signals_reach_the_program() {
     let folder = TempDir::new().unwrap();
     let script = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done";
-    let mut child = Command::new(KPROF)
+    let mut child = program::program()
         .args(["record", "--", "sh", "-c", script])
         .current_dir(folder.path())
         .spawn()
@@ -290,7 +285,7 @@ fn the_program_has_the_variables_of_the_options() {
 #[test]
 fn variables_of_the_user_reach_the_program_and_their_problems_are_named() {
     let folder = TempDir::new().unwrap();
-    let output = Command::new(KPROF)
+    let output = program::program()
         .args(["record", "-o", "out", "--", "sh", "-c", "printenv TT_METAL_PROFILER_SUM > found"])
         .current_dir(folder.path())
         .env("TT_METAL_PROFILER_SUM", "1")

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod program;
+
 use std::{
     path::Path,
     process::{Command, Output, Stdio},
@@ -9,8 +11,8 @@ use std::{
 };
 
 fn kprof(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
-    command.args(args).current_dir(folder).env_remove("TT_METAL_PROFILER_DIR");
+    let mut command = program::program();
+    command.args(args).current_dir(folder);
     for name in ["COLUMNS", "NO_COLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }

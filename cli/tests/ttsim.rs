@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::process::{Command, Output};
+mod program;
+
+use std::process::Output;
 
 fn kprof(args: &[&str]) -> Output {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    Command::new(env!("CARGO_BIN_EXE_kprof"))
+    program::program()
         .arg("run")
         .args(args)
         .current_dir(folder.path())
@@ -40,7 +42,7 @@ fn a_build_without_ttsim_says_how_to_get_one() {
 #[cfg(feature = "ttsim")]
 mod with_ttsim {
     use super::{kprof, refusal};
-    use std::{env, process::Command};
+    use std::env;
 
     #[test]
     fn what_stands_against_a_run_is_one_sentence() {
@@ -58,7 +60,7 @@ mod with_ttsim {
 
     #[test]
     fn the_child_alone_says_what_it_is_missing() {
-        let output = Command::new(env!("CARGO_BIN_EXE_kprof"))
+        let output = super::program::program()
             .args(["ttsim-child", "/no/such.so"])
             .stdin(std::process::Stdio::null())
             .output()

@@ -34,6 +34,11 @@ class PerfResults(dict[str, float]):
         self.samples = {column: list(values) for column, values in samples.items()}
 
 
+def _artifacts_folder() -> Path:
+    folder = os.environ.get("TT_METAL_PROFILER_DIR")
+    return Path(folder) if folder else Path(os.environ.get("TT_METAL_HOME", ""), "generated/profiler")
+
+
 def run_device_perf(
     command: str | Sequence[str],
     subdir: str,
@@ -53,7 +58,7 @@ def run_device_perf(
     if num_iterations < 1:
         raise ValueError(f"expected at least one iteration, found {num_iterations}")
     durations: dict[str, list[float]] = {col: [] for col in cols}
-    artifacts = Path(os.environ.get("TT_METAL_PROFILER_DIR") or "generated/profiler") / subdir
+    artifacts = _artifacts_folder() / subdir
     for _ in range(num_iterations):
         shutil.rmtree(artifacts / ".logs", ignore_errors=True)
         environment = os.environ | {

@@ -132,6 +132,7 @@ def test_a_command_is_run_and_its_ops_are_added_up(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TT_METAL_PROFILER_DIR", raising=False)
+    monkeypatch.delenv("TT_METAL_HOME", raising=False)
     command = [sys.executable, "-c", PROGRAM]
     results = run_device_perf(command, "model", 3, ["DEVICE FW"], 8)
     # Two ops of 1000, 1001 and 1002 ns.

@@ -53,8 +53,8 @@ pub(crate) struct ChipArgs {
     /// Folder of the Inspector's log, for names of ops. Default: the program's.
     #[arg(long, value_name = "DIR")]
     pub(crate) inspector: Option<PathBuf>,
-    /// Folder of TT-Metal's logs, for names of zones. Default: generated/profiler/.logs, if it is
-    /// there.
+    /// Folder of TT-Metal's logs, for names of zones. Default: .logs in the folder of
+    /// TT_METAL_PROFILER_DIR, else in generated/profiler of TT_METAL_HOME or here, if it is there.
     #[arg(long, value_name = "DIR")]
     pub(crate) names: Option<PathBuf>,
     /// Tell the chip what was read, so that it can use its lanes anew. The program's own reads

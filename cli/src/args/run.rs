@@ -1,8 +1,9 @@
 //! Options of commands that run kernels.
 
 use super::{
-    SIMULATION_FOLDER, ShowArgs,
+    ShowArgs,
     counters::{CounterChoice, parse_choice},
+    simulations,
 };
 use clap::{Args, ValueEnum};
 use sim::workload::PipelineShape;
@@ -10,6 +11,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Run a workload on the simulator and show the tables of its profile.
+///
+/// TT-Metal's variables are the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof run --workload matmul --ops 5
@@ -19,8 +22,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
     /// Folder for artifacts; the log goes into its .logs folder. A log that no simulation wrote
-    /// is never replaced.
-    #[arg(short, long, value_name = "DIR", default_value = SIMULATION_FOLDER)]
+    /// is never replaced. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        default_value_os_t = simulations(),
+        hide_default_value = true
+    )]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
@@ -29,6 +38,7 @@ pub(crate) struct RunArgs {
 /// Run a workload on the simulator and keep every word that was read in a capture.
 ///
 /// `kprof report` shows the same tables from the capture at any time, decoded from the words.
+/// TT-Metal's variables are the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof capture --workload matmul --ops 5 -o captures
@@ -38,8 +48,15 @@ pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
     /// A file that ends in .kprof, or a folder: then the capture is WORKLOAD.kprof in it,
-    /// and the log goes into its .logs folder.
-    #[arg(short, long, value_name = "DIR|FILE", default_value = SIMULATION_FOLDER)]
+    /// and the log goes into its .logs folder. Default: TT_METAL_PROFILER_DIR, else
+    /// generated/kprof.
+    #[arg(
+        short,
+        long,
+        value_name = "DIR|FILE",
+        default_value_os_t = simulations(),
+        hide_default_value = true
+    )]
     pub(crate) output: PathBuf,
     /// Append to an existing capture instead of refusing it; `kprof report` shows each run
     /// separately.
@@ -50,7 +67,7 @@ pub(crate) struct CaptureArgs {
 }
 
 /// Workload and simulated mesh.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct WorkloadArgs {
     /// Architecture: wormhole_b0 or blackhole.
     #[arg(long, default_value = "wormhole_b0")]
@@ -105,13 +122,17 @@ pub(crate) struct WorkloadArgs {
     /// Record allocations of L1 and DRAM by the host.
     #[arg(long)]
     pub(crate) device_memory_profiler: bool,
+    /// Record NoC events and write noc_trace files beside the log, or to
+    /// TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH. The kernels of matmul and pipeline then move
+    /// their tiles.
+    #[arg(long)]
+    pub(crate) collect_noc_traces: bool,
     /// Groups of hardware counters to read in each launch of object code: fpu, pack, unpack,
     /// instrn, l1_0 to l1_5, or all. What one run cannot read together takes several runs, whose
     /// counters are put side by side.
     #[arg(
         long,
         value_name = "GROUPS",
-        env = "TT_METAL_PROFILE_PERF_COUNTERS",
         value_delimiter = ',',
         value_parser = parse_choice
     )]
@@ -128,8 +149,9 @@ pub(crate) struct WorkloadArgs {
     /// Records of waits for circular buffers, semaphores and NoC barriers.
     #[arg(long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
-    /// Read while the launches run, too, after each stretch of simulated time, as in 50us, 2ms or
-    /// 1s. Default: read between the phases of a workload.
+    /// Read while the launches run, too: a pause of simulated time before each read, as in 50us,
+    /// 2ms or 1s. The read itself takes time as well, about 1 ms for a chip. Default: read between
+    /// the phases of a workload.
     #[arg(long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
     /// Kind of kernels. Default: object code, if this program was built with it.
@@ -143,7 +165,7 @@ pub(crate) struct WorkloadArgs {
 }
 
 /// The user's own kernels, in place of a workload: see docs/kernels.md.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Own kernels (docs/kernels.md)")]
 pub(crate) struct OwnKernelArgs {
     /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops says how often

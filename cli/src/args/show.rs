@@ -1,5 +1,6 @@
 //! Options of commands that print what was recorded.
 
+use super::measurements;
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;
@@ -14,11 +15,12 @@ use std::path::PathBuf;
   zstdcat log.csv.zst | kprof report -")]
 pub(crate) struct ReportArgs {
     /// Device log of any version since 2024, capture, or folder with tt-metal's logs; - reads a
-    /// device log from standard input.
+    /// device log from standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in
+    /// TT_METAL_HOME or here.
     #[arg(
         value_name = "FILE",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
+        default_value_os_t = measurements(),
+        hide_default_value = true
     )]
     pub(crate) file: PathBuf,
     /// Launches, lanes and zones to show, in the terms of `kprof export --help`; repeat to add
@@ -44,11 +46,12 @@ pub(crate) struct ReportArgs {
 
 Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
 pub(crate) struct NocArgs {
-    /// Device log, capture, folder with tt-metal's logs, or a noc_trace file.
+    /// Device log, capture, folder with tt-metal's logs, or a noc_trace file. Default:
+    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
     #[arg(
         value_name = "FILE",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
+        default_value_os_t = measurements(),
+        hide_default_value = true
     )]
     pub(crate) file: PathBuf,
     /// Folder for noc_trace_*.json, one for each program and chip, named as tt-metal names them.

@@ -1,5 +1,6 @@
 //! Options of commands that write files or serve viewers.
 
+use super::measurements;
 use clap::Args;
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use std::path::{Component, Path, PathBuf};
@@ -110,11 +111,12 @@ Output, in OUT:
 Exit code: 0 if the reports were written, 1 if --fail-on-problems is given and there were
 problems or losses, 2 if nothing could be written.")]
 pub(crate) struct OpsArgs {
-    /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture.
+    /// Folder with .logs in it, folder of logs, profile_log_device.csv, or capture. Default:
+    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
     #[arg(
         value_name = "FILE",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
+        default_value_os_t = measurements(),
+        hide_default_value = true
     )]
     pub(crate) file: PathBuf,
     /// Artifacts folder to write to. Default: the folder of FILE.

@@ -1,6 +1,9 @@
 //! `kprof capture`: a run whose every word is kept.
 
-use super::run::{Outputs, carry_out, log_path};
+use super::{
+    run::{carry_out, logs},
+    run_outputs::Outputs,
+};
 use crate::{args::CaptureArgs, failure::Failure, recording::CaptureTarget};
 use std::process::ExitCode;
 
@@ -13,7 +16,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
         args.output.join(format!("{}.kprof", args.workload.workload))
     };
     let outputs = Outputs {
-        log: (!is_file).then(|| log_path(&args.output)),
+        logs: (!is_file).then(|| logs(&args.output)),
         capture: Some(CaptureTarget { path, append: args.append }),
     };
     carry_out(&args.workload, &outputs, args.show)

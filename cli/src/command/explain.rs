@@ -2,6 +2,7 @@
 
 use super::perf;
 use crate::{
+    args::measurements,
     failure::Failure,
     input::{describe, joined, open_packed, retain},
     layout::{table, write_table},
@@ -43,11 +44,12 @@ use std::{
 Exit code: 0; 1 if --fail-on-loss is given and records were lost; 2 if the input cannot be used.")]
 pub(crate) struct ExplainArgs {
     /// Device log, capture, folder with tt-metal's logs, or ops CSV; - reads a device log from
-    /// standard input.
+    /// standard input. Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or
+    /// here.
     #[arg(
         value_name = "INPUT",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
+        default_value_os_t = measurements(),
+        hide_default_value = true
     )]
     input: PathBuf,
     /// Launches and lanes to explain, in the terms of `kprof export --help`; repeat to add terms.

@@ -16,6 +16,7 @@ use host_reader::{
         tracy::{TracyOptions, write_tracy_file},
         write_atomically,
     },
+    recording::DEVICE_LOG,
 };
 use serde::Serialize;
 use std::{
@@ -214,7 +215,7 @@ fn unknown_format(destination: &Destination) -> Failure {
     let endings: Vec<_> =
         ExportFormat::ALL.iter().flat_map(|format| format.endings().first()).copied().collect();
     Failure::Sentence(format!(
-        "expected --format, or a name that ends in {}; found {destination}",
+        "expected --format, {DEVICE_LOG}, or a name that ends in {}; found {destination}",
         endings.join(", ")
     ))
 }

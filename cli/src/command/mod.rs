@@ -25,6 +25,8 @@ mod report;
 mod run;
 mod run_buffers;
 mod run_counters;
+mod run_outputs;
+mod run_settings;
 mod run_traces;
 mod sdk;
 mod serve;

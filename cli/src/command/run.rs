@@ -6,12 +6,13 @@ use super::{
     own_kernels::{OwnKernels, read_firmware},
     run_buffers::HostBuffers,
     run_counters,
+    run_outputs::Outputs,
+    run_settings::Request,
     run_traces::{note_missing_replays, report_replays, report_traces},
 };
 use crate::{
     args::{Backend, DispatchCoreKind, RunArgs, ShowArgs, Waits, WorkloadArgs},
-    derived_logs,
-    failure::{Failure, make_folder},
+    failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     json::{HostCounts, ReadCounts, Source},
     numbers::counted,
@@ -20,17 +21,16 @@ use crate::{
     recording::{CaptureTarget, Recording},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions, Reader,
+    ReadOptions, Reader,
     capture::OpMetadata,
     counters::describe_counters,
-    decode::CaptureMode,
+    environment::Settings,
     init_device_profiler,
-    log::{remove_unfinished_files, write_device_log_file},
     names::ZoneTable,
     noc_events::describe_addresses,
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
-    recording::{SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
+    recording::{self, SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
     timeline::Timeline,
 };
 use sim::{
@@ -49,15 +49,9 @@ use std::{
 };
 use wire::RunHostId;
 
-/// Files to write besides the tables.
-pub(super) struct Outputs {
-    pub(super) log: Option<PathBuf>,
-    pub(super) capture: Option<CaptureTarget>,
-}
-
 /// Runs, reads, writes the log and shows the tables.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let outputs = Outputs { log: Some(log_path(&args.output)), capture: None };
+    let outputs = Outputs { logs: Some(logs(&args.output)), capture: None };
     carry_out(&args.workload, &outputs, args.show)
 }
 
@@ -67,10 +61,13 @@ pub(super) fn carry_out(
     outputs: &Outputs,
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
+    let Request { args, mut settings } = Request::new(args)?;
+    let (args, files) = (&args, outputs.files(&settings));
     use_threads(args.threads)?;
     let arch = Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))?;
     let work = Work::chosen(args, arch)?;
     let config = config(args, arch, &work)?;
+    settings.program_support_count = Some(config.program_support_count);
     let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
     let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
     let options = WorkloadOptions {
@@ -78,6 +75,7 @@ pub(super) fn carry_out(
         replays: args.replays,
         seed: args.seed,
         pipeline: args.pipeline.unwrap_or_default(),
+        moves_tiles: args.collect_noc_traces,
         ..WorkloadOptions::default()
     };
     let plan = work.plan(&mesh, &options);
@@ -87,12 +85,12 @@ pub(super) fn carry_out(
     } else {
         config.with_kernels(kernels::choose(args.kernels, args.backend, &plan)?)
     };
-    let passes = counter_passes(args, arch, outputs)?;
-    outputs.check()?;
+    let passes = counter_passes(args, arch, files.capture())?;
+    files.check()?;
     note_missing_replays(&config, &plan);
     let config = config.with_counter_groups(passes.0);
     let mut mesh = backend::start(args, &config, &plan)?;
-    outputs.make_folders()?;
+    files.make_folders()?;
     let is_timed = args.backend == Backend::Sim;
     if !is_timed {
         check_untimed(is_foreign, show)?;
@@ -102,20 +100,18 @@ pub(super) fn carry_out(
         && !is_foreign
         && !config.is_trace_only
         && !config.is_accumulating
-        && (outputs.capture.is_some() || show.subtract_probe_cost);
+        && (files.capture().is_some() || show.subtract_probe_cost);
     let session = HostSession {
-        capture: outputs.capture.as_ref(),
+        capture: files.capture(),
+        settings: &settings,
         is_calibrated,
-        has_buffers: args.device_memory_profiler,
-        read_every_ns: args.read_every,
+        has_buffers: settings.buffer_usage,
+        pause_ns: args.read_every,
     };
-    let (mut readout, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
-    add_later_passes(args, &plan, (&config, &passes.1), &mut readout)?;
-    if let Some(log) = &outputs.log {
-        end_on_signals()?;
-        write_device_log_file(log, &readout).map_err(sentence)?;
-        derived_logs::note(log)?;
-    }
+    let (mut recording, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
+    let later = HostSession { capture: None, is_calibrated: false, has_buffers: false, ..session };
+    add_later_passes(args, &plan, (&config, &passes.1, &later), &mut recording.readout)?;
+    files.write(&recording)?;
     let failures = mesh.kernel_failures();
     let source = Source {
         arch: &args.arch,
@@ -124,13 +120,13 @@ pub(super) fn carry_out(
         launches: launch_count(&plan, &config),
         kernels: Some(config.kernels.label()),
         execution_failures: &failures,
-        reads: args.read_every.map(|every_ns| ReadCounts { count: read_count, every_ns }),
+        reads: args.read_every.map(|pause_ns| ReadCounts { count: read_count, pause_ns }),
         host: HostCounts::default(),
     };
     let title = title(args, work.name(), &source);
-    let code = Findings::new(readout, show)?.show(&title, &source, show)?;
+    let code = Findings::new(recording.readout, show)?.show(&title, &source, show)?;
     if !show.json {
-        outputs.print();
+        files.print();
     }
     // One file goes wrong in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
@@ -157,7 +153,7 @@ fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
 fn counter_passes(
     args: &WorkloadArgs,
     arch: Arch,
-    outputs: &Outputs,
+    capture: Option<&CaptureTarget>,
 ) -> Result<(u32, Vec<u32>), Failure> {
     let mut masks = run_counters::masks(args, arch)?;
     let first = masks.remove(0);
@@ -169,7 +165,7 @@ fn counter_passes(
                 .to_owned(),
         ));
     }
-    if !masks.is_empty() && outputs.capture.is_some() {
+    if !masks.is_empty() && capture.is_some() {
         return Err(Failure::Sentence(format!(
             "these hardware counters take {} runs, and a capture holds the words of one; choose \
              fewer groups, or `kprof run`",
@@ -183,20 +179,14 @@ fn counter_passes(
 fn add_later_passes(
     args: &WorkloadArgs,
     plan: &Plan,
-    (config, masks): (&MeshConfig, &[u32]),
+    (config, masks, session): (&MeshConfig, &[u32], &HostSession<'_>),
     readout: &mut Readout,
 ) -> Result<(), Failure> {
-    let session = HostSession {
-        capture: None,
-        is_calibrated: false,
-        has_buffers: false,
-        read_every_ns: args.read_every,
-    };
     let mut later = Vec::with_capacity(masks.len());
     for &mask in masks {
         let config = config.clone().with_counter_groups(mask);
         let mut mesh = backend::start(args, &config, plan)?;
-        later.push(execute(&mut *mesh, plan, &config, &session)?.0);
+        later.push(execute(&mut *mesh, plan, &config, session)?.0.readout);
     }
     run_counters::add_later(readout, &later);
     describe_counters(readout);
@@ -258,44 +248,7 @@ impl Work {
     }
 }
 
-impl Outputs {
-    /// Refuses to replace what no simulation wrote, before any work is done.
-    fn check(&self) -> Result<(), Failure> {
-        self.log.as_deref().map_or(Ok(()), derived_logs::check_replaceable)
-    }
-
-    /// Makes the folders before any work is done.
-    fn make_folders(&self) -> Result<(), Failure> {
-        let capture = self.capture.as_ref().map(|target| &target.path);
-        let folders =
-            [self.log.as_ref(), capture].into_iter().flatten().filter_map(|file| file.parent());
-        for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
-            make_folder(folder)?;
-        }
-        Ok(())
-    }
-
-    fn print(&self) {
-        println!();
-        if let Some(log) = &self.log {
-            println!("Device log: {}", log.display());
-        }
-        if let Some(target) = &self.capture {
-            println!("Capture: {}", target.path.display());
-        }
-    }
-}
-
-/// Lets signals end the program without leaving half a log under a temporary name.
-fn end_on_signals() -> Result<(), Failure> {
-    let end = || {
-        remove_unfinished_files();
-        std::process::exit(130)
-    };
-    ctrlc::set_handler(end).map_err(sentence)
-}
-
-fn sentence(error: impl Error + 'static) -> Failure {
+pub(super) fn sentence(error: impl Error + 'static) -> Failure {
     Failure::from_error(&error)
 }
 
@@ -398,21 +351,23 @@ fn unknown_arch(name: &str) -> Failure {
     ))
 }
 
-/// Where the log of an output folder lies.
-pub(super) fn log_path(output: &Path) -> PathBuf {
-    output.join(".logs/profile_log_device.csv")
+/// Folder of logs in an output folder.
+pub(super) fn logs(output: &Path) -> PathBuf {
+    output.join(".logs")
 }
 
 /// Recordings of the host besides the chips' own.
 struct HostSession<'run> {
     /// Capture to write.
     capture: Option<&'run CaptureTarget>,
+    /// What is recorded on the chips.
+    settings: &'run Settings,
     /// True if the cost of probes is measured.
     is_calibrated: bool,
     /// True if allocations of buffers are recorded.
     has_buffers: bool,
-    /// Time between reads while launches run.
-    read_every_ns: Option<u64>,
+    /// Pause between two reads while launches run.
+    pause_ns: Option<u64>,
 }
 
 /// Runs and reads; returns what was read and in how many reads.
@@ -421,19 +376,13 @@ fn execute(
     plan: &Plan,
     config: &MeshConfig,
     session: &HostSession<'_>,
-) -> Result<(Readout, u64), Failure> {
-    let HostSession { capture, is_calibrated, has_buffers, read_every_ns } = *session;
-    let options = ProfilerOptions {
-        program_support_count: config.program_support_count,
-        sums_enabled: config.sums_enabled,
-        ..ProfilerOptions::default()
-    };
-    init_device_profiler(mesh, &options).map_err(sentence)?;
+) -> Result<(recording::Recording, u64), Failure> {
+    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns } = *session;
+    init_device_profiler(mesh, &settings.profiler_options()).map_err(sentence)?;
     // Envelopes carry the number of their replay in place of a program.
     let ops = if config.is_trace_only { Vec::new() } else { op_names(mesh, plan) };
     let host = HostZones::new();
-    let mode = capture_mode(config);
-    let options = ReadOptions { mode, ..ReadOptions::default() };
+    let options = settings.read_options();
     let begun =
         host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
     let mut recording = begun?;
@@ -447,9 +396,9 @@ fn execute(
         }
         report_replays(&host, mesh, phase);
         let mut rest = phase.clone();
-        if let Some(every_ns) = read_every_ns {
+        if let Some(pause_ns) = pause_ns {
             mesh.begin_phase(&std::mem::take(&mut rest))?;
-            read_count += read_meanwhile(mesh, &host, &mut recording, every_ns)?;
+            read_count += read_meanwhile(mesh, &host, &mut recording, pause_ns)?;
         }
         let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
             mesh.run_phase(&rest, &mut || {
@@ -475,27 +424,15 @@ fn execute(
     Ok((recording.finish()?, read_count))
 }
 
-const fn capture_mode(config: &MeshConfig) -> CaptureMode {
-    if config.is_trace_only {
-        CaptureMode::TraceOnly
-    } else if config.is_accumulating {
-        CaptureMode::Accumulate
-    } else if config.profiles_dispatch_cores {
-        CaptureMode::DispatchCores
-    } else {
-        CaptureMode::Workers
-    }
-}
-
-/// Reads while launches run, as often as a time has gone by; returns how often.
+/// Reads while launches run, with a pause of simulated time before each read; returns how often.
 fn read_meanwhile(
     mesh: &mut dyn Chips,
     host: &HostZones,
     recording: &mut Recording,
-    every_ns: u64,
+    pause_ns: u64,
 ) -> Result<u64, Failure> {
     let mut read_count = 0;
-    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(every_ns)) {
+    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(pause_ns)) {
         let names = zone_names(mesh)?;
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, false))?;
         read_count += 1;

@@ -4,10 +4,11 @@ use super::{
     client::{call_all, error_of, is_client_there, joined, repository},
     rows::array,
 };
+use crate::program;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 #[test]
@@ -158,7 +159,7 @@ fn tools_describe_their_arguments_and_only_read() {
 
 /// Lines to a server, and the lines that it answers with until it ends.
 fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
-    let mut server = Command::new(env!("CARGO_BIN_EXE_kprof"))
+    let mut server = program::program()
         .arg("mcp")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -205,13 +206,12 @@ fn damaged_lines_do_not_end_the_server() {
 
 #[test]
 fn nobody_on_standard_input_is_one_sentence() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_kprof")).arg("mcp").stdin(Stdio::null()).output().unwrap();
+    let output = program::program().arg("mcp").stdin(Stdio::null()).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{errors}");
     assert!(errors.starts_with("kprof: expected a client of the Model Context Protocol"));
     assert_eq!(errors.lines().count(), 1, "{errors}");
-    let refused = Command::new(env!("CARGO_BIN_EXE_kprof")).args(["mcp", "nowhere"]).output();
+    let refused = program::program().args(["mcp", "nowhere"]).output();
     let refused = refused.unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("at nowhere, found nothing"));

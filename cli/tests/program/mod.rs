@@ -1,17 +1,30 @@
 //! The program as tests run it.
 
+#![allow(dead_code, reason = "no file of tests needs all of it")]
+
 use std::{
     path::Path,
     process::{Command, Output},
 };
 
+/// Command of `kprof`, without the profiling variables of the developer's own shell.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
+    clear_variables(&mut command);
+    command
+}
+
+/// Removes the variables of TT-Metal and ttnn.
+pub(crate) fn clear_variables(command: &mut Command) {
+    let is_of_tt_metal = |name: &str| name.starts_with("TT_METAL") || name.starts_with("TTNN");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_tt_metal) {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Runs `kprof` in a folder of its own.
 pub(crate) fn kprof(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kprof"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("TT_METAL_PROFILER_DIR")
-        .env_remove("TT_METAL_PROFILE_PERF_COUNTERS")
-        .output()
-        .unwrap()
+    program().args(args).current_dir(folder).output().unwrap()
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what do the variables ask for? | [`Settings`], read by [`Environment::of_process`] |
 //! | which have no effect, contradict each other or are misspelled? | [`Problem`] |
+//! | where are logs and reports? | [`artifacts_folder`], [`Settings::logs`] |
 //! | how does a read follow them? | [`Settings::profiler_options`], [`Settings::read_options`] |
 //! | which variables ask for given settings? | [`Settings::variables`] |
 //! | which variables are there? | [`VARIABLES`] |
@@ -29,7 +30,7 @@ mod request;
 mod settings;
 mod variable;
 
-pub use parse::Environment;
+pub use parse::{Environment, artifacts_folder};
 pub use problem::Problem;
 pub use settings::Settings;
 pub use variable::{VARIABLES, Variable};

@@ -10,7 +10,7 @@ use crate::{
         SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES, Variable,
     },
 };
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 use wire::dram::effective_support_count;
 
 /// Settings, and what is wrong with the variables that they come from.
@@ -30,7 +30,11 @@ impl Environment {
     #[must_use]
     pub fn of_process() -> Self {
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        Self::of(std::env::vars_os().map(|(name, value)| (text(name), text(value))))
+        let mut environment =
+            Self::of(std::env::vars_os().map(|(name, value)| (text(name), text(value))));
+        // Paths need not be Unicode.
+        environment.settings.artifacts = artifacts_folder(|name| std::env::var_os(name));
+        environment
     }
 
     /// Takes variables with their values.
@@ -52,10 +56,25 @@ impl Environment {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let mut parser = Parser { values: variables.collect(), ..Parser::default() };
         VARIABLES.iter().for_each(|variable| parser.take(variable));
+        let value = |name: &str| parser.values.get(name).map(OsString::from);
+        parser.settings.artifacts = artifacts_folder(value);
         parser.find_contradictions();
         parser.find_misspellings();
         Self { settings: parser.settings, problems: parser.problems }
     }
+}
+
+/// Folder in which TT-Metal leaves its logs and reports, by the values of variables:
+/// `TT_METAL_PROFILER_DIR`, else `generated/profiler` in `TT_METAL_HOME` or the working directory.
+///
+/// ```
+/// use environment::artifacts_folder;
+/// let folder = artifacts_folder(|name| (name == "TT_METAL_HOME").then(|| "/tt".into()));
+/// assert_eq!(folder.to_str(), Some("/tt/generated/profiler"));
+/// ```
+pub fn artifacts_folder(value: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let path = |name| value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    path(FOLDER).unwrap_or_else(|| path(HOME).unwrap_or_default().join("generated/profiler"))
 }
 
 #[derive(Default)]
@@ -108,7 +127,9 @@ impl Parser {
             DISPATCH => settings.dispatch_cores = true,
             SYNC => settings.clock_sync = true,
             NOC_EVENTS => (settings.profiler, settings.noc_events) = (true, true),
-            NOC_FOLDER => settings.noc_events_folder = Some(PathBuf::from(value)),
+            NOC_FOLDER if !value.is_empty() => {
+                settings.noc_events_folder = Some(PathBuf::from(value))
+            }
             COUNTERS => self.take_counters(value),
             BUFFERS => settings.buffer_usage = true,
             TRACE => settings.trace_only = true,
@@ -126,10 +147,6 @@ impl Parser {
             }
             POLL_INTERVAL => self.take_poll_interval(value),
             STREAMING => settings.streaming = true,
-            FOLDER => settings.artifacts = PathBuf::from(value),
-            HOME if !self.values.contains_key(FOLDER) => {
-                settings.artifacts = PathBuf::from(value).join("generated/profiler");
-            }
             OP_RECORDS => settings.op_records = true,
             FULL_OPS => settings.full_op_records = true,
             MID_RUN_PUSH => {

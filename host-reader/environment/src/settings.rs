@@ -115,7 +115,17 @@ impl Settings {
         }
     }
 
-    /// Options for reading a mesh.
+    /// Options for reading a mesh, as a host passes them on:
+    ///
+    /// ```
+    /// use environment::Environment;
+    /// use reader::{ReadError, mesh::Mesh, read_device_profiler_with, readout::Readout};
+    /// fn read(mesh: &mut dyn Mesh) -> Result<Readout, ReadError> {
+    ///     let Environment { settings, problems } = Environment::of_process();
+    ///     problems.iter().for_each(|problem| eprintln!("{problem}"));
+    ///     read_device_profiler_with(mesh, &settings.read_options())
+    /// }
+    /// ```
     #[must_use]
     pub fn read_options(&self) -> ReadOptions {
         ReadOptions {

@@ -251,7 +251,7 @@ fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
 }
 
 /// Brings blocks in from DRAM.
-pub fn matmul_reader<E: Environment>(environment: &mut E) {
+fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     for block in 0..shape.blocks {
         {
@@ -260,7 +260,7 @@ pub fn matmul_reader<E: Environment>(environment: &mut E) {
         }
         device_zone_scoped!("LoadData");
         device_timestamped_data!("LoadBlock", u64::from(block) << 32 | u64::from(shape.tiles_in));
-        work_about(environment, shape.load_cycles());
+        load_block::<E, MOVES>(environment, shape);
     }
 }
 
@@ -305,7 +305,7 @@ pub fn matmul_pack<E: Environment>(environment: &mut E) {
 }
 
 /// Brings the result to DRAM.
-pub fn matmul_writer<E: Environment>(environment: &mut E) {
+fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::of(environment);
     {
         device_zone_scoped!("WaitResult");
@@ -313,5 +313,49 @@ pub fn matmul_writer<E: Environment>(environment: &mut E) {
     }
     device_zone_scoped!("StoreData");
     device_timestamped_data!("StoreTiles", u64::from(shape.tiles_out));
+    store_tiles::<E, MOVES>(environment, shape);
+}
+
+/// Brings blocks in from DRAM, as times alone.
+pub fn matmul_reader<E: Environment>(environment: &mut E) {
+    read_blocks::<E, false>(environment);
+}
+
+/// Brings blocks in from DRAM, tile by tile over the NoC, and records that.
+pub fn matmul_tile_reader<E: Environment>(environment: &mut E) {
+    read_blocks::<E, true>(environment);
+}
+
+/// Brings the result to DRAM, as times alone.
+pub fn matmul_writer<E: Environment>(environment: &mut E) {
+    write_result::<E, false>(environment);
+}
+
+/// Brings the result to DRAM, tile by tile over the NoC, and records that.
+pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
+    write_result::<E, true>(environment);
+}
+
+/// Bytes of a tile of 32 by 32 numbers of 16 bits.
+pub const TILE_BYTES: u32 = 2048;
+
+/// Moves the tiles of a block in, and spends the time of it.
+fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
+    if MOVES {
+        for tile in 1..=shape.tiles_in {
+            super::script_body::transfer(environment, tile << 8, TILE_BYTES);
+        }
+    }
+    work_about(environment, shape.load_cycles());
+}
+
+/// Moves the tiles of the result out, and spends the time of it.
+fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
+    if MOVES {
+        for tile in 1..=shape.tiles_out {
+            let form = super::script_body::IS_WRITE | tile << 8;
+            super::script_body::transfer(environment, form, TILE_BYTES);
+        }
+    }
     work_about(environment, shape.tiles_out * 80);
 }

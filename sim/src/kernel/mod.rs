@@ -212,6 +212,19 @@ const ALL: &[TwinKernel] = &[
         emission: |context| times(context, Emission::zones(1) + DATA) + sums(context, 1),
     },
     TwinKernel {
+        name: "matmul_tile_reader",
+        run: body::matmul_tile_reader,
+        emission: |context| {
+            let tiles = DATA * u64::from(context.arg(1));
+            times(context, Emission::zones(1) + DATA + tiles) + sums(context, 1)
+        },
+    },
+    TwinKernel {
+        name: "matmul_tile_writer",
+        run: body::matmul_tile_writer,
+        emission: |context| Emission::zones(2) + DATA + DATA * u64::from(context.arg(2)),
+    },
+    TwinKernel {
         name: "matmul_unpack",
         run: body::matmul_unpack,
         emission: |context| times(context, Emission::zones(1)) + sums(context, 1),

@@ -131,7 +131,7 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
 /// Records a transfer and hands it over, as tt-metal's dataflow functions do. Kernels without a
 /// NoC do nothing.
 #[inline(never)]
-fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
+pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
     let Some(noc) = environment.noc() else { return };
     let tile = environment.tile(operand >> 8);
     let (is_write, is_posted) = (operand & IS_WRITE != 0, operand & IS_POSTED != 0);

@@ -12,8 +12,11 @@ pub const INPUT: u32 = 3;
 pub const OUTPUT: u32 = 4;
 /// Index of the number of tiles that the latter has room for.
 pub const CAPACITY: u32 = 5;
+/// Index of the bytes of a tile that are moved over the NoC and recorded, 0 for none. A kernel
+/// without a buffer to put tiles into writes them, another reads them.
+pub const BYTES: u32 = 6;
 /// Number of words.
-pub const WORD_COUNT: usize = 6;
+pub const WORD_COUNT: usize = 7;
 
 /// Number that is none of a buffer.
 pub const NO_BUFFER: u32 = u32::MAX;

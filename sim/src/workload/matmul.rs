@@ -1,7 +1,8 @@
 //! Matrix products, as a kernel author would profile them.
 //!
 //! The kernels do not exchange data; their times follow from the shape of the product as
-//! if they did, with a skew of their own on every core.
+//! if they did, with a skew of their own on every core. Where NoC events are asked for, reader and
+//! writer move their tiles from and to DRAM.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -23,10 +24,14 @@ const SHAPES: [MatmulShape; 4] = [
 ];
 
 pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let (reader, writer) = match options.moves_tiles {
+        true => ("matmul_tile_reader", "matmul_tile_writer"),
+        false => ("matmul_reader", "matmul_writer"),
+    };
     let program = Arc::new(
         Program::new("matmul")
-            .with_kernel(Risc::Brisc, TwinKernel::shared("matmul_reader"))
-            .with_kernel(Risc::Ncrisc, TwinKernel::shared("matmul_writer"))
+            .with_kernel(Risc::Brisc, TwinKernel::shared(reader))
+            .with_kernel(Risc::Ncrisc, TwinKernel::shared(writer))
             .with_kernel(Risc::Trisc0, TwinKernel::shared("matmul_unpack"))
             .with_kernel(Risc::Trisc1, TwinKernel::shared("matmul_math"))
             .with_kernel(Risc::Trisc2, TwinKernel::shared("matmul_pack")),

@@ -44,6 +44,9 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Sizes and speeds of the workload `pipeline`.
     pub pipeline: PipelineShape,
+    /// True if kernels that read and write tiles move them over the NoC, and record that, instead
+    /// of spending the time alone.
+    pub moves_tiles: bool,
 }
 
 /// Launches that are read together.

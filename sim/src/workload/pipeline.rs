@@ -25,7 +25,12 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
-    kernel::tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER},
+    kernel::{
+        Native,
+        body::TILE_BYTES,
+        script_body::{IS_WRITE, transfer},
+        tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER},
+    },
     mesh::SimulatedMesh,
     native::{self, dataflow},
     program::{Emission, Kernel, KernelContext, Program, Progress, SteppedKernel},
@@ -194,9 +199,17 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let has_object_code = mesh.chips().all(|chip| chip.facts().has_object_waits);
     let kernel = |role: Role| -> Arc<dyn Kernel> {
         let (stragglers, groups) = (Arc::clone(&stragglers), Arc::clone(&groups));
-        let tile_words = role.tile_words(&options.pipeline);
-        let shape = options.pipeline;
-        Arc::new(PipelineKernel { role, shape, tile_words, has_object_code, stragglers, groups })
+        let (shape, moves_tiles) = (options.pipeline, options.moves_tiles);
+        let tile_words = role.tile_words(&shape, moves_tiles);
+        Arc::new(PipelineKernel {
+            role,
+            shape,
+            moves_tiles,
+            tile_words,
+            has_object_code,
+            stragglers,
+            groups,
+        })
     };
     let program = Program::new("pipeline")
         .with_kernel(Risc::Brisc, kernel(Role::Writer))
@@ -244,7 +257,7 @@ const ENGINE_TILES: u32 = 2;
 
 impl Role {
     /// Data of the role's object code.
-    fn tile_words(self, shape: &PipelineShape) -> [u32; tile_words::WORD_COUNT] {
+    fn tile_words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
         const UNPACKED: u32 = FIRST_SILENT_BUFFER;
         const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;
         let (cycles, input, output, capacity) = match self {
@@ -254,7 +267,9 @@ impl Role {
             Self::Pack => (shape.pack, COMPUTED, OUTPUT_BUFFER, shape.output),
             Self::Writer => (shape.writer, OUTPUT_BUFFER, NO_BUFFER, 1),
         };
-        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1)]
+        let has_noc = matches!(self, Self::Reader | Self::Writer);
+        let bytes = if moves_tiles && has_noc { TILE_BYTES } else { 0 };
+        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1), bytes]
     }
 }
 
@@ -262,6 +277,8 @@ impl Role {
 struct PipelineKernel {
     role: Role,
     shape: PipelineShape,
+    /// True if reader and writer move their tiles and record that.
+    moves_tiles: bool,
     /// Data of the kernel's object code.
     tile_words: [u32; tile_words::WORD_COUNT],
     /// True if the mesh's object code records waits: no other has the kernel.
@@ -303,6 +320,7 @@ impl Kernel for PipelineKernel {
         Some(Box::new(Running {
             role: self.role,
             shape: self.shape,
+            moves_tiles: self.moves_tiles,
             tiles: u64::from(self.shape.tiles) * percent / 100,
             tile: 0,
             phase: 0,
@@ -317,6 +335,7 @@ impl Kernel for PipelineKernel {
 struct Running {
     role: Role,
     shape: PipelineShape,
+    moves_tiles: bool,
     tiles: u64,
     /// Tile that it is at.
     tile: u64,
@@ -466,8 +485,14 @@ impl Running {
         true
     }
 
-    /// Spends cycles, a part of them at a barrier.
+    /// Moves a tile, where that is recorded, and spends cycles, a part of them at a barrier.
     fn transfer(&mut self, cycles: u32, barrier: WaitKind) {
+        if self.moves_tiles {
+            let form = if self.role == Role::Writer { IS_WRITE } else { 0 };
+            let bank = u32::try_from(self.tile % u64::from(u16::MAX)).unwrap_or(0) + 1;
+            let mut environment = Native::new(&self.context, &Arc::default());
+            transfer(&mut environment, form | bank << 8, TILE_BYTES);
+        }
         let cycles = Self::vary(&mut self.random, cycles, self.shape.jitter);
         let waited = cycles * u64::from(self.shape.barrier) / 100;
         native::spin(cycles - waited);

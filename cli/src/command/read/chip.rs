@@ -1,7 +1,7 @@
 //! Chips behind the kernel's driver.
 
 use crate::{
-    args::ChipArgs,
+    args::{ChipArgs, measurements},
     failure::{Failure, note},
     json::{HostCounts, Source},
     numbers::counted,
@@ -90,7 +90,7 @@ fn read_chips(
             note!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
         }
     }
-    let readout = recording.finish()?;
+    let readout = recording.finish()?.readout;
     let chip = readout.devices.first().map(|device| device.chip.clone());
     let findings = Findings::new(readout, args.show)?.with_names(names);
     let source = Source {
@@ -198,7 +198,7 @@ fn op_names(
 
 /// Names of zones from TT-Metal's logs.
 fn zone_names(args: &ChipArgs) -> Result<ZoneTable, Failure> {
-    let default = PathBuf::from("generated/profiler/.logs");
+    let default = measurements().join(".logs");
     let folder = args.names.clone().or_else(|| default.is_dir().then_some(default));
     let Some(folder) = folder else { return Ok(ZoneTable::new()) };
     let mut names = ZoneNames::new();

@@ -1,5 +1,6 @@
 //! Options of `kprof record`.
 
+use crate::args::measurements;
 use clap::Args;
 use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
@@ -20,13 +21,14 @@ use std::path::PathBuf;
 Exit code: that of the program; 128 and its number for a signal. With --check-exit-code: 4 if the
 program failed. 2 if the program cannot be started or a file not be written.")]
 pub(crate) struct RecordArgs {
-    /// Artifacts folder; logs of an earlier run in its .logs are moved to .logs.previous.
+    /// Artifacts folder; logs of an earlier run in its .logs are moved to .logs.previous. Default:
+    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
     #[arg(
         short,
         long = "output-folder",
         value_name = "OUT",
-        env = "TT_METAL_PROFILER_DIR",
-        default_value = "generated/profiler"
+        default_value_os_t = measurements(),
+        hide_default_value = true
     )]
     pub(crate) output: PathBuf,
     /// Write the ops report afterwards, as `kprof ops OUT` does.

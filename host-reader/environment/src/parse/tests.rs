@@ -22,7 +22,7 @@ fn on(change: impl FnOnce(&mut Settings)) -> Settings {
 #[test]
 fn each_variable_has_its_effect_and_no_other() {
     type Change = fn(&mut Settings);
-    let cases: [(&str, Change); 22] = [
+    let cases: [(&str, Change); 24] = [
         ("TT_METAL_DEVICE_PROFILER_DISPATCH=1", |s| s.dispatch_cores = true),
         ("TT_METAL_PROFILER_SYNC=1", |s| s.clock_sync = true),
         ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", |s| s.noc_events = true),
@@ -42,6 +42,10 @@ fn each_variable_has_its_effect_and_no_other() {
         ("TT_METAL_PROFILER_DIR=/out", |s| s.artifacts = "/out".into()),
         ("TT_METAL_HOME=/tt", |s| s.artifacts = "/tt/generated/profiler".into()),
         ("TT_METAL_HOME=/tt TT_METAL_PROFILER_DIR=/out", |s| s.artifacts = "/out".into()),
+        ("TT_METAL_HOME=/tt TT_METAL_PROFILER_DIR=", |s| {
+            s.artifacts = "/tt/generated/profiler".into()
+        }),
+        ("TT_METAL_HOME= TT_METAL_PROFILER_DIR=", |_| ()),
         ("TTNN_OP_PROFILER=1", |s| s.op_records = true),
         ("TT_METAL_PROFILER_NO_CACHE_OP_INFO=1", |s| s.full_op_records = true),
         ("TT_METAL_DEVICE_PROFILER=10", |_| ()),

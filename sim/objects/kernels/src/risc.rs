@@ -158,6 +158,7 @@ exported! {
     body: empty short work full_buffer timestamped_events wide_data calibration instructions
     counted_instructions cycle_count steps sums
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
+    matmul_tile_reader matmul_tile_writer
 }
 
 exported! { script_body: script }

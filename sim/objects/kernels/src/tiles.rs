@@ -12,8 +12,9 @@
 use crate::{
     body::Environment,
     risc::Launch,
+    script_body::{IS_WRITE, transfer},
     tile_words::{
-        BUFFER_MASK, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER, NO_BUFFER, OUTPUT, TILES,
+        BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER, NO_BUFFER, OUTPUT, TILES,
     },
 };
 use core::ptr;
@@ -25,13 +26,17 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
     let mut input = Buffer::of(launch.data(INPUT), Buffer::popped);
     let mut output = Buffer::of(launch.data(OUTPUT), Buffer::pushed);
-    let capacity = launch.data(CAPACITY);
-    for _ in 0..launch.data(TILES) {
+    let (capacity, bytes) = (launch.data(CAPACITY), launch.data(BYTES));
+    let form = if output.is_some() { 0 } else { IS_WRITE };
+    for tile in 1..=launch.data(TILES) {
         if let Some(input) = &input {
             input.wait_for_tile();
         }
         if let Some(output) = &output {
             output.wait_for_room(capacity);
+        }
+        if bytes != 0 {
+            transfer(launch, form | tile << 8, bytes);
         }
         let spread = cycles * jitter / 100;
         let drawn = launch.draw(spread + 1);

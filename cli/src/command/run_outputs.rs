@@ -1,0 +1,152 @@
+//! Files that a run leaves besides its tables.
+
+use super::run::sentence;
+use crate::{
+    derived_logs::{self, check_replaceable},
+    failure::{Failure, make_folder, note},
+    recording::CaptureTarget,
+};
+use host_reader::{
+    environment::Settings,
+    export::TraceFilter,
+    log::{remove_unfinished_files, write_device_log_file},
+    noc_events::NocTraces,
+    output::{Output, OutputError},
+    recording::{DEVICE_LOG, Recording},
+};
+use std::path::{Path, PathBuf};
+
+/// Places for the files of a run.
+pub(super) struct Outputs {
+    /// Folder of logs, if any are to be written.
+    pub(super) logs: Option<PathBuf>,
+    pub(super) capture: Option<CaptureTarget>,
+}
+
+/// Files of a run, by what is written to them.
+pub(super) struct Files<'run> {
+    files: Vec<(Output, PathBuf)>,
+    capture: Option<&'run CaptureTarget>,
+}
+
+impl Outputs {
+    /// Returns the files that settings ask for.
+    pub(super) fn files(&self, settings: &Settings) -> Files<'_> {
+        let Self { logs, capture } = self;
+        let in_logs = |is_wanted: bool, output, name: &str| {
+            logs.as_ref().filter(|_| is_wanted).map(|logs| (output, logs.join(name)))
+        };
+        let has_traces = settings.files && settings.noc_events;
+        let traces = settings.noc_events_folder.as_ref().or(logs.as_ref());
+        let traces = traces.filter(|_| has_traces);
+        let files = [
+            in_logs(settings.files, Output::DeviceLog, DEVICE_LOG),
+            in_logs(settings.clock_sync, Output::SyncInfo, "sync_device_info.csv"),
+            in_logs(settings.post_process, Output::DevicePerf, "cpp_device_perf_report.csv"),
+            traces.map(|folder| (Output::NocTraces, folder.clone())),
+        ];
+        Files { files: files.into_iter().flatten().collect(), capture: capture.as_ref() }
+    }
+}
+
+impl<'run> Files<'run> {
+    pub(super) const fn capture(&self) -> Option<&'run CaptureTarget> {
+        self.capture
+    }
+
+    /// Refuses to replace what no simulation wrote, before any work is done.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.files.iter().try_for_each(|(output, path)| match output {
+            Output::NocTraces => check_traces(path),
+            _ => check_replaceable(path),
+        })
+    }
+
+    /// Makes the folders before any work is done.
+    pub(super) fn make_folders(&self) -> Result<(), Failure> {
+        let capture = self.capture.and_then(|target| target.path.parent());
+        let folders = self.files.iter().filter_map(|(output, path)| match output {
+            Output::NocTraces => Some(path.as_path()),
+            _ => path.parent(),
+        });
+        let mut folders = folders.chain(capture).filter(|path| !path.as_os_str().is_empty());
+        folders.try_for_each(make_folder)
+    }
+
+    /// Writes every file but the capture, which is whole by now.
+    pub(super) fn write(&self, recording: &Recording) -> Result<(), Failure> {
+        end_on_signals()?;
+        for (output, path) in &self.files {
+            let written = match output {
+                Output::DeviceLog => {
+                    write_device_log_file(path, &recording.readout).map_err(sentence)?;
+                    Ok(())
+                }
+                _ => output.write(recording, "", &TraceFilter::default(), path),
+            };
+            match written {
+                Err(OutputError::Empty { expected }) => {
+                    note!(
+                        "kprof: this run leaves no {expected}, so nothing is in {}",
+                        path.display()
+                    );
+                }
+                written => {
+                    written.map_err(|error| Failure::of_file(path, &error))?;
+                    derived_logs::note(&marked(*output, path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn print(&self) {
+        println!();
+        for (output, path) in &self.files {
+            let label = match output {
+                Output::DeviceLog => "Device log",
+                Output::SyncInfo => "Clock samples",
+                Output::DevicePerf => "Perf report",
+                _ => "NoC traces",
+            };
+            println!("{label}: {}", path.display());
+        }
+        if let Some(target) = self.capture {
+            println!("Capture: {}", target.path.display());
+        }
+    }
+}
+
+/// File whose note says that a simulation wrote the output.
+fn marked(output: Output, path: &Path) -> PathBuf {
+    match output {
+        Output::NocTraces => path.join(NocTraces::CLUSTER_FILE),
+        _ => path.to_owned(),
+    }
+}
+
+/// Refuses a folder with noc_trace files that no simulation wrote.
+fn check_traces(folder: &Path) -> Result<(), Failure> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    let is_trace = |name: &str| name.starts_with("noc_trace_");
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    let Some(found) = names.find(|name| name.to_str().is_some_and(is_trace)) else { return Ok(()) };
+    let cluster = folder.join(NocTraces::CLUSTER_FILE);
+    if cluster.exists() && check_replaceable(&cluster).is_ok() {
+        return Ok(());
+    }
+    Err(Failure::Sentence(format!(
+        "{} exists and may be of a chip, so NoC traces are not written there; choose another folder \
+         with -o or TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH",
+        folder.join(found).display()
+    )))
+}
+
+/// Lets signals end the program without leaving half a log under a temporary name.
+fn end_on_signals() -> Result<(), Failure> {
+    let end = || {
+        remove_unfinished_files();
+        std::process::exit(130)
+    };
+    ctrlc::set_handler(end).map_err(sentence)
+}

@@ -1,0 +1,154 @@
+//! Settings of a run: TT-Metal's variables, under the options of the command line.
+//!
+//! docs/variables.md lists what becomes of each variable.
+
+use crate::{
+    args::{CounterChoice, DispatchCoreKind, WorkloadArgs},
+    failure::{Failure, note},
+};
+use host_reader::environment::{Environment, Problem, Settings};
+
+/// Options with the variables as their defaults, and both together as settings.
+pub(super) struct Request {
+    pub(super) args: WorkloadArgs,
+    pub(super) settings: Settings,
+}
+
+/// Pause between reads where a variable asks for reads while kernels run, in nanoseconds.
+const MID_RUN_PAUSE_NS: u64 = 200_000;
+const NS_PER_MS: u64 = 1_000_000;
+
+impl Request {
+    /// Takes the variables of this process, and says what is wrong with them.
+    ///
+    /// # Errors
+    /// If they ask for what cannot be.
+    pub(super) fn new(args: &WorkloadArgs) -> Result<Self, Failure> {
+        let Environment { settings, problems } = Environment::of_process();
+        let (fatal, others): (Vec<_>, Vec<_>) = problems.iter().partition(|one| stops_run(one));
+        others.iter().chain(fatal.iter().skip(1)).for_each(|problem| note!("kprof: {problem}"));
+        if let Some(problem) = fatal.first() {
+            return Err(Failure::Sentence(problem.to_string()));
+        }
+        if settings.streaming {
+            return Err(Failure::Sentence(
+                "TT_METAL_STREAMING_PROFILER asks for markers that leave the chip while kernels \
+                 run, which simulated chips do not send; unset it, or read meanwhile with \
+                 --read-every"
+                    .to_owned(),
+            ));
+        }
+        let mut request = Self { args: args.clone(), settings };
+        request.yield_to_options();
+        request.fill_options();
+        request.follow_options();
+        Ok(request)
+    }
+
+    /// Switches off what an option excludes, and says so.
+    fn yield_to_options(&mut self) {
+        for (option, is_given, variable, setting) in EXCLUSIONS {
+            let setting = setting(&mut self.settings);
+            if is_given(&self.args) && *setting {
+                *setting = false;
+                note!("kprof: {variable} has no effect beside {option}");
+            }
+        }
+    }
+
+    /// Gives options that were left out the value of their variable.
+    fn fill_options(&mut self) {
+        let Self { args, settings } = self;
+        let dispatch = settings.dispatch_cores.then_some(DispatchCoreKind::Worker);
+        args.profile_dispatch_cores = args.profile_dispatch_cores.or(dispatch);
+        args.enable_sum_profiling |= settings.sums;
+        args.enable_accumulate_profiling |= settings.accumulate;
+        args.device_trace_profiler |= settings.trace_only;
+        args.device_memory_profiler |= settings.buffer_usage;
+        args.collect_noc_traces |= settings.noc_events;
+        let asked = settings.program_support_count.is_some() || settings.non_dropping;
+        let support_count = asked.then(|| settings.effective_support_count());
+        args.op_support_count = args.op_support_count.or(support_count);
+        if args.profiler_capture_perf_counters.is_empty() && settings.counter_groups != 0 {
+            let groups = CounterChoice::Groups(settings.counter_groups);
+            args.profiler_capture_perf_counters.push(groups);
+        }
+        let poll_ns = u64::from(settings.poll_interval_ms.max(1)) * NS_PER_MS;
+        let pause_ns = match (settings.mid_run_dump, settings.non_dropping) {
+            (true, _) => Some(MID_RUN_PAUSE_NS),
+            (false, true) => Some(poll_ns),
+            (false, false) => None,
+        };
+        args.read_every = args.read_every.or(pause_ns);
+        if settings.non_dropping {
+            note!(
+                "kprof: TT_METAL_NOC_DEBUG_DUMP: simulated cores push a full buffer and go on; \
+                 they never wait for the host"
+            );
+        }
+    }
+
+    /// Makes the settings those of the options.
+    fn follow_options(&mut self) {
+        let Self { args, settings } = self;
+        settings.profiler = true;
+        settings.dispatch_cores = args.profile_dispatch_cores.is_some();
+        settings.sums = args.enable_sum_profiling;
+        settings.accumulate = args.enable_accumulate_profiling;
+        settings.trace_only = args.device_trace_profiler;
+        settings.buffer_usage = args.device_memory_profiler;
+        settings.noc_events = args.collect_noc_traces;
+    }
+}
+
+/// Returns true if no run can follow the variables. A simulation has no print server, and reads
+/// several banks of L1 counters in as many runs.
+const fn stops_run(problem: &Problem) -> bool {
+    problem.is_fatal() && !matches!(problem, Problem::PrintServer | Problem::SeveralL1Banks { .. })
+}
+
+/// An option, its presence, and a variable that has no effect beside it, with its setting.
+type Exclusion =
+    (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
+
+const ACCUMULATE: &str = "TT_METAL_PROFILER_ACCUMULATE";
+const DISPATCH: &str = "TT_METAL_DEVICE_PROFILER_DISPATCH";
+const SUM: &str = "TT_METAL_PROFILER_SUM";
+const TRACE: &str = "TT_METAL_TRACE_PROFILER";
+
+const EXCLUSIONS: [Exclusion; 8] = [
+    ("--device-trace-profiler", |args| args.device_trace_profiler, ACCUMULATE, accumulate),
+    ("--device-trace-profiler", |args| args.device_trace_profiler, DISPATCH, dispatch_cores),
+    ("--profile-dispatch-cores", |args| args.profile_dispatch_cores.is_some(), TRACE, trace_only),
+    (
+        "--profile-dispatch-cores",
+        |args| args.profile_dispatch_cores.is_some(),
+        ACCUMULATE,
+        accumulate,
+    ),
+    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, TRACE, trace_only),
+    (
+        "--enable-accumulate-profiling",
+        |args| args.enable_accumulate_profiling,
+        DISPATCH,
+        dispatch_cores,
+    ),
+    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, SUM, sums),
+    ("--enable-sum-profiling", |args| args.enable_sum_profiling, ACCUMULATE, accumulate),
+];
+
+const fn accumulate(settings: &mut Settings) -> &mut bool {
+    &mut settings.accumulate
+}
+
+const fn dispatch_cores(settings: &mut Settings) -> &mut bool {
+    &mut settings.dispatch_cores
+}
+
+const fn sums(settings: &mut Settings) -> &mut bool {
+    &mut settings.sums
+}
+
+const fn trace_only(settings: &mut Settings) -> &mut bool {
+    &mut settings.trace_only
+}

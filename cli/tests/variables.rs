@@ -1,0 +1,413 @@
+//! TT-Metal's variables as `kprof run` and the commands that read folders follow them.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod object_code;
+mod program;
+
+use host_reader::environment::VARIABLES;
+use program::program;
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// What a run left: its exit code, tables, lines of standard error, and files by their paths.
+#[derive(PartialEq, Debug)]
+struct Left {
+    code: Option<i32>,
+    tables: Value,
+    said: Vec<String>,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+const ON: &str = "TT_METAL_DEVICE_PROFILER=1";
+
+/// Runs a command in a folder of its own with variables, which `FOLDER` stands for in them.
+fn run(variables: &str, args: &str) -> Left {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command.args(args.split_whitespace()).current_dir(folder.path());
+    for pair in variables.split_whitespace() {
+        let (name, value) = pair.split_once('=').unwrap();
+        command.env(name, value.replace("FOLDER", folder.path().to_str().unwrap()));
+    }
+    let output = command.output().unwrap();
+    let mut files = BTreeMap::new();
+    gather(folder.path(), folder.path(), &mut files);
+    Left {
+        code: output.status.code(),
+        tables: serde_json::from_slice(&output.stdout).unwrap_or_default(),
+        said: String::from_utf8(output.stderr).unwrap().lines().map(str::to_owned).collect(),
+        files,
+    }
+}
+
+fn gather(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            gather(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.insert(name, fs::read(path).unwrap());
+        }
+    }
+}
+
+impl Left {
+    /// The content of a file in the folder of simulated logs.
+    fn log(&self, name: &str) -> Option<&str> {
+        let file = self.files.get(&format!("generated/kprof/.logs/{name}"))?;
+        Some(std::str::from_utf8(file).unwrap())
+    }
+
+    fn noc_traces(&self, folder: &str) -> usize {
+        let beginning = format!("{folder}/noc_trace_dev0_");
+        self.files.keys().filter(|name| name.starts_with(&beginning)).count()
+    }
+}
+
+const MATMUL: &str = "run --workload matmul --ops 2 --kernels native --json";
+const DEVICE_LOG: &str = "profile_log_device.csv";
+
+/// Variables, the run, and the options that ask for the same.
+const SAME_AS_OPTIONS: [(&str, &str, &str); 10] = [
+    ("TT_METAL_PROFILER_SUM=1", MATMUL, "--enable-sum-profiling"),
+    ("TT_METAL_DEVICE_PROFILER_DISPATCH=1", MATMUL, "--profile-dispatch-cores"),
+    ("TT_METAL_PROFILER_ACCUMULATE=1", MATMUL, "--enable-accumulate-profiling"),
+    ("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", MATMUL, "--collect-noc-traces"),
+    (
+        "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
+        "run --workload multi-op --ops 60 --kernels native --json",
+        "--op-support-count 43",
+    ),
+    (
+        "TT_METAL_TRACE_PROFILER=1",
+        "run --workload trace-replay --kernels native --json",
+        "--device-trace-profiler",
+    ),
+    (
+        "TT_METAL_PROFILER_MID_RUN_DUMP=1",
+        "run --workload cycle-count --ops 12 --kernels native --json",
+        "--read-every 200us",
+    ),
+    (
+        "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS=1",
+        "run --workload multi-op --ops 520 --cores 64 --kernels native --json",
+        "--collect-noc-traces --op-support-count 500 --read-every 1ms",
+    ),
+    (
+        "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED=1",
+        MATMUL,
+        "--collect-noc-traces --op-support-count 500 --read-every 500ms",
+    ),
+    (
+        "TT_METAL_MEM_PROFILER=1",
+        "capture -o a.kprof --workload matmul --ops 2 --kernels native --json",
+        "--device-memory-profiler",
+    ),
+];
+
+/// A variable that stands for another option, or for none, leaves other tables or another log.
+#[test]
+fn each_switch_does_what_its_option_does() {
+    for (variables, args, options) in SAME_AS_OPTIONS {
+        let plain = run("", args);
+        let by_variables = run(&format!("{ON} {variables}"), args);
+        let by_options = run("", &format!("{args} {options}"));
+        let of = |left: &Left| (left.code, left.tables.clone(), left.files.clone());
+        assert_eq!(plain.code, Some(0), "{:?}", plain.said);
+        assert!(of(&by_variables) == of(&by_options), "{variables}: {:?}", by_variables.said);
+        assert!(of(&by_variables) != of(&plain), "{variables} has no effect");
+        if !variables.contains("DEBUG") {
+            assert_eq!(by_variables.said, by_options.said, "{variables}");
+        }
+    }
+}
+
+/// The effects themselves, in numbers that do not come from the options.
+#[test]
+fn sums_losses_dispatch_cores_and_reads_are_seen_in_the_tables() {
+    let sums = run(&format!("{ON} TT_METAL_PROFILER_SUM=1"), MATMUL).tables;
+    // Two launches on 64 cores: one accumulator of four RISCs, two of TRISC 1.
+    assert_eq!(sums["kept"]["sums"], 2 * 64 * 5);
+    let multi_op = "run --workload multi-op --ops 60 --kernels native --json";
+    let cut = run("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43", multi_op).tables;
+    assert!(cut["lost"]["dram_full"].as_u64().unwrap() > 0, "{}", cut["lost"]);
+    assert_eq!(run("", multi_op).tables["lost"]["dram_full"], 0);
+    let dispatch = run(&format!("{ON} TT_METAL_DEVICE_PROFILER_DISPATCH=1"), MATMUL);
+    assert!(dispatch.log(DEVICE_LOG).unwrap().contains("CQ-"), "zones of dispatch kernels");
+    let cycle_count = "run --workload cycle-count --ops 12 --kernels native --json";
+    let meanwhile = run(&format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), cycle_count).tables;
+    assert!(meanwhile["reads"]["count"].as_u64().unwrap() > 1, "{}", meanwhile["reads"]);
+}
+
+#[test]
+fn what_needs_the_profiler_has_no_effect_without_it_and_a_line_says_so() {
+    let plain = run("", MATMUL);
+    for variable in VARIABLES.iter().filter(|variable| variable.needs_profiler) {
+        let left = run(&format!("{}=1", variable.name), MATMUL);
+        let line = format!(
+            "kprof: {} has no effect: TT_METAL_DEVICE_PROFILER=1 is not set",
+            variable.name
+        );
+        assert_eq!(left.said, [line]);
+        assert!(left.tables == plain.tables && left.files == plain.files, "{}", variable.name);
+    }
+}
+
+#[test]
+fn files_are_written_where_and_when_a_variable_asks_for_them() {
+    let plain = run("", MATMUL);
+    assert_eq!(plain.files.len(), 2, "the log and its note: {:?}", plain.files.keys());
+    let sync = run(&format!("{ON} TT_METAL_PROFILER_SYNC=1"), MATMUL);
+    // Upstream takes 249 samples; ours are more, a row each below the header.
+    let rows = sync.log("sync_device_info.csv").unwrap().lines().count();
+    assert!(rows > 100, "{rows}");
+    assert_eq!(sync.files.len(), 4, "{:?}", sync.files.keys());
+    let perf = run(&format!("{ON} TT_METAL_PROFILER_CPP_POST_PROCESS=1"), MATMUL);
+    let report = perf.log("cpp_device_perf_report.csv").unwrap();
+    assert!(report.starts_with("GLOBAL CALL COUNT,"), "{report}");
+    assert_eq!((report.lines().count(), perf.files.len()), (1 + 2, 4));
+    let noc = run("TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1", MATMUL);
+    assert_eq!(noc.noc_traces("generated/kprof/.logs"), 2);
+    let elsewhere = run(
+        "TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1 \
+         TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=FOLDER/noc",
+        MATMUL,
+    );
+    assert_eq!(elsewhere.noc_traces("noc"), 2);
+    assert_eq!(elsewhere.noc_traces("generated/kprof/.logs"), 0);
+    let without = run(
+        &format!(
+            "{ON} TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES=1 TT_METAL_PROFILER_CPP_POST_PROCESS=1 \
+             TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1"
+        ),
+        MATMUL,
+    );
+    let names: Vec<_> = without.files.keys().collect();
+    let kept = "generated/kprof/.logs/cpp_device_perf_report.csv";
+    assert_eq!(names, [kept, &format!("{kept}.derived")]);
+    let named = run("TT_METAL_PROFILER_DIR=FOLDER/mine TT_METAL_HOME=FOLDER/tt", MATMUL);
+    assert!(named.files.contains_key("mine/.logs/profile_log_device.csv"));
+    assert_eq!(named.files.len(), 2);
+    let home = run("TT_METAL_HOME=FOLDER/tt", MATMUL);
+    assert!(home.files == plain.files, "a simulation is no measurement");
+}
+
+#[test]
+fn hardware_counters_are_read_where_object_code_can_count_them() {
+    if !object_code::is_there() {
+        return;
+    }
+    let args = "run --workload instructions --ops 1 --json";
+    let by_variable = run("TT_METAL_PROFILE_PERF_COUNTERS=1", args);
+    let by_option = run("", &format!("{args} --profiler-capture-perf-counters fpu"));
+    assert_eq!(by_variable.code, Some(0), "{:?}", by_variable.said);
+    assert!(by_variable.tables == by_option.tables && by_variable.files == by_option.files);
+    assert!(by_variable.tables != run("", args).tables);
+    let native = run("TT_METAL_PROFILE_PERF_COUNTERS=1", MATMUL);
+    assert_eq!((native.code, native.said.len()), (Some(2), 1), "{:?}", native.said);
+    assert!(native.said[0].contains("native kernels issue no instructions"), "{:?}", native.said);
+}
+
+#[test]
+fn mistakes_are_a_line_each_and_what_cannot_be_ends_the_run_with_one() {
+    let audit = "TT_METAL_DEVICE_PROFILR=1 TT_METAL_DEVICE_PROFILER=1 TT_METAL_DPRINT_CORES=all";
+    let left = run(audit, MATMUL);
+    assert_eq!(left.code, Some(0));
+    assert_eq!(
+        left.said,
+        [
+            "kprof: TT_METAL_DPRINT_CORES and the profiler exclude each other, since both use the \
+             same L1; TT-Metal stops, so unset TT_METAL_DPRINT_CORES",
+            "kprof: TT_METAL_DEVICE_PROFILR is not known; did you mean TT_METAL_DEVICE_PROFILER?",
+        ]
+    );
+    let gone = run("TT_METAL_TRACY_MID_RUN_PUSH=1", MATMUL);
+    assert!(gone.said.len() == 1 && gone.said[0].contains("has no effect"), "{:?}", gone.said);
+    for (variables, reason) in [
+        ("TT_METAL_STREAMING_PROFILER=1", "which simulated chips do not send"),
+        (
+            "TT_METAL_DEVICE_PROFILER=1 TT_METAL_PROFILER_MID_RUN_DUMP=1 TT_METAL_TRACE_PROFILER=1",
+            "an envelope is whole only when its trace has run",
+        ),
+        ("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=many", "expected a number"),
+    ] {
+        let left = run(variables, MATMUL);
+        assert_eq!((left.code, left.said.len()), (Some(2), 1), "{:?}", left.said);
+        assert!(left.said[0].contains(reason), "{:?}", left.said);
+        assert_eq!(left.files.len(), 0, "{variables}");
+    }
+}
+
+#[test]
+fn an_option_wins_over_its_variable() {
+    let multi_op = "run --workload multi-op --ops 60 --kernels native --json";
+    let won = run(
+        "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43",
+        &format!("{multi_op} --op-support-count 1000"),
+    );
+    assert!(won.tables == run("", multi_op).tables && won.said.is_empty());
+    let beside = run(
+        &format!("{ON} TT_METAL_PROFILER_ACCUMULATE=1"),
+        &format!("{MATMUL} --enable-sum-profiling"),
+    );
+    assert_eq!(
+        beside.said,
+        ["kprof: TT_METAL_PROFILER_ACCUMULATE has no effect beside --enable-sum-profiling"]
+    );
+    assert!(beside.tables == run("", &format!("{MATMUL} --enable-sum-profiling")).tables);
+}
+
+/// Variables of the host's own part, which a simulation does not have.
+#[test]
+fn variables_of_tracy_and_ttnn_change_no_run() {
+    let plain = run("", MATMUL);
+    for name in [
+        "TT_METAL_DEVICE_PROFILER",
+        "TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY",
+        "TT_METAL_PROFILER_TRACE_TRACKING",
+        "TTNN_OP_PROFILER",
+        "TT_METAL_PROFILER_NO_CACHE_OP_INFO",
+    ] {
+        let left = run(&format!("{ON} {name}=1"), MATMUL);
+        assert!(left == plain, "{name}: {:?}", left.said);
+    }
+}
+
+#[test]
+fn commands_look_where_tt_metal_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |variable: &str, value: &str, args: &[&str]| {
+        let place = folder.path().join("elsewhere");
+        fs::create_dir_all(&place).unwrap();
+        program().args(args).current_dir(place).env(variable, value).output().unwrap()
+    };
+    let home = folder.path().join("tt");
+    let artifacts = home.join("generated/profiler");
+    let args = [MATMUL, " --collect-noc-traces -o ", artifacts.to_str().unwrap()].concat();
+    let args: Vec<&str> = args.split_whitespace().collect();
+    assert_eq!(program().args(args).output().unwrap().status.code(), Some(0));
+    for command in ["report", "noc", "ops", "explain"] {
+        let here = artifacts.to_str().unwrap();
+        let named = program().args([command, here, "--json"]).output().unwrap();
+        assert_eq!(named.status.code(), Some(0), "{command}: {named:?}");
+        for (name, value) in
+            [("TT_METAL_HOME", home.to_str().unwrap()), ("TT_METAL_PROFILER_DIR", here)]
+        {
+            let found = at(name, value, &[command, "--json"]);
+            assert_eq!(found.status.code(), Some(0), "{command} with {name}: {found:?}");
+            assert!(found.stdout == named.stdout, "{command} with {name}");
+        }
+        let lost = at("TT_METAL_HOME", "/nowhere", &[command, "--json"]);
+        assert_eq!(lost.status.code(), Some(2), "{command}");
+    }
+    let print = ["record", "--", "sh", "-c", "printenv TT_METAL_PROFILER_DIR > ../dir"];
+    let recorded = at("TT_METAL_HOME", home.to_str().unwrap(), &print);
+    assert!(recorded.status.success(), "{recorded:?}");
+    let found = fs::read_to_string(folder.path().join("dir")).unwrap();
+    assert_eq!(Path::new(found.trim()), artifacts);
+}
+
+/// Tiles of the first four shapes on one core: blocks by tiles in, and tiles out.
+const TILES_IN: u64 = 8 * 8 + 4 * 16 + 12 * 8 + 2 * 4;
+const TILES_OUT: u64 = 16 + 16 + 4 + 4;
+
+#[test]
+fn kernels_that_read_and_write_tiles_leave_their_transfers() {
+    let pipeline = "pipeline --pipeline tiles=5,reader=200,compute=200,writer=200,barrier=0";
+    let cases = [
+        ("matmul --ops 4", TILES_IN, TILES_OUT, ["BRISC", "NCRISC"]),
+        (pipeline, 4 * 5, 4 * 5, ["NCRISC", "BRISC"]),
+    ];
+    for (workload, tiles_in, tiles_out, [reader, writer]) in cases {
+        for (arch, cores) in [("wormhole_b0", 64), ("blackhole", 120)] {
+            for kernels in ["native", "riscv"] {
+                if kernels == "riscv" && !object_code::is_there() {
+                    continue;
+                }
+                let what = format!(
+                    "--workload {workload} --arch {arch} --cores {cores} --kernels {kernels}"
+                );
+                let folder = tempfile::tempdir().unwrap();
+                let args = format!("run {what} --collect-noc-traces -o . --fail-on-loss --json");
+                let mut ran = program();
+                let ran = ran.args(args.split_whitespace()).current_dir(folder.path());
+                let ran = ran.output().unwrap();
+                assert_eq!(
+                    ran.status.code(),
+                    Some(0),
+                    "{what}: {}",
+                    String::from_utf8_lossy(&ran.stderr)
+                );
+                let noc = program::kprof(folder.path(), &["noc", ".", "--json"]);
+                let noc: Value = serde_json::from_slice(&noc.stdout).unwrap();
+                let moved = |kind: &str, risc: &str, network: &str| {
+                    let events = noc["events"].as_array().unwrap().iter();
+                    let events = events.filter(|row| {
+                        (row["kind"].as_str(), row["risc"].as_str(), row["noc"].as_str())
+                            == (Some(kind), Some(risc), Some(network))
+                    });
+                    events.fold((0, 0, 0), |(cores, count, bytes), row| {
+                        let [more, size] =
+                            ["events", "bytes"].map(|name| row[name].as_u64().unwrap());
+                        (cores + 1, count + more, bytes + size)
+                    })
+                };
+                let network = |risc: &str| if risc == "BRISC" { "NOC_0" } else { "NOC_1" };
+                for (kind, risc, tiles) in
+                    [("READ", reader, tiles_in), ("WRITE_", writer, tiles_out)]
+                {
+                    let tiles = tiles * cores;
+                    // A row for each core and op.
+                    assert_eq!(
+                        moved(kind, risc, network(risc)),
+                        (4 * cores, tiles, tiles * 2048),
+                        "{what} {kind}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_workload_without_transfers_says_so() {
+    let left =
+        run("", "run --workload multi-op --ops 1 --kernels native --json --collect-noc-traces");
+    assert_eq!(left.code, Some(0));
+    assert!(left.said.len() == 1 && left.said[0].contains("no NoC events"), "{:?}", left.said);
+}
+
+#[test]
+fn traces_of_a_chip_are_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("noc_trace_dev0_ID1024.json");
+    fs::write(&trace, "[]").unwrap();
+    let mut command = program();
+    command.args(MATMUL.split_whitespace()).arg("--collect-noc-traces").current_dir(folder.path());
+    let refused =
+        command.env("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH", ".").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&trace).unwrap(), "[]");
+    // A second run replaces what the first one left.
+    fs::remove_file(&trace).unwrap();
+    for _ in 0..2 {
+        assert_eq!(command.output().unwrap().status.code(), Some(0));
+    }
+}
+
+/// Neither a test nor the page leaves a variable out.
+#[test]
+fn every_variable_is_in_the_page_and_in_these_tests() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/variables.md");
+    let page = fs::read_to_string(page).unwrap();
+    let tests =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variables.rs"));
+    let tests = tests.unwrap();
+    for variable in VARIABLES {
+        assert!(page.contains(&format!("| `{}` |", variable.name)), "{}", variable.name);
+        let is_tried = |after: &str| tests.contains(&format!("{}{after}", variable.name));
+        assert!(["=", "\""].into_iter().any(is_tried), "{}", variable.name);
+    }
+}
