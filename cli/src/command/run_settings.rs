@@ -25,7 +25,8 @@ impl Request {
     /// If they ask for what cannot be.
     pub(super) fn new(args: &WorkloadArgs) -> Result<Self, Failure> {
         let Environment { settings, problems } = Environment::of_process();
-        let (fatal, others): (Vec<_>, Vec<_>) = problems.iter().partition(|one| stops_run(one));
+        let problems = problems.iter().filter(|problem| !is_solved(problem, args));
+        let (fatal, others): (Vec<_>, Vec<_>) = problems.partition(|problem| stops_run(problem));
         others.iter().chain(fatal.iter().skip(1)).for_each(|problem| note!("kprof: {problem}"));
         if let Some(problem) = fatal.first() {
             return Err(Failure::Sentence(problem.to_string()));
@@ -98,6 +99,8 @@ impl Request {
         settings.trace_only = args.device_trace_profiler;
         settings.buffer_usage = args.device_memory_profiler;
         settings.noc_events = args.collect_noc_traces;
+        // The reader would hand over two buffers that these cores do not have.
+        settings.non_dropping = false;
     }
 }
 
@@ -105,6 +108,13 @@ impl Request {
 /// several banks of L1 counters in as many runs.
 const fn stops_run(problem: &Problem) -> bool {
     problem.is_fatal() && !matches!(problem, Problem::PrintServer | Problem::SeveralL1Banks { .. })
+}
+
+/// Returns true if an option gives what a variable lacks.
+fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
+    let name = "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH";
+    let is_folder = matches!(problem, Problem::HasNoEffect { name: found, .. } if *found == name);
+    args.collect_noc_traces && is_folder
 }
 
 /// An option, its presence, and a variable that has no effect beside it, with its setting.
