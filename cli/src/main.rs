@@ -10,6 +10,7 @@ mod command;
 mod counter_tables;
 mod derived_logs;
 mod failure;
+mod folders;
 mod host_zones;
 mod input;
 mod json;

@@ -10,7 +10,6 @@ use crate::command::{
     diff::DiffArgs, explain::ExplainArgs, mcp::McpArgs, perf::PerfArgs, record::RecordArgs,
 };
 use clap::{Args, Parser, Subcommand};
-use host_reader::environment::artifacts_folder;
 use std::path::PathBuf;
 
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs};
@@ -20,20 +19,6 @@ pub(crate) use run::{
 };
 pub(crate) use show::{CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, ShowArgs};
 pub(crate) use write::{ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
-
-/// Folder of simulations: not the one in which tt-metal leaves its measurements.
-const SIMULATION_FOLDER: &str = "generated/kprof";
-
-/// Folder of measurements: where tt-metal leaves what it writes.
-pub(crate) fn measurements() -> PathBuf {
-    artifacts_folder(|name| std::env::var_os(name))
-}
-
-/// Folder of a simulation, which is not that of measurements unless the user names one for both.
-fn simulations() -> PathBuf {
-    let named = std::env::var_os("TT_METAL_PROFILER_DIR").filter(|name| !name.is_empty());
-    named.map_or_else(|| SIMULATION_FOLDER.into(), PathBuf::from)
-}
 
 /// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.
 ///

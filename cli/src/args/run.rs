@@ -3,8 +3,8 @@
 use super::{
     ShowArgs,
     counters::{CounterChoice, parse_choice},
-    simulations,
 };
+use crate::folders::simulations;
 use clap::{Args, ValueEnum};
 use sim::workload::PipelineShape;
 use std::num::NonZeroUsize;

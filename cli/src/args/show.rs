@@ -1,6 +1,6 @@
 //! Options of commands that print what was recorded.
 
-use super::measurements;
+use crate::folders::measurements;
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;

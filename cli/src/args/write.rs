@@ -1,6 +1,6 @@
 //! Options of commands that write files or serve viewers.
 
-use super::measurements;
+use crate::folders::measurements;
 use clap::Args;
 use host_reader::export::{ExportFormat, TraceFilter, UnknownFormat};
 use std::path::{Component, Path, PathBuf};

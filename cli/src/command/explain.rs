@@ -2,8 +2,8 @@
 
 use super::perf;
 use crate::{
-    args::measurements,
     failure::Failure,
+    folders::measurements,
     input::{describe, joined, open_packed, retain},
     layout::{table, write_table},
     numbers::{counted, grouped, optional},

@@ -1,8 +1,9 @@
 //! Chips behind the kernel's driver.
 
 use crate::{
-    args::{ChipArgs, measurements},
+    args::ChipArgs,
     failure::{Failure, note},
+    folders::measurements,
     json::{HostCounts, Source},
     numbers::counted,
     op_names::OpNames,

@@ -1,6 +1,6 @@
 //! Options of `kprof record`.
 
-use crate::args::measurements;
+use crate::folders::measurements;
 use clap::Args;
 use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
