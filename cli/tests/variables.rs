@@ -10,7 +10,7 @@ use program::program;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// What a run left: its exit code, tables, lines of standard error, and files by their paths.
+/// Remains of a run: its exit code, tables, lines of standard error, and files by their paths.
 #[derive(PartialEq, Debug)]
 struct Left {
     code: Option<i32>,

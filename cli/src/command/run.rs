@@ -360,7 +360,7 @@ pub(super) fn logs(output: &Path) -> PathBuf {
 struct HostSession<'run> {
     /// Capture to write.
     capture: Option<&'run CaptureTarget>,
-    /// What is recorded on the chips.
+    /// Records that the chips make.
     settings: &'run Settings,
     /// True if the cost of probes is measured.
     is_calibrated: bool,
