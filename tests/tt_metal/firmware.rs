@@ -61,13 +61,15 @@ impl Row {
     }
 }
 
-const COLUMNS: [(Header, Mode); 6] = [
+const COLUMNS: [(Header, Mode); 8] = [
     (Header::Off, Mode::Plain),
     (Header::Upstream, Mode::Plain),
     (Header::Ours, Mode::Plain),
     (Header::Ours, Mode::Sums),
     (Header::Upstream, Mode::Accumulate),
     (Header::Ours, Mode::Accumulate),
+    (Header::Upstream, Mode::Dispatch),
+    (Header::Ours, Mode::Dispatch),
 ];
 
 /// Compiles and links one firmware.
@@ -191,19 +193,34 @@ pub(crate) fn program_in(
 
 /// The firmware of all five RISCs of a Tensix core, as a chip boots it.
 pub(crate) fn set(package: &Package, chip: Chip, header: Header) -> Arc<FirmwareSet> {
+    set_in(package, chip, (header, Mode::Plain))
+}
+
+/// The same in a mode.
+pub(crate) fn set_in(package: &Package, chip: Chip, profiler: (Header, Mode)) -> Arc<FirmwareSet> {
     let files = Processor::TENSIX.map(|processor| {
-        let program = program(package, chip, processor, header);
-        program.unwrap_or_else(|error| panic!("{chip} {processor} {header}: {error}")).file
+        let program = program_in(package, chip, processor, profiler);
+        program.unwrap_or_else(|error| panic!("{chip} {processor} {profiler:?}: {error}")).file
     });
     Arc::new(FirmwareSet::from_files(files).unwrap())
 }
 
 /// Texts of the zones of the firmware of a chip's BRISC, from the compiler's log.
 pub(crate) fn zone_texts(package: &Package, chip: Chip, profiler: (Header, Mode)) -> Vec<String> {
-    let (header, mode) = profiler;
-    let target = Target { mode, ..Target::new(chip, Processor::Brisc, header) };
+    zone_texts_of(package, (chip, Processor::Brisc), profiler)
+}
+
+/// The same of any processor.
+pub(crate) fn zone_texts_of(
+    package: &Package,
+    (chip, processor): (Chip, Processor),
+    (header, mode): (Header, Mode),
+) -> Vec<String> {
+    let target = Target { mode, ..Target::new(chip, processor, header) };
     let mut command = target.compiler(package);
-    let source = package.root.join("tt_metal/hw/firmware/src/tt-1xx/brisc.cc");
+    let row = firmware_of(chip).into_iter().find(|(one, _)| *one == processor);
+    let source = row.map_or("brisc.cc", |(_, source)| source);
+    let source = package.root.join("tt_metal/hw/firmware/src/tt-1xx").join(source);
     let output = run(command.args(["-fsyntax-only", "-x", "c++"]).arg(source)).unwrap();
     toolchain::zone_texts(&output)
 }
@@ -238,7 +255,8 @@ fn table(package: &Package, rows: &[Row]) -> String {
 }
 
 /// Every firmware compiles and links with our header, fits, and takes less text than upstream's
-/// and no more RAM; with sums, or where launches share pushes, it takes at most upstream's text.
+/// and no more RAM, where dispatch cores are profiled, too; with sums, or where launches share
+/// pushes, it takes at most upstream's text.
 #[test]
 fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let Some(package) = package() else { return };
@@ -255,12 +273,22 @@ fn firmware_fits_and_is_smaller_than_with_upstreams_header() {
     let mut compared = 0;
     for row in rows {
         let Row { chip, processor, .. } = row;
-        let [_, plain, ours, with_sums, accumulating, ours_accumulating] = row.all(package);
+        let [
+            _,
+            plain,
+            ours,
+            with_sums,
+            accumulating,
+            ours_accumulating,
+            dispatching,
+            ours_dispatching,
+        ] = row.all(package);
         let columns = [
             (ours, plain, "ours", [1, 0]),
             (with_sums, plain, "ours with sums", [0; 2]),
             // gcc lays the variables of two NCRISCs out with a hole.
             (ours_accumulating, accumulating, "ours, accumulating", [0, 4]),
+            (ours_dispatching, dispatching, "ours, dispatch cores too", [1, 0]),
         ];
         compared += usize::from(plain.is_ok());
         for (ours, upstream, name, [least_saved, more_ram]) in columns {

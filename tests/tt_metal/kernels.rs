@@ -90,6 +90,8 @@ pub(crate) struct Job {
     /// Further definitions, without the dash.
     defines: Vec<String>,
     mode: Mode,
+    /// As [`Target::optimisation`].
+    optimisation: Option<&'static str>,
 }
 
 impl Job {
@@ -100,7 +102,8 @@ impl Job {
         let folder = folder("kernels").join(format!("{chip}-{processor}-{number}"));
         fs::create_dir_all(&folder).unwrap();
         let defines = Vec::new();
-        let job = Self { chip, processor, kernel, folder, defines, mode: Mode::Plain };
+        let (mode, optimisation) = (Mode::Plain, None);
+        let job = Self { chip, processor, kernel, folder, defines, mode, optimisation };
         job.generate();
         job
     }
@@ -111,6 +114,10 @@ impl Job {
 
     pub(crate) fn in_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
+    }
+
+    pub(crate) fn optimised(self, level: &'static str) -> Self {
+        Self { optimisation: Some(level), ..self }
     }
 
     /// Writes the files that include the kernel.
@@ -138,7 +145,8 @@ impl Job {
 
     fn target(&self, header: Header) -> Target {
         let target = Target::new(self.chip, self.processor, header);
-        let mut target = Target { is_kernel: true, mode: self.mode, ..target };
+        let Self { mode, optimisation, .. } = *self;
+        let mut target = Target { is_kernel: true, mode, optimisation, ..target };
         let arguments = ["1"; 160].join(",");
         let noc = u32::from(self.processor == Processor::Ncrisc);
         target.defines = vec![

@@ -36,6 +36,7 @@ mod clang;
 mod core;
 mod cost;
 mod counters;
+mod dispatch;
 mod firmware;
 mod hazards;
 mod kernels;

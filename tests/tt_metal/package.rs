@@ -17,6 +17,9 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// The folders of libstdc++ of the compiler's own version.
     pub(crate) library: [PathBuf; 2],
+    /// libgcc for these processors. Left to itself, the compiler takes that of its 64-bit ones, since
+    /// no variant of it is for `rv32im_zicsr`.
+    pub(crate) libgcc: PathBuf,
 }
 
 /// Returns the package that the tests need, or prints what is missing and returns `None`.
@@ -54,7 +57,12 @@ fn find() -> Result<Package, String> {
     let library = library(&major).ok_or_else(|| {
         format!("{compiler} is version {version}: install libstdc++-{major}-dev for its headers")
     })?;
-    Ok(Package { root, compiler, version, library })
+    let libgcc = Command::new(&compiler)
+        .args(["-march=rv32im", "-mabi=ilp32", "-print-libgcc-file-name"])
+        .output()
+        .map_err(|error| format!("{compiler}: {error}"))?;
+    let libgcc = PathBuf::from(String::from_utf8_lossy(&libgcc.stdout).trim());
+    Ok(Package { root, compiler, version, library, libgcc })
 }
 
 /// The C++ library's headers of a version of gcc, as Debian installs them for the host.

@@ -470,7 +470,7 @@ impl Target {
         }
         // The scripts of Wormhole's Ethernet RISC include others.
         command.arg("-L").arg(package.root.join("tt_metal/hw/toolchain"));
-        command.arg("-T").arg(script).args(objects).arg("-lgcc").arg("-o").arg(program);
+        command.arg("-T").arg(script).args(objects).arg(&package.libgcc).arg("-o").arg(program);
         run(&mut command).map(drop)
     }
 }

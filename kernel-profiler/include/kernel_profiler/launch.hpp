@@ -662,7 +662,8 @@ inline __attribute__((noinline)) void quick_push() {
     }
 #endif
     if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
-        constexpr uint32_t ID = KERNEL_PROFILER_QUICK_PUSH_ID;
+        // On one line, as the log names it.
+        KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-NOC-QUICK-PUSH");
         write_zone(place, ID, started, Clock::now(TILE_REGISTERS));
         place += ZONE_BYTES;
         room -= ZONE_BYTES;

@@ -37,6 +37,8 @@ enum Phase {
     Boot,
     /// The launch runs.
     Launch,
+    /// Every hart waits for what another tile may still send.
+    Suspended,
     Done,
 }
 
@@ -68,7 +70,8 @@ impl Progress {
     pub(crate) fn next_cycle(&self, machine: &Machine, go: &Go) -> Option<u64> {
         let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
-        next.or_else(|| (self.phase != Phase::Done).then_some(go.arrival_cycle))
+        let goes_on = !matches!(self.phase, Phase::Suspended | Phase::Done);
+        next.or_else(|| goes_on.then_some(go.arrival_cycle))
     }
 
     /// Goes on until a cycle.
@@ -89,7 +92,11 @@ impl Progress {
             match run.progress.phase {
                 Phase::Start => run.boot(go.arrival_cycle),
                 Phase::Boot => run.give_message(go.arrival_cycle),
-                Phase::Launch => run.progress.phase = Phase::Done,
+                Phase::Launch | Phase::Suspended if run.is_unfinished() => {
+                    run.progress.phase = Phase::Suspended;
+                    return;
+                }
+                Phase::Launch | Phase::Suspended => run.progress.phase = Phase::Done,
                 Phase::Done => return,
             }
         }
@@ -102,6 +109,9 @@ impl Progress {
         (launch, go): (&Launch, &Go),
     ) -> (LaunchReport, Vec<ExecutionFailure>) {
         let mut run = Run { machine, stage, launch, until: u64::MAX, progress: &mut self };
+        if run.progress.phase == Phase::Suspended {
+            run.fail(0, FailureReason::Deadlock);
+        }
         run.hand_waits_over();
         let report = run.report(go);
         if !self.failures.is_empty() {
@@ -225,7 +235,8 @@ impl Run<'_> {
         if states.any(|state| state == HartState::Running) {
             return false;
         }
-        if !matches!(self.progress.phase, Phase::Start | Phase::Done) {
+        if self.machine.set.is_none() && !matches!(self.progress.phase, Phase::Start | Phase::Done)
+        {
             self.report_deadlock();
         }
         true
@@ -348,9 +359,6 @@ impl Run<'_> {
 
     /// With every hart waiting, those of a launch that is over wait for the next one.
     fn report_deadlock(&mut self) {
-        if self.machine.set.is_some() {
-            return self.report_unfinished();
-        }
         let mailbox = self.machine.devices.mailbox.address;
         let is_idle_wait = |address: u32| address - mailbox == mailbox::GO;
         if !self.progress.failures.is_empty() {
