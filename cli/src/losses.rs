@@ -6,7 +6,7 @@ use crate::{
     terminal::{Style, styled},
 };
 use host_reader::{
-    analysis::{LossGroup, loss_groups, loss_remedy},
+    analysis::{LossGroup, loss_groups, loss_remedies},
     ledger::{LossLedger, LossTotals, LostKind, UncountedSource},
 };
 use std::io::Write;
@@ -36,16 +36,8 @@ pub(crate) fn write_losses(
         table.add_row(cells(group));
     }
     write_table(&mut table, groups.len(), rows, out)?;
-    write_remedies(losses, out)
-}
-
-/// Says what helps against each loss; not every one is helped by reading more often.
-fn write_remedies(losses: &LossLedger, out: &mut impl Write) -> std::io::Result<()> {
-    let mut causes: Vec<_> = losses.entries().map(|(key, _)| key.cause).collect();
-    causes.sort_unstable();
-    causes.dedup();
-    for (cause, remedy) in causes.into_iter().filter_map(|cause| Some((cause, loss_remedy(cause)?)))
-    {
+    // Not every loss is helped by reading more often.
+    for (cause, remedy) in loss_remedies(&groups) {
         writeln!(out, "{}: {remedy}", cause.label())?;
     }
     Ok(())

@@ -41,6 +41,8 @@ PIPELINE = [*HAZARDS[:-1], "pipeline::"]
 WINDOWS = [*RING[:-1], "testing::windows::"]
 ACCUMULATED = [*RING[:-1], "testing::accumulated::"]
 BUFFERS = ["cargo", "test", "--offline", "-q", "-p", "kprof-host-events", "--lib", "buffers::"]
+DISPATCH = [*HAZARDS[:-1], "dispatch::kernels_of_dispatch_cores_carry_a_queue_out"]
+COMMANDS = ["cargo", "test", "--offline", "-q", "-p", "kprof-recording", "--lib", "dispatch::"]
 SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-noc-events", "--lib", "size_field::"]
 # What the rules of the decoder find one by one: in the truth runs two rules find the same.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
@@ -117,6 +119,27 @@ MUTANTS = [
         "points.sort_by_key(|(time_ns, _)| *time_ns)",
         "points.sort_by_key(|_| 0)",
         BUFFERS,
+    ),
+    (
+        "dispatch: the zone of a push has an id that no log names",
+        HEADER + "launch.hpp",
+        'KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr',
+        'KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH")\nconstexpr',
+        DISPATCH,
+    ),
+    (
+        "dispatch: no room is kept for the data of a command",
+        HEADER + "ring.hpp",
+        "dispatch == DoingDispatch::DISPATCH        ? 64",
+        "dispatch == DoingDispatch::DISPATCH        ? 0",
+        DISPATCH,
+    ),
+    (
+        "dispatch: the sort of small writes is taken from the wrong bits",
+        "host-reader/recording/src/dispatch.rs",
+        "named(&PACKED_WRITES, value >> 1)",
+        "named(&PACKED_WRITES, value >> 2)",
+        COMMANDS,
     ),
     (
         "waits: the header makes an id on another line than it names",

@@ -7,7 +7,7 @@
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | which values were recorded, and how many? | [`data_statistics`] |
-//! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedy`] |
+//! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedies`] |
 //! | how long did RISCs work for the profiler, as far as it shows that? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
@@ -28,6 +28,7 @@
 )]
 
 mod data;
+mod dispatch_names;
 mod distribution;
 mod doubt;
 mod durations;
@@ -51,7 +52,7 @@ pub use data::{DataKind, DataStatistics, data_statistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
 pub use lanes::{LaneContext, LaneFigures, LaneRuns};
-pub use loss_groups::{LossGroup, loss_groups, loss_remedy};
+pub use loss_groups::{LossGroup, loss_groups, loss_remedies};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use own_zones::{OwnTime, OwnZone, own_time};
 pub use span::{Span, cycles_to_ns};

@@ -1,6 +1,7 @@
 //! Losses in few rows: those of one cause, chip and RISC together, whatever the core and program.
 
 use reader::{
+    lane::LaneId,
     ledger::{LossCause, LossKey, LossTotals},
     mesh::Noc0Coord,
 };
@@ -23,6 +24,8 @@ pub struct LossGroup {
     /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`, and spans of launches of which
     /// only some lost anything, such as `among 7..9`; at most three of them.
     pub programs: String,
+    /// True if DRAM had no room for further records of each of the RISCs.
+    pub is_behind_full_dram: bool,
 }
 
 /// Sums up losses by cause, chip and RISC, in that order.
@@ -34,7 +37,11 @@ pub struct LossGroup {
 #[must_use]
 pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> Vec<LossGroup> {
     let mut groups: BTreeMap<(LossCause, u32, Risc), Accumulator> = BTreeMap::new();
+    let mut full: BTreeSet<LaneId> = BTreeSet::new();
     for (key, totals) in losses {
+        if key.cause == LossCause::DramFull {
+            full.insert(key.lane);
+        }
         let group = groups.entry((key.cause, key.lane.chip_id, key.lane.risc)).or_default();
         group.add(&key, totals);
     }
@@ -45,13 +52,39 @@ pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> V
         totals: group.totals,
         core_count: group.cores.len(),
         programs: program_ranges(&group.programs, &group.spans),
+        is_behind_full_dram: group
+            .cores
+            .iter()
+            .all(|&core| full.contains(&LaneId { chip_id, core, risc })),
     });
     finished.collect()
 }
 
-/// Hint at the option that helps against a loss, if there is one.
+/// Hints at the options that help against losses, with the cause of each.
+///
+/// ```
+/// use analysis::{loss_groups, loss_remedies};
+/// assert!(loss_remedies(&loss_groups([])).is_empty());
+/// ```
 #[must_use]
-pub const fn loss_remedy(cause: LossCause) -> Option<&'static str> {
+pub fn loss_remedies(groups: &[LossGroup]) -> Vec<(LossCause, &'static str)> {
+    let mut remedies = Vec::new();
+    for group in groups {
+        let remedy = match group.cause {
+            LossCause::L1Full if group.is_behind_full_dram => Some(
+                "behind a full lane of DRAM, what a launch pushes has no room there and stays; make \
+                 room for more programs (--op-support-count)",
+            ),
+            cause => remedy_of(cause),
+        };
+        remedies.extend(remedy.map(|remedy| (group.cause, remedy)));
+    }
+    remedies.sort_unstable();
+    remedies.dedup();
+    remedies
+}
+
+const fn remedy_of(cause: LossCause) -> Option<&'static str> {
     match cause {
         LossCause::L1Full => Some(
             "a launch records more than its RISC's L1 vector holds; record less in it, or push \
@@ -128,7 +161,7 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reader::{lane::LaneId, ledger::ProgramSpan};
+    use reader::ledger::ProgramSpan;
 
     #[test]
     fn program_ids_are_shown_as_ranges() {
@@ -172,5 +205,35 @@ mod tests {
                 (LossCause::DramFull, Risc::Brisc, (1, true, 1), "among 7..9"),
             ]
         );
+        let behind: Vec<_> = groups.iter().map(|group| group.is_behind_full_dram).collect();
+        assert_eq!(behind, [false, false, true], "DRAM is full for one of two cores alone");
+    }
+
+    /// A dispatcher pushes within its launch until its lane of DRAM is full; then L1 fills up.
+    #[test]
+    fn l1_that_is_full_behind_full_dram_is_helped_by_more_dram() {
+        let lane = |risc| LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc };
+        let lost = |cause, risc| {
+            let key = LossKey { lane: lane(risc), program: Some(RunHostId(0)), cause };
+            (key, LossTotals { zones: 5, ..LossTotals::default() })
+        };
+        let remedies = |losses: &[(LossKey, LossTotals)]| {
+            let remedies = loss_remedies(&loss_groups(losses.iter().copied()));
+            let hints = remedies.into_iter().map(|(cause, remedy)| {
+                (cause, remedy.contains("--op-support-count"), remedy.contains("record less"))
+            });
+            hints.collect::<Vec<_>>()
+        };
+        let dispatcher =
+            [LossCause::L1Full, LossCause::DramFull].map(|cause| lost(cause, Risc::Brisc));
+        let both = [(LossCause::L1Full, true, false), (LossCause::DramFull, true, false)];
+        assert_eq!(remedies(&dispatcher), both);
+        let worker = [lost(LossCause::L1Full, Risc::Ncrisc)];
+        assert_eq!(remedies(&worker), [(LossCause::L1Full, false, true)]);
+        let all = [dispatcher.as_slice(), &worker].concat();
+        let expected = [both[0], (LossCause::L1Full, false, true), both[1]];
+        let mut found = remedies(&all);
+        found.sort_by_key(|(cause, has_room, _)| (*cause, !has_room));
+        assert_eq!(found, expected);
     }
 }

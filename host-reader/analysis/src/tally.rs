@@ -6,7 +6,7 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
-use super::{ZoneGrouping, ZoneStatistics, durations::Durations};
+use super::{ZoneGrouping, ZoneStatistics, dispatch_names::without_programs, durations::Durations};
 use rayon::prelude::*;
 use reader::{
     lane::{LaneId, ZoneIndex},
@@ -15,7 +15,10 @@ use reader::{
     role::ZoneRole,
     timeline::{WholeZone, Zones},
 };
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 use wire::Risc;
 
 /// Whose zones become one row: the chip, by its place among others, and the RISC, unless all
@@ -202,14 +205,22 @@ pub(super) fn statistics_of(
     rows.into_iter().map(|(_, statistics)| statistics).collect()
 }
 
+/// Zones by their group, a dispatcher's of one command together, whatever their programs.
 fn rows_of<'tally>(
     tallies: &[&'tally Tally],
     names: &ZoneTable,
 ) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
+    let mut first_of_command: HashMap<(u32, String), ZoneIndex> = HashMap::new();
     let mut rows: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
     for tally in tallies {
+        let zones = tally.zones.zones.iter().map(|&zone| {
+            let command = without_programs(names.name(zone));
+            let key = command.map(|command| (names.id(zone), command));
+            key.map_or(zone, |key| *first_of_command.entry(key).or_insert(zone))
+        });
+        let zones: Vec<ZoneIndex> = zones.collect();
         for (&key, entries) in &tally.groups {
-            let entries = tally.zones.zones.iter().zip(entries);
+            let entries = zones.iter().zip(entries);
             for (&zone, durations) in entries.filter(|(_, durations)| !durations.is_empty()) {
                 rows.entry((key, zone)).or_default().push(durations);
             }
@@ -250,7 +261,7 @@ fn statistics_of_zone(
         chip_id: chip.chip_id,
         risc,
         marker_id: names.id(zone),
-        name: names.label(zone).into_owned(),
+        name: without_programs(names.name(zone)).unwrap_or_else(|| names.label(zone).into_owned()),
         source_file: source.map_or_else(String::new, |source| source.file.clone()),
         source_line: source.map_or(0, |source| source.line),
         cycles: Durations::statistics(&durations, chip.aiclk_mhz),

@@ -6,10 +6,11 @@ use super::{
     table::{Column, Table, cells},
 };
 use host_reader::{
-    analysis::{loss_groups, loss_remedy},
+    analysis::{loss_groups, loss_remedies},
     ledger::LossTotals,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 use wire::RunHostId;
 
 const NO_RUNS: &str = "the device does not count runs";
@@ -76,12 +77,14 @@ fn counts(totals: &LossTotals) -> Vec<Value> {
 
 fn causes(run: &RunFigures) -> Table<'_> {
     let groups = loss_groups(run.losses.entries().map(|(key, totals)| (*key, *totals)));
-    let mut found: Vec<_> = groups.iter().map(|group| group.cause).collect();
-    found.sort_unstable();
-    found.dedup();
-    let remedies = found.into_iter().filter_map(|cause| Some((cause.label(), loss_remedy(cause)?)));
-    let remedies: serde_json::Map<String, Value> =
-        remedies.map(|(cause, remedy)| (cause.to_owned(), remedy.into())).collect();
+    let mut of_causes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (cause, remedy) in loss_remedies(&groups) {
+        of_causes.entry(cause.label()).or_default().push(remedy);
+    }
+    let remedies: serde_json::Map<String, Value> = of_causes
+        .into_iter()
+        .map(|(cause, remedies)| (cause.to_owned(), remedies.join("; ").into()))
+        .collect();
     let table = Table::new(&CAUSES, groups, |group| {
         let mut row = cells![
             group.cause.label(),

@@ -2,7 +2,7 @@
 
 use super::facts::risc_number;
 use crate::{Trace, TraceLoss};
-use analysis::{LossGroup, loss_groups, loss_remedy};
+use analysis::{LossGroup, loss_groups, loss_remedies};
 use reader::{
     anomaly::Anomaly,
     lane::LaneId,
@@ -129,10 +129,7 @@ fn grouped(trace: &Trace<'_>) -> Vec<LossGroup> {
 }
 
 fn remedies(groups: &[LossGroup]) -> Vec<(&'static str, &'static str)> {
-    let mut causes: Vec<_> = groups.iter().map(|group| group.cause).collect();
-    causes.dedup();
-    let known = causes.into_iter().filter_map(|cause| Some((cause.label(), loss_remedy(cause)?)));
-    known.collect()
+    loss_remedies(groups).into_iter().map(|(cause, remedy)| (cause.label(), remedy)).collect()
 }
 
 /// Anomalies and repairs: all counted, the first ones with their place.

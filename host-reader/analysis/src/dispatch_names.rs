@@ -1,0 +1,55 @@
+//! Names of a dispatcher's commands without the program that each of them is for.
+//!
+//! # Compatibility
+//! `profiler.cpp` of TT-Metal puts a program and a command behind the name of a dispatcher's zone
+//! for each value in it, so that a thousand programs have thousands of names. Its own scripts search
+//! these for commands.
+
+/// Returns the name of a command's zone without programs, `None` if it has none.
+pub(super) fn without_programs(name: &str) -> Option<String> {
+    let mut parts = name.split(':');
+    let zone = parts.next().filter(|zone| zone.starts_with(DISPATCHER))?;
+    let mut text = zone.to_owned();
+    let mut last = "";
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    while let Some(program) = parts.next() {
+        let command = parts.next().filter(|_| is_number(program))?;
+        if command != last {
+            text.push(':');
+            text.push_str(command);
+        }
+        last = command;
+    }
+    (!last.is_empty()).then_some(text)
+}
+
+const DISPATCHER: &str = "CQ-DISPATCH";
+
+#[cfg(test)]
+mod tests {
+    use super::without_programs;
+
+    #[test]
+    fn programs_are_left_out_and_commands_and_sorts_are_not() {
+        for (name, expected) in [
+            (
+                "CQ-DISPATCH:0:CQ_DISPATCH_CMD_SET_WRITE_OFFSET:77:CQ_DISPATCH_CMD_SET_WRITE_OFFSET",
+                Some("CQ-DISPATCH:CQ_DISPATCH_CMD_SET_WRITE_OFFSET"),
+            ),
+            ("CQ-DISPATCH:77:CQ_DISPATCH_CMD_WAIT", Some("CQ-DISPATCH:CQ_DISPATCH_CMD_WAIT")),
+            ("CQ-DISPATCH:77:200", Some("CQ-DISPATCH:200")),
+            (
+                "CQ-DISPATCH:7:WRITE_PACKED:7:MCAST;LAUNCH",
+                Some("CQ-DISPATCH:WRITE_PACKED:MCAST;LAUNCH"),
+            ),
+            ("CQ-DISPATCH-SUBORDINATE:CQ_DISPATCH_CMD_SEND_GO_SIGNAL", None),
+            ("CQ-DISPATCH-SUBORDINATE:200", None),
+            ("CQ-DISPATCH", None),
+            ("CQ-DISPATCH:", None),
+            ("CQ-DISPATCH::WAIT", None),
+            ("LOAD:77:WAIT", None),
+        ] {
+            assert_eq!(without_programs(name).as_deref(), expected, "{name}");
+        }
+    }
+}
