@@ -74,7 +74,8 @@ pub const ACCESS_COMMANDS: usize = 5;
 ///
 /// # Compatibility
 /// Chosen so that lanes for 1000 programs hold the commands of 87, as
-/// `test_dispatch_cores_extended_worker` counts them.
+/// `test_dispatch_cores_extended_worker` counts them: TT-Metal's own dispatcher, given this list,
+/// leaves those of 87 as well.
 pub const UNAWAITED_PROGRAMS: usize = 8;
 
 /// Returns the commands before the first program.
