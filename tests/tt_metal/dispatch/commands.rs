@@ -177,5 +177,5 @@ pub(super) fn prefetch_terminate() -> Vec<u8> {
 const COMMAND_BYTES: usize = 16;
 const ALIGN_BYTES: u32 = 16;
 pub(super) const PAGED_BYTES: u32 = 64;
-/// What reads of DRAM are aligned to on both chips.
+/// Alignment of reads of DRAM that suits both chips.
 const FETCH_BYTES: usize = 64;

@@ -261,7 +261,7 @@ fn of_subordinate(places: &Places) -> Vec<(&'static str, u64)> {
     list
 }
 
-/// What the dispatcher and its subordinate share, which run on one core.
+/// Returns the definitions of both kernels of one core: the dispatcher's and its subordinate's.
 fn of_both(places: &Places, noc: usize) -> [(&'static str, u64); 10] {
     [
         ("DISPATCH_D_SHUTDOWN_SEM_ID", SHUTDOWN.into()),

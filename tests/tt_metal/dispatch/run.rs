@@ -254,7 +254,7 @@ fn worker(places: &Places) -> String {
     )
 }
 
-/// What all kernels include, taken before any of them so that none of it is in their namespaces.
+/// Headers of all kernels, taken before any of them so that none is in their namespaces.
 const HEADERS: [&str; 17] = [
     "<array>",
     "<climits>",
