@@ -461,28 +461,26 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
     let sub_device = |launch: &Launch| Some((launch.sub_device?, core_count(&launch.cores)));
-    let named: BTreeSet<(u32, &str, Option<(SubDevice, Option<usize>)>)> = launches
+    let named: BTreeSet<(u32, &str, Option<UsedSubDevice>)> = launches
         .filter(|launch| launch.program_id != 0)
         .map(|launch| (launch.program_id, launch.program.name(), sub_device(launch)))
         .collect();
-    let op =
-        |chip_id, (base, name, sub_device): (u32, &str, Option<(SubDevice, Option<usize>)>)| {
-            let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
-            if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
-                if let Some(cores) = cores {
-                    fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
-                }
-                fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
-                fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
+    let op = |chip_id, (base, name, sub_device): (u32, &str, Option<UsedSubDevice>)| {
+        let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+        if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
+            if let Some(cores) = cores {
+                fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
             }
-            OpMetadata {
-                chip_id,
-                run_host_id: RunHostId::encode(base, chip_id),
-                fields: fields.into(),
-            }
-        };
+            fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
+            fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
+        }
+        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields: fields.into() }
+    };
     chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
 }
+
+/// Sub-device of a program, with the number of its cores where that is known.
+type UsedSubDevice = (SubDevice, Option<usize>);
 
 /// Cores of a sub-device, whose programs run on all of them; `None` unless they are listed.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
