@@ -1,6 +1,7 @@
 // A pipeline of a tile over two circular buffers: NCRISC fills the first one, the unpacker empties
 // it, the packer fills the second one, BRISC empties that, writes to DRAM and tells NCRISC by a
-// semaphore. How long each works for a tile, the host has written before.
+// semaphore. How long each works for a tile, the host has written before; how long each has waited,
+// it finds behind that.
 
 #include "api/debug/kernel_profiler.hpp"
 #if defined(COMPILE_FOR_TRISC)
@@ -25,6 +26,7 @@ namespace {
 [[maybe_unused]] constexpr uint32_t PAGE_BYTES = 64;
 [[maybe_unused]] constexpr uint32_t PAGES = 0x90000;
 [[maybe_unused]] constexpr uint32_t WORK = 0x97000;
+[[maybe_unused]] constexpr uint32_t CLOCKED = 0x97040;
 [[maybe_unused]] constexpr uint32_t BANK = 3;
 [[maybe_unused]] constexpr uint32_t WRITTEN = 0x10000000;
 
@@ -49,6 +51,16 @@ namespace {
     }
 }
 
+// Adds up the cycles of a wait, by the tile's clock before and after all of it.
+template <typename Wait>
+[[maybe_unused]] void clocked(uint32_t number, Wait wait) {
+    const auto clock = reinterpret_cast<volatile uint32_t*>(RISCV_DEBUG_REG_WALL_CLOCK_L);
+    const uint32_t before = *clock;
+    wait();
+    const uint32_t after = *clock;
+    reinterpret_cast<volatile tt_l1_ptr uint32_t*>(CLOCKED)[number] += after - before;
+}
+
 #if !defined(COMPILE_FOR_TRISC)
 #define SEMAPHORE reinterpret_cast<volatile tt_l1_ptr uint32_t*>(0x98000)
 #endif
@@ -59,33 +71,33 @@ void kernel_main() {
 #if defined(COMPILE_FOR_NCRISC)
     set_up(IN, 1);
     for (uint32_t tile = 0; tile < TILES; ++tile) {
-        cb_reserve_back(IN, 1);
+        clocked(0, [] { cb_reserve_back(IN, 1); });
         work(0);
         cb_push_back(IN, 1);
     }
-    noc_semaphore_wait(SEMAPHORE, TILES);
+    clocked(4, [] { noc_semaphore_wait(SEMAPHORE, TILES); });
 #elif defined(COMPILE_FOR_BRISC)
     set_up(OUT, 1);
     noc_semaphore_set(SEMAPHORE, 0);
     for (uint32_t tile = 0; tile < TILES; ++tile) {
-        cb_wait_front(OUT, 1);
+        clocked(3, [] { cb_wait_front(OUT, 1); });
         work(3);
         noc_async_write(PAGES, get_noc_addr_from_bank_id<true>(BANK, WRITTEN), PAGE_BYTES);
-        noc_async_write_barrier();
+        clocked(5, [] { noc_async_write_barrier(); });
         cb_pop_front(OUT, 1);
     }
     noc_semaphore_set(SEMAPHORE, TILES);
 #elif COMPILE_FOR_TRISC == 0
     set_up(IN, 16);
     for (uint32_t tile = 0; tile < TILES; ++tile) {
-        llk_wait_tiles(IN, 1);
+        clocked(1, [] { llk_wait_tiles(IN, 1); });
         work(1);
         llk_pop_tiles(IN, 1);
     }
 #elif COMPILE_FOR_TRISC == 2
     set_up(OUT, 16);
     for (uint32_t tile = 0; tile < TILES; ++tile) {
-        llk_wait_for_free_tiles<false, false, false>(OUT, 1);
+        clocked(2, [] { llk_wait_for_free_tiles<false, false, false>(OUT, 1); });
         work(2);
         llk_push_tiles<false, false>(OUT, 1);
     }

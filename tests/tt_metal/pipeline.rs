@@ -37,6 +37,20 @@ const SEMAPHORE: u32 = 0x9_8000;
 /// for each tile.
 const WORK: u64 = 0x9_7000;
 
+/// Where kernels add up how long each of their waits took, by the tile's clock around it.
+const CLOCKED: u64 = WORK + 0x40;
+/// The waits in that order.
+const CLOCKED_WAITS: [(Risc, WaitKind, u32); 6] = [
+    (Risc::Ncrisc, WaitKind::CB_RESERVE, IN),
+    (Risc::Trisc0, WaitKind::CB_WAIT, IN),
+    (Risc::Trisc2, WaitKind::CB_RESERVE, OUT),
+    (Risc::Brisc, WaitKind::CB_WAIT, OUT),
+    (Risc::Ncrisc, WaitKind::SEM_WAIT, SEMAPHORE),
+    (Risc::Brisc, WaitKind::NOC_WRITE_BARRIER, 0),
+];
+/// Most cycles of a call that are no waiting: its record, and where it does not block, all of it.
+const CALL_CYCLES: u64 = 250;
+
 /// How often a RISC has blocked for an object in a launch.
 type Blocked = BTreeMap<(Risc, WaitKind, u32), u64>;
 
@@ -105,11 +119,28 @@ fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
     all
 }
 
+/// Asserts that blocked cycles are those that a clock around each wait has counted, but for what the
+/// calls themselves take.
+fn check_cycles(what: &str, all: &BTreeMap<(Risc, u32), Found>, clocked: [u32; 6]) {
+    for (object, clocked) in CLOCKED_WAITS.into_iter().zip(clocked) {
+        let (risc, kind, key) = object;
+        let of_risc = all.iter().filter(|((found, _), _)| *found == risc);
+        let sums = of_risc.filter_map(|(_, found)| found.totals.get(&(kind, key)));
+        let recorded: u64 = sums.map(|(cycles, _)| cycles).sum();
+        let calls = if kind == WaitKind::SEM_WAIT { 1 } else { TILES as u64 };
+        let most_spent = u64::from(LAUNCHES) * calls * CALL_CYCLES;
+        let spent = u64::from(clocked).checked_sub(recorded);
+        assert!(
+            spent.is_some_and(|spent| spent <= most_spent),
+            "{what}, {object:?}: {recorded} cycles recorded, {clocked} by the clock"
+        );
+    }
+}
+
 /// Asserts that sums are those of the single waits, and that every signal is there; returns how
 /// often each RISC has blocked for each object.
-fn check(what: &str, readout: &Readout) -> BTreeMap<u32, Blocked> {
+fn check(what: &str, all: BTreeMap<(Risc, u32), Found>) -> BTreeMap<u32, Blocked> {
     let mut blocked: BTreeMap<u32, Blocked> = BTreeMap::new();
-    let all = found(readout);
     assert_eq!(all.len(), 5 * LAUNCHES as usize, "{what}");
     for ((risc, program), found) in all {
         let what = format!("{what}, {risc:?}, launch {program}");
@@ -168,14 +199,21 @@ fn a_slow_risc_lets_its_neighbours_wait_on_each_simulator() {
                 let own = ChipConfig::new(arch(chip)).with_harvested(&[]);
                 let mesh = MeshConfig::new(5).with_firmware(&firmware);
                 let mut machine = simulator.start(chip, mesh, own);
+                let place = Noc0Coord { x: CORE.x, y: CORE.y };
+                let mut clocked = [0; CLOCKED_WAITS.len()];
                 let device = machine.mesh().device(0).unwrap();
-                device.write_l1(Noc0Coord { x: CORE.x, y: CORE.y }, WORK, &work).unwrap();
+                device.write_l1(place, WORK, &work).unwrap();
+                device.write_l1(place, CLOCKED, &clocked).unwrap();
                 let cores = CoreSelection::At(vec![CORE]);
                 let launches = (1..=LAUNCHES).map(|id| Launch::new(&program, id).on(cores.clone()));
                 machine.launch(launches);
                 let mut readout = read_device_profiler(machine.mesh()).unwrap();
                 readout.zones = ZoneTable::of_texts(&texts).unwrap();
-                for (launch, blocked) in check(&format!("{chip} on {simulator}"), &readout) {
+                machine.mesh().device(0).unwrap().read_l1(place, CLOCKED, &mut clocked).unwrap();
+                let what = format!("{chip} on {simulator}");
+                let all = found(&readout);
+                check_cycles(&what, &all, clocked);
+                for (launch, blocked) in check(&what, all) {
                     let what = format!("{chip} on {simulator}, launch {launch}: {blocked:?}");
                     let of =
                         |risc, kind, key| blocked.get(&(risc, kind, key)).copied().unwrap_or(0);

@@ -1,9 +1,6 @@
 // Kernels for the RISCs that move data, whose NoC traces upstream's own tests count. CASE says which;
 // places come from the test.
 
-// Tables of jumps hold addresses that the simulator's loader does not move.
-#pragma GCC optimize("no-jump-tables")
-
 #include "api/dataflow/dataflow_api.h"
 #include "api/debug/kernel_profiler.hpp"
 #include "internal/profiler/fabric_event_profiler.hpp"

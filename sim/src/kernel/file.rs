@@ -133,7 +133,7 @@ impl KernelFile {
     /// [`KernelFileError::Unmovable`] if it would have to be moved and cannot be.
     pub fn loaded_at(&self, place: u32) -> Result<Vec<u8>, KernelFileError> {
         let image = self.image()?;
-        let (mut text, mut data) = (Vec::new(), Vec::new());
+        let (mut text, mut data, mut data_address) = (Vec::new(), Vec::new(), LOCAL_RAM_BASE);
         for segment in image.segments().iter().filter(|segment| !segment.bytes.is_empty()) {
             let is_private = (LOCAL_RAM_BASE..INSTRUCTION_RAM_BASE).contains(&segment.address);
             let part = if is_private { &mut data } else { &mut text };
@@ -145,11 +145,15 @@ impl KernelFile {
                 });
             }
             part.extend_from_slice(segment.bytes);
+            if is_private {
+                data_address = segment.address;
+            }
         }
         text.resize(text.len().next_multiple_of(4), 0);
         let is_moved = self.text_address < INSTRUCTION_RAM_BASE && self.text_address != place;
         if is_moved {
-            self.move_addresses(&mut text, place)?;
+            let text = (self.text_address, &mut text[..]);
+            self.move_addresses(text, (data_address, &mut data), place)?;
         }
         text.extend(data);
         text.resize(text.len().next_multiple_of(4), 0);
@@ -163,17 +167,32 @@ impl KernelFile {
         file.map(|file| zone_texts(&file)).unwrap_or_default()
     }
 
-    /// Lets absolute addresses of code mean the same after it was moved.
-    fn move_addresses(&self, text: &mut [u8], place: u32) -> Result<(), KernelFileError> {
-        let unmovable = || KernelFileError::Unmovable {
-            name: self.name.clone(),
-            linked: self.text_address,
-            place,
-        };
+    /// Lets absolute addresses of code mean the same after it was moved: in the code, and in private
+    /// RAM, where tables of jumps and pointers to functions lie.
+    ///
+    /// # Compatibility
+    /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp`: a word that holds an address of the code is
+    /// moved in whatever segment it lies.
+    fn move_addresses(
+        &self,
+        (text_address, text): (u32, &mut [u8]),
+        (data_address, data): (u32, &mut [u8]),
+        place: u32,
+    ) -> Result<(), KernelFileError> {
+        let unmovable =
+            || KernelFileError::Unmovable { name: self.name.clone(), linked: text_address, place };
         let file = object::File::parse(self.file.as_slice()).map_err(|_| unmovable())?;
-        let sections = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let text_bytes = text.len();
         let mut relocation_count = 0;
-        for section in sections {
+        for section in file.sections() {
+            let holder = match section.kind() {
+                SectionKind::Text => (text_address, &mut *text),
+                _ if within(section.address(), data_address, data.len()) => {
+                    (data_address, &mut *data)
+                }
+                _ => continue,
+            };
+            let (start, bytes) = holder;
             for (at, relocation) in section.relocations() {
                 relocation_count += 1;
                 let RelocationTarget::Symbol(index) = relocation.target() else { continue };
@@ -181,20 +200,25 @@ impl KernelFile {
                 let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
                 let target = symbol.address().wrapping_add_signed(relocation.addend());
                 let Ok(target) = u32::try_from(target) else { continue };
-                let distance = target.wrapping_sub(self.text_address) as usize;
-                if distance > text.len() {
+                let distance = target.wrapping_sub(text_address);
+                if distance as usize > text_bytes {
                     continue;
                 }
                 let at = u32::try_from(at).map_err(|_| unmovable())?;
-                let at = at.wrapping_sub(self.text_address) as usize;
-                let value = target.wrapping_sub(self.text_address).wrapping_add(place);
-                let word = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+                let at = at.wrapping_sub(start) as usize;
+                let value = distance.wrapping_add(place);
+                let word = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
                 let word = word.ok_or_else(unmovable)?;
                 *word = patched(u32::from_le_bytes(*word), r_type, value).to_le_bytes();
             }
         }
         if relocation_count == 0 { Err(unmovable()) } else { Ok(()) }
     }
+}
+
+/// Returns true if an address lies in a part of this length.
+fn within(address: u64, start: u32, byte_count: usize) -> bool {
+    address.checked_sub(start.into()).is_some_and(|distance| distance < byte_count as u64)
 }
 
 /// An instruction or word with another absolute address in it.
