@@ -142,6 +142,13 @@ MUTANTS = [
         COMMANDS,
     ),
     (
+        "waits: twice the cycles in both records, C++",
+        HEADER + "waits.hpp",
+        '"sub t2, t3, t2\\n\\t"',
+        '"sub t2, t3, t2\\n\\tslli t2, t2, 1\\n\\t"',
+        PIPELINE,
+    ),
+    (
         "waits: the header makes an id on another line than it names",
         HEADER + "waits.hpp",
         'KERNEL_PROFILER_SITE("SYNC-WAIT-TOTAL") constexpr',
