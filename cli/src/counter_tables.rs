@@ -9,7 +9,7 @@ use crate::{
 };
 use host_reader::{
     analysis::{Launch, Op},
-    counters::{CounterScale, CounterTotal, LaunchCounters, Limit, MetricSummary, counters_of},
+    counters::{CounterTotal, LaunchCounters, Limit, MetricSummary, counters_of},
     readout::Readout,
 };
 use serde::Serialize;
@@ -41,13 +41,9 @@ impl CounterFindings {
             .collect();
         let of_launch = |counters: LaunchCounters| {
             let op = launches.get(counters.launch)?.op.clone();
-            let scale = CounterScale {
-                is_blackhole: blackholes.contains(&op.chip_id),
-                ..CounterScale::default()
-            };
             let problems = counters.problems.iter();
             Some(OpCounters {
-                metrics: counters.counters.summaries(scale.is_blackhole).collect(),
+                metrics: counters.counters.summaries(blackholes.contains(&op.chip_id)).collect(),
                 totals: counters.totals(),
                 problems: problems.map(|(problem, count)| (problem.to_string(), *count)).collect(),
                 op,

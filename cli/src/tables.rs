@@ -144,6 +144,8 @@ fn write_ops(
         "start skew",
         "op to op",
     ]);
+    let has_stalls = ops.iter().any(|op| op.stall.is_some());
+    titles.extend(has_stalls.then_some("stalled"));
     let mut table = table(&titles);
     for (op, name) in ops.iter().zip(names).take(rows) {
         let mut cells = op_cells(op);
@@ -152,6 +154,9 @@ fn write_ops(
         }
         if has_names {
             cells.insert(2, printable(name.unwrap_or_default(), LONGEST_NAME));
+        }
+        if has_stalls {
+            cells.push(optional(op.stall_ns));
         }
         table.add_row(cells);
     }

@@ -342,3 +342,28 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
         assert_eq!(page.contains("1 op uses 90 % of the DRAM's bandwidth"), findings == 1);
     }
 }
+
+/// A log of which only the header was written explains nothing, and says so.
+#[test]
+fn of_nothing_nothing_is_explained() {
+    const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
+        PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+        run host ID,zone name,type,source line,source file,meta data\n";
+    let folder = tempfile::tempdir().unwrap();
+    let said = |rows: &str| {
+        std::fs::write(folder.path().join("log.csv"), format!("{HEADER}{rows}")).unwrap();
+        let output = kprof(folder.path(), &["explain", "log.csv"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let empty = said("");
+    assert!(empty.contains("Nothing was recorded, so there is nothing to explain."), "{empty}");
+    assert!(!empty.contains("stands out"), "{empty}");
+    let zone = |kind| format!("0,1,2,BRISC,7,{kind},1,/k,\n");
+    let op = format!(
+        "{}{}",
+        zone("100,0,1024,BRISC-KERNEL,ZONE_START"),
+        zone("900,0,1024,BRISC-KERNEL,ZONE_END")
+    );
+    assert!(!said(&op).contains("Nothing was recorded"));
+}

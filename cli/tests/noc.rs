@@ -58,6 +58,89 @@ fn coordinates_in_a_cluster_come_along_and_are_unknown_without() {
     }
 }
 
+/// The folder that holds the log, the one around its `.logs`, and `.logs` itself.
+#[test]
+fn a_cluster_of_a_folder_is_found_where_the_log_is() {
+    const NAME: &str = "cluster_coordinates.json";
+    let known = "{\"physical_chip_to_eth_coord\":{\"0\":{\"rack\":3,\"shelf\":1,\"x\":2,\"y\":0}}}";
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join(".logs");
+    std::fs::create_dir(&logs).unwrap();
+    std::fs::copy(log("wormhole-noc-256"), logs.join("profile_log_device.csv")).unwrap();
+    std::fs::write(logs.join(NAME), known).unwrap();
+    let file = logs.join("profile_log_device.csv");
+    for (number, input) in [folder.path(), &logs, &file].into_iter().enumerate() {
+        let target = folder.path().join(number.to_string()).display().to_string();
+        assert!(noc(&[&input.display().to_string(), "-o", &target]).status.success());
+        let written = std::fs::read_to_string(Path::new(&target).join(NAME)).unwrap();
+        assert_eq!(written, known, "{}", input.display());
+    }
+}
+
+/// Traces without a log, as they are copied elsewhere: each file is used, with its replay, and what
+/// is wrong with one is said with its name.
+#[test]
+fn a_folder_of_traces_alone_is_read() {
+    let real = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
+    let text = std::fs::read_to_string(real).unwrap();
+    let counted = |folder: &Path| {
+        let output = noc(&[&folder.display().to_string(), "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let of_row = |row: &serde_json::Value| row["events"].as_u64().unwrap();
+        let events: u64 = json["events"].as_array().unwrap().iter().map(of_row).sum();
+        (events, String::from_utf8(output.stderr).unwrap())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("noc_trace_dev0_ID0.json");
+    // Behind a byte-order mark, as editors write.
+    std::fs::write(&first, format!("\u{FEFF}{text}")).unwrap();
+    let (one, told) = counted(folder.path());
+    assert!(one > 0 && told.is_empty(), "{one} events; {told}");
+    let replay = "noc_trace_dev1_ID1_traceID4294967298.json";
+    let moved = text.replace("\"src_device_id\": 0", "\"src_device_id\": 1");
+    let moved = moved.replace("\"run_host_id\": 0", "\"run_host_id\": 1");
+    std::fs::write(folder.path().join(replay), &moved).unwrap();
+    std::fs::write(folder.path().join("noc_trace_dev2_ID2.json"), &text[..4]).unwrap();
+    std::fs::write(folder.path().join("unrelated.json"), "{}").unwrap();
+    let (two, told) = counted(folder.path());
+    assert_eq!(two, 2 * one);
+    assert!(told.contains("noc_trace_dev2_ID2.json: nothing can be read"), "{told}");
+    assert!(!told.contains("unrelated"), "{told}");
+    // Written again, files keep their names, the replay's among them, and every byte.
+    let target = folder.path().join("again");
+    let input = folder.path().display().to_string();
+    assert!(noc(&[&input, "-o", &target.display().to_string()]).status.success());
+    assert_eq!(std::fs::read_to_string(target.join("noc_trace_dev0_ID0.json")).unwrap(), text);
+    assert_eq!(std::fs::read_to_string(target.join(replay)).unwrap(), moved);
+}
+
+/// Zones of these do not say which chip they are of; the names of the files do.
+#[test]
+fn zones_of_older_traces_are_of_the_chip_that_the_name_says() {
+    let line = captures().join("tt-npe/line-4");
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().display().to_string();
+    assert!(noc(&[&line.display().to_string(), "-o", &target]).status.success());
+    let traces = |folder: &Path| {
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name.starts_with("noc_trace_"));
+        names.sort();
+        names
+    };
+    assert_eq!(traces(folder.path()), traces(&line));
+    assert_eq!(traces(&line).len(), 2);
+    for name in traces(&line) {
+        let objects = |folder: &Path| {
+            let text = std::fs::read_to_string(folder.join(&name)).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            json.as_array().unwrap().len()
+        };
+        assert_eq!(objects(folder.path()), objects(&line), "{name}");
+    }
+}
+
 #[test]
 fn json_holds_every_event_pair_and_link() {
     let output = noc(&[&log("blackhole-noc-4096"), "--json"]);

@@ -6,8 +6,8 @@ use crate::{
         write_atomically,
     },
     log::write_device_log,
-    noc_events::{NocTraces, TraceOptions},
-    recording::Recording,
+    noc_events::{NocTraces, ProgramTrace, TraceOptions},
+    recording::{Recording, logs_folder},
     report::{OpsOptions, OpsReport},
     sync::write_sync_info,
     zone_names::write_zone_log,
@@ -209,17 +209,37 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     if traces.programs.is_empty() {
         return Err(OutputError::Empty { expected: "NoC events" });
     }
+    write_noc_folder(folder, &traces.programs, None)
+}
+
+/// Writes TT-Metal's `noc_trace_*.json`, each in place of one that is there.
+///
+/// Beside them stands where in a cluster the chips are: as the file of that name beside `input`
+/// says, else that it is unknown. A cluster's file that is in the folder already stays.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_noc_folder(
+    folder: &Path,
+    traces: &[ProgramTrace],
+    input: Option<&Path>,
+) -> Result<(), OutputError> {
     std::fs::create_dir_all(folder)
         .map_err(|source| OutputError::Folder { folder: folder.display().to_string(), source })?;
-    for trace in &traces.programs {
+    for trace in traces {
         whole(&folder.join(trace.file_name()), |out| out.write_all(trace.to_json().as_bytes()))?;
     }
-    // The file of a real cluster knows more.
     let cluster = folder.join(NocTraces::CLUSTER_FILE);
     if cluster.exists() {
         return Ok(());
     }
-    whole(&cluster, |out| out.write_all(NocTraces::UNKNOWN_CLUSTER.as_bytes()))
+    let known = input.and_then(|input| {
+        let beside = if input.is_dir() { input } else { input.parent()? };
+        std::fs::read(logs_folder(beside, NocTraces::CLUSTER_FILE)?.join(NocTraces::CLUSTER_FILE))
+            .ok()
+    });
+    let text = known.unwrap_or_else(|| NocTraces::UNKNOWN_CLUSTER.into());
+    whole(&cluster, |out| out.write_all(&text))
 }
 
 #[cfg(feature = "parquet")]

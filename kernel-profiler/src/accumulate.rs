@@ -16,9 +16,9 @@
 //! Runs that no push has taken when the last program ends stay in L1, where the host finds them.
 //!
 //! The end of a launch prepares the runs of the next one, where nobody waits for it. A RISC's
-//! `device_end` says in its low half how many words the vector holds, which is where the next run
-//! begins, and in the highest bit that this run is prepared and not published. Once it is published,
-//! the low half says where it ends and the high one how many words it has, until the launch ends.
+//! `device_end` says how many words the vector holds, which is where the next run begins. Once that is
+//! published, the low half says where it ends and the high one how many words it has, until the
+//! launch ends. Free slots of BRISC's next run say that runs are prepared.
 //!
 //! Nothing is pushed while a kernel runs. A lane takes what was accumulated whole or not at all.
 //!
@@ -42,8 +42,6 @@ use wire::{
     vector,
 };
 
-/// Bit of `device_end`: the RISC's next run is prepared, and not published.
-const UNPUBLISHED: u32 = 1 << 31;
 const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
@@ -109,11 +107,10 @@ impl State {
     /// the generation or the count of replays is another one.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
-        let control = port.control_place(0);
-        let end = port.load(control + DEVICE_END);
         let run = own_run(port);
         let id = self.id_word(port);
-        if end & UNPUBLISHED == 0 || port.load(run + offset(ID_LH)) != id {
+        let is_prepared = port.load(run + Scope::Main.start()) == marker::EMPTY_HEADER;
+        if !is_prepared || port.load(run + offset(ID_LH)) != id {
             self.prepare_runs(port);
         }
     }
@@ -131,7 +128,7 @@ impl State {
             port.store(run + 4, 0);
             port.store(run + offset(ID_LH), id + lane::index_word(risc_index));
             launch::empty_slots(port, run);
-            port.store(core + DEVICE_END, begin | UNPUBLISHED);
+            port.store(core + DEVICE_END, begin);
         }
     }
 }
@@ -147,9 +144,7 @@ pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
         let core = port.control_place(risc_index);
         let is_enabled = risc_index == 0 || enables >> risc_index & 1 != 0;
         let end = if is_enabled { await_run(port, core) } else { port.load(core + DEVICE_END) };
-        if end & UNPUBLISHED == 0 {
-            longest = longest.max(end >> LENGTH_SHIFT);
-        }
+        longest = longest.max(end >> LENGTH_SHIFT);
         let end = end & END_MASK;
         fullest = fullest.max(end);
         port.store(core + DEVICE_END, end);
@@ -167,7 +162,7 @@ fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     let mut polls = PUBLICATION_POLLS;
     loop {
         let end = port.load(core + DEVICE_END);
-        if end & UNPUBLISHED == 0 {
+        if end > END_MASK {
             return end;
         }
         polls -= 1;

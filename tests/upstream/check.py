@@ -95,6 +95,12 @@ SHAPES = {
     "dispatch": dict(traces=False, dispatch=True, devices=(0, 2), mhz=1200),
     "dispatch and traces": dict(dispatch=True),
     "quasar": dict(arch="quasar", devices=(0, 3), mhz=1100),
+    "quasar counters": dict(
+        arch="quasar", counters=["fpu", "instruction", "pack", "unpack", "l1_client_206"], mhz=1250
+    ),
+    "quasar clients of L1": dict(arch="quasar", counters=["fpu", "l1_client_7"], devices=(0, 1)),
+    "quasar second packer": dict(arch="quasar", counters=["l1_client_294"], traces=False),
+    "quasar banks of L1": dict(arch="quasar", counters=["l1_client_42", "instruction"], traces=False),
     "some counters": dict(counters=["fpu", "l1"], arch="blackhole", devices=(0, 2)),
 }
 SEED = 1

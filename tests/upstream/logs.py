@@ -58,6 +58,33 @@ def counter_banks():
     }
 
 
+def quasar_banks():
+    """The same of a Quasar, as its `quasar.h` lists them; of the L1 clients a run selects one."""
+    names = ("CFG", "SYNC", "THCON", "INSTISSUE", "MATH", "UNPACK", "PACK")
+    threads = [*(f"{name}_INSTRN_AVAILABLE" for name in names), "THREAD_STALLS", "THREAD_INSTRUCTIONS"]
+    stalls = [
+        *(f"TILE_COUNTER_STALL_{unit}" for unit in ("PACK", "UNPACK")),
+        *(f"SRCS_STALL_{unit}" for unit in ("PACK", "SFPU", "UNPACK")),
+        *(f"DEST_STALL_{unit}" for unit in ("PACK", "SFPU", "MATH", "UNPACK")),
+        *(f"{unit}_DATA_HAZARD_STALL" for unit in ("SFPU", "FPU")),
+        *("SRCB_STALL_UNPACK", "SRCA_STALL_UNPACK", "DVALID_STALL_MATH", "SRCA_STALL_MATH"),
+    ]
+    banks = counter_banks()
+    unpack = [name for name in banks["unpack"] if name != "UNPACK1_BUSY_THREAD1"]
+    return {
+        "fpu": banks["fpu"],
+        "instruction": [f"{name}_{thread}" for name in threads for thread in range(4)] + stalls,
+        "pack": [name for name in banks["pack"] if not name.startswith("PACKER_BUSY_")]
+        + ["MATH_NOT_STALLED_DEST_WR_PORT"],
+        "unpack": unpack + ["UNPACK2_BUSY_THREAD0"],
+        # Selections: an event of a lane, requests under way of both packers, an event of a bank.
+        "l1_client_7": [7],
+        "l1_client_206": [206],
+        "l1_client_294": [294],
+        "l1_client_42": [42],
+    }
+
+
 class Logs:
     """One folder: several chips, ops with and without traces, signposts, sums."""
 
@@ -275,6 +302,8 @@ class Logs:
 
     def read_counters(self, device, core, op, trace, time):
         number = self.random
+        if self.arch == "quasar":
+            return self.read_quasar_counters(device, core, op, trace, time)
         for bank in self.counters:
             cycles = number.randrange(1_000, 90_000)
             for name in counter_banks()[bank]:
@@ -284,6 +313,30 @@ class Logs:
                 meta = '{"counter type":"%s";"ref cnt":%d;"value":%d}' % (name, cycles, value)
                 time += 1
                 self.row(device, core, "BRISC", 9090, time, value, op, trace, "", "TS_DATA", meta)
+
+    def read_quasar_counters(self, device, core, op, trace, time):
+        """DM 0 reads the four parts of a core and files the records among those of their TRISCs."""
+        number = self.random
+        for neo in range(4):
+            if number.random() < 0.2:
+                continue
+            cycles = number.randrange(1_000, 90_000)
+            written, room = 0, number.randrange(10, 80)
+            for bank in self.counters:
+                for counter in quasar_banks()[bank]:
+                    if number.random() < 0.1:
+                        continue
+                    value = number.choice([0, number.randrange(1, cycles + 1)])
+                    if isinstance(counter, int):
+                        name, selection = "QUASAR_L1_CLIENT_EVENT", f'"counter sel":{counter};'
+                    else:
+                        name, selection = counter, ""
+                    meta = '{%s"counter type":"%s";"neo":%d;"ref cnt":%d;"value":%d}'
+                    meta %= (selection, name, neo, cycles, value)
+                    time += 1
+                    risc = f"QUASAR_NEO{neo}_TRISC{min(written // room, 3)}"
+                    self.row(device, core, risc, 9090, time, value, op, trace, "", "TS_DATA", meta)
+                    written += 1
 
     def trace(self, device, trace_id, programs, replays):
         self.message(f"TT_METAL_TRACE_BEGIN: {device}, {trace_id}")

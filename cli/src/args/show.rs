@@ -46,8 +46,8 @@ pub(crate) struct ReportArgs {
 
 Exit code: 0 if there are NoC events, 1 if there are none, 2 if the input cannot be used.")]
 pub(crate) struct NocArgs {
-    /// Device log, capture, folder with tt-metal's logs, or a noc_trace file. Default:
-    /// TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
+    /// Device log, capture, folder with tt-metal's logs or noc_trace files, or a noc_trace file.
+    /// Default: TT_METAL_PROFILER_DIR, else generated/profiler in TT_METAL_HOME or here.
     #[arg(
         value_name = "FILE",
         default_value_os_t = measurements(),

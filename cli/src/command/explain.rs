@@ -172,7 +172,7 @@ fn write_explanation(
 ) -> io::Result<()> {
     writeln!(out)?;
     if explanation.findings.is_empty() {
-        writeln!(out, "No cause stands out.")?;
+        writeln!(out, "{}", explanation.without_findings())?;
     }
     for (number, finding) in (1..).zip(&explanation.findings) {
         write_finding(number, finding, out)?;

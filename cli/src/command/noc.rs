@@ -2,7 +2,7 @@
 
 use crate::{
     args::NocArgs,
-    failure::{Failure, make_folder, note},
+    failure::{Failure, note},
     input::Input,
     layout::{table, write_table},
     numbers::{counted, grouped},
@@ -10,12 +10,12 @@ use crate::{
     tables::program_label,
 };
 use host_reader::{
-    export::{CancelFlag, Destination, write_atomically},
     noc_events::{
         Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocTraces, Pair, ProgramTrace,
         TileMap, TraceOptions, Traffic, read_json,
     },
-    recording::Recording,
+    output::write_noc_folder,
+    recording::{DEVICE_LOG, Recording, logs_folder},
 };
 use serde::Serialize;
 use std::{
@@ -25,7 +25,6 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use wire::RunHostId;
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
@@ -42,8 +41,10 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(1));
     }
     if let Some(folder) = &args.output {
-        write_files(folder, &traces)?;
-        write_cluster(folder, &args.file)?;
+        let written = write_noc_folder(folder, &traces, Some(&args.file));
+        written.map_err(|error| Failure::from_error(&error))?;
+        let files = counted(traces.len() as u64, "file", "files");
+        note!("kprof: {files} written to {}", folder.display());
     }
     let traffic = Traffic::of_traces(&traces, |chip| grids.get(&chip).copied());
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -72,8 +73,9 @@ struct Events {
 
 impl Events {
     fn read(args: &NocArgs) -> Result<Self, Failure> {
-        if is_trace_file(&args.file) {
-            return Self::of_file(&args.file);
+        let files = trace_files(&args.file);
+        if !files.is_empty() {
+            return Self::of_files(&files);
         }
         let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
         Ok(Self::of_recording(&run))
@@ -96,68 +98,49 @@ impl Events {
         }
     }
 
-    /// Reads one noc_trace file, which says neither the architecture nor the replay.
-    fn of_file(path: &Path) -> Result<Self, Failure> {
-        let text = std::fs::read(path).map_err(|error| Failure::of_file(path, &error))?;
-        let read = read_json(&text);
-        let mut programs: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for object in read.objects {
-            let chip_id = object.src_device_id.unwrap_or(0);
-            let program = RunHostId(object.run_host_id.unwrap_or(0));
-            programs.entry((chip_id, program)).or_default().push(object);
+    /// Reads noc_trace files, which do not say the architecture.
+    fn of_files(files: &[PathBuf]) -> Result<Self, Failure> {
+        let (mut traces, mut notes) = (Vec::new(), Vec::new());
+        for path in files {
+            let text = std::fs::read(path).map_err(|error| Failure::of_file(path, &error))?;
+            let read = read_json(&text);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let of_file = match files.len() {
+                1 => String::new(),
+                _ => format!("{name}: "),
+            };
+            notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
+            traces.extend(ProgramTrace::of_objects(read.objects, &name));
         }
-        let traces = programs.into_iter().map(|((chip_id, program), objects)| ProgramTrace {
-            chip_id,
-            program,
-            trace: None,
-            op_name: objects[0].op_name.clone().unwrap_or_default(),
-            objects,
-        });
-        Ok(Self {
-            traces: traces.collect(),
-            grids: BTreeMap::new(),
-            held: None,
-            notes: read.problems.iter().map(ToString::to_string).collect(),
-        })
+        Ok(Self { traces, grids: BTreeMap::new(), held: None, notes })
     }
+}
+
+/// The noc_trace files at the path, by name: the file itself, or those of a folder that has no
+/// device log.
+fn trace_files(path: &Path) -> Vec<PathBuf> {
+    if is_trace_file(path) {
+        return vec![path.to_owned()];
+    }
+    if !path.is_dir() || logs_folder(path, DEVICE_LOG).is_some() {
+        return Vec::new();
+    }
+    let of_folder = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_trace = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            path.is_file() && ProgramTrace::is_file_name(&name)
+        };
+        let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
+        files.sort_unstable();
+        files
+    };
+    let own = of_folder(path.to_owned());
+    if own.is_empty() { of_folder(path.join(".logs")) } else { own }
 }
 
 fn is_trace_file(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
-}
-
-/// Writes a file for each program; one that exists already is replaced whole, as tt-metal does.
-fn write_files(folder: &Path, traces: &[ProgramTrace]) -> Result<(), Failure> {
-    make_folder(folder)?;
-    for trace in traces {
-        let to = Destination::File(folder.join(trace.file_name()));
-        write_atomically(&to, &CancelFlag::default(), |out| {
-            out.write_all(trace.to_json().as_bytes())
-        })
-        .map_err(|error| Failure::from_error(&error))?;
-    }
-    let files = counted(traces.len() as u64, "file", "files");
-    note!("kprof: {files} written to {}", folder.display());
-    Ok(())
-}
-
-/// Writes where in a cluster the chips are: as the file beside the input says, and else that it is
-/// unknown. A file that is there already stays.
-fn write_cluster(folder: &Path, input: &Path) -> Result<(), Failure> {
-    let cluster = folder.join(NocTraces::CLUSTER_FILE);
-    if cluster.exists() {
-        return Ok(());
-    }
-    let beside = match input.is_dir() {
-        true => input.join(".logs"),
-        false => input.parent().map_or_else(PathBuf::new, Path::to_owned),
-    };
-    let known = std::fs::read(beside.join(NocTraces::CLUSTER_FILE));
-    let text = known.unwrap_or_else(|_| NocTraces::UNKNOWN_CLUSTER.into());
-    write_atomically(&Destination::File(cluster), &CancelFlag::default(), |out| {
-        out.write_all(&text)
-    })
-    .map_err(|error| Failure::from_error(&error))
 }
 
 fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! Contribution of one run of one lane to its op: first starts and last ends.
 
-use super::{op::LaunchRun, sub_device::sub_device_of};
+use super::{op::LaunchRun, own_zones::OwnTime, sub_device::sub_device_of};
 use reader::{
     lane::{Lane, LaneId, RecordHead, TraceReplay},
     role::{RoleTable, ZoneRole},
@@ -67,6 +67,14 @@ pub(super) struct Extents {
     pub(super) risc_kernels: [Extent; 6],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
+    /// Waits of all RISCs for the host.
+    pub(super) stall: Option<OwnTime>,
+}
+
+fn add_stall(own: &mut Option<OwnTime>, other: Option<OwnTime>) {
+    if let Some(other) = other {
+        own.get_or_insert_default().add(other);
+    }
 }
 
 impl Extents {
@@ -82,6 +90,7 @@ impl Extents {
         self.firmware.join(run.firmware);
         self.kernel.join(run.kernel);
         self.data_movement.join(run.data_movement);
+        add_stall(&mut self.stall, run.stall);
         if risc == Risc::TensixAggregate {
             self.trace_firmware.join(run.firmware);
             self.trace_kernel.join(run.kernel);
@@ -96,6 +105,7 @@ impl Extents {
         self.data_movement.join(other.data_movement);
         self.trace_firmware.join(other.trace_firmware);
         self.trace_kernel.join(other.trace_kernel);
+        add_stall(&mut self.stall, other.stall);
         for (own, other) in self.risc_kernels.iter_mut().zip(other.risc_kernels) {
             own.join(other);
         }
@@ -111,6 +121,8 @@ pub(super) struct LaneExtents {
     pub(super) data_movement: Extent,
     /// Kernel zones named after the RISC itself.
     pub(super) own_kernel: Extent,
+    /// Waits for the host; `None` if none was recorded.
+    pub(super) stall: Option<OwnTime>,
 }
 
 impl LaneExtents {
@@ -176,6 +188,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     }
     let mut extents = LaneExtents::default();
     let mut is_dispatch = false;
+    let mut stalled_since = None;
     for (head, &time) in heads.iter().zip(times) {
         let kind = head.kind();
         if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
@@ -183,6 +196,16 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
         }
         let role = roles.of(head.zone());
         is_dispatch |= role.is_dispatch();
+        if role.is_stall() {
+            // No stall is within another one.
+            match kind {
+                PacketKind::ZoneStart => stalled_since = Some(time),
+                _ => {
+                    let cycles = stalled_since.take().and_then(|since| time.checked_sub(since));
+                    add_stall(&mut extents.stall, cycles.map(OwnTime::of_zone));
+                }
+            }
+        }
         if !role.is_none() {
             extents.add(role, lane.id.risc, kind, time);
         }
@@ -257,7 +280,7 @@ impl PackedRun {
 
 impl PackedExtents {
     fn new(extents: &LaneExtents, base: u64) -> Self {
-        let LaneExtents { firmware, kernel, data_movement, own_kernel } = extents;
+        let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
         let is_kernel = |part: &Extent| match part {
             part if *part == Extent::default() => Some(false),
             part => (part == kernel).then_some(true),
@@ -270,7 +293,7 @@ impl PackedExtents {
                 is_own: is_kernel(own_kernel)?,
             })
         };
-        near().unwrap_or_else(|| Self::Far(Box::new(*extents)))
+        near().filter(|_| stall.is_none()).unwrap_or_else(|| Self::Far(Box::new(*extents)))
     }
 
     fn unpacked(&self, base: u64) -> LaneExtents {
@@ -284,6 +307,7 @@ impl PackedExtents {
                     kernel,
                     data_movement: kernel_if(moves_data),
                     own_kernel: kernel_if(is_own),
+                    stall: None,
                 }
             }
         }
@@ -314,6 +338,7 @@ mod tests {
         fn runs_are_unpacked_as_they_were(
             extents in [any_extent(), any_extent(), any_extent(), any_extent()],
             like_kernel in any::<(Option<bool>, Option<bool>)>(),
+            stall in prop::option::weighted(0.2, any::<u64>()),
         ) {
             let [firmware, kernel, data_movement, own_kernel] = extents;
             let part = |is: Option<bool>, other| match is {
@@ -326,6 +351,7 @@ mod tests {
                 kernel,
                 data_movement: part(like_kernel.0, data_movement),
                 own_kernel: part(like_kernel.1, own_kernel),
+                stall: stall.map(OwnTime::of_zone),
             };
             let core = Noc0Coord { x: 1, y: 2 };
             let run = LaneRun {

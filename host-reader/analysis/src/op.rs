@@ -11,6 +11,7 @@ use super::{
     figures::{Extent, Extents, LaneRun, OpKey, PackedRun, lane_runs},
     join::{CoreLaunch, join_runs},
     latency::{Before, latencies},
+    own_zones::OwnTime,
     span::{Span, cycles_to_ns},
 };
 use rayon::prelude::*;
@@ -97,6 +98,11 @@ pub struct Op {
     pub data_movement_op_to_op_latency_cycles: Option<u64>,
     /// The same in nanoseconds.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
+    /// Waits of its RISCs until the host had read their lanes, in the debug dump, added up over all
+    /// of them; `None` if none was recorded or records are missing.
+    pub stall: Option<OwnTime>,
+    /// Their sum in nanoseconds.
+    pub stall_ns: Option<u64>,
     /// True if the cores began so far apart that their clocks cannot share an epoch:
     /// there are no figures over several cores then until the readout is aligned by its
     /// [`TileOrigins`](reader::origins::TileOrigins).
@@ -249,6 +255,7 @@ fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
         (op.trace_firmware, op.trace_kernel) = (None, None);
     }
     op.core_kernel = CycleStatistics::default();
+    (op.stall, op.stall_ns) = (None, None);
     op.empty_spans(Doubt::LostRecords);
 }
 
@@ -300,6 +307,8 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         op_to_op_latency_ns: None,
         data_movement_op_to_op_latency_cycles: None,
         data_movement_op_to_op_latency_ns: None,
+        stall: extents.stall,
+        stall_ns: extents.stall.and_then(|stall| cycles_to_ns(stall.cycles, aiclk_mhz)),
         is_spread_implausible: is_spread_implausible(cores),
         duration_doubt: None,
         latency_doubt: None,

@@ -29,7 +29,7 @@ impl OwnZone {
 }
 
 /// Time that RISCs spent in zones of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct OwnTime {
     /// Number of whole zones.
     pub count: u64,
@@ -37,6 +37,20 @@ pub struct OwnTime {
     pub cycles: u64,
     /// Cycles of the longest.
     pub longest_cycles: u64,
+}
+
+impl OwnTime {
+    /// Time of one zone.
+    pub(super) const fn of_zone(cycles: u64) -> Self {
+        Self { count: 1, cycles, longest_cycles: cycles }
+    }
+
+    /// Adds that of other zones.
+    pub(super) fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.longest_cycles = self.longest_cycles.max(other.longest_cycles);
+    }
 }
 
 /// Adds up the zones of a kind; `None` if there is none.
@@ -63,9 +77,11 @@ pub fn own_time(zones: &[ZoneStatistics], kind: OwnZone) -> Option<OwnTime> {
     let mut time = OwnTime::default();
     for zone in zones.iter().filter(|zone| zone.name == kind.zone_name()) {
         let cycles = &zone.cycles;
-        time.count = time.count.saturating_add(cycles.count);
-        time.cycles = time.cycles.saturating_add(cycles.total_cycles);
-        time.longest_cycles = time.longest_cycles.max(cycles.max_cycles);
+        time.add(OwnTime {
+            count: cycles.count,
+            cycles: cycles.total_cycles,
+            longest_cycles: cycles.max_cycles,
+        });
     }
     (time.count > 0).then_some(time)
 }

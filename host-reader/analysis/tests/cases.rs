@@ -321,3 +321,41 @@ fn the_report_is_json_with_units_in_its_names() {
     assert_eq!(json["zones"][0]["median_cycles"], 8_908);
     assert_eq!(json["summary"]["kept"]["data"], 50);
 }
+
+/// Waits for the host on two RISCs of one core and one of another, one without an end, in the first
+/// of three ops; one in the second, which has lost a record.
+#[test]
+fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
+    let mut log = String::from(
+        "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+         run host ID,zone name,type\n",
+    );
+    let mut zone = |lane: &str, program: u32, name: &str, times: (u64, Option<u64>)| {
+        let (start, end) = times;
+        log += &format!("0,{lane},7,{start},0,{program},{name},ZONE_START\n");
+        for end in end {
+            log += &format!("0,{lane},7,{end},0,{program},{name},ZONE_END\n");
+        }
+    };
+    const STALL: &str = "PROFILER-DRAM-STALL";
+    zone("1,2,BRISC", 1024, STALL, (50, Some(90)));
+    zone("1,2,BRISC", 1024, "BRISC-KERNEL", (100, Some(900)));
+    zone("1,2,BRISC", 1024, STALL, (1000, None));
+    zone("1,2,NCRISC", 1024, "NCRISC-KERNEL", (110, Some(600)));
+    zone("1,2,NCRISC", 1024, STALL, (700, Some(1300)));
+    zone("2,2,BRISC", 1024, "BRISC-KERNEL", (105, Some(800)));
+    zone("2,2,BRISC", 1024, STALL, (850, Some(851)));
+    zone("1,2,BRISC", 2048, "BRISC-KERNEL", (2000, Some(2500)));
+    // Not the profiler's.
+    zone("2,2,BRISC", 2048, "MY-PROFILER-DRAM-STALL", (2000, Some(2500)));
+    let readout = read_device_log(log.as_bytes(), "stalls").unwrap();
+    let ops = ops_of(&readout);
+    let [first, second] = ops.as_slice() else { panic!("{ops:?}") };
+    let stall = first.stall.unwrap();
+    assert_eq!((stall.count, stall.cycles, stall.longest_cycles), (3, 641, 600));
+    assert_eq!(first.stall_ns, Some(1282));
+    assert_eq!((second.stall, second.stall_ns), (None, None));
+    // The figures of the op itself are as without.
+    assert_eq!(cycles(first.kernel), Some(800));
+}

@@ -128,6 +128,24 @@ impl Explanation {
         explanation
     }
 
+    /// A sentence for a recording without findings: a recording without ops says nothing of causes.
+    ///
+    /// ```
+    /// use causes::Explanation;
+    /// let sentence = Explanation::default().without_findings();
+    /// assert_eq!(sentence, "Nothing was recorded, so there is nothing to explain.");
+    /// ```
+    #[must_use]
+    pub fn without_findings(&self) -> &'static str {
+        if self.devices.is_empty() {
+            "Nothing was recorded, so there is nothing to explain."
+        } else if self.devices.iter().all(|device| device.op_count == 0) {
+            "No op was recorded, so there is nothing to explain."
+        } else {
+            "No cause stands out."
+        }
+    }
+
     /// Options of the reports on ops that causes are found in: every row, and each device on its own,
     /// since a gap is the time of its own device, whatever the others did.
     #[must_use]

@@ -17,12 +17,18 @@ pub fn describe_counters(readout: &mut Readout) -> u64 {
 }
 
 fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
+    let is_quasar = lane.id.risc.is_quasar();
     lane.attach_texts(|record| {
         let is_wide = is_data(record.kind) && record.data.len() > 1;
         if !is_wide || !is_counter_id(zones, record.zone) {
             return None;
         }
-        Sample::decode(record.data, None).ok().map(|sample| sample.to_text().into())
+        let mut sample = Sample::decode(record.data, None).ok()?;
+        if is_quasar {
+            // There, 0 is the first of four parts.
+            sample.neo.get_or_insert(0);
+        }
+        Some(sample.to_text().into())
     })
 }
 
@@ -59,7 +65,7 @@ mod tests {
         assert_eq!(lane.metadata.len(), 1);
         let sample = Sample::decode(&lane.data[..1], Some(&lane.metadata[0].1)).unwrap();
         let expected =
-            Sample { name: "ANY_THREAD_STALL".into(), neo: 3, count: 25, cycles: Some(100) };
+            Sample { name: "ANY_THREAD_STALL".into(), neo: Some(3), count: 25, cycles: Some(100) };
         assert_eq!(sample, expected);
     }
 }

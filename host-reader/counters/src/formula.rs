@@ -57,6 +57,8 @@ pub(crate) enum Formula {
     ComputeToUnpack,
     /// Cycles in which both are busy.
     FpuAndSfpu,
+    /// A counter of one of Quasar's L1 clients by its own cycles, times what one count stands for.
+    L1Client(&'static str, f64),
 }
 
 /// Source B's part of the stalls of the math pipe, which no counter has by itself.
@@ -108,6 +110,7 @@ impl Formula {
                 let both = count("FPU_COUNTER")? + count("SFPU_COUNTER")? - count("MATH_COUNTER")?;
                 divided(both.max(0.0), reader.bank_cycles(Bank::Fpu))
             }
+            Self::L1Client(name, weight) => reader.own_rate(name).map(|rate| rate * weight),
         }
     }
 
@@ -119,7 +122,7 @@ impl Formula {
             ports.iter().map(|&port| port.into()).chain(grants).collect()
         };
         match self {
-            Self::Rate(name) => named(&[name]),
+            Self::Rate(name) | Self::L1Client(name, _) => named(&[name]),
             Self::StallShare(SRCB_STALL_MATH) | Self::SrcBStall => {
                 named(&[SOURCES_STALL_MATH, "SRCA_STALL_MATH"])
             }

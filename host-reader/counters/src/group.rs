@@ -27,6 +27,18 @@ impl CounterArch {
         known.into_iter().find(|(known, _)| name.contains(known)).map(|(_, arch)| arch)
     }
 
+    /// Parts of a core that count for themselves.
+    ///
+    /// # Compatibility
+    /// `NUM_NEOS` of `perf_counters/registers.h`.
+    #[must_use]
+    pub const fn unit_count(self) -> u32 {
+        match self {
+            Self::Wormhole | Self::Blackhole => 1,
+            Self::Quasar => 4,
+        }
+    }
+
     /// Banks of L1, of which one is counted in a run.
     const fn l1_bank_count(self) -> u8 {
         match self {

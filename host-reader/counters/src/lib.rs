@@ -46,7 +46,7 @@ pub use describe::describe_counters;
 pub use group::{CounterArch, CounterGroup, PassPlan, UnknownGroup};
 pub use limit::Limit;
 pub use merge::{PassMerge, merge_passes};
-pub use metrics::{Metric, metrics};
+pub use metrics::{Metric, is_l1_client_title, metrics};
 pub use names::{counter_name, current_name};
 pub use op::{CounterScale, GridMean, MetricSummary, OpCounters};
 pub use sample::{Sample, SampleProblem};

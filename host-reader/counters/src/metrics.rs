@@ -5,18 +5,20 @@ use crate::{
     formula::{
         Formula::{
             self, BundlesOfL1, ComputeToUnpack, Contention, FpuAndSfpu, Granted, L1Bandwidth,
-            L1Reads, MathToPack, MeanDataFlow, MeanOfAllPorts, MeanOfPorts, NocOfWork, Overlap,
-            PackerImbalance, PackerL1, PerReadyCycle, Port, Port1Refused, Quotient, Rate, Refused,
-            Rest, RestWithin, Ring0Outgoing, Share, SrcBStall, StallShare,
+            L1Client, L1Reads, MathToPack, MeanDataFlow, MeanOfAllPorts, MeanOfPorts, NocOfWork,
+            Overlap, PackerImbalance, PackerL1, PerReadyCycle, Port, Port1Refused, Quotient, Rate,
+            Refused, Rest, RestWithin, Ring0Outgoing, Share, SrcBStall, StallShare,
         },
         SRCB_STALL_MATH,
     },
+    names::{L1_CLIENT_PREFIX, l1_client_names},
     ports::{
         BUNDLES, PACKERS, PORT_1, PORT_2, PORT_8, RING_0, RING_0_INCOMING, RING_0_OUTGOING, RING_1,
         RING_1_INCOMING, RING_1_OUTGOING, UNPACKER, UNPACKER_0_EXTENDED, UNPACKER_1_EXTENDED,
     },
     reader::CounterReader,
 };
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// A metric of one core and launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +79,57 @@ const fn ratio(label: &'static str, formula: Formula) -> Metric {
 #[must_use]
 pub fn metrics() -> &'static [Metric] {
     &METRICS
+}
+
+/// The metric of a counter of Quasar's L1 clients, by the counter's name; `None` if it is none.
+///
+/// # Compatibility
+/// `compute_l1_client_metrics` of `tt_llk_perf/metrics.py`, release 0.81.1.
+pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
+    static METRICS: LazyLock<BTreeMap<&'static str, Metric>> =
+        LazyLock::new(|| L1_CLIENTS.iter().map(L1ClientNames::metric).collect());
+    METRICS.get(counter)
+}
+
+/// Returns true if a title is that of a column of Quasar's L1 clients.
+#[must_use]
+pub fn is_l1_client_title(title: &str) -> bool {
+    title.starts_with(L1_CLIENT_PREFIX)
+}
+
+/// Names of a counter of L1 clients and of its metric.
+struct L1ClientNames {
+    counter: String,
+    label: String,
+}
+
+static L1_CLIENTS: LazyLock<Vec<L1ClientNames>> = LazyLock::new(|| {
+    let names = |counter: String| {
+        let what = if counts_pending(&counter) { "Mean Outstanding" } else { "Rate" };
+        L1ClientNames { label: format!("{counter} {what}"), counter }
+    };
+    l1_client_names().map(names).collect()
+});
+
+impl L1ClientNames {
+    fn metric(&'static self) -> (&'static str, Metric) {
+        let (counter, label) = (self.counter.as_str(), self.label.as_str());
+        let metric = match counts_pending(counter) {
+            true => ratio(label, L1Client(counter, pending_requests(counter))),
+            false => percent(label, L1Client(counter, 1.0)),
+        };
+        (counter, metric)
+    }
+}
+
+/// Returns true if a counter of L1 clients counts requests under way, of which there may be many.
+fn counts_pending(counter: &str) -> bool {
+    counter.ends_with("_PENDING_REQS_CARRY")
+}
+
+/// Cycles of requests under way that one count stands for: packer 0 has room for more.
+fn pending_requests(counter: &str) -> f64 {
+    if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }
 
 static METRICS: [Metric; 164] = [

@@ -245,6 +245,9 @@ const L1_CLIENT_BASE: u16 = 256;
 /// Numbers of Quasar's L1 clients: 37 ports of 8 events.
 const L1_CLIENT_COUNT: u16 = 296;
 
+/// Beginning of the names of Quasar's L1 clients.
+pub(crate) const L1_CLIENT_PREFIX: &str = "L1_CLIENT_";
+
 const L1_CLIENT_EVENTS: [&str; 8] = [
     "UNUSED",
     "SBANK_POP",
@@ -312,16 +315,31 @@ pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }
 
+/// Names of all selections of Quasar's L1 clients that exist, by selection.
+pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
+    (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
+}
+
+/// Returns true if a selection of Quasar's L1 clients exists: event 0 does not, nor do those of
+/// THCON's banks.
+///
+/// # Compatibility
+/// `l1_client_selection_is_valid` of `perf_counters/quasar.h`.
+const fn has_l1_client(selection: u16) -> bool {
+    let (port, event) = (selection / 8, selection % 8);
+    event != 0 && !(port == 4 && event <= 3) && selection < L1_CLIENT_COUNT
+}
+
 /// Returns the name of a selection of Quasar's L1 clients.
 ///
 /// # Compatibility
 /// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 are the TRISCs', 4 is
 /// THCON, 5 to 24 unpackers, 25 to 36 packers, each unit with eight. Events 1 to 3 are those of a
-/// bank; event 0 and those of THCON's banks do not exist.
+/// bank.
 pub(crate) fn l1_client_name(selection: u16) -> String {
     let (port, event) = (selection / 8, selection % 8);
     let is_of_bank = (1..=3).contains(&event);
-    if event == 0 || (port == 4 && is_of_bank) || selection >= L1_CLIENT_COUNT {
+    if !has_l1_client(selection) {
         return format!("L1_CLIENT_INVALID_{selection}");
     }
     let port = match port {

@@ -72,6 +72,18 @@ impl CounterReader {
         }
     }
 
+    /// Adds the counters of another reader of the same part of a core.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for Counter { name, count, cycles } in &other.0 {
+            self.record(name.clone(), *count, *cycles);
+        }
+    }
+
+    /// The names of the counters, in the order in which they were read.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|counter| counter.name.as_str())
+    }
+
     fn find(&self, name: &str) -> Option<&Counter> {
         self.0.iter().find(|counter| counter.name == name)
     }

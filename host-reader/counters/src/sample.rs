@@ -9,8 +9,8 @@ use std::borrow::Cow;
 pub struct Sample {
     /// Name of the counter.
     pub name: Cow<'static, str>,
-    /// Part of the core that counted, of which a Quasar has four.
-    pub neo: u8,
+    /// Part of the core that counted, of which a Quasar has four; `None` where nothing says it.
+    pub neo: Option<u8>,
     /// Events.
     pub count: u64,
     /// Cycles over which they were counted; `None` if unknown.
@@ -50,8 +50,7 @@ struct Description {
     value: u64,
     #[serde(rename = "ref cnt")]
     cycles: Option<u64>,
-    #[serde(default)]
-    neo: u8,
+    neo: Option<u8>,
     #[serde(rename = "counter sel")]
     selection: Option<u16>,
 }
@@ -99,7 +98,8 @@ impl Sample {
         let name = counter_name(number).ok_or(SampleProblem::UnknownNumber(number))?;
         Ok(Self {
             name,
-            neo: if is_clean { neo } else { 0 },
+            // All other chips write 0.
+            neo: Some(neo).filter(|&neo| is_clean && neo > 0),
             count: first & u64::from(u32::MAX),
             cycles: Some(first >> 32),
         })
@@ -139,7 +139,7 @@ impl Sample {
     pub fn to_text(&self) -> String {
         let cycles =
             self.cycles.map_or_else(String::new, |cycles| format!("\"ref cnt\":{cycles};"));
-        let neo = if self.neo > 0 { format!("\"neo\":{};", self.neo) } else { String::new() };
+        let neo = self.neo.map_or_else(String::new, |neo| format!("\"neo\":{neo};"));
         format!("{{\"counter type\":\"{}\";{neo}{cycles}\"value\":{}}}", self.name, self.count)
     }
 
@@ -164,7 +164,8 @@ mod tests {
         let sample = Sample::decode(&[0], Some(text)).unwrap();
         assert_eq!(sample.name, "WAITING_FOR_CFG_IDLE_0");
         let numbered = Sample::of_text("{'counter type': 180; 'value': 7; 'neo': 3}").unwrap();
-        assert_eq!((&*numbered.name, numbered.neo, numbered.cycles), ("ANY_THREAD_STALL", 3, None));
+        assert_eq!((&*numbered.name, numbered.neo), ("ANY_THREAD_STALL", Some(3)));
+        assert_eq!(numbered.cycles, None);
         let selected = r#"{"counter sel":39;"counter type":"QUASAR_L1_CLIENT_EVENT";"value":1}"#;
         assert_eq!(Sample::of_text(selected).unwrap().name, "L1_CLIENT_THCON_ORDER_FIFO_ACTIVE");
     }
@@ -192,7 +193,8 @@ mod tests {
         // 8 bits, under what the stack held.
         assert_eq!(name(0xDEAD_BEB4).unwrap(), "ANY_THREAD_STALL");
         assert_eq!(name(0x0002_0101).unwrap(), "L1_CLIENT_TRISC_SBANK0_SBANK_POP");
-        assert_eq!(Sample::decode(&[0, 0x0002_0101], None).unwrap().neo, 2);
+        assert_eq!(Sample::decode(&[0, 0x0002_0101], None).unwrap().neo, Some(2));
+        assert_eq!(Sample::decode(&[0, 0x0000_0101], None).unwrap().neo, None);
         assert_eq!(name(0), Err(SampleProblem::UnknownNumber(0)));
         assert_eq!(name(250), Err(SampleProblem::UnknownNumber(250)));
         assert_eq!(Sample::decode(&[7], None), Err(SampleProblem::Unnamed));

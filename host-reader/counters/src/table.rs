@@ -224,11 +224,12 @@ mod tests {
         for (x, count, cycles) in [(1, 30, Some(100)), (2, 10, Some(90)), (3, 20, None)] {
             let lane = LaneId { chip_id: 0, core: Noc0Coord { x, y: 2 }, risc: Risc::Brisc };
             for name in ["PACKER_BUSY", "MATH_FIDELITY_STALL"] {
-                let sample = Sample { name: name.into(), neo: 0, count, cycles };
+                let sample = Sample { name: name.into(), neo: None, count, cycles };
                 launch.add(lane, 5, Ok(sample));
             }
             // One that was never started.
-            let sample = Sample { name: "FPU_COUNTER".into(), neo: 0, count: 0, cycles: Some(0) };
+            let sample =
+                Sample { name: "FPU_COUNTER".into(), neo: None, count: 0, cycles: Some(0) };
             launch.add(lane, 5, Ok(sample));
             launch.add(lane, 6, Err(SampleProblem::Unnamed));
         }

@@ -66,8 +66,11 @@ pub enum TraceProblem {
 /// assert_eq!((read.objects.len(), read.problems.len()), (1, 1));
 /// assert!(read.problems[0].to_string().starts_with("nothing can be read behind object 1: EOF"));
 /// ```
+///
+/// A byte-order mark, as editors put in front of texts, is passed over.
 #[must_use]
 pub fn read_json(text: &[u8]) -> ReadTrace {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut read = ReadTrace::default();
     let mut count = 0;
     let mut json = serde_json::Deserializer::from_slice(text);

@@ -69,6 +69,58 @@ impl ProgramTrace {
         });
         format!("noc_trace_dev{}{op}_ID{}{trace}.json", self.chip_id, self.program.0)
     }
+
+    /// Sorts the objects of a file into traces. Objects say which chip and program they are of, the
+    /// file's name where they do not (zones of releases before 2026), and which replay.
+    ///
+    /// ```
+    /// use noc_events::{ProgramTrace, read_json};
+    /// let text = br#"[{"proc": "BRISC", "sx": 1, "sy": 2, "timestamp": 7, "type": "WRITE_"}]"#;
+    /// let objects = read_json(text).objects;
+    /// let name = "noc_trace_dev0_ID0_traceID8589934595.json";
+    /// let traces = ProgramTrace::of_objects(objects, name);
+    /// assert_eq!(traces[0].trace.map(|replay| (replay.trace_id, replay.counter)), Some((2, 3)));
+    /// assert_eq!(traces[0].file_name(), name);
+    /// ```
+    #[must_use]
+    pub fn of_objects(objects: Vec<TraceObject>, file_name: &str) -> Vec<Self> {
+        let mut traces: BTreeMap<_, Self> = BTreeMap::new();
+        let [chip_of_name, program_of_name] =
+            ["_dev", "_ID"].map(|key| number_of_name(file_name, key));
+        for object in objects {
+            let chip_id = object.src_device_id.or(chip_of_name).unwrap_or(0);
+            let program = RunHostId(object.run_host_id.or(program_of_name).unwrap_or(0));
+            let trace = traces.entry((chip_id, program)).or_insert_with(|| Self {
+                chip_id,
+                program,
+                trace: replay_of_name(file_name),
+                op_name: object.op_name.clone().unwrap_or_default(),
+                objects: Vec::new(),
+            });
+            trace.objects.push(object);
+        }
+        traces.into_values().collect()
+    }
+
+    /// Returns true if a file's name is one that TT-Metal gives to traces.
+    #[must_use]
+    pub fn is_file_name(name: &str) -> bool {
+        name.starts_with("noc_trace_") && name.ends_with(".json")
+    }
+}
+
+/// The last number in a file's name with this word in front of it.
+fn number_of_name(name: &str, word: &str) -> Option<u32> {
+    let (_, rest) = name.rsplit_once(word)?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
+}
+
+/// The replay that the name of a file ends with.
+fn replay_of_name(name: &str) -> Option<TraceReplay> {
+    let (_, number) = name.strip_suffix(".json")?.rsplit_once("_traceID")?;
+    let number: u64 = number.parse().ok()?;
+    Some(TraceReplay { trace_id: number >> 32, counter: number & u64::from(u32::MAX) })
 }
 
 /// Events that could not be taken as they were, by kind, with where each was found first.

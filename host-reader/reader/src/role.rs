@@ -25,6 +25,7 @@ impl ZoneRole {
     const DATA_MOVEMENT: u16 = 4 | 8 | 32 | 128;
     const SHARED_PUSH: u16 = 64;
     const DISPATCH: u16 = 256;
+    const STALL: u16 = 512;
     /// Parts of the names of zones of kernels that dispatch.
     const DISPATCH_PARTS: [&'static str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 
@@ -43,6 +44,9 @@ impl ZoneRole {
         if name == "PROFILER-DRAM-PUSH" {
             bits |= Self::SHARED_PUSH;
         }
+        if name == "PROFILER-DRAM-STALL" {
+            bits |= Self::STALL;
+        }
         if Self::DISPATCH_PARTS.iter().any(|part| name.contains(part)) {
             bits |= Self::DISPATCH;
         }
@@ -53,13 +57,20 @@ impl ZoneRole {
     #[inline]
     #[must_use]
     pub const fn is_none(self) -> bool {
-        self.0 & !(Self::SHARED_PUSH | Self::DISPATCH) == 0
+        self.0 & !(Self::SHARED_PUSH | Self::DISPATCH | Self::STALL) == 0
     }
 
     /// Returns true if the zone is a push of several launches, in accumulate mode.
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
         self.0 & Self::SHARED_PUSH != 0
+    }
+
+    /// Returns true if the zone is a wait for the host to read a full lane, in the debug dump.
+    #[inline]
+    #[must_use]
+    pub const fn is_stall(self) -> bool {
+        self.0 & Self::STALL != 0
     }
 
     /// Returns true if only kernels that dispatch have such zones.

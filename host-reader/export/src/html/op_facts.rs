@@ -38,6 +38,8 @@ pub(super) struct OpFacts<'a> {
     skew_cycles: Vec<Option<u64>>,
     /// From the end of the previous op's kernel; none of a chip's first op.
     gap_cycles: Vec<Option<u64>>,
+    /// Waits of all RISCs for the host, in the debug dump; none if none was recorded.
+    stall_cycles: Vec<Option<u64>>,
     /// Cores whose firmware did not end.
     unfinished_cores: Vec<u64>,
     time_matched_cores: Vec<u64>,
@@ -95,6 +97,7 @@ impl<'a> OpFacts<'a> {
         self.core_count.push(figures.recorded_core_count);
         self.core_kernel_cycles.push((core.min_cycles, core.median_cycles, core.max_cycles));
         self.skew_cycles.push(figures.kernel_first_to_last_start_cycles);
+        self.stall_cycles.push(figures.stall.map(|stall| stall.cycles));
         self.unfinished_cores.push(figures.unfinished_core_count);
         self.time_matched_cores.push(figures.time_matched_core_count);
         self.is_spread_implausible.push(figures.is_spread_implausible);

@@ -127,7 +127,7 @@ impl<'a> DeviceRows<'_, 'a> {
         let group = sample.and_then(|sample| CounterGroup::of_counter(&sample.name));
         let text = |text: Option<&str>| text.map(ByteArray::from);
         self.fill_lane(row, lane.id);
-        row.narrow(sample.map_or(0, |sample| sample.neo.into()));
+        row.narrow(sample.and_then(|sample| sample.neo).map_or(0, u32::from));
         self.fill_run(row, lane, point.run);
         row.number(point.cycle)
             .nanoseconds(point.time_ns)

@@ -323,6 +323,7 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
         ("cores", Some(figures.core_count)),
         ("unfinished_cores", Some(figures.unfinished_core_count).filter(|&count| count > 0)),
         ("op_to_op_latency_cycles", figures.op_to_op_latency_cycles),
+        ("profiler_stall_cycles", figures.stall.map(|stall| stall.cycles)),
         ("clocks_of_cores_disagree", figures.is_spread_implausible.then_some(1)),
     ];
     let arguments = &mut event.debug_annotations;

@@ -18,7 +18,10 @@ use super::{
 };
 use crate::problem::{Position, Problem, ProblemLog, quoted};
 use recording::TraceFilter;
-use std::{collections::BTreeSet, ops::RangeInclusive};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
 use wire::RunHostId;
 
 /// Options of a report.
@@ -209,15 +212,19 @@ fn analyse_rows(rows: &[OpRow], chip: &ChipFacts, options: &PerfOptions) -> Vec<
         is_upstream_exact: options.is_upstream_exact,
         duration_ns: None,
     };
-    let mut previous = None;
+    // Device by device, the first op of each has none before it; upstream sees the other device's.
+    let is_by_device = !options.merges_devices && !options.is_upstream_exact;
+    let mut previous = BTreeMap::new();
     let mut reports = Vec::with_capacity(rows.len());
     for row in rows {
-        let mut report = analyse(row, previous, chip.worker_core_count, context);
+        let of = row.device.filter(|_| is_by_device);
+        let before = previous.get(&of).copied();
+        let mut report = analyse(row, before, chip.worker_core_count, context);
         if report.is_matmul() && report.kind == RowKind::Device {
             report.advice = Some(matmul_advice(&report));
         }
         if !row.is_signpost() {
-            previous = Some(Previous { is_duration_invalid: is_duration_invalid(row) });
+            previous.insert(of, Previous { is_duration_invalid: is_duration_invalid(row) });
         }
         reports.push(report);
     }
@@ -317,5 +324,31 @@ impl Totals {
             invalid_duration_count: rows.iter().filter(|row| row.is_duration_invalid).count()
                 as u64,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::read_ops_csv;
+
+    fn gaps(options: &PerfOptions) -> Vec<Option<f64>> {
+        let text = "OP CODE,OP TYPE,DEVICE ID,HOST START TS,DEVICE KERNEL DURATION [ns],\
+            OP TO OP LATENCY [ns]\n\
+            A,tt_dnn_device,0,1,1500,0\nA,tt_dnn_device,1,2,1600,0\n\
+            B,tt_dnn_device,0,3,500,2000\nB,tt_dnn_device,1,4,600,3000\n";
+        let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
+        let report = PerfReport::new(vec![csv], options).unwrap();
+        report.rows.iter().map(|row| row.op_to_op_gap_us).collect()
+    }
+
+    #[test]
+    fn the_first_op_of_each_device_has_no_gap() {
+        let by_device = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+        assert_eq!(gaps(&by_device), [None, None, Some(2.0), Some(3.0)]);
+        let exact = PerfOptions { is_upstream_exact: true, ..by_device };
+        assert_eq!(gaps(&exact), [None, Some(0.0), Some(2.0), Some(3.0)]);
+        // Of merged rows, the slowest device's gaps.
+        assert_eq!(gaps(&PerfOptions::default()), [None, Some(3.0)]);
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! # Compatibility
 //! Rows with timer id 9090 of `profile_log_device.csv`, as upstream's release 0.81.1 writes
-//! them and as its `tt_llk_perf` and `perf_counter_analysis.py` show them. Metrics of
-//! Quasar's `L1_CLIENT_*` selections are not made.
+//! them and as its `tt_llk_perf` and `perf_counter_analysis.py` show them.
 
 use super::{device_op::Cells, value::float_text};
-pub(super) use ::counters::{CounterScale, OpCounters};
+pub(super) use ::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};
 use ::counters::{MetricSummary, Sample};
 use reader::mesh::Noc0Coord;
 use wire::{Risc, ZoneId};
@@ -29,7 +28,7 @@ pub(super) fn add_row(
 
 /// Adds the cells of all metrics that some core has the counters for.
 pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
-    for summary in counters.summaries(scale.is_blackhole) {
+    for summary in counters.summaries(scale.arch == Some(CounterArch::Blackhole)) {
         for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
             cells.insert(summary.metric.title(statistic).into(), float_text(number));
         }

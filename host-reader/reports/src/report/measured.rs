@@ -2,12 +2,12 @@
 
 use super::{
     available_cores::AvailableCores,
-    counters::{CounterScale, add_grid_cells, add_metric_cells},
+    counters::{CounterArch, CounterScale, add_grid_cells, add_metric_cells},
     device_op::{DeviceOp, DeviceOps},
     exact::{FIRST_RISCS, SUMS},
     per_core::{CoreMarks, Mark},
     perf_report::{LaunchFigures, ProgramAnalyses, QUASAR_KINDS},
-    sheet::EMPTY_BECAUSE,
+    sheet::{EMPTY_BECAUSE, PROFILER_STALL},
 };
 use analysis::{Doubt, Launch, Op, Span, cycles_to_ns};
 use reader::{
@@ -86,6 +86,7 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
     device.set_number("CORE COUNT", Some(op.core_count));
     device.set_number("SUB DEVICE ID", op.sub_device_id.map(u64::from));
     add_durations(&mut device, op);
+    device.set_number(PROFILER_STALL, op.stall_ns);
     let doubts = [("durations", op.duration_doubt), ("latencies", op.latency_doubt)];
     let reason = |(what, doubt): (&str, Option<Doubt>)| Some(format!("{what}: {}", doubt?.label()));
     let reasons: Vec<_> = doubts.into_iter().filter_map(reason).collect();
@@ -108,7 +109,7 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
 
 fn scale_of(chip: Option<&ChipSummary>) -> CounterScale {
     CounterScale {
-        is_blackhole: chip.is_some_and(|chip| chip.arch.contains("blackhole")),
+        arch: chip.and_then(|chip| CounterArch::from_name(&chip.arch)),
         max_compute_cores: chip.and_then(|chip| chip.max_compute_cores),
         kernel_cycles: None,
     }

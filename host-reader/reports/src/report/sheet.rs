@@ -5,9 +5,12 @@
 //! columns with kernel sizes among them, hardware counters, host functions.
 
 use super::{
-    counters::OpCounters, csv_line::push_line, device_op::Cells, perf_report::QUASAR_KINDS,
+    counters::{OpCounters, is_l1_client_title},
+    csv_line::push_line,
+    device_op::Cells,
+    perf_report::QUASAR_KINDS,
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
 pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
@@ -15,6 +18,8 @@ pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 /// Why figures of a row are empty; upstream has no such column, and no row without a reason.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
+/// Time in which RISCs waited for the host to read, of all of them; upstream has no such column.
+pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
 /// Behind the kind of memory; upstream has no such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
@@ -108,7 +113,14 @@ pub(super) fn is_device_column(title: &str) -> bool {
     let is_of_quasar = QUASAR_KINDS
         .iter()
         .any(|kind| [kind.kernel_duration, kind.firmware_duration].contains(&title));
-    is_of_quasar || FRONT.contains(&title) || MIDDLE.contains(&title) || BACK.contains(&title)
+    static OF_COUNTERS: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| OpCounters::titles().collect());
+    let is_of_counter = is_l1_client_title(title) || OF_COUNTERS.contains(title);
+    is_of_quasar
+        || is_of_counter
+        || FRONT.contains(&title)
+        || MIDDLE.contains(&title)
+        || BACK.contains(&title)
 }
 
 /// Columns of a Quasar in place of one in front of the tensors; none where a Quasar has none.
@@ -173,10 +185,13 @@ fn titles_of(rows: &[Cells], columns: Columns, is_quasar: bool) -> Vec<String> {
     titles.extend(sizes.into_iter().map(|&title| title.to_owned()));
     titles.extend(owned(&BACK));
     titles.extend(OpCounters::titles().filter(|title| filled.contains(title.as_str())));
+    let clients = filled.iter().filter(|title| is_l1_client_title(title));
+    titles.extend(clients.map(|&title| title.to_owned()));
     let calls = filled.iter().filter(|title| title.ends_with(CHILD_CALL_SUFFIX));
     titles.extend(calls.map(|&title| title.to_owned()));
     let peaks = filled.iter().filter(|title| title.ends_with(BUFFER_PEAK_SUFFIX));
     titles.extend(peaks.map(|&title| title.to_owned()));
+    titles.extend(filled.get(PROFILER_STALL).map(|&title| title.to_owned()));
     titles.extend(filled.get(EMPTY_BECAUSE).map(|&title| title.to_owned()));
     titles
 }

@@ -119,6 +119,7 @@ function opDetail(op) {
       pair('Cores', grouped(ops.core_count[op])),
       pair('One core', most ? `${cyclesText(least, device)} to ${cyclesText(most, device)}, middle ${cyclesText(middle, device)}` : ''),
       pair('First to last start', ops.skew_cycles[op] === null ? '' : bothText(ops.skew_cycles[op], device)),
+      ops.stall_cycles[op] !== null && pair('Waited for the host', `${bothText(ops.stall_cycles[op], device)}, all RISCs together`),
       riscs, pair('Note', opOddities(op).join('; '))),
     fields,
   ];

@@ -80,6 +80,7 @@ function opFacts(op) {
     pair('Cores', most ? `${grouped(ops.core_count[op])}: ${cyclesText(least, device)} to ${cyclesText(most, device)}, median ${cyclesText(middle, device)}` : grouped(ops.core_count[op])),
     pair('First to last start', ops.skew_cycles[op] === null ? '' : `${cyclesWords(ops.skew_cycles[op], device)}, ${percentText(ops.skew_cycles[op] / (ops.kernel_cycles[op] || 1))} of the op`),
     pair('Gap before', ops.gap_cycles[op] !== null ? cyclesWords(ops.gap_cycles[op], device) : ops.gap_doubt[op] === null ? '' : h('span.bad', {}, `unknown: ${gapDoubt(op)}`)),
+    ops.stall_cycles[op] !== null && pair('Waited for the host to read', `${cyclesWords(ops.stall_cycles[op], device)}, all RISCs together`),
   ].filter(Boolean);
 }
 

@@ -142,3 +142,25 @@ fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
     let mark = marks.lanes().next().unwrap();
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (48, 9, 6));
 }
+
+/// The number of words alone, as all runtimes leave it between launches; what stands beside it until
+/// the launch ends; and the bit of a prepared run, as captures until 2026 have it.
+#[test]
+fn what_stands_beside_the_number_of_words_changes_nothing() {
+    let words = [run(0, 0, 7, 100), run(0, 0, 8, 5000)].concat();
+    let read = |end: u32| {
+        let mut bench = Bench::ours();
+        wait_in_l1(&mut bench.0.image, 0, &words);
+        set(&mut bench.0.image, 0, DEVICE_END, &[end]);
+        let mode = CaptureMode::Accumulate;
+        let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };
+        let readout = read_device_profiler_with(&mut bench, &options).unwrap();
+        let lane = &readout.devices[0].lanes[0];
+        (programs(&readout), lane.heads.clone(), lane.times.clone())
+    };
+    let plain = read(24);
+    assert_eq!(plain.0, [(1, Risc::Brisc, 7), (1, Risc::Brisc, 8)]);
+    assert_eq!(read(12 << 16 | 24), plain);
+    assert_eq!(read(1 << 31 | 24), plain);
+    assert_ne!(read(12).0, plain.0);
+}

@@ -2,7 +2,10 @@
 
 use crate::problem::ProblemLog;
 use crate::report::{
-    counters::{COUNTER_ID, CounterScale, OpCounters, add_grid_cells, add_metric_cells, add_row},
+    counters::{
+        COUNTER_ID, CounterArch, CounterScale, OpCounters, add_grid_cells, add_metric_cells,
+        add_row, is_l1_client_title,
+    },
     device_op::{Cells, DeviceOp},
 };
 use device_log::{LogChip, LogLine, walk_device_log};
@@ -51,16 +54,19 @@ impl ExactCounters {
     fn record(&mut self, line: &LogLine<'_>) {
         let is_data =
             matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
-        if line.marker_id == COUNTER_ID && is_data && line.lane.risc == Risc::Brisc {
+        // A Quasar's are filed among the records of its TRISCs.
+        let risc = line.lane.risc;
+        let is_reader = risc == Risc::Brisc || (risc.is_quasar() && !risc.moves_data());
+        if line.marker_id == COUNTER_ID && is_data && is_reader {
             let replay = line.trace.map(|trace| trace.counter);
             let key = (line.lane.chip_id.into(), line.program.into(), replay);
             let counters = self.of_ops.entry(key).or_default();
-            add_row(counters, line.lane.core, line.lane.risc, line.metadata);
+            add_row(counters, line.lane.core, risc, line.metadata);
         }
     }
 
     /// Adds what the counters of a launch say; reports without a host have no means over
-    /// the grid.
+    /// the grid, and they alone have Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -76,6 +82,8 @@ impl ExactCounters {
         add_metric_cells(counters, cells, scale);
         if has_grid {
             add_grid_cells(counters, cells, scale);
+            // Upstream copies columns of a list, which has none of these.
+            cells.retain(|title, _| !is_l1_client_title(title));
         }
     }
 }
@@ -189,7 +197,7 @@ impl Gathered {
         };
         let arch = chip.arch.to_lowercase();
         let scale = CounterScale {
-            is_blackhole: arch.contains("blackhole"),
+            arch: CounterArch::from_name(&arch),
             max_compute_cores: chip.max_compute_cores,
             kernel_cycles: None,
         };
