@@ -12,8 +12,8 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report, Span,
-        SubtractedProbeCost, SumStatistics, ZoneStatistics, own_time,
+        CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report,
+        RiscKernels, Span, SubtractedProbeCost, SumStatistics, ZoneStatistics, own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
@@ -130,25 +130,18 @@ fn write_ops(
     titles.extend(has_names.then_some("name"));
     let has_sub_devices = ops.iter().any(|op| op.sub_device_id.is_some());
     titles.extend(has_sub_devices.then_some("sub-device"));
-    titles.extend([
-        "launch",
-        "cores",
-        "FW",
-        "kernel",
-        "BRISC",
-        "NCRISC",
-        "TRISC0",
-        "TRISC1",
-        "TRISC2",
-        "ERISC",
-        "start skew",
-        "op to op",
-    ]);
+    titles.extend(["launch", "cores", "FW", "kernel"]);
+    let is_quasar = ops.iter().any(|op| op.risc_kernels.is_of_quasar());
+    titles.extend(match is_quasar {
+        true => &["DMs", "TRISCs"][..],
+        false => &["BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2", "ERISC"],
+    });
+    titles.extend(["start skew", "op to op"]);
     let has_stalls = ops.iter().any(|op| op.stall.is_some());
     titles.extend(has_stalls.then_some("stalled"));
     let mut table = table(&titles);
     for (op, name) in ops.iter().zip(names).take(rows) {
-        let mut cells = op_cells(op);
+        let mut cells = op_cells(op, is_quasar);
         if has_sub_devices {
             cells.insert(2, optional(op.sub_device_id.map(u64::from)));
         }
@@ -183,25 +176,25 @@ fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn op_cells(op: &Op) -> Vec<String> {
-    let kernels = &op.risc_kernels;
+fn op_cells(op: &Op, is_quasar: bool) -> Vec<String> {
+    let RiscKernels { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc } =
+        &op.risc_kernels;
     let duration = |span: &Option<Span>| optional(span.as_ref().and_then(|span| span.duration_ns));
-    vec![
+    let mut cells = vec![
         op.chip_id.to_string(),
         program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
         op.launch.to_string(),
         op.core_count.to_string(),
         duration(&op.firmware),
         duration(&op.kernel),
-        duration(&kernels.brisc),
-        duration(&kernels.ncrisc),
-        duration(&kernels.trisc0),
-        duration(&kernels.trisc1),
-        duration(&kernels.trisc2),
-        duration(&kernels.erisc),
-        optional(op.kernel_first_to_last_start_ns),
-        optional(op.op_to_op_latency_ns),
-    ]
+    ];
+    match is_quasar {
+        true => cells.extend([quasar_dm, quasar_trisc].map(duration)),
+        false => cells.extend([brisc, ncrisc, trisc0, trisc1, trisc2, erisc].map(duration)),
+    }
+    cells.push(optional(op.kernel_first_to_last_start_ns));
+    cells.push(optional(op.op_to_op_latency_ns));
+    cells
 }
 
 /// The program as its base id; the encoded id if it carries no chip of its own.

@@ -264,6 +264,10 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
     for text in LABELS.into_iter().chain(["RISC `QUASAR_NEO3_TRISC4`: 2 lines left out"]) {
         assert!(shown.contains(text), "{text} is not in\n{shown}");
     }
+    // From 150 to 700 and from 200 to 660 cycles at 1 GHz.
+    let op = shown.lines().find(|line| line.contains(" 800 ")).unwrap();
+    assert!(shown.contains("DMs") && shown.contains("TRISCs") && !shown.contains("NCRISC"));
+    assert!(op.contains(" 550 ") && op.contains(" 460 "), "{op}");
     for name in ["a.pftrace", "a.json", "a.speedscope.json", "a.html", "profile_log_device.csv"] {
         stdout(&kprof(folder.path(), &["export", "quasar.csv", "-o", name]));
         let bytes = std::fs::read(folder.path().join(name)).unwrap();

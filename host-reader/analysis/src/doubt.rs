@@ -5,7 +5,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
-use super::{join::CoreLaunch, op::Launch};
+use super::{figures::KERNEL_GROUP_COUNT, join::CoreLaunch, op::Launch};
 use reader::{
     lane::LaneId,
     ledger::{LossLedger, LossWindow},
@@ -127,8 +127,8 @@ impl<'ledger> Holes<'ledger> {
     }
 }
 
-/// RISCs whose kernels began and did not end on some core, by their places in [`Risc::ALL`].
-pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; 6] {
+/// Groups of RISCs whose kernels began and did not end on some core.
+pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
     let is_open = |risc: usize| {
         cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))
     };

@@ -63,12 +63,24 @@ pub(super) struct Extents {
     pub(super) kernel: Extent,
     /// Kernel zones of data movement, on the RISCs that do it.
     pub(super) data_movement: Extent,
-    /// Each RISC's own kernel zone, in the order of [`Risc::ALL`].
-    pub(super) risc_kernels: [Extent; 6],
+    /// Each RISC's own kernel zone, by [`kernel_group`].
+    pub(super) risc_kernels: [Extent; KERNEL_GROUP_COUNT],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
     /// Waits of all RISCs for the host.
     pub(super) stall: Option<OwnTime>,
+}
+
+/// Number of groups of RISCs whose kernels are figures of an op.
+pub(super) const KERNEL_GROUP_COUNT: usize = 8;
+
+/// The group of a RISC: itself, or all of its kind in a Quasar; `None` of aggregate lanes.
+pub(super) const fn kernel_group(risc: Risc) -> Option<usize> {
+    match risc {
+        Risc::TensixAggregate => None,
+        quasar if quasar.is_quasar() => Some(if quasar.moves_data() { 6 } else { 7 }),
+        risc => Some(risc as usize),
+    }
 }
 
 fn add_stall(own: &mut Option<OwnTime>, other: Option<OwnTime>) {
@@ -94,7 +106,9 @@ impl Extents {
         if risc == Risc::TensixAggregate {
             self.trace_firmware.join(run.firmware);
             self.trace_kernel.join(run.kernel);
-        } else if let Some(own) = self.risc_kernels.get_mut(risc as usize) {
+        } else if let Some(group) = kernel_group(risc)
+            && let Some(own) = self.risc_kernels.get_mut(group)
+        {
             own.join(run.own_kernel);
         }
     }

@@ -8,7 +8,9 @@
 use super::{
     distribution::CycleStatistics,
     doubt::{Doubt, Holes, RunBounds, open_kernels},
-    figures::{Extent, Extents, LaneRun, OpKey, PackedRun, lane_runs},
+    figures::{
+        Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, PackedRun, kernel_group, lane_runs,
+    },
     join::{CoreLaunch, join_runs},
     latency::{Before, latencies},
     own_zones::OwnTime,
@@ -39,6 +41,10 @@ pub struct RiscKernels {
     pub trisc2: Option<Span>,
     /// ERISC.
     pub erisc: Option<Span>,
+    /// Processors of a Quasar that move data, all together.
+    pub quasar_dm: Option<Span>,
+    /// TRISCs of all parts of a Quasar's cores, all together.
+    pub quasar_trisc: Option<Span>,
 }
 
 /// One launch of one program on one chip.
@@ -114,18 +120,30 @@ pub struct Op {
 }
 
 impl RiscKernels {
-    /// The kernels of one RISC; `None` of aggregate lanes and of a Quasar's.
-    const fn of_mut(&mut self, risc: Risc) -> Option<&mut Option<Span>> {
-        match risc {
-            Risc::Brisc => Some(&mut self.brisc),
-            Risc::Ncrisc => Some(&mut self.ncrisc),
-            Risc::Trisc0 => Some(&mut self.trisc0),
-            Risc::Trisc1 => Some(&mut self.trisc1),
-            Risc::Trisc2 => Some(&mut self.trisc2),
-            Risc::Erisc => Some(&mut self.erisc),
-            // An op has no figures of a Quasar's processors one by one.
-            _ => None,
-        }
+    /// Returns true if processors of a Quasar ran kernels.
+    #[must_use]
+    pub const fn is_of_quasar(&self) -> bool {
+        self.quasar_dm.is_some() || self.quasar_trisc.is_some()
+    }
+
+    /// The kernels of each group of RISCs.
+    const fn groups_mut(&mut self) -> [&mut Option<Span>; KERNEL_GROUP_COUNT] {
+        [
+            &mut self.brisc,
+            &mut self.ncrisc,
+            &mut self.trisc0,
+            &mut self.trisc1,
+            &mut self.trisc2,
+            &mut self.erisc,
+            &mut self.quasar_dm,
+            &mut self.quasar_trisc,
+        ]
+    }
+
+    /// Takes out the kernels of groups of RISCs.
+    fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
+        let groups = self.groups_mut().into_iter().zip(is_empty);
+        groups.filter(|(_, is_empty)| *is_empty).for_each(|(kernel, _)| *kernel = None);
     }
 }
 
@@ -246,11 +264,13 @@ fn empty_over_holes(launch: &mut Launch, riscs: &BTreeSet<Risc>) {
         return;
     }
     let op = &mut launch.op;
-    for &risc in riscs {
-        if let Some(kernel) = op.risc_kernels.of_mut(risc) {
-            *kernel = None;
+    let mut is_empty = [false; KERNEL_GROUP_COUNT];
+    for group in riscs.iter().filter_map(|&risc| kernel_group(risc)) {
+        if let Some(is_empty) = is_empty.get_mut(group) {
+            *is_empty = true;
         }
     }
+    op.risc_kernels.empty(is_empty);
     if riscs.contains(&Risc::TensixAggregate) {
         (op.trace_firmware, op.trace_kernel) = (None, None);
     }
@@ -323,12 +343,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
 /// Takes out the figures of kernels and firmware that did not end on every core.
 fn empty_unfinished(op: &mut Op, cores: &[CoreLaunch]) {
     let open = open_kernels(cores);
-    let riscs = Risc::ALL.into_iter().zip(open).filter(|(_, is_open)| *is_open);
-    for (risc, _) in riscs {
-        if let Some(kernel) = op.risc_kernels.of_mut(risc) {
-            *kernel = None;
-        }
-    }
+    op.risc_kernels.empty(open);
     if open.contains(&true) || cores.iter().any(|core| core.extents.kernel.is_open()) {
         (op.kernel, op.data_movement_kernel) = (None, None);
         op.duration_doubt = Some(Doubt::Unfinished);
@@ -351,9 +366,10 @@ fn data_movement_span(extents: &Extents, aiclk_mhz: u32) -> Option<Span> {
     Span::new(extents.data_movement.first_start?, extents.kernel.last_end?, aiclk_mhz)
 }
 
-fn risc_kernels(spans: [Option<Span>; 6]) -> RiscKernels {
-    let [brisc, ncrisc, trisc0, trisc1, trisc2, erisc] = spans;
-    RiscKernels { brisc, ncrisc, trisc0, trisc1, trisc2, erisc }
+fn risc_kernels(spans: [Option<Span>; KERNEL_GROUP_COUNT]) -> RiscKernels {
+    let mut kernels = RiscKernels::default();
+    kernels.groups_mut().into_iter().zip(spans).for_each(|(kernel, span)| *kernel = span);
+    kernels
 }
 
 fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {

@@ -322,6 +322,37 @@ fn the_report_is_json_with_units_in_its_names() {
     assert_eq!(json["summary"]["kept"]["data"], 50);
 }
 
+/// One op of a Quasar: firmware on DM 0, kernels on two movers of data and two parts' TRISCs.
+#[test]
+fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {
+    let mut log = String::from(
+        "ARCH: quasar, CHIP_FREQ[MHz]: 500\n\
+         PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,\
+         run host ID,zone name,type\n",
+    );
+    for (risc, zone, start, end) in [
+        ("QUASAR_DM0", "DM0-FW", 100, 900),
+        ("QUASAR_DM1", "DM-KERNEL", 150, 600),
+        ("QUASAR_DM5", "DM-KERNEL", 160, 700),
+        ("QUASAR_NEO0_TRISC0", "TRISC-KERNEL", 200, 650),
+        ("QUASAR_NEO3_TRISC2", "TRISC-KERNEL", 210, 660),
+    ] {
+        log += &format!("0,1,2,{risc},7,{start},0,1024,{zone},ZONE_START\n");
+        log += &format!("0,1,2,{risc},7,{end},0,1024,{zone},ZONE_END\n");
+    }
+    let whole = ops_of(&read_device_log(log.as_bytes(), "quasar").unwrap());
+    let riscs = whole[0].risc_kernels;
+    assert_eq!(parts(riscs.quasar_dm), Some((150, 700, 550, 1100)));
+    assert_eq!(parts(riscs.quasar_trisc), Some((200, 660, 460, 920)));
+    assert!(riscs.is_of_quasar() && riscs.brisc.is_none() && riscs.trisc0.is_none());
+    assert_eq!(cycles(whole[0].data_movement_kernel), Some(550));
+    // A kernel without an end leaves its own kind without a figure.
+    log += "0,2,2,QUASAR_NEO1_TRISC1,7,220,0,1024,TRISC-KERNEL,ZONE_START\n";
+    let open = ops_of(&read_device_log(log.as_bytes(), "quasar").unwrap());
+    let riscs = open[0].risc_kernels;
+    assert_eq!((cycles(riscs.quasar_dm), riscs.quasar_trisc), (Some(550), None));
+}
+
 /// Waits for the host on two RISCs of one core and one of another, one without an end, in the first
 /// of three ops; one in the second, which has lost a record.
 #[test]

@@ -25,7 +25,7 @@ pub struct OpCounters {
     of_grid: [Option<f64>; 3],
 }
 
-/// What counted: the core of which a RISC read the counters, or one of a Quasar's four parts.
+/// Counting unit: the core of which a RISC read the counters, or one of a Quasar's four parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Risc(Risc),
