@@ -365,7 +365,7 @@ fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     let mut zone = |lane: &str, program: u32, name: &str, times: (u64, Option<u64>)| {
         let (start, end) = times;
         log += &format!("0,{lane},7,{start},0,{program},{name},ZONE_START\n");
-        for end in end {
+        if let Some(end) = end {
             log += &format!("0,{lane},7,{end},0,{program},{name},ZONE_END\n");
         }
     };
