@@ -252,3 +252,102 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn shapes_of_tensors_keep_padded_and_logical_sizes() {
+    let tensor = |w: &str, z: &str, y: &str, x: &str| {
+        format!(
+            "{{\"storage_type\": {{\"device_id\": 0, \"memory_config\": {{\"buffer_type\": \"DRAM\", \
+             \"memory_layout\": \"INTERLEAVED\"}}}}, \"shape\": {{\"W\": \"{w}\", \"Z\": \"{z}\", \
+             \"Y\": \"{y}\", \"X\": \"{x}\"}}, \"layout\": \"TILE\", \"dtype\": \"BFLOAT16\"}}"
+        )
+    };
+    let inputs =
+        [tensor("1[1]", "1[1]", "32[1]", "96[65]"), tensor("1[1]", "1[1]", "96[65]", "32[16]")];
+    let output = tensor("1[1]", "1[1]", "32[1]", "32[16]");
+    let tensors =
+        format!("\"input_tensors\": [{}], \"output_tensors\": [{output}]", inputs.join(", "));
+    let messages =
+        [MESSAGES, &message(1024, "Matmul")].concat().replace("\"input_tensors\": []", &tensors);
+    let log = [CHIP, &launch(1, 1000, 1024, ",")].concat();
+    let times = [TIMES, &time(1024, 5)].concat();
+    let files = [
+        ("profile_log_device.csv", &*log),
+        ("tracy_ops_data.csv", &messages),
+        ("tracy_ops_times.csv", &times),
+    ];
+    for is_exact in [false, true] {
+        let report = report(&files, &OpsOptions { is_exact, ..OpsOptions::default() });
+        for (tensor, shape) in [
+            ("INPUT_0", ["1[1]", "1[1]", "32[1]", "96[65]"]),
+            ("INPUT_1", ["1[1]", "1[1]", "96[65]", "32[16]"]),
+            ("OUTPUT_0", ["1[1]", "1[1]", "32[1]", "32[16]"]),
+        ] {
+            for (dimension, size) in ["W", "Z", "Y", "X"].into_iter().zip(shape) {
+                let title = format!("{tensor}_{dimension}_PAD[LOGICAL]");
+                assert_eq!(column(&report.ops_csv, &title), [size], "{title}");
+            }
+            let memory = column(&report.ops_csv, &format!("{tensor}_MEMORY"));
+            assert_eq!(memory, ["DEV_0_DRAM_INTERLEAVED"]);
+        }
+    }
+}
+
+#[test]
+fn sub_devices_come_from_the_meta_data_of_the_log() {
+    let on = |op: u32, start: u64, sub_device: u32| {
+        let keys = format!("{{\"sub_device_id\":{sub_device};\"sub_device_manager_id\":7}}");
+        launch(1, start, op, ",").replace("/b.cc,\n", &format!("/b.cc,{keys}\n"))
+    };
+    let log = [CHIP, &on(1024, 1000, 1), &on(2048, 2000, 0), &launch(1, 3000, 3072, ",")].concat();
+    let messages =
+        [MESSAGES, &message(1024, "Add"), &message(2048, "Mul"), &message(3072, "Sub")].concat();
+    let times = [TIMES, &time(1024, 5), &time(2048, 9), &time(3072, 12)].concat();
+    let files = [
+        ("profile_log_device.csv", &*log),
+        ("tracy_ops_data.csv", &messages),
+        ("tracy_ops_times.csv", &times),
+    ];
+    for is_exact in [false, true] {
+        for files in [&files[..], &files[..1]] {
+            let report = report(files, &OpsOptions { is_exact, ..OpsOptions::default() });
+            assert_eq!(column(&report.ops_csv, "SUB DEVICE ID"), ["1", "0", ""]);
+            assert!(!report.ops_csv.contains("SUB DEVICE MANAGER ID"));
+        }
+    }
+}
+
+/// The replay (chip 0, op 42, trace 0, replay 1) has a row of the device perf report and one of the log.
+#[test]
+fn an_exact_report_takes_a_replay_from_the_device_perf_report() {
+    let log = [CHIP, &launch(1, 1000, 42, "0,1"), &launch(1, 9000, 42, "0,2")].concat();
+    let perf = "GLOBAL CALL COUNT,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE ID,\
+        DEVICE FW DURATION [ns],DEVICE KERNEL DURATION [ns]\n42,0,2,0,7002,6002\n42,0,1,0,7001,6001\n";
+    let replay = "`TT_METAL_TRACE_REPLAY: 0, 0`;";
+    let messages = format!(
+        "{MESSAGES}`TT_METAL_TRACE_BEGIN: 0, 0`;1\n{}`TT_METAL_TRACE_END: 0, 0`;3\n\
+         {replay}5000\n{replay}6000\n",
+        message(42, "Add")
+    );
+    let times = [TIMES, &time(42, 2)].concat();
+    let files = [
+        ("profile_log_device.csv", &*log),
+        ("cpp_device_perf_report.csv", perf),
+        ("tracy_ops_data.csv", &messages),
+        ("tracy_ops_times.csv", &times),
+    ];
+    for (device_data, is_exact, kernels) in [
+        // Upstream's own scripts take the report; ours take the log, which says more.
+        (DeviceData::Best, true, ["", "6001", "6002"]),
+        (DeviceData::Best, false, ["", "200", "200"]),
+        (DeviceData::PerfReport, false, ["", "6001", "6002"]),
+        (DeviceData::DeviceLog, true, ["", "200", "200"]),
+    ] {
+        let report = report(&files, &OpsOptions { device_data, is_exact, ..OpsOptions::default() });
+        let csv = &report.ops_csv;
+        let of_capture = if is_exact { "" } else { "0" };
+        assert_eq!(column(csv, "METAL TRACE ID"), [of_capture, "0", "0"]);
+        assert_eq!(column(csv, "METAL TRACE REPLAY SESSION ID"), ["", "1", "2"]);
+        assert_eq!(column(csv, "DEVICE KERNEL DURATION [ns]"), kernels, "{device_data:?}");
+    }
+}

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
 //! | how many bytes did buffers hold? | [`BufferPeaks`] |
+//! | which figures did the programs since the last read have? | [`ProgramsPerfData`] |
 //! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!
@@ -37,4 +38,8 @@ use recording::host_ops::value;
 pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};
 pub use ops::{DeviceData, OpsOptions, OpsReport};
-pub use perf_report::{AnalysesError, DevicePerfReport, DevicePerfRow, ProgramAnalyses};
+pub use perf_report::{
+    AnalysesError, AnalysisResult, DevicePerfReport, DevicePerfRow, DurationHistogram,
+    HistogramOptions, KernelDurationSummary, ProgramAnalyses, ProgramExecution, ProgramPerfData,
+    ProgramsPerfData,
+};

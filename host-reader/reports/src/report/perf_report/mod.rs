@@ -5,10 +5,15 @@
 
 mod analyses;
 mod figures;
+mod programs;
 mod read;
 mod rows;
 
 pub use analyses::{AnalysesError, ProgramAnalyses};
+pub use programs::{
+    AnalysisResult, DurationHistogram, HistogramOptions, KernelDurationSummary, ProgramExecution,
+    ProgramPerfData, ProgramsPerfData,
+};
 pub use rows::{DevicePerfReport, DevicePerfRow};
 
 pub(super) use analyses::QUASAR_KINDS;

@@ -159,6 +159,11 @@ impl DevicePerfReport {
         self.chips.iter().find(|chip| chip.chip_id == device_id)
     }
 
+    /// Titles of the durations alone, in the order of [`DevicePerfRow::spans`].
+    pub(super) fn analysis_titles(&self) -> impl Iterator<Item = &str> {
+        self.analyses.0.iter().map(|analysis| analysis.title.as_str())
+    }
+
     fn aiclk_mhz(&self, device_id: u32) -> u32 {
         self.chip(device_id).map_or(0, |chip| chip.aiclk_mhz)
     }
@@ -212,6 +217,11 @@ impl DevicePerfReport {
 }
 
 impl DevicePerfRow {
+    /// Cores with a firmware zone, and those that the op had.
+    pub(super) const fn core_counts(&self) -> (u64, Option<u64>) {
+        (self.cores.used, self.cores.available)
+    }
+
     fn set_latency(&mut self, which: usize, ns: Option<i64>) {
         if let Some(latency_ns) = self.latencies_ns.get_mut(which) {
             *latency_ns = ns;

@@ -1,0 +1,237 @@
+//! Figures of programs between two reads, for a host that asks while it runs.
+
+use super::{
+    analyses::ProgramAnalyses,
+    rows::{DevicePerfReport, DevicePerfRow},
+};
+use reader::readout::Readout;
+use std::collections::BTreeMap;
+
+/// One execution of a program: by its id, and by the replay of a trace if one ran it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProgramExecution {
+    /// Run host id, encoded with its chip.
+    pub runtime_id: u32,
+    /// The trace that was replayed, if any.
+    pub trace_id: Option<u64>,
+    /// Which replay of it, from 1.
+    pub trace_id_counter: Option<u64>,
+}
+
+/// Result of one analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnalysisResult {
+    /// Cycle of the first marker.
+    pub start_cycle: u64,
+    /// Cycle of the last marker.
+    pub end_cycle: u64,
+    /// Nanoseconds between them; `None` if the chip's frequency is not known.
+    pub duration_ns: Option<u64>,
+}
+
+/// Figures of one execution of a program on one chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramPerfData {
+    /// The execution.
+    pub execution: ProgramExecution,
+    /// Results by the title of the analysis, such as `DEVICE KERNEL DURATION [ns]`. One over markers
+    /// that are missing is not there.
+    pub results: BTreeMap<String, AnalysisResult>,
+    /// Cores with a firmware zone of the program.
+    pub core_count: u64,
+    /// Worker cores that it had, where that is known.
+    pub available_core_count: Option<u64>,
+}
+
+/// Figures of programs, by chip: those of the latest read, and those of all reads.
+///
+/// ```
+/// use device_log::read_device_log;
+/// use reports::report::ProgramsPerfData;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+/// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
+/// ";
+/// let mut programs = ProgramsPerfData::default();
+/// programs.add_read(&read_device_log(log.as_bytes(), "my log")?);
+/// let [program] = &programs.latest()[&0][..] else { panic!("one program") };
+/// assert_eq!(program.results["DEVICE KERNEL DURATION [ns]"].duration_ns, Some(120));
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+///
+/// # Compatibility
+/// `GetLatestProgramsPerfData` and `GetAllProgramsPerfData` of TT-Metal's `profiler.hpp`. Launches of
+/// one program that no replay tells apart are several entries here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramsPerfData {
+    analyses: ProgramAnalyses,
+    latest: BTreeMap<u32, Vec<ProgramPerfData>>,
+    all: BTreeMap<u32, Vec<ProgramPerfData>>,
+}
+
+impl ProgramsPerfData {
+    /// Begins without programs, with other analyses than upstream's own.
+    #[must_use]
+    pub fn new(analyses: ProgramAnalyses) -> Self {
+        Self { analyses, ..Self::default() }
+    }
+
+    /// Adds what one read gave, which becomes the latest.
+    pub fn add_read(&mut self, readout: &Readout) {
+        let report = DevicePerfReport::new(readout, self.analyses.clone(), false);
+        self.latest = BTreeMap::new();
+        for row in &report.rows {
+            let program = program_of(&report, row);
+            self.all.entry(row.device_id).or_default().push(program.clone());
+            self.latest.entry(row.device_id).or_default().push(program);
+        }
+    }
+
+    /// Returns the programs of the latest read, by chip.
+    #[must_use]
+    pub const fn latest(&self) -> &BTreeMap<u32, Vec<ProgramPerfData>> {
+        &self.latest
+    }
+
+    /// Returns the programs of all reads, by chip.
+    #[must_use]
+    pub const fn all(&self) -> &BTreeMap<u32, Vec<ProgramPerfData>> {
+        &self.all
+    }
+
+    /// Sums up the kernels of the latest read.
+    #[must_use]
+    pub fn latest_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
+        KernelDurationSummary::of(&self.latest, options)
+    }
+
+    /// Sums up the kernels of all reads.
+    #[must_use]
+    pub fn all_kernel_durations(&self, options: HistogramOptions) -> KernelDurationSummary {
+        KernelDurationSummary::of(&self.all, options)
+    }
+}
+
+fn program_of(report: &DevicePerfReport, row: &DevicePerfRow) -> ProgramPerfData {
+    let execution = ProgramExecution {
+        runtime_id: row.run_host_id,
+        trace_id: row.trace_id,
+        trace_id_counter: row.trace_replay,
+    };
+    let spans = report.analysis_titles().zip(&row.spans).enumerate();
+    let results = spans.filter_map(|(index, (title, span))| {
+        let (start_cycle, end_cycle) = (*span)?;
+        let duration_ns = report.duration_ns(row, index);
+        Some((title.to_owned(), AnalysisResult { start_cycle, end_cycle, duration_ns }))
+    });
+    let (core_count, available_core_count) = row.core_counts();
+    ProgramPerfData { execution, results: results.collect(), core_count, available_core_count }
+}
+
+/// Range and number of the buckets of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistogramOptions {
+    /// Lower end of the range; that of the durations by default.
+    pub min_ns: Option<u64>,
+    /// Upper end of the range; that of the durations by default.
+    pub max_ns: Option<u64>,
+    /// Number of buckets, at most [`HistogramOptions::MOST_BUCKETS`].
+    pub buckets: usize,
+}
+
+impl HistogramOptions {
+    /// Most buckets that a histogram has, whatever is asked for.
+    pub const MOST_BUCKETS: usize = 1 << 16;
+}
+
+impl Default for HistogramOptions {
+    fn default() -> Self {
+        Self { min_ns: None, max_ns: None, buckets: 10 }
+    }
+}
+
+/// Summary of kernel durations that are not 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelDurationSummary {
+    /// Number of durations.
+    pub count: u64,
+    /// Least duration; `None` without any.
+    pub min_ns: Option<u64>,
+    /// Greatest duration.
+    pub max_ns: Option<u64>,
+    /// Mean duration.
+    pub mean_ns: Option<f64>,
+    /// Histogram of the durations; `None` without any.
+    pub histogram: Option<DurationHistogram>,
+}
+
+/// Histogram with buckets of one width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DurationHistogram {
+    /// Edges of the buckets, one more than there are buckets.
+    pub edges_ns: Vec<u64>,
+    /// Durations in each bucket: from its lower edge to below its upper one; the last also holds its
+    /// upper edge.
+    pub counts: Vec<u64>,
+    /// Durations below the first edge.
+    pub underflow: u64,
+    /// Durations above the last edge.
+    pub overflow: u64,
+}
+
+impl KernelDurationSummary {
+    fn of(programs: &BTreeMap<u32, Vec<ProgramPerfData>>, options: HistogramOptions) -> Self {
+        let kernel = |program: &ProgramPerfData| program.results.get(KERNEL_DURATION)?.duration_ns;
+        let durations = programs.values().flatten().filter_map(kernel).filter(|&ns| ns > 0);
+        let durations: Vec<u64> = durations.collect();
+        let (Some(&min), Some(&max)) = (durations.iter().min(), durations.iter().max()) else {
+            return Self::default();
+        };
+        let total: u128 = durations.iter().map(|&ns| u128::from(ns)).sum();
+        let count = durations.len() as u64;
+        #[expect(clippy::cast_precision_loss, reason = "a mean is a float")]
+        let mean_ns = total as f64 / count as f64;
+        let range = (options.min_ns.unwrap_or(min), options.max_ns.unwrap_or(max));
+        Self {
+            count,
+            min_ns: Some(min),
+            max_ns: Some(max),
+            mean_ns: Some(mean_ns),
+            histogram: Some(DurationHistogram::of(&durations, range, options.buckets)),
+        }
+    }
+}
+
+/// Title of the analysis that durations of kernels are taken from.
+const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
+/// Widths of buckets are multiples of it.
+const QUANTUM_NS: u64 = 100;
+
+impl DurationHistogram {
+    /// # Compatibility
+    /// TT-Metal's summary: the width is a multiple of 100 ns, the first edge a multiple of the width.
+    fn of(durations: &[u64], (min, max): (u64, u64), buckets: usize) -> Self {
+        let buckets = buckets.clamp(1, HistogramOptions::MOST_BUCKETS);
+        let exact = max.saturating_sub(min).div_ceil(buckets as u64);
+        let width = exact.div_ceil(QUANTUM_NS).max(1).saturating_mul(QUANTUM_NS);
+        let first = min.checked_div(width).unwrap_or(0).saturating_mul(width);
+        let edge = |index: usize| first.saturating_add(width.saturating_mul(index as u64));
+        let edges_ns: Vec<u64> = (0..=buckets).map(edge).collect();
+        let last = edge(buckets);
+        let mut histogram = Self { edges_ns, counts: vec![0; buckets], underflow: 0, overflow: 0 };
+        for &ns in durations {
+            let bucket = ns.checked_sub(first).and_then(|above| above.checked_div(width));
+            let index = bucket.map(|bucket| {
+                usize::try_from(bucket).unwrap_or(usize::MAX).min(buckets.saturating_sub(1))
+            });
+            let count = match index.and_then(|index| histogram.counts.get_mut(index)) {
+                None => &mut histogram.underflow,
+                Some(_) if ns > last => &mut histogram.overflow,
+                Some(count) => count,
+            };
+            *count = count.saturating_add(1);
+        }
+        histogram
+    }
+}
