@@ -380,6 +380,8 @@ fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     zone("1,2,BRISC", 2048, "BRISC-KERNEL", (2000, Some(2500)));
     // Not the profiler's.
     zone("2,2,BRISC", 2048, "MY-PROFILER-DRAM-STALL", (2000, Some(2500)));
+    // An end whose start is missing.
+    log += &format!("0,1,2,NCRISC,7,1400,0,1024,{STALL},ZONE_END\n");
     let readout = read_device_log(log.as_bytes(), "stalls").unwrap();
     let ops = ops_of(&readout);
     let [first, second] = ops.as_slice() else { panic!("{ops:?}") };
