@@ -165,6 +165,12 @@ fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
+/// NoC events of as many transfers as an argument says, on a RISC with a NoC.
+fn transfers(context: &KernelContext, argument: usize) -> Emission {
+    let is_recorded = context.noc().is_some();
+    DATA * if is_recorded { context.arg(argument).into() } else { 0 }
+}
+
 /// Totals of sum zones, where they are recorded.
 fn sums(context: &KernelContext, accumulators: u64) -> Emission {
     let is_recorded = context.sums_enabled && context.arg(0) > 0;
@@ -215,14 +221,13 @@ const ALL: &[TwinKernel] = &[
         name: "matmul_tile_reader",
         run: body::matmul_tile_reader,
         emission: |context| {
-            let tiles = DATA * u64::from(context.arg(1));
-            times(context, Emission::zones(1) + DATA + tiles) + sums(context, 1)
+            times(context, Emission::zones(1) + DATA + transfers(context, 1)) + sums(context, 1)
         },
     },
     TwinKernel {
         name: "matmul_tile_writer",
         run: body::matmul_tile_writer,
-        emission: |context| Emission::zones(2) + DATA + DATA * u64::from(context.arg(2)),
+        emission: |context| Emission::zones(2) + DATA + transfers(context, 2),
     },
     TwinKernel {
         name: "matmul_unpack",

@@ -288,14 +288,32 @@ struct PipelineKernel {
     groups: Arc<BTreeMap<(u32, TileCoord), Group>>,
 }
 
+impl PipelineKernel {
+    /// Tiles of a core.
+    fn tiles(&self, context: &KernelContext) -> u64 {
+        let core = context.place.coord;
+        let is_straggler = !self.groups.contains_key(&(context.chip_id, core))
+            && self.stragglers.get(&context.chip_id) == Some(&core);
+        let percent = 100 + if is_straggler { u64::from(self.shape.straggler) } else { 0 };
+        u64::from(self.shape.tiles) * percent / 100
+    }
+}
+
 impl Kernel for PipelineKernel {
     fn run(&self, _: &KernelContext) {
         panic!("kernels of a pipeline run in steps");
     }
 
-    /// None beside waits and signals, which the firmware counts.
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
+    /// Transfers, beside waits and signals, which the firmware counts.
+    fn emission(&self, context: &KernelContext) -> Emission {
+        let group = self.groups.get(&(context.chip_id, context.place.coord));
+        let is_first = group.is_none_or(|group| group.first() == Some(&context.place.coord));
+        let moves_tiles = match self.role {
+            Role::Reader => self.moves_tiles && is_first,
+            Role::Writer => self.moves_tiles,
+            Role::Unpack | Role::Math | Role::Pack => false,
+        };
+        Emission { data: if moves_tiles { self.tiles(context) } else { 0 }, ..Emission::NONE }
     }
 
     fn object_name(&self) -> Option<&str> {
@@ -314,14 +332,11 @@ impl Kernel for PipelineKernel {
 
     fn stepped(&self, context: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
         let group = self.groups.get(&(context.chip_id, context.place.coord)).cloned();
-        let is_straggler =
-            group.is_none() && self.stragglers.get(&context.chip_id) == Some(&context.place.coord);
-        let percent = 100 + if is_straggler { u64::from(self.shape.straggler) } else { 0 };
         Some(Box::new(Running {
             role: self.role,
             shape: self.shape,
             moves_tiles: self.moves_tiles,
-            tiles: u64::from(self.shape.tiles) * percent / 100,
+            tiles: self.tiles(context),
             tile: 0,
             phase: 0,
             group: group.unwrap_or_else(|| Arc::from([])),
