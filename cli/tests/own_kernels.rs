@@ -6,6 +6,7 @@
 mod program;
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -29,12 +30,14 @@ fn kprof(folder: &Path, args: &[&str]) -> Output {
 /// Linker scripts in a folder of their own; `None` after a line that says why not.
 fn sdk(name: &str) -> Option<PathBuf> {
     let folder = folder(name);
-    let output = kprof(&folder, &["sdk", "sdk"]);
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_ne!(env::var("CI").as_deref(), Ok("true"), "{message}");
-        eprintln!("skipped: {message}");
-        return None;
+    for args in [&["sdk", "sdk"][..], &["sdk", "sdk-sums", "--enable-sum-profiling"]] {
+        let output = kprof(&folder, args);
+        if !output.status.success() {
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_ne!(env::var("CI").as_deref(), Ok("true"), "{message}");
+            eprintln!("skipped: {message}");
+            return None;
+        }
     }
     Some(folder)
 }
@@ -47,16 +50,28 @@ fn compile(
     source: &Path,
     name: &str,
 ) -> Option<PathBuf> {
+    compile_with_sums(folder, (arch, processor), source, name, false)
+}
+
+/// As [`compile`], with or without sum zones.
+fn compile_with_sums(
+    folder: &Path,
+    (arch, processor): (&str, &str),
+    source: &Path,
+    name: &str,
+    has_sums: bool,
+) -> Option<PathBuf> {
     let compiler = env::var("RISCV_CXX").unwrap_or_else(|_| "riscv64-unknown-elf-g++".to_owned());
     let elf = folder.join(name);
     let mut command = Command::new(&compiler);
     command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
     command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
-    command.args(["-DCOMPILE_FOR_BRISC", "-DPROFILE_KERNEL=1", "-Wall", "-Wextra", "-Werror"]);
+    command.args(["-DCOMPILE_FOR_BRISC", "-Wall", "-Wextra", "-Werror"]);
+    command.arg(if has_sums { "-DPROFILE_KERNEL=9" } else { "-DPROFILE_KERNEL=1" });
     let is_blackhole = arch == "blackhole";
     command.arg(if is_blackhole { "-DARCH_BLACKHOLE" } else { "-DARCH_WORMHOLE" });
     command.arg("-I").arg(repository().join("kernel-profiler/include"));
-    command.arg("-T").arg(folder.join("sdk").join(arch).join(format!("{processor}.ld")));
+    command.arg("-T").arg(scripts(folder, has_sums).join(arch).join(format!("{processor}.ld")));
     let output = match command.arg(source).arg("-o").arg(&elf).output() {
         Ok(output) => output,
         Err(error) => {
@@ -67,6 +82,10 @@ fn compile(
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(elf)
+}
+
+fn scripts(folder: &Path, has_sums: bool) -> PathBuf {
+    folder.join(if has_sums { "sdk-sums" } else { "sdk" })
 }
 
 /// Zones by name, with their counts, and data, of a run on all 64 or 140 cores.
@@ -118,27 +137,36 @@ fn a_kernel_in_cpp_runs_on_every_processor_of_both_chips() {
     }
 }
 
+const RISCV: &str = "riscv32im-unknown-none-elf";
+
+/// A cargo that builds `examples/rust` into a folder, and knows nothing of the one that runs tests.
+fn cargo(target: &Path) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_") && name != "CARGO_HOME" || name.starts_with("RUSTC") {
+            cargo.env_remove(name);
+        }
+    }
+    cargo.current_dir(repository().join("examples/rust"));
+    cargo.env("CARGO_TARGET_DIR", target);
+    cargo
+}
+
 #[test]
 fn a_kernel_in_rust_is_built_and_runs() {
     let Some(folder) = sdk("rust") else { return };
     for (arch, cores) in [("wormhole_b0", 64), ("blackhole", 140)] {
         let script = folder.join("sdk").join(arch).join("brisc.ld");
-        let mut cargo = Command::new(env!("CARGO"));
-        for (name, _) in env::vars_os() {
-            let name = name.to_string_lossy().into_owned();
-            if name.starts_with("CARGO_") && name != "CARGO_HOME" || name.starts_with("RUSTC") {
-                cargo.env_remove(name);
-            }
-        }
-        cargo.current_dir(repository().join("examples/rust"));
+        let mut cargo = cargo(&folder.join(arch));
         cargo.args(["rustc", "--quiet", "--release", "--locked", "--offline"]);
-        cargo.args(["--target", "riscv32im-unknown-none-elf"]);
-        cargo.args((arch == "blackhole").then_some("--features=blackhole"));
-        cargo.arg("--target-dir").arg(folder.join(arch));
+        cargo
+            .args(["--target", RISCV])
+            .args((arch == "blackhole").then_some("--features=blackhole"));
         cargo.arg("--").arg(format!("-Clink-arg=-T{}", script.display()));
         let output = cargo.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let kernel = folder.join(arch).join("riscv32im-unknown-none-elf/release/kernel");
+        let kernel = folder.join(arch).join(RISCV).join("release/kernel");
         let report = zones(&folder, &["--arch", arch, "--kernel", kernel.to_str().unwrap()]);
         assert_eq!(zone_count(&report, "ADD"), 3 * cores);
     }
@@ -190,4 +218,242 @@ fn a_kernel_that_never_returns_is_stopped() {
     let message = complaint(&folder, &["run", "--cycle-limit", "20000", "--kernel", kernel]);
     assert!(message.contains("still running after 20000 cycles"), "{message}");
     assert!(message.contains("in kernel_main"), "{message}");
+}
+
+/// One record of a run: its type, its data, and its time.
+#[derive(Debug)]
+struct Row {
+    kind: String,
+    data: String,
+    time: u64,
+    file: String,
+}
+
+/// A lane's records by name, in their order.
+type Rows = BTreeMap<(String, String), BTreeMap<String, Vec<Row>>>;
+
+/// Runs kernels, each with the option that names its processor, and returns the log's records by
+/// core, RISC and name, but for the firmware's own zones.
+fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str]) -> Rows {
+    let mut args = vec!["run", "--arch", arch, "-o", "out"];
+    args.extend(more);
+    args.extend(kernels.iter().flat_map(|(option, path)| [option, path.to_str().unwrap()]));
+    let output = kprof(folder, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(folder.join("out/.logs/profile_log_device.csv")).unwrap();
+    let mut rows = Rows::new();
+    for line in log.lines().skip(2) {
+        let cells: Vec<_> = line.split(',').map(str::trim).collect();
+        let name = cells[10];
+        if name.ends_with("-FW")
+            || ["BRISC", "NCRISC", "TRISC"].iter().any(|risc| name == format!("{risc}-KERNEL"))
+        {
+            continue;
+        }
+        let lane = (format!("{},{}", cells[1], cells[2]), cells[3].to_owned());
+        let row = Row {
+            kind: cells[11].to_owned(),
+            data: cells[6].to_owned(),
+            time: cells[5].parse().unwrap(),
+            file: cells[13].to_owned(),
+        };
+        rows.entry(lane).or_default().entry(name.to_owned()).or_default().push(row);
+    }
+    rows
+}
+
+/// Records that an example must leave on each RISC: a name, and the type and the data of each.
+type Expected = [(&'static str, &'static [(&'static str, Option<&'static str>)])];
+
+const ZONE: &[(&str, Option<&str>)] = &[("ZONE_START", Some("0")), ("ZONE_END", Some("0"))];
+
+/// The least cycles of the zones of an example: what it spends in each, by `work`.
+const LEAST_CYCLES: [(&str, u64); 6] = [
+    ("MyKernelOperation", 100),
+    ("LoadData", 100),
+    ("Compute", 300),
+    ("StoreData", 200),
+    ("KERNEL-MAIN", 100),
+    ("KERNEL-INNER-LOOP", 100),
+];
+
+#[track_caller]
+fn assert_rows(rows: &Rows, lanes: usize, example: &str, expected: &Expected) {
+    assert_eq!(rows.len(), if expected.is_empty() { 0 } else { lanes }, "{example}");
+    for (lane, of_name) in rows {
+        let names: Vec<_> = of_name.keys().map(String::as_str).collect();
+        let mut expected_names: Vec<_> = expected.iter().map(|(name, _)| *name).collect();
+        expected_names.sort_unstable();
+        assert_eq!(names, expected_names, "{example} {lane:?}");
+        for (name, expected) in expected {
+            let found = &of_name[*name];
+            assert_eq!(found.len(), expected.len(), "{example} {lane:?} {name}: {found:?}");
+            for (row, (kind, data)) in found.iter().zip(*expected) {
+                assert_eq!(row.kind, *kind, "{example} {lane:?} {name}");
+                assert!(data.is_none_or(|data| row.data == data), "{example} {lane:?} {row:?}");
+                let has_file = row.kind != "TS_EVENT";
+                assert_eq!(row.file.contains(&format!("/{example}.")), has_file, "{row:?}");
+            }
+            assert!(found.is_sorted_by_key(|row| row.time), "{example} {lane:?} {name}");
+            if let Some((_, cycles)) = LEAST_CYCLES.iter().find(|(of, _)| of == name) {
+                let took = found[1].time - found[0].time;
+                assert!(
+                    (*cycles..20 * cycles).contains(&took),
+                    "{example} {lane:?} {name}: {took}"
+                );
+            }
+        }
+    }
+}
+
+const SUM: &[(&str, Option<&str>)] = &[("ZONE_TOTAL", None)];
+const ITERATIONS: &[(&str, Option<&str>)] = &[
+    ("TS_DATA", Some("0")),
+    ("TS_DATA", Some("1")),
+    ("TS_DATA", Some("2")),
+    ("TS_DATA", Some("3")),
+];
+
+/// Examples with their runtime arguments, and what they must leave.
+const PROBES: [(&str, &str, &Expected); 9] = [
+    ("zone", "", &[("MyKernelOperation", ZONE)]),
+    ("zones", "", &[("LoadData", ZONE), ("Compute", ZONE), ("StoreData", ZONE)]),
+    ("main_zone", "", &[("KERNEL-MAIN", ZONE)]),
+    ("child_zone", "", &[("KERNEL-MAIN", ZONE), ("KERNEL-INNER-LOOP", ZONE)]),
+    ("sums", "", &[("AccumulatedCompute", SUM), ("AccumulatedStore", SUM)]),
+    ("data", "4", &[("IterationData", ITERATIONS)]),
+    ("events", "", &[("", &[("TS_EVENT", Some("1")), ("TS_EVENT", Some("2"))])]),
+    ("validity", "0", &[]),
+    ("validity", "1", &[("MyKernelOperation", ZONE)]),
+];
+
+/// Checks what the names alone do not show: sums, and which zone holds which.
+fn assert_figures(rows: &Rows, example: &str) {
+    for (lane, of_name) in rows {
+        if example == "sums" {
+            let cycles = |name: &str| of_name[name][0].data.parse::<u64>().unwrap();
+            let (compute, store) = (cycles("AccumulatedCompute"), cycles("AccumulatedStore"));
+            assert!((8 * 300..8 * 3000).contains(&compute), "{lane:?} {compute}");
+            assert!((8 * 100..8 * 1000).contains(&store), "{lane:?} {store}");
+            assert!(compute > 2 * store, "{lane:?}: {compute} of three times the work of {store}");
+        }
+        if example == "child_zone" {
+            let (outer, inner) = (&of_name["KERNEL-MAIN"], &of_name["KERNEL-INNER-LOOP"]);
+            assert!(
+                outer[0].time + 50 <= inner[0].time && inner[1].time <= outer[1].time,
+                "{lane:?}"
+            );
+        }
+    }
+}
+
+const PROCESSORS: [(&str, &str); 5] = [
+    ("brisc", "--kernel"),
+    ("ncrisc", "--kernel-ncrisc"),
+    ("trisc0", "--kernel-trisc0"),
+    ("trisc1", "--kernel-trisc1"),
+    ("trisc2", "--kernel-trisc2"),
+];
+
+fn run_probe(
+    folder: &Path,
+    arch: &str,
+    kernels: &[(String, PathBuf)],
+    (example, args, expected): (&str, &str, &Expected),
+) {
+    let mut more = vec![];
+    if example == "sums" {
+        more.push("--enable-sum-profiling");
+    }
+    if !args.is_empty() {
+        more.extend(["--kernel-args", args]);
+    }
+    let rows = rows(folder, arch, kernels, &more);
+    let cores = if arch == "blackhole" { 140 } else { 64 };
+    assert_rows(&rows, cores * kernels.len(), example, expected);
+    assert_figures(&rows, example);
+}
+
+#[test]
+fn every_probe_in_cpp_records_what_its_example_says() {
+    let Some(folder) = sdk("probes-cpp") else { return };
+    for arch in ["wormhole_b0", "blackhole"] {
+        let compile =
+            |example: &str, processors: &[(&str, &str)]| -> Option<Vec<(String, PathBuf)>> {
+                let source = repository().join(format!("examples/cpp/probes/{example}.cpp"));
+                let mut kernels = vec![];
+                for &(processor, option) in processors {
+                    let name = format!("{arch}-{example}-{processor}.elf");
+                    let elf = compile_with_sums(
+                        &folder,
+                        (arch, processor),
+                        &source,
+                        &name,
+                        example == "sums",
+                    )?;
+                    kernels.push((option.to_owned(), elf));
+                }
+                Some(kernels)
+            };
+        for probe in PROBES {
+            let Some(kernels) = compile(probe.0, &PROCESSORS) else { return };
+            run_probe(&folder, arch, &kernels, probe);
+        }
+        let kernels = compile("dataflow", &PROCESSORS[..2]).unwrap();
+        let expected: &Expected =
+            &[("DATAFLOW-KERNEL", ZONE), ("ReadFromDRAM", ZONE), ("WriteToDRAM", ZONE)];
+        let mut durations = vec![];
+        for tiles in [2, 8] {
+            let args = format!("0x10000000,0x10800000,{tiles}");
+            let rows = rows(&folder, arch, &kernels, &["--kernel-args", &args]);
+            assert_rows(
+                &rows,
+                2 * if arch == "blackhole" { 140 } else { 64 },
+                "dataflow",
+                expected,
+            );
+            let least = |name: &str| {
+                rows.values().map(|lane| lane[name][1].time - lane[name][0].time).min().unwrap()
+            };
+            durations.push([least("ReadFromDRAM"), least("WriteToDRAM")]);
+        }
+        // A round trip of the NoC takes some hundred cycles.
+        for (few, many) in durations[0].iter().zip(durations[1]) {
+            assert!(*few > 2 * 100 && many > 2 * few, "{arch}: {durations:?}");
+        }
+    }
+}
+
+#[test]
+fn every_probe_in_rust_records_what_its_example_says() {
+    let Some(folder) = sdk("probes-rust") else { return };
+    for (arch, processor) in [("wormhole_b0", PROCESSORS[0]), ("blackhole", PROCESSORS[1])] {
+        for has_sums in [false, true] {
+            let script = scripts(&folder, has_sums).join(arch).join(format!("{}.ld", processor.0));
+            let target = folder.join(arch);
+            let mut cargo = cargo(&target);
+            cargo.args([
+                "build",
+                "--quiet",
+                "--release",
+                "--locked",
+                "--offline",
+                "--target",
+                RISCV,
+            ]);
+            let mut features = vec![];
+            features.extend((arch == "blackhole").then_some("blackhole"));
+            features.extend(has_sums.then_some("sums"));
+            cargo.args(["--features", &features.join(",")]);
+            let examples = if has_sums { vec!["--example", "sums"] } else { vec!["--examples"] };
+            cargo.args(examples);
+            cargo.env("RUSTFLAGS", format!("-Clink-arg=-T{}", script.display()));
+            let output = cargo.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            for probe in PROBES.into_iter().filter(|probe| (probe.0 == "sums") == has_sums) {
+                let kernel = target.join(RISCV).join("release/examples").join(probe.0);
+                run_probe(&folder, arch, &[(processor.1.to_owned(), kernel)], probe);
+            }
+        }
+    }
 }

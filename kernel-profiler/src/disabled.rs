@@ -59,6 +59,19 @@ pub const fn open_main_child<const ID: u16>() -> NoGuard {
     NoGuard(PhantomData)
 }
 
+/// A zone of fixed slots, which is not recorded.
+pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
+
+impl<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>
+    FixedZone<ID, IS_MAIN, IS_OF_LAUNCH>
+{
+    /// Does nothing.
+    #[inline(always)]
+    pub const fn open() -> NoGuard {
+        NoGuard(PhantomData)
+    }
+}
+
 /// Does nothing.
 #[inline(always)]
 pub const fn open_sum<const ID: u16, const ACCUMULATOR: usize>() -> NoGuard {

@@ -296,6 +296,42 @@ impl State {
     }
 }
 
+/// What a launch or a kernel says of the RISCs whose data is valid.
+pub trait LaunchEnables {
+    /// Writes it to the control vector.
+    fn validate<P: Port + ?Sized>(self, port: &mut P);
+}
+
+impl LaunchEnables for u32 {
+    #[inline(always)]
+    fn validate<P: Port + ?Sized>(self, port: &mut P) {
+        State::validate(port, self);
+    }
+}
+
+impl LaunchEnables for bool {
+    /// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
+    #[inline(always)]
+    fn validate<P: Port + ?Sized>(self, port: &mut P) {
+        if self {
+            let enables = port.load(port.control_place(0) + offset(ext::SCRATCH));
+            port.set_control(ext::SCRATCH, enables | 1 << port.risc_index());
+        }
+        port.set_control(CONTROL.profiler_done, u32::from(!self));
+    }
+}
+
+/// Returns true if a fixed zone has begun and not ended, or has no slots to stand in.
+#[inline(always)]
+pub(crate) fn is_taken<P: Port + ?Sized>(port: &mut P, scope: Scope) -> bool {
+    if port.is_trace_only() {
+        return true; // Its only zones are the envelope's.
+    }
+    let run = accumulate::own_run(port);
+    port.load(run + scope.start()) != marker::EMPTY_HEADER
+        && port.load(run + scope.end()) == marker::EMPTY_HEADER
+}
+
 /// Opens a fixed zone; the main one begins the launch.
 #[inline(always)]
 pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {

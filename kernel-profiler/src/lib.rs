@@ -225,7 +225,10 @@ pub use probe::{finish, flush_to_dram_if_full, init, quick_push, quick_push_if_l
 /// Items that the macros expand to.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::{names::zone_id, probe::*};
+    pub use crate::{
+        names::{is_of_launch, zone_id},
+        probe::*,
+    };
     pub use wire::noc_event::{
         FABRIC_ROUTE_UNAVAILABLE, LocalNocEvent, pack_fabric, pack_fabric_line, pack_fabric_scatter,
     };

@@ -61,7 +61,8 @@ macro_rules! device_zone_scoped_if {
 /// The firmware's zone around a whole launch: begins it here, ends and pushes it at the end
 /// of the enclosing block.
 ///
-/// Must be the outermost zone: it empties the buffers.
+/// Must be the outermost zone: it empties the buffers. Within the zone of a firmware, which has a name
+/// that ends in `FW`, one of another name is an ordinary zone.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.
@@ -73,12 +74,13 @@ macro_rules! device_zone_scoped_main {
     ($name:expr $(,)?) => {
         let _zone = {
             $crate::__site!($name => ID);
-            $crate::__private::open_main::<ID>()
+            $crate::__private::FixedZone::<ID, true, { $crate::__private::is_of_launch($name, true) }>::open()
         };
     };
 }
 
-/// The zone around the kernel within the firmware's zone.
+/// The zone around the kernel within the firmware's zone. Within the zone of a kernel, which has a
+/// name that ends in `KERNEL`, one of another name is an ordinary zone.
 ///
 /// # Cost
 /// No optional words; its place is fixed and always there.
@@ -90,7 +92,7 @@ macro_rules! device_zone_scoped_main_child {
     ($name:expr $(,)?) => {
         let _zone = {
             $crate::__site!($name => ID);
-            $crate::__private::open_main_child::<ID>()
+            $crate::__private::FixedZone::<ID, false, { $crate::__private::is_of_launch($name, false) }>::open()
         };
     };
 }
@@ -296,7 +298,8 @@ macro_rules! __signal {
 }
 
 /// Says which RISCs run a kernel on this core in this launch: bit r for RISC r. If none does,
-/// nothing of the launch is pushed. `true` stands for the RISC that says so.
+/// nothing of the launch is pushed. A kernel says `true`, which changes nothing, or `false`: then
+/// nothing of the launch is pushed, whatever ran.
 ///
 /// # Compatibility
 /// `DeviceValidateProfiler`; the firmware passes the launch's enables.

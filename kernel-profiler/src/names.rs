@@ -48,6 +48,23 @@ pub const fn zone_id(text: &str) -> u16 {
     id.0
 }
 
+/// Returns true if `name` is one that firmware gives the launch ("BRISC-FW") or the wrapper of a
+/// kernel gives that ("BRISC-KERNEL"): where nothing else has claimed the slots.
+#[must_use]
+pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
+    let ending = if is_main { b"FW".as_slice() } else { b"KERNEL".as_slice() };
+    let name = name.as_bytes();
+    let Some(before) = name.len().checked_sub(ending.len()) else { return false };
+    let mut index = 0;
+    while index < ending.len() {
+        if name[before + index] != ending[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// The text of the runtime's own zone, around a quick push. A constant, so that its id is the
 /// same in every build.
 macro_rules! quick_push_text {

@@ -4,7 +4,8 @@
 
 use crate::{
     call,
-    guard::{MainGuard, SumGuard, WaitGuard, ZoneGuard},
+    guard::{MainGuard, NestedGuard, SumGuard, WaitGuard, ZoneGuard},
+    launch::LaunchEnables,
     port::Port,
     processor::{self, with},
     state::State,
@@ -37,6 +38,25 @@ pub fn open_main<const ID: u16>() -> MainGuard<ID, true> {
 #[inline(always)]
 pub fn open_main_child<const ID: u16>() -> MainGuard<ID, false> {
     MainGuard::open()
+}
+
+/// A zone of fixed slots, by its name: the launch's own, or one that a kernel opens within it.
+pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
+
+impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
+    /// Opens the launch's own zone.
+    #[inline(always)]
+    pub fn open() -> MainGuard<ID, IS_MAIN> {
+        MainGuard::open()
+    }
+}
+
+impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
+    /// Opens the zone in its slots, or as an ordinary one where the firmware's is open in them.
+    #[inline(always)]
+    pub fn open() -> NestedGuard<ID, IS_MAIN> {
+        NestedGuard::open()
+    }
 }
 
 /// Opens a sum zone.
@@ -177,9 +197,9 @@ pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool))
 
 /// See [`State::validate`].
 #[inline(always)]
-pub fn validate<E: Into<u32>>(enables: impl FnOnce() -> E) {
-    let enables = enables().into();
-    with(|_, port| State::validate(port, enables));
+pub fn validate<E: LaunchEnables>(enables: impl FnOnce() -> E) {
+    let enables = enables();
+    with(|_, port| enables.validate(port));
 }
 
 /// See [`State::set_counter`].

@@ -153,6 +153,60 @@ fn a_launch_leaves_its_run_in_dram() {
     assert!(times.is_sorted(), "{times:?}");
 }
 
+/// A launch of several RISCs whose kernel asks for the slots of the firmware.
+fn nesting_launch(is_valid: bool) {
+    device_zone_scoped_main!("FW");
+    device_validate_profiler!(0b10100_u32);
+    device_zone_set_counter!(9);
+    device_zone_scoped_main_child!("KERNEL");
+    device_validate_profiler!(is_valid);
+    device_zone_scoped_main!("KERNEL-MAIN");
+    device_zone_scoped_main_child!("INNER-LOOP");
+}
+
+#[test]
+fn fixed_zones_of_a_kernel_stand_within_those_of_the_launch() {
+    use PacketKind::{ZoneEnd, ZoneStart};
+    let core = core();
+    enter(risc(&core), || nesting_launch(true));
+    assert_eq!(core.borrow().control[23], 0b10101, "the launch's RISCs and the one that says so");
+    assert_eq!(core.borrow().control[51], 1, "one push");
+    let dram = core.borrow().dram.clone();
+    assert_eq!(kinds(&dram), [ZoneStart, ZoneStart, ZoneEnd, ZoneEnd]);
+    let texts = registered_zones();
+    let name = |word: usize| {
+        let id = Header(dram[word]).id();
+        let text = texts.iter().find(|text| ZoneId::of_text(text) == id).unwrap();
+        text.split(',').next().unwrap().to_owned()
+    };
+    assert_eq!([4, 6, 8, 10].map(name), ["FW", "FW", "KERNEL", "KERNEL"]);
+    let inner = ["KERNEL-MAIN", "INNER-LOOP", "INNER-LOOP", "KERNEL-MAIN"];
+    assert_eq!([12, 14, 16, 18].map(name), inner);
+}
+
+#[test]
+fn a_fixed_zone_of_any_name_begins_a_launch_where_none_is_under_way() {
+    let core = core();
+    for _ in 0..2 {
+        enter(risc(&core), || {
+            device_zone_scoped_main!("ALONE");
+            device_zone_scoped_main_child!("CHILD");
+        });
+    }
+    assert_eq!(core.borrow().control[51], 2, "two pushes");
+    let dram = core.borrow().dram.clone();
+    assert_eq!(dram.len(), 2 * 12);
+    assert!(dram.iter().skip(4).step_by(2).take(4).all(|&word| !Header(word).is_empty()));
+}
+
+#[test]
+fn a_kernel_whose_data_means_nothing_leaves_none() {
+    let core = core();
+    enter(risc(&core), || nesting_launch(false));
+    assert!(core.borrow().dram.is_empty());
+    assert_eq!(core.borrow().control[51], 0, "no push");
+}
+
 #[test]
 fn state_survives_from_launch_to_launch() {
     let core = core();

@@ -127,7 +127,7 @@ PROBE(whole_launch) {
     DeviceProfilerInit();
 #line LINE_FW "probes/src/launch.rs"
     DeviceZoneScopedMainN("FW");
-    DeviceValidateProfiler(count != 0);
+    DeviceValidateProfiler(static_cast<uint32_t>(count != 0));
     DeviceZoneSetCounter(0x400 + count);
     DeviceIncrementTraceCount();
 #line LINE_KERNEL "probes/src/launch.rs"

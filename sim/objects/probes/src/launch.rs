@@ -11,7 +11,7 @@ use kernel_profiler::{
 pub(crate) fn whole_launch(count: u32) {
     device_profiler_init!();
     device_zone_scoped_main!("FW");
-    device_validate_profiler!(count != 0);
+    device_validate_profiler!(u32::from(count != 0));
     device_zone_set_counter!(0x400 + count);
     device_increment_trace_count!();
     device_zone_scoped_main_child!("KERNEL");

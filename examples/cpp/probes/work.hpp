@@ -1,0 +1,11 @@
+// Work for the examples: takes at least `cycles` cycles.
+
+#pragma once
+
+#include <stdint.h>
+
+inline void work(uint32_t cycles) {
+    for (uint32_t done = 0; done < cycles; done += 2) {
+        __asm__ volatile("nop");
+    }
+}

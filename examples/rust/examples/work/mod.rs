@@ -1,0 +1,30 @@
+//! Work for the examples, and what every kernel needs.
+
+use core::panic::PanicInfo;
+
+/// Takes at least `cycles` cycles.
+#[allow(dead_code, reason = "not every example has it")]
+pub fn work(cycles: u32) {
+    for _ in 0..cycles / 2 {
+        // SAFETY: does nothing.
+        unsafe { core::arch::asm!("nop") };
+    }
+}
+
+/// A word of the launch: its number, two words of seed, the count of runtime arguments, and those.
+///
+/// # Safety
+/// `launch` must point to more than `index` words.
+#[allow(dead_code, reason = "not every example has arguments")]
+pub unsafe fn word(launch: *const u32, index: usize) -> u32 {
+    // SAFETY: the caller promises these words.
+    unsafe { launch.add(index).read_volatile() }
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    loop {
+        // SAFETY: stops the RISC, which the simulator reports.
+        unsafe { core::arch::asm!("ebreak") };
+    }
+}
