@@ -20,6 +20,8 @@ pub(crate) struct CaptureTarget {
     pub(crate) path: PathBuf,
     /// True if an existing capture is continued.
     pub(crate) append: bool,
+    /// True if the run before in the capture is repeated for other hardware counters.
+    pub(crate) is_counter_pass: bool,
 }
 
 impl CaptureTarget {
@@ -64,6 +66,9 @@ impl Recording {
     ) -> Result<Self, Failure> {
         let writer = target.map(CaptureTarget::writer).transpose()?;
         let mut recorder = MeshRecorder::new(options, writer);
+        if target.is_some_and(|target| target.is_counter_pass) {
+            recorder = recorder.for_more_counters();
+        }
         recorder.add_ops(ops).map_err(|error| Failure::from_error(&error))?;
         recorder.open_clocks(mesh);
         Ok(Self(recorder))

@@ -377,6 +377,19 @@ fn counters_of_log(path: &Path) -> std::collections::BTreeMap<(u32, String), Vec
     counters
 }
 
+/// Captures the run that `args` asks for, and compares the capture with the log that it left.
+fn assert_capture_of_all_counters(folder: &Path, args: &[&str]) {
+    let mut args = args.to_vec();
+    args[0] = "capture";
+    *args.iter_mut().find(|arg| **arg == "out").unwrap() = "all.kprof";
+    stdout(&kprof(folder, &args));
+    std::fs::create_dir(folder.join("again")).unwrap();
+    stdout(&kprof(folder, &["export", "all.kprof", "-o", "again/profile_log_device.csv"]));
+    let logs = ["out/.logs", "again"].map(|logs| folder.join(logs).join("profile_log_device.csv"));
+    let [of_run, of_capture] = logs.map(|log| std::fs::read_to_string(log).unwrap());
+    assert!(of_run == of_capture, "the log of the run and that of its capture differ");
+}
+
 #[test]
 fn hardware_counters_of_a_run_are_columns_of_its_ops() {
     // Two runs on a Wormhole, and so two kinds of records in one log.
@@ -390,6 +403,7 @@ fn hardware_counters_of_a_run_are_columns_of_its_ops() {
         }
         stdout(&output);
         stdout(&kprof(folder.path(), &["ops", "out"]));
+        assert_capture_of_all_counters(folder.path(), &args);
         let counters = counters_of_log(&folder.path().join("out/.logs/profile_log_device.csv"));
         assert_eq!(counters.len(), 3 * counter_count, "{arch}");
         assert!(counters.values().all(|of_cores| of_cores.len() == cores));
@@ -448,7 +462,6 @@ fn hardware_counters_that_a_run_cannot_read_are_refused() {
         ("run --profiler-capture-perf-counters 65536", "has no group of bits 0x10000"),
         ("run --profiler-capture-perf-counters l2", "expected all, fpu, pack,"),
         ("run --profiler-capture-perf-counters fpu --kernels native", "choose object code"),
-        ("capture --profiler-capture-perf-counters all", "take 2 runs, and a capture holds"),
         (
             "run --profiler-capture-perf-counters fpu --enable-sum-profiling --kernels riscv",
             "hardware counters together with sum zones",

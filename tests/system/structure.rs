@@ -37,6 +37,7 @@ const ALLOWED: [(&str, &[&str]); 30] = [
             "kprof-analysis",
             "kprof-capture",
             "kprof-clock-fit",
+            "kprof-counters",
             "kprof-device-log",
             "kprof-host-events",
             "kprof-reader",

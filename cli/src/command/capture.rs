@@ -17,7 +17,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
     };
     let outputs = Outputs {
         logs: (!is_file).then(|| logs(&args.output)),
-        capture: Some(CaptureTarget { path, append: args.append }),
+        capture: Some(CaptureTarget { path, append: args.append, is_counter_pass: false }),
     };
     carry_out(&args.workload, &outputs, args.show)
 }

@@ -85,7 +85,7 @@ pub(super) fn carry_out(
     } else {
         config.with_kernels(kernels::choose(args.kernels, args.backend, &plan)?)
     };
-    let passes = counter_passes(args, arch, files.capture())?;
+    let passes = counter_passes(args, arch)?;
     files.check()?;
     note_missing_replays(&config, &plan);
     let config = config.with_counter_groups(passes.0);
@@ -109,8 +109,10 @@ pub(super) fn carry_out(
         pause_ns: args.read_every,
     };
     let (mut recording, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
-    let later = HostSession { capture: None, is_calibrated: false, has_buffers: false, ..session };
-    add_later_passes(args, &plan, (&config, &passes.1, &later), &mut recording.readout)?;
+    let later = execute_later_passes(args, &plan, (&config, &passes.1), &session)?;
+    run_counters::add_later(&mut recording.readout, &later);
+    describe_counters(&mut recording.readout);
+    describe_addresses(&mut recording.readout);
     files.write(&recording)?;
     let failures = mesh.kernel_failures();
     let source = Source {
@@ -150,11 +152,7 @@ fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
 }
 
 /// Returns the groups of hardware counters of the first run, and those of each later one.
-fn counter_passes(
-    args: &WorkloadArgs,
-    arch: Arch,
-    capture: Option<&CaptureTarget>,
-) -> Result<(u32, Vec<u32>), Failure> {
+fn counter_passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
     let mut masks = run_counters::masks(args, arch)?;
     let first = masks.remove(0);
     let has_counters = first != 0;
@@ -165,33 +163,34 @@ fn counter_passes(
                 .to_owned(),
         ));
     }
-    if !masks.is_empty() && capture.is_some() {
-        return Err(Failure::Sentence(format!(
-            "these hardware counters take {} runs, and a capture holds the words of one; choose \
-             fewer groups, or `kprof run`",
-            masks.len() + 1
-        )));
-    }
     Ok((first, masks))
 }
 
-/// Runs the work once more for each further set of hardware counters.
-fn add_later_passes(
+/// Runs the work once more for each further set of hardware counters, into the same capture.
+fn execute_later_passes(
     args: &WorkloadArgs,
     plan: &Plan,
-    (config, masks, session): (&MeshConfig, &[u32], &HostSession<'_>),
-    readout: &mut Readout,
-) -> Result<(), Failure> {
+    (config, masks): (&MeshConfig, &[u32]),
+    first: &HostSession<'_>,
+) -> Result<Vec<Readout>, Failure> {
+    let capture = first.capture.map(|capture| CaptureTarget {
+        path: capture.path.clone(),
+        append: true,
+        is_counter_pass: true,
+    });
+    let session = HostSession {
+        capture: capture.as_ref(),
+        is_calibrated: false,
+        has_buffers: false,
+        ..*first
+    };
     let mut later = Vec::with_capacity(masks.len());
     for &mask in masks {
         let config = config.clone().with_counter_groups(mask);
         let mut mesh = backend::start(args, &config, plan)?;
-        later.push(execute(&mut *mesh, plan, &config, session)?.0.readout);
+        later.push(execute(&mut *mesh, plan, &config, &session)?.0.readout);
     }
-    run_counters::add_later(readout, &later);
-    describe_counters(readout);
-    describe_addresses(readout);
-    Ok(())
+    Ok(later)
 }
 
 /// The work of a run: a built-in workload or the user's kernels.
@@ -380,7 +379,9 @@ fn execute(
     let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns } = *session;
     init_device_profiler(mesh, &settings.profiler_options()).map_err(sentence)?;
     // Envelopes carry the number of their replay in place of a program.
-    let ops = if config.is_trace_only { Vec::new() } else { op_names(mesh, plan) };
+    let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
+    let is_named = !config.is_trace_only && !is_counter_pass;
+    let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };
     let host = HostZones::new();
     let options = settings.read_options();
     let begun =

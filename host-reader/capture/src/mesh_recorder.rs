@@ -72,6 +72,17 @@ impl MeshRecorder {
         }
     }
 
+    /// Marks what is captured as more counters of the run before: see
+    /// [`CapturingReader::for_more_counters`].
+    #[must_use]
+    pub fn for_more_counters(mut self) -> Self {
+        if let MeshReader::Capturing { reader, captured } = self.reader {
+            let reader = Box::new(reader.for_more_counters());
+            self.reader = MeshReader::Capturing { reader, captured };
+        }
+        self
+    }
+
     /// The options of the next read.
     pub const fn options_mut(&mut self) -> &mut ReadOptions {
         match &mut self.reader {

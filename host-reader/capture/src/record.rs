@@ -53,6 +53,7 @@ pub struct CapturingReader {
     chips: BTreeMap<u32, DeviceDescription>,
     zones: ZoneTable,
     is_fresh: bool,
+    is_counter_pass: bool,
     /// When the host's clock was captured last, if that is the machine's.
     clock_captured_ns: Option<u64>,
 }
@@ -72,7 +73,23 @@ impl CapturingReader {
     pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
         let reader = Reader::new(options);
         let (chips, zones) = (BTreeMap::new(), ZoneTable::new());
-        Self { reader, writer, chips, zones, is_fresh: true, clock_captured_ns: None }
+        Self {
+            reader,
+            writer,
+            chips,
+            zones,
+            is_fresh: true,
+            is_counter_pass: false,
+            clock_captured_ns: None,
+        }
+    }
+
+    /// Marks what is read as the work of the run before in the capture, carried out once more for
+    /// other hardware counters: both are loaded as one run.
+    #[must_use]
+    pub const fn for_more_counters(mut self) -> Self {
+        self.is_counter_pass = true;
+        self
     }
 
     /// The options of the next read.
@@ -91,6 +108,7 @@ impl CapturingReader {
         let begin = ReadBegin {
             read_number: self.writer.next_read_number(),
             is_fresh: self.is_fresh,
+            is_counter_pass: self.is_counter_pass,
             chips: Vec::new(),
             options,
         };

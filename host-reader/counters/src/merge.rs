@@ -42,7 +42,8 @@ struct Inserted<'a> {
 /// Adds the counters of later runs of a program to those of the first.
 ///
 /// A counter gets the time of the first counter of its launch and core in the first run, and is
-/// left out where there is none.
+/// left out where there is none. Losses of a later run are losses of the whole: counters may be
+/// among them.
 ///
 /// # Compatibility
 /// The rule of `perf_counter_multipass.py`: launches are matched by chip, core, run host id, trace
@@ -52,6 +53,7 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
     let mut merge = PassMerge::default();
     let mut inserted: HashMap<(usize, usize), Vec<Inserted<'_>>> = HashMap::new();
     for readout in later {
+        first.losses.merge(&readout.losses);
         for lane in readout.lanes() {
             counters_of_lane(lane, &readout.zones, |_, key, head, data, text, _| {
                 match anchors.get(&key) {

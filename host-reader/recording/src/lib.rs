@@ -47,6 +47,7 @@ use capture::{
     CapturedRun,
     sync::{MeshClock, MeshSamples, SyncOptions},
 };
+use counters::merge_passes;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::readout::Readout;
 use std::collections::BTreeMap;
@@ -92,6 +93,33 @@ impl Recording {
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
         Self { readout, clock: Some(clock), samples, ops, host }
+    }
+
+    /// Makes a recording of each run, and one of a run that was repeated for other hardware counters:
+    /// it has the counters of all, and the losses.
+    #[must_use]
+    pub fn of_captured_runs(runs: Vec<CapturedRun>) -> Vec<Self> {
+        let mut recordings: Vec<Self> = Vec::new();
+        let mut later = Vec::new();
+        for run in runs {
+            let is_counter_pass = run.is_counter_pass && !recordings.is_empty();
+            let recording = Self::of_captured_run(run);
+            if is_counter_pass {
+                later.push(recording.readout);
+            } else {
+                Self::add_counters(&mut recordings, &mut later);
+                recordings.push(recording);
+            }
+        }
+        Self::add_counters(&mut recordings, &mut later);
+        recordings
+    }
+
+    fn add_counters(recordings: &mut [Self], later: &mut Vec<Readout>) {
+        if let Some(Self { readout, .. }) = recordings.last_mut() {
+            merge_passes(readout, later);
+            later.clear();
+        }
     }
 
     /// Names that the host gave to programs, by chip; the first of several of one program.

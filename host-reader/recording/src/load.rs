@@ -203,8 +203,7 @@ fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
     let capture = Capture::open(path)?;
     let problem_count = capture.check().problems.len() as u64;
     let runs = capture.runs(&Overrides::default())?;
-    let recordings = runs.into_iter().map(Recording::of_captured_run).collect();
-    Ok(Loaded { recordings, problem_count })
+    Ok(Loaded { recordings: Recording::of_captured_runs(runs), problem_count })
 }
 
 /// Names the zones that the log itself does not, from the zone logs in the same folder.

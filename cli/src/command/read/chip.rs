@@ -75,7 +75,11 @@ fn read_chips(
     let inspector = args.inspector.clone().or_else(|| process?.inspector());
     let ops = op_names(&mut mesh, inspector.as_deref(), args.inspector.is_some())?;
     let names = OpNames::new(&ops);
-    let capture = args.output.clone().map(|path| CaptureTarget { path, append: false });
+    let capture = args.output.clone().map(|path| CaptureTarget {
+        path,
+        append: false,
+        is_counter_pass: false,
+    });
     let options = ReadOptions {
         read_only: !args.write,
         program_support_count: support_count(args),

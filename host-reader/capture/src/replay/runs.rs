@@ -29,6 +29,8 @@ pub struct CapturedRun {
     pub ops: Vec<OpMetadata>,
     /// Events of the host's threads, captured during the run or before its first read.
     pub host: Vec<HostRecording>,
+    /// True if it is the work of the run before, carried out once more for other hardware counters.
+    pub is_counter_pass: bool,
     /// Losses of a source without raw words.
     ledger: LossLedger,
     /// True if nothing was read since its end mark.
@@ -145,6 +147,7 @@ impl CapturedRun {
             Content::Ledger(ledger) => self.ledger.merge(&ledger),
             Content::ProbeCosts(costs) => self.readout.probe_costs.merge(costs),
             Content::HostRecording(recording) => self.host.push(recording),
+            Content::ReadBegin(begin) => self.is_counter_pass |= begin.is_counter_pass,
             _ => {}
         }
     }

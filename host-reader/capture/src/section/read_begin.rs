@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Flags: bit 0 = nothing will be launched any more, bit 1 = lanes have room for sums,
-//! bit 2 = the reader had read nothing before. Kinds are numbered as in a device's core
+//! bit 2 = the reader had read nothing before, bit 3 = nothing was written to the chips, bit 4 = the
+//! run before was repeated for other hardware counters. Kinds are numbered as in a device's core
 //! records. The count 0xFFFFFFFF means that all are chosen; none is listed then.
 
 use super::{
@@ -47,6 +48,9 @@ pub struct ReadBegin {
     pub read_number: u32,
     /// True if it was the reader's first read, so that it remembered no lane.
     pub is_fresh: bool,
+    /// True if the reader read the same work as the run before, which was carried out once more for
+    /// other hardware counters.
+    pub is_counter_pass: bool,
     /// The chips of the mesh by id, in its order.
     pub chips: Vec<u32>,
     /// Options of the read. Zone names are left out: they have sections of their own.
@@ -61,7 +65,13 @@ impl<'file> Payload<'file> for ReadBegin {
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let options = &self.options;
-        let flags = [options.last_read, options.sums_enabled, self.is_fresh, options.read_only];
+        let flags = [
+            options.last_read,
+            options.sums_enabled,
+            self.is_fresh,
+            options.read_only,
+            self.is_counter_pass,
+        ];
         let flags = (0..).zip(flags).map(|(bit, is_set)| u32::from(is_set) << bit).sum();
         let time_high_bits = options.header_layout.map_or(0, |layout| layout.time_high_bits);
         let CoreSelection { chips, kinds, cores } = &options.cores;
@@ -111,6 +121,7 @@ impl<'file> Payload<'file> for ReadBegin {
         Ok(Self {
             read_number: head.read_number.get(),
             is_fresh: head.flags.get() & FRESH != 0,
+            is_counter_pass: head.flags.get() & COUNTER_PASS != 0,
             chips,
             options: head.options(cores, &fields)?,
         })
@@ -121,6 +132,7 @@ const LAST_READ: u32 = 1;
 const SUMS_ENABLED: u32 = 2;
 const READ_ONLY: u32 = 8;
 const FRESH: u32 = 4;
+const COUNTER_PASS: u32 = 16;
 const ALL_CHOSEN: u32 = u32::MAX;
 
 fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<U32, CaptureError> {

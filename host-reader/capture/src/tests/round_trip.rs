@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn beginnings_of_reads(
-        numbers: (u32, u32), flags: [bool; 4], chips: Vec<u32>,
+        numbers: (u32, u32), flags: [bool; 5], chips: Vec<u32>,
         cores in (
             any::<Option<Vec<u32>>>(), any::<Option<Vec<u8>>>(), any::<Option<Vec<[u16; 2]>>>(),
         ),
@@ -123,6 +123,7 @@ proptest! {
         let begin = ReadBegin {
             read_number: numbers.0,
             is_fresh: flags[0],
+            is_counter_pass: flags[4],
             chips,
             options: ReadOptions {
                 program_support_count: numbers.1,

@@ -79,7 +79,7 @@ fn read_begin() -> ReadBegin {
         last_read: true,
         ..ReadOptions::default()
     };
-    ReadBegin { read_number: 0, is_fresh: true, chips: vec![2], options }
+    ReadBegin { read_number: 0, is_fresh: true, is_counter_pass: false, chips: vec![2], options }
 }
 
 fn zones() -> ZoneTable {
