@@ -68,12 +68,16 @@ fn a_cluster_of_a_folder_is_found_where_the_log_is() {
     std::fs::create_dir(&logs).unwrap();
     std::fs::copy(log("wormhole-noc-256"), logs.join("profile_log_device.csv")).unwrap();
     std::fs::write(logs.join(NAME), known).unwrap();
+    let topology = "{\"cluster_type\": \"P150\"}";
+    std::fs::write(logs.join("topology.json"), topology).unwrap();
     let file = logs.join("profile_log_device.csv");
     for (number, input) in [folder.path(), &logs, &file].into_iter().enumerate() {
         let target = folder.path().join(number.to_string()).display().to_string();
         assert!(noc(&[&input.display().to_string(), "-o", &target]).status.success());
         let written = std::fs::read_to_string(Path::new(&target).join(NAME)).unwrap();
         assert_eq!(written, known, "{}", input.display());
+        let written = std::fs::read_to_string(Path::new(&target).join("topology.json")).unwrap();
+        assert_eq!(written, topology, "{}", input.display());
     }
 }
 

@@ -253,7 +253,8 @@ fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str])
         let lane = (format!("{},{}", cells[1], cells[2]), cells[3].to_owned());
         let row = Row {
             kind: cells[11].to_owned(),
-            data: cells[6].to_owned(),
+            // The number of an event stands where others have the id of their name.
+            data: cells[if cells[11] == "TS_EVENT" { 4 } else { 6 }].to_owned(),
             time: cells[5].parse().unwrap(),
             file: cells[13].to_owned(),
         };
@@ -399,19 +400,15 @@ fn every_probe_in_cpp_records_what_its_example_says() {
             let Some(kernels) = compile(probe.0, &PROCESSORS) else { return };
             run_probe(&folder, arch, &kernels, probe);
         }
-        let kernels = compile("dataflow", &PROCESSORS[..2]).unwrap();
+        let kernels = compile("dataflow", &PROCESSORS[..1]).unwrap();
         let expected: &Expected =
             &[("DATAFLOW-KERNEL", ZONE), ("ReadFromDRAM", ZONE), ("WriteToDRAM", ZONE)];
         let mut durations = vec![];
         for tiles in [2, 8] {
             let args = format!("0x10000000,0x10800000,{tiles}");
             let rows = rows(&folder, arch, &kernels, &["--kernel-args", &args]);
-            assert_rows(
-                &rows,
-                2 * if arch == "blackhole" { 140 } else { 64 },
-                "dataflow",
-                expected,
-            );
+            let cores = if arch == "blackhole" { 140 } else { 64 };
+            assert_rows(&rows, cores, "dataflow", expected);
             let least = |name: &str| {
                 rows.values().map(|lane| lane[name][1].time - lane[name][0].time).min().unwrap()
             };

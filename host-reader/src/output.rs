@@ -215,7 +215,9 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
 /// Writes TT-Metal's `noc_trace_*.json`, each in place of one that is there.
 ///
 /// Beside them stands where in a cluster the chips are: as the file of that name beside `input`
-/// says, else that it is unknown. A cluster's file that is in the folder already stays.
+/// says, else that it is unknown. So does `topology.json`, if it is beside `input`: how the chips
+/// are connected, which no recording says. Files of these names that are in the folder already
+/// stay.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -229,17 +231,20 @@ pub fn write_noc_folder(
     for trace in traces {
         whole(&folder.join(trace.file_name()), |out| out.write_all(trace.to_json().as_bytes()))?;
     }
-    let cluster = folder.join(NocTraces::CLUSTER_FILE);
-    if cluster.exists() {
-        return Ok(());
+    let unknown = Some(NocTraces::UNKNOWN_CLUSTER.as_bytes());
+    for (name, otherwise) in [(NocTraces::CLUSTER_FILE, unknown), (NocTraces::TOPOLOGY_FILE, None)]
+    {
+        let file = folder.join(name);
+        let known = input.and_then(|input| {
+            let beside = if input.is_dir() { input } else { input.parent()? };
+            std::fs::read(logs_folder(beside, name)?.join(name)).ok()
+        });
+        let text = known.or_else(|| otherwise.map(Into::into)).filter(|_| !file.exists());
+        if let Some(text) = text {
+            whole(&file, |out| out.write_all(&text))?;
+        }
     }
-    let known = input.and_then(|input| {
-        let beside = if input.is_dir() { input } else { input.parent()? };
-        std::fs::read(logs_folder(beside, NocTraces::CLUSTER_FILE)?.join(NocTraces::CLUSTER_FILE))
-            .ok()
-    });
-    let text = known.unwrap_or_else(|| NocTraces::UNKNOWN_CLUSTER.into());
-    whole(&cluster, |out| out.write_all(&text))
+    Ok(())
 }
 
 #[cfg(feature = "parquet")]

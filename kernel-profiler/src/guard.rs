@@ -88,26 +88,6 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     }
 }
 
-/// An open zone that a kernel has asked a fixed place for.
-#[must_use = "a zone ends where its guard is dropped"]
-pub enum NestedGuard<const ID: u16, const IS_MAIN: bool> {
-    /// In its fixed place, which was free.
-    Fixed(MainGuard<ID, IS_MAIN>),
-    /// Within the launch's own zone, among a kernel's other records.
-    Ordinary(ZoneGuard<ID>),
-}
-
-impl<const ID: u16, const IS_MAIN: bool> NestedGuard<ID, IS_MAIN> {
-    #[inline(always)]
-    pub(crate) fn open() -> Self {
-        if with(|_, port| launch::is_taken(port, MainGuard::<ID, IS_MAIN>::SCOPE)) {
-            Self::Ordinary(ZoneGuard::open())
-        } else {
-            Self::Fixed(MainGuard::open())
-        }
-    }
-}
-
 /// An open sum zone; without sums it is empty.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct SumGuard<const ID: u16, const ACCUMULATOR: usize> {

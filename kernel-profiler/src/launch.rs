@@ -296,7 +296,7 @@ impl State {
     }
 }
 
-/// What a launch or a kernel says of the RISCs whose data is valid.
+/// Statement of a launch or of a kernel about whose data is valid.
 pub trait LaunchEnables {
     /// Writes it to the control vector.
     fn validate<P: Port + ?Sized>(self, port: &mut P);
@@ -319,17 +319,6 @@ impl LaunchEnables for bool {
         }
         port.set_control(CONTROL.profiler_done, u32::from(!self));
     }
-}
-
-/// Returns true if a fixed zone has begun and not ended, or has no slots to stand in.
-#[inline(always)]
-pub(crate) fn is_taken<P: Port + ?Sized>(port: &mut P, scope: Scope) -> bool {
-    if port.is_trace_only() {
-        return true; // Its only zones are the envelope's.
-    }
-    let run = accumulate::own_run(port);
-    port.load(run + scope.start()) != marker::EMPTY_HEADER
-        && port.load(run + scope.end()) == marker::EMPTY_HEADER
 }
 
 /// Opens a fixed zone; the main one begins the launch.

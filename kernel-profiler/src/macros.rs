@@ -61,8 +61,8 @@ macro_rules! device_zone_scoped_if {
 /// The firmware's zone around a whole launch: begins it here, ends and pushes it at the end
 /// of the enclosing block.
 ///
-/// Must be the outermost zone: it empties the buffers. Within the zone of a firmware, which has a name
-/// that ends in `FW`, one of another name is an ordinary zone.
+/// Must be the outermost zone: it empties the buffers. Its name ends in `FW`; one of another name, as
+/// kernels may have it, is an ordinary zone.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.
@@ -79,8 +79,8 @@ macro_rules! device_zone_scoped_main {
     };
 }
 
-/// The zone around the kernel within the firmware's zone. Within the zone of a kernel, which has a
-/// name that ends in `KERNEL`, one of another name is an ordinary zone.
+/// The zone around the kernel within the firmware's zone. Its name ends in `KERNEL`; one of another
+/// name is an ordinary zone.
 ///
 /// # Cost
 /// No optional words; its place is fixed and always there.

@@ -4,7 +4,7 @@
 
 use crate::{
     call,
-    guard::{MainGuard, NestedGuard, SumGuard, WaitGuard, ZoneGuard},
+    guard::{MainGuard, SumGuard, WaitGuard, ZoneGuard},
     launch::LaunchEnables,
     port::Port,
     processor::{self, with},
@@ -52,10 +52,10 @@ impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
 }
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
-    /// Opens the zone in its slots, or as an ordinary one where the firmware's is open in them.
+    /// Opens an ordinary zone: the slots are the firmware's.
     #[inline(always)]
-    pub fn open() -> NestedGuard<ID, IS_MAIN> {
-        NestedGuard::open()
+    pub fn open() -> ZoneGuard<ID> {
+        ZoneGuard::open()
     }
 }
 

@@ -185,21 +185,6 @@ fn fixed_zones_of_a_kernel_stand_within_those_of_the_launch() {
 }
 
 #[test]
-fn a_fixed_zone_of_any_name_begins_a_launch_where_none_is_under_way() {
-    let core = core();
-    for _ in 0..2 {
-        enter(risc(&core), || {
-            device_zone_scoped_main!("ALONE");
-            device_zone_scoped_main_child!("CHILD");
-        });
-    }
-    assert_eq!(core.borrow().control[51], 2, "two pushes");
-    let dram = core.borrow().dram.clone();
-    assert_eq!(dram.len(), 2 * 12);
-    assert!(dram.iter().skip(4).step_by(2).take(4).all(|&word| !Header(word).is_empty()));
-}
-
-#[test]
 fn a_kernel_whose_data_means_nothing_leaves_none() {
     let core = core();
     enter(risc(&core), || nesting_launch(false));

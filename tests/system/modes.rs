@@ -11,8 +11,10 @@ use host_reader::{
     decode::CaptureMode,
     init_device_profiler,
     lane::TraceReplay,
+    log::write_device_log,
     read::Reader,
     readout::Readout,
+    timeline::Zone,
     traces::{NamedRuns, TraceBook},
 };
 use sim::{
@@ -21,7 +23,7 @@ use sim::{
     kernel::TwinKernel,
     machine::KernelKind,
     mesh::SimulatedMesh,
-    program::{CoreSelection, Kernel, Launch, Program},
+    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, NativeKernel, Program},
     truth::RiscKey,
     workload::{Phase, Trace, Workload, WorkloadOptions},
 };
@@ -183,6 +185,93 @@ fn cores_count_replays_that_begin_on_others() {
             assert_eq!(counters, [1, 2, 3, 4], "{}", lane.id);
         }
     }
+}
+
+/// A program whose two RISCs that move data record more NoC events than they may keep until the end,
+/// and push on their way.
+fn noc_program() -> Arc<Program> {
+    const EVENTS: u64 = 24;
+    const TARGET: u64 = 0x3_0000 | 18 << 36 | 25 << 42;
+    let emission = |_: &KernelContext| Emission { data: EVENTS, ..Emission::NONE };
+    let kernel = NativeKernel::new(emission, |_: &KernelContext| {
+        for event in 0..EVENTS {
+            kernel_profiler::record_noc_event_with_addr!(
+                Write,
+                0x2_0000_u32,
+                TARGET,
+                2048,
+                1,
+                false,
+                0
+            );
+            if event % 10 == 9 {
+                kernel_profiler::quick_push();
+            }
+        }
+    });
+    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
+    let program = Program::new("noc").with_kernel(Risc::Brisc, Arc::clone(&kernel));
+    Arc::new(program.with_kernel(Risc::Ncrisc, kernel))
+}
+
+/// Upstream's `test_quick_push_on_noc_profiler`: five ops, replayed 600 times, with NoC events. The
+/// parts of a run that were pushed on its way are of the same replay.
+#[test]
+fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
+    let config = wormhole(KernelKind::Native);
+    let cores = workers(&config)[..2].to_vec();
+    let program = noc_program();
+    let launch = |id| Launch::new(&program, id).on(CoreSelection::At(cores.clone()));
+    let trace = Trace::new(7, (1..=5).map(launch));
+    let mut mesh = SimulatedMesh::new(&config).unwrap();
+    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    let mut reader = Reader::new(ReadOptions::default());
+    let (mut readout, mut launches) = (Readout::default(), Vec::new());
+    for part in 0..60 {
+        let replays: Vec<Launch> = (0..10).flat_map(|_| trace.replay()).collect();
+        launches.extend(replays.iter().cloned());
+        mesh.enqueue_phase(&Phase { launches: replays });
+        mesh.run_to_completion();
+        reader.options_mut().last_read = part == 59;
+        readout.append(reader.read(&mut mesh).unwrap());
+    }
+    let mut outcome = outcome(readout, &mesh);
+    assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses.total());
+    assert_eq!(book_of(&launches).name_runs(&mut outcome.readout).unknown, 0);
+    let mut noc_events = 0;
+    let expected: Vec<_> = (1..=600_u64).flat_map(|n| (1..=5).map(move |id| (7, n, id))).collect();
+    for lane in
+        outcome.readout.lanes().filter(|lane| matches!(lane.id.risc, Risc::Brisc | Risc::Ncrisc))
+    {
+        let mut found: Vec<_> = lane
+            .runs
+            .iter()
+            .map(|run| {
+                let replay = run.trace.unwrap();
+                (replay.trace_id, replay.counter, run.program.base())
+            })
+            .collect();
+        noc_events += lane.records().filter(|record| !record.data.is_empty()).count();
+        found.dedup();
+        assert!(found == expected, "{}: {} runs", lane.id, found.len());
+    }
+    let mut log = Vec::new();
+    write_device_log(&outcome.readout, &mut log).unwrap();
+    let mut starts = BTreeMap::<_, usize>::new();
+    for row in String::from_utf8(log).unwrap().lines().skip(2) {
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        assert_eq!(cells[8], "7", "{row}");
+        assert!((1..=600).contains(&cells[9].parse::<u64>().unwrap()), "{row}");
+        if cells[10].ends_with("RISC-KERNEL") && cells[11] == "ZONE_START" {
+            *starts.entry((cells[3].to_owned(), cells[9].to_owned())).or_default() += 1;
+        }
+    }
+    assert_eq!(noc_events, 2 * 2 * 24 * 3000);
+    let is_push = |zone: &&Zone| outcome.readout.zones.name(zone.zone) == "PROFILER-NOC-QUICK-PUSH";
+    let pushes = outcome.timeline.lanes().flat_map(|lane| &lane.zones).filter(is_push).count();
+    assert!(pushes >= 2 * 2 * 3000, "runs were pushed on their way: {pushes}");
+    assert_eq!(starts.len(), 2 * 600);
+    assert!(starts.values().all(|&count| count == 2 * 5), "five kernels on each of two cores");
 }
 
 /// First kernel start and last kernel end of each replay on one core, as the simulator knows them.

@@ -1,5 +1,5 @@
 // Tiles from DRAM into L1 and back, a zone around each direction. The arguments are the source and the
-// destination in the first bank of DRAM and the number of tiles.
+// destination in the first bank of DRAM and the number of tiles. For BRISC.
 
 #include "tools/profiler/kernel_profiler.hpp"
 

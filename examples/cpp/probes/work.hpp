@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 inline void work(uint32_t cycles) {
-    for (uint32_t done = 0; done < cycles; done += 2) {
+    for (uint32_t done = 0; done < cycles; ++done) {
         __asm__ volatile("nop");
     }
 }

@@ -161,6 +161,9 @@ pub struct NocTraces {
 impl NocTraces {
     /// Name of the file beside the traces that says where in a cluster each chip is.
     pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
+    /// How the chips of a mesh are connected, of which TT-Metal's runtime knows and its profiler's
+    /// records do not: read by tools beside the traces.
+    pub const TOPOLOGY_FILE: &'static str = "topology.json";
     /// Text of that file where the chips' coordinates are unknown: no recording holds them.
     ///
     /// # Compatibility

@@ -5,7 +5,7 @@ use core::panic::PanicInfo;
 /// Takes at least `cycles` cycles.
 #[allow(dead_code, reason = "not every example has it")]
 pub fn work(cycles: u32) {
-    for _ in 0..cycles / 2 {
+    for _ in 0..cycles {
         // SAFETY: does nothing.
         unsafe { core::arch::asm!("nop") };
     }
