@@ -297,8 +297,9 @@ macro_rules! __signal {
     }};
 }
 
-/// Says which RISCs run a kernel on this core in this launch: bit r for RISC r. If none does,
-/// nothing of the launch is pushed. A kernel says `true`, which changes nothing, or `false`: then
+/// Says which RISCs run a kernel on this core in this launch: bit r for RISC r.
+///
+/// If none does, nothing of the launch is pushed. A kernel says `true`, which changes nothing, or `false`: then
 /// nothing of the launch is pushed, whatever ran.
 ///
 /// # Compatibility

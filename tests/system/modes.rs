@@ -267,8 +267,9 @@ fn what_is_pushed_on_the_way_keeps_its_replay_on_both_riscs_that_move_data() {
         }
     }
     assert_eq!(noc_events, 2 * 2 * 24 * 3000);
-    let is_push = |zone: &&Zone| outcome.readout.zones.name(zone.zone) == "PROFILER-NOC-QUICK-PUSH";
-    let pushes = outcome.timeline.lanes().flat_map(|lane| &lane.zones).filter(is_push).count();
+    let is_push = |zone: &Zone| outcome.readout.zones.name(zone.zone) == "PROFILER-NOC-QUICK-PUSH";
+    let pushes =
+        outcome.timeline.lanes().flat_map(|lane| lane.zones.iter()).filter(is_push).count();
     assert!(pushes >= 2 * 2 * 3000, "runs were pushed on their way: {pushes}");
     assert_eq!(starts.len(), 2 * 600);
     assert!(starts.values().all(|&count| count == 2 * 5), "five kernels on each of two cores");
