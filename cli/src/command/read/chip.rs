@@ -27,11 +27,7 @@ use host_reader::{
     names::ZoneTable,
     zone_names::ZoneNames,
 };
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{collections::BTreeMap, path::Path, process::ExitCode};
 use wire::{CoreKind, RunHostId, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 type Chips = Vec<(LuwenChip, ChipFacts)>;
