@@ -10,8 +10,8 @@ data:
   20  addi a7, a7, 1928
   24  jal zero, 58
   28  addi t4, t0, 16
-  2c  sw t4, -1944(gp)
-  30  sw t3, -1940(gp)
+  2c  sw t4, -1868(gp)
+  30  sw t3, -1864(gp)
   34  and t2, t2, a5
   38  or t2, t2, a4
   3c  sw t2, 0(t0)
@@ -21,8 +21,8 @@ data:
   4c  addi zero, zero, 0
   50  addi a0, a0, -1
   54  beq a0, zero, 80
-  58  lw t0, -1944(gp)
-  5c  lw t3, -1940(gp)
+  58  lw t0, -1868(gp)
+  5c  lw t3, -1864(gp)
   60  lw t1, 496(a1)
   64  lw t2, 500(a1)
   68  addi t3, t3, -16

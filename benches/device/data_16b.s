@@ -8,8 +8,8 @@ data_16b:
   18  addi a7, zero, 2
   1c  jal zero, 58
   20  addi t4, t0, 24
-  24  sw t4, -1944(gp)
-  28  sw t3, -1940(gp)
+  24  sw t4, -1868(gp)
+  28  sw t3, -1864(gp)
   2c  and t2, t2, a6
   30  or t2, t2, a4
   34  sw t2, 0(t0)
@@ -21,8 +21,8 @@ data_16b:
   4c  addi zero, zero, 0
   50  addi a0, a0, -1
   54  beq a0, zero, 80
-  58  lw t0, -1944(gp)
-  5c  lw t3, -1940(gp)
+  58  lw t0, -1868(gp)
+  5c  lw t3, -1864(gp)
   60  lw t1, 496(a1)
   64  lw t2, 500(a1)
   68  addi t3, t3, -24

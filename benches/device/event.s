@@ -9,15 +9,15 @@ event:
   1c  addi zero, zero, 0
   20  addi a0, a0, -1
   24  beq a0, zero, 68
-  28  lw a6, -1944(gp)
-  2c  lw t1, -1940(gp)
+  28  lw a6, -1868(gp)
+  2c  lw t1, -1864(gp)
   30  lw a7, 496(a1)
   34  lw t0, 500(a1)
   38  addi t1, t1, -8
   3c  blt t1, zero, 18
   40  addi t2, a6, 8
-  44  sw t2, -1944(gp)
-  48  sw t1, -1940(gp)
+  44  sw t2, -1868(gp)
+  48  sw t1, -1864(gp)
   4c  and t0, t0, a4
   50  or t0, t0, a5
   54  sw t0, 0(a6)

@@ -47,17 +47,17 @@ noc_event:
   b4  addi zero, zero, 0
   b8  addi a0, a0, -1
   bc  beq a0, zero, 80
-  c0  lw a1, -1940(gp)
+  c0  lw a1, -1864(gp)
   c4  bge s2, a1, 114
-  c8  lw a1, -1944(gp)
-  cc  lw a4, -1940(gp)
+  c8  lw a1, -1868(gp)
+  cc  lw a4, -1864(gp)
   d0  lw a2, 496(s0)
   d4  lw a3, 500(s0)
   d8  addi a4, a4, -16
   dc  blt a4, zero, b0
   e0  addi a5, a1, 16
-  e4  sw a5, -1944(gp)
-  e8  sw a4, -1940(gp)
+  e4  sw a5, -1868(gp)
+  e8  sw a4, -1864(gp)
   ec  and a3, a3, s5
   f0  or a3, a3, s4
   f4  sw a3, 0(a1)

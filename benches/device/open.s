@@ -7,15 +7,15 @@ open:
   14  addi zero, zero, 0
   18  addi a0, a0, -1
   1c  beq a0, zero, 64
-  20  lw a5, -1944(gp)
-  24  lw t0, -1940(gp)
+  20  lw a5, -1868(gp)
+  24  lw t0, -1864(gp)
   28  lw a6, 496(a1)
   2c  lw a7, 500(a1)
   30  addi t0, t0, -16
   34  blt t0, zero, 10
   38  addi t1, a5, 8
-  3c  sw t1, -1944(gp)
-  40  sw t0, -1940(gp)
+  3c  sw t1, -1868(gp)
+  40  sw t0, -1864(gp)
   44  slli a7, a7, 20
   48  srli a7, a7, 20
   4c  or a7, a7, a4

@@ -349,14 +349,14 @@ fn trace_only_mode_has_a_row_for_each_replay() {
 #[test]
 fn trace_only_mode_says_so_where_no_trace_is_replayed() {
     let folder = tempfile::tempdir().unwrap();
-    let noted = |workload: &str| {
-        let args =
-            ["run", "--kernels", "native", "--device-trace-profiler", "--workload", workload];
-        let args = [&args[..], &["--ops", "1", "--replays", "1"]].concat();
-        errors(&kprof(folder.path(), &args)).contains("this workload replays none")
+    let noted = |workload: &[&str]| {
+        let args = ["run", "--kernels", "native", "--device-trace-profiler", "--ops", "1"];
+        let output = kprof(folder.path(), &[&args[..], workload].concat());
+        assert!(output.status.success(), "{output:?}");
+        errors(&output).contains("this workload replays none")
     };
-    assert!(noted("matmul"));
-    assert!(!noted("trace-replay"));
+    assert!(noted(&["--workload", "matmul"]));
+    assert!(!noted(&["--workload", "trace-replay", "--replays", "1"]));
 }
 
 /// Counters of a device log by program and name: events, and the cycles that they were counted over.
