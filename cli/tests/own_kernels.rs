@@ -328,6 +328,10 @@ const PROBES: [(&str, &str, &Expected); 9] = [
     ("validity", "1", &[("MyKernelOperation", ZONE)]),
 ];
 
+/// Examples of what the header has as TT-Metal does: there, a kernel's fixed zone takes the place of the
+/// firmware's, and what a kernel says of validity that of the launch's enables.
+const ONLY_IN_RUST: [&str; 3] = ["main_zone", "child_zone", "validity"];
+
 /// Checks what the names alone do not show: sums, and which zone holds which.
 fn assert_figures(rows: &Rows, example: &str) {
     for (lane, of_name) in rows {
@@ -396,7 +400,8 @@ fn every_probe_in_cpp_records_what_its_example_says() {
                 }
                 Some(kernels)
             };
-        for probe in PROBES {
+        let in_cpp = |probe: &(&str, &str, &Expected)| !ONLY_IN_RUST.contains(&probe.0);
+        for probe in PROBES.into_iter().filter(in_cpp) {
             let Some(kernels) = compile(probe.0, &PROCESSORS) else { return };
             run_probe(&folder, arch, &kernels, probe);
         }

@@ -271,7 +271,7 @@ fn waits_of_object_code_are_those_that_the_bus_has_seen() {
 }
 
 /// The kernel `pass_tiles` on any RISC.
-struct Passer([u32; 6]);
+struct Passer([u32; 7]);
 
 impl Kernel for Passer {
     fn run(&self, _: &KernelContext) {
@@ -312,7 +312,7 @@ fn every_risc_of_both_chips_records_the_waits_of_object_code() {
             for ((number, risc), cycles) in (0..).zip(chain).zip(cycles) {
                 let input = if number == 0 { NONE } else { number };
                 let output = if number == 4 { NONE } else { number + 1 };
-                let words = [TILES, cycles, 0, input, output, 3];
+                let words = [TILES, cycles, 0, input, output, 3, 0];
                 program = program.with_kernel(risc, Arc::new(Passer(words)));
             }
             session.plan = Plan::launching(&Arc::new(program), 3, &[]);

@@ -143,14 +143,12 @@
     (static_cast<bool>(active));
 
 /// The firmware's zone around a launch: begins it here, ends and pushes it at the end of the block.
-/// Its name ends in FW; within it, a kernel's of another name is an ordinary zone.
 #define DeviceZoneScopedMainN(name) \
-    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeFixed<KERNEL_PROFILER_ID(name), 0, ::kernel_profiler::detail::ends_in(name, "FW")>);
+    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeGuaranteed<KERNEL_PROFILER_ID(name), 0>);
 
-/// The zone around the kernel within the firmware's zone. Its name ends in KERNEL; within it, one of
-/// another name is an ordinary zone.
+/// The zone around the kernel within the firmware's zone.
 #define DeviceZoneScopedMainChildN(name) \
-    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeFixed<KERNEL_PROFILER_ID(name), 1, ::kernel_profiler::detail::ends_in(name, "KERNEL")>);
+    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeGuaranteed<KERNEL_PROFILER_ID(name), 1>);
 
 /// Adds the cycles from here to the end of the enclosing block to the first accumulator.
 #define DeviceZoneScopedSumN1(name) \
@@ -178,8 +176,7 @@
 /// Records that an event happened, by a number of 16 bits.
 #define DeviceRecordEvent(event_id) ::kernel_profiler::recordEvent<KERNEL_PROFILER_ORDINARY>(event_id);
 
-/// Says which RISCs run a kernel in this launch. If none, nothing of it is pushed. A kernel says true,
-/// or false, so that nothing of the launch is pushed.
+/// Says which RISCs run a kernel in this launch. If none, nothing of it is pushed.
 #define DeviceValidateProfiler(condition) ::kernel_profiler::set_profiler_zone_valid(condition);
 
 /// Sets the program id of this launch for all RISCs of the core.

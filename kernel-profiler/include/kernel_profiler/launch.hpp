@@ -482,19 +482,9 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 }
 
 /// Says which RISCs have a kernel in this launch; if none, nothing of it is pushed.
-template <typename Enables>
-KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
-    detail::set_control(detail::DONE, static_cast<uint32_t>(enables) == 0);
-    detail::set_control(detail::ENABLES, static_cast<uint32_t>(enables));
-}
-
-/// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
-KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(bool is_valid) {
-    using namespace detail;
-    if (is_valid) {
-        set_control(ENABLES, control(ENABLES) | 1u << ((own_place() - control_place()) / 4));
-    }
-    set_control(DONE, !is_valid);
+KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(uint32_t enables) {
+    detail::set_control(detail::DONE, enables == 0);
+    detail::set_control(detail::ENABLES, enables);
 }
 
 KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() { return detail::control(detail::DONE) == 1; }
@@ -709,17 +699,14 @@ struct profileScopeGuaranteed {
     static constexpr uint32_t end_index = start_index + 2;
     static_assert(end_index < CUSTOM_MARKERS, "index 0 or 1");
 
-    KERNEL_PROFILER_ALWAYS_INLINE profileScopeGuaranteed() { open(); }
-    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() { close(); }
-
-    KERNEL_PROFILER_ALWAYS_INLINE static void open() {
+    KERNEL_PROFILER_ALWAYS_INLINE profileScopeGuaranteed() {
         if constexpr (index == 0) {
             init_profiler();
         }
         detail::write_fixed(start_index, detail::prefix(ZONE_START, timer_id));
     }
 
-    KERNEL_PROFILER_ALWAYS_INLINE static void close() {
+    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
         detail::write_fixed(end_index, detail::prefix(ZONE_END, timer_id));
         if constexpr (index == 0) {
             finish_profiler();
@@ -731,68 +718,6 @@ struct profileScopeGuaranteed {
     profileScopeGuaranteed(const profileScopeGuaranteed&) = delete;
     profileScopeGuaranteed& operator=(const profileScopeGuaranteed&) = delete;
 };
-
-namespace detail {
-
-/// Returns true if a name ends in `ending`: as a firmware's of the launch ("BRISC-FW") or a wrapper's
-/// of the kernel ("BRISC-KERNEL"), which find their slots free.
-constexpr bool ends_in(const char* name, const char* ending) {
-    size_t length = 0;
-    while (name[length] != '\0') {
-        ++length;
-    }
-    size_t wanted = 0;
-    while (ending[wanted] != '\0') {
-        ++wanted;
-    }
-    for (size_t index = 0; index < wanted; ++index) {
-        if (length < wanted || name[length - wanted + index] != ending[index]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-}  // namespace detail
-
-/// A zone for which a kernel asks a fixed place. Within the launch's own zone, which is open there,
-/// it is an ordinary one.
-template <uint32_t timer_id, uint32_t index, bool is_of_launch>
-struct profileScopeFixed {
-    const detail::Constants constants = detail::Constants::hidden();
-    const bool is_ordinary = is_taken();
-    int32_t left = -1;
-
-    KERNEL_PROFILER_ALWAYS_INLINE profileScopeFixed() {
-        if (is_ordinary) {
-            left = detail::open_zone<DoingDispatch::NOT_DISPATCH>(detail::prefix(ZONE_START, timer_id), constants);
-        } else {
-            profileScopeGuaranteed<timer_id, index>::open();
-        }
-    }
-
-    KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeFixed() {
-        if (is_ordinary) {
-            detail::close_zone(detail::prefix(ZONE_END, timer_id), left, constants);
-        } else {
-            profileScopeGuaranteed<timer_id, index>::close();
-        }
-    }
-
-    profileScopeFixed(const profileScopeFixed&) = delete;
-    profileScopeFixed& operator=(const profileScopeFixed&) = delete;
-
-    /// Returns true if the zone of the slots has begun and not ended.
-    KERNEL_PROFILER_ALWAYS_INLINE static bool is_taken() {
-        using namespace detail;
-        const uint32_t run = own_run();
-        return read_word(run + 4 * profileScopeGuaranteed<timer_id, index>::start_index) != EMPTY_SLOT &&
-               read_word(run + 4 * profileScopeGuaranteed<timer_id, index>::end_index) == EMPTY_SLOT;
-    }
-};
-
-template <uint32_t timer_id, uint32_t index>
-struct profileScopeFixed<timer_id, index, true> : profileScopeGuaranteed<timer_id, index> {};
 
 /// As profileScopeGuaranteed, which knows of accumulate mode.
 template <uint32_t timer_id, uint32_t index>

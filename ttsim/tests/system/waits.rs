@@ -27,7 +27,7 @@ const CHAIN: [(Risc, u32); 5] = [
 ];
 
 /// The kernel `pass_tiles` with its words.
-struct Passer([u32; 6]);
+struct Passer([u32; 7]);
 
 impl Kernel for Passer {
     fn run(&self, _: &KernelContext) {
@@ -57,7 +57,7 @@ fn chain() -> Program {
     for (number, (risc, cycles)) in (0..).zip(CHAIN) {
         let input = if number == 0 { NONE } else { number };
         let output = if number == 4 { NONE } else { number + 1 };
-        let words = [TILES, cycles, 0, input, output, CAPACITY];
+        let words = [TILES, cycles, 0, input, output, CAPACITY, 0];
         program = program.with_kernel(risc, Arc::new(Passer(words)));
     }
     program
