@@ -73,7 +73,13 @@ impl Host {
 
     /// Records a message.
     #[pyo3(signature = (text, file, line, rgb=None))]
-    fn message(&self, text: &str, file: &str, line: u32, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn message(
+        &self,
+        text: &str,
+        file: &str,
+        line: u32,
+        rgb: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let source = source("", "", file, line);
         match color(rgb)? {
             Some(color) => self.recorder.colored_message_of(source, text, color),
@@ -84,7 +90,12 @@ impl Host {
 
     /// Records a signpost.
     #[pyo3(signature = (header, message=None, rgb=None))]
-    fn signpost(&self, header: &str, message: Option<&str>, rgb: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn signpost(
+        &self,
+        header: &str,
+        message: Option<&str>,
+        rgb: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         match color(rgb)? {
             Some(color) => self.recorder.colored_signpost(header, message, color),
             None => self.recorder.signpost(header, message),

@@ -2,7 +2,8 @@
 
 use crate::{
     arguments::{whole_number, word},
-    host::Host, recording::PyRecording,
+    host::Host,
+    recording::PyRecording,
     value_error,
 };
 use host_reader::{
@@ -58,7 +59,9 @@ pub(crate) fn workloads() -> Vec<&'static str> {
 impl SimulatedMesh {
     #[new]
     #[pyo3(signature = (workload="matmul", *, arch="wormhole_b0", chips=None, seed=None, ops=None))]
-    #[pyo3(text_signature = "(workload='matmul', *, arch='wormhole_b0', chips=1, seed=0, ops=None)")]
+    #[pyo3(
+        text_signature = "(workload='matmul', *, arch='wormhole_b0', chips=1, seed=0, ops=None)"
+    )]
     fn new(
         workload: &str,
         arch: &str,
