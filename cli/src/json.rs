@@ -10,7 +10,7 @@ use crate::{
 use host_reader::{
     analysis::{
         DataStatistics, KindCount, LostRecords, Op, Report, SubtractedProbeCost, SumStatistics,
-        ZoneStatistics,
+        WaitStatistics, ZoneStatistics,
     },
     export::HiddenLaunches,
     host::HostRecording,
@@ -51,6 +51,7 @@ pub(crate) struct Document<'a> {
     op_names: Vec<OpName<'a>>,
     zones: &'a [ZoneStatistics],
     sums: &'a [SumStatistics],
+    waits: &'a [WaitStatistics],
     data: &'a [DataStatistics],
     /// Hardware counters and their metrics, by launch.
     hardware_counters: Vec<OpRow<'a>>,
@@ -100,7 +101,11 @@ impl FilteredOut {
             counted(lane_count, "lane", "lanes"),
             counted(record_count, "record", "records"),
             counted(lost_record_count, "lost record", "lost records"),
-            counted(self.row_count, "row of zones and sums", "rows of zones and sums"),
+            counted(
+                self.row_count,
+                "row of zones, sums and waits",
+                "rows of zones, sums and waits"
+            ),
         )
     }
 }
@@ -233,6 +238,7 @@ impl<'a> Document<'a> {
             op_names: names.entries().collect(),
             zones: &report.zones,
             sums: &report.sums,
+            waits: &report.waits,
             data: &report.data,
             hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),

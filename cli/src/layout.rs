@@ -20,6 +20,7 @@ pub(crate) fn table(titles: &[&str]) -> Table {
                 | "sections"
                 | "architecture"
                 | "kind"
+                | "object"
                 | "where"
                 | "name"
                 | "source"

@@ -29,7 +29,7 @@ pub(crate) struct Findings {
     counters: CounterFindings,
     names: OpNames,
     buffers: BufferPeaks,
-    /// Counts of what a filter removed, rows of zones and sums included.
+    /// Counts of what a filter removed, rows of zones, sums and waits included.
     filtered: Option<FilteredOut>,
 }
 
@@ -77,17 +77,18 @@ impl Findings {
         Self { buffers, ..self }
     }
 
-    /// Leaves out the rows of zones and sums that are not wanted; launches were taken out
+    /// Leaves out the rows of zones, sums and waits that are not wanted; launches were taken out
     /// before.
     pub(crate) fn filter(&mut self, filter: &TraceFilter, launches: HiddenLaunches) {
         if filter.is_empty() {
             return;
         }
-        let Report { zones, sums, .. } = &mut self.report;
-        let before = zones.len() + sums.len();
+        let Report { zones, sums, waits, .. } = &mut self.report;
+        let before = zones.len() + sums.len() + waits.len();
         zones.retain(|zone| filter.selects_zone(&zone.name));
         sums.retain(|sum| filter.selects_zone(&sum.name));
-        let row_count = (before - zones.len() - sums.len()) as u64;
+        waits.retain(|wait| wait.kind.zone_name().is_none_or(|name| filter.selects_zone(name)));
+        let row_count = (before - zones.len() - sums.len() - waits.len()) as u64;
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 

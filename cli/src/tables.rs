@@ -5,7 +5,7 @@ use crate::{
     counter_tables::CounterFindings,
     layout::{table, write_table},
     losses::write_losses,
-    numbers::{counted, grouped, optional},
+    numbers::{bounded, counted, grouped, optional},
     op_names::OpNames,
     terminal::{LONGEST_NAME, Style, printable, styled},
     watermark::write_fullest,
@@ -13,7 +13,8 @@ use crate::{
 use host_reader::{
     analysis::{
         CycleStatistics, DataKind, DataStatistics, Doubt, KindCount, Op, OwnZone, Report,
-        RiscKernels, Span, SubtractedProbeCost, SumStatistics, ZoneStatistics, own_time,
+        RiscKernels, Span, SubtractedProbeCost, SumStatistics, WaitStatistics, ZoneStatistics,
+        own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
@@ -42,6 +43,7 @@ impl Tables<'_> {
             write_probe_cost(subtracted, rows, out)?;
         }
         write_sums(&self.report.sums, rows, out)?;
+        write_waits(&self.report.waits, rows, out)?;
         write_data(&self.report.data, rows, out)?;
         self.counters.write(self.names, rows, out)?;
         self.write_records(out)?;
@@ -233,6 +235,31 @@ fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std:
         table.add_row(statistic_cells(sum.chip_id, sum.risc.label().into(), name, &sum.cycles));
     }
     write_table(&mut table, sums.len(), rows, out)
+}
+
+/// Waits by kind and object.
+fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if waits.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}\n", styled("Waits, times in ns", Style::Bold))?;
+    let titles = ["chip", "RISC", "kind", "object", "count", "cores", "total", "median", "max"];
+    let mut table = table(&titles);
+    for wait in waits.iter().take(rows) {
+        let total = wait.total_ns.map(|total| bounded(total, wait.is_lower_bound));
+        table.add_row([
+            wait.chip_id.to_string(),
+            wait.risc.label().to_owned(),
+            wait.kind.name().unwrap_or_default().to_owned(),
+            WaitStatistics::object_label(wait.kind, wait.key),
+            bounded(wait.count, wait.is_lower_bound),
+            grouped(wait.core_count),
+            total.unwrap_or_else(|| optional(None)),
+            optional(wait.median_ns),
+            optional(wait.max_ns),
+        ]);
+    }
+    write_table(&mut table, waits.len(), rows, out)
 }
 
 /// Values by id, those of hardware counters and of the NoC in a row each.

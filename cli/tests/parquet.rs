@@ -10,6 +10,7 @@ mod program;
 use host_reader::{
     capture::CaptureWriter,
     host::{HostColor, HostRecorder, HostRecorderOptions, HostSource},
+    recording::{Recording, load},
 };
 use package::{is_installed, python};
 use program::kprof;
@@ -61,7 +62,7 @@ fn ask(folder: &Path, statements: &[&str]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The statements of the page: what makes the views, then its four questions.
+/// The statements of the page: what makes the views, then its five questions.
 fn statements_of_page() -> Vec<&'static str> {
     let blocks = PAGE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks
@@ -106,7 +107,7 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     export(folder, &log("blackhole-noc-256"), "node-2", &[]);
     let statements = statements_of_page();
     let answers = ask(folder, &statements);
-    let [.., cycles, imbalance, losses, host] = &answers[..] else { panic!("{answers:?}") };
+    let [.., cycles, imbalance, losses, waits, host] = &answers[..] else { panic!("{answers:?}") };
 
     let mut expected: BTreeMap<(&str, String, String), (u64, i64)> = BTreeMap::new();
     let hosts = [
@@ -137,7 +138,7 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
     assert_eq!(rows.len(), 3, "{imbalance}");
     assert!(rows.iter().all(|row| row[5] == 1 && row[6] == 1.0), "{imbalance}");
     // Logs tell of chips alone.
-    assert_eq!((losses, host), (&json!([]), &json!([])));
+    assert_eq!((losses, waits, host), (&json!([]), &json!([]), &json!([])));
 }
 
 /// A log of a host: each launch runs on two cores, of which the second is slower.
@@ -189,7 +190,7 @@ fn the_questions_are_answered_over_32_merged_hosts() {
     let output = kprof(folder, &["merge", "ttrun", "rank32=c.kprof", "-o", "."]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answers = ask(folder, &statements_of_page());
-    let [.., cycles, imbalance, losses, host] = &answers[..] else { panic!("{answers:?}") };
+    let [.., cycles, imbalance, losses, waits, host] = &answers[..] else { panic!("{answers:?}") };
     let text = |row: &Value, at: usize| row[at].as_str().unwrap().to_owned();
     let is_of_log = |row: &&Value| row[0] != "rank32";
 
@@ -216,7 +217,7 @@ fn the_questions_are_answered_over_32_merged_hosts() {
         assert_eq!((host, *cores), (expected_host, 2));
         assert!((ratio - expected).abs() < 1e-12, "{host}: {ratio} {expected}");
     }
-    assert_eq!(losses, &json!([]));
+    assert_eq!((losses, waits), (&json!([]), &json!([])));
     let [run] = &host.as_array().unwrap()[..] else { panic!("{host}") };
     assert_eq!((&run[0], &run[2], &run[4]), (&"rank32".into(), &"RunPrograms".into(), &3.into()));
 }
@@ -334,7 +335,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
          WHERE decode(key) = 'kprof.doubts' AND decode(value) LIKE '%\"lost_unknown_markers\":204800%'",
     );
     let answers = ask(folder, &statements);
-    let [.., losses, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
+    let [.., losses, _, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
     // Lanes have room for 1000 of 1400 launches; of each of the others, and of both RISCs
     // that ran on each of 64 cores, the four markers of firmware and kernel are missing.
     let recording = written["recording"].as_str().unwrap();
@@ -343,7 +344,7 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     assert_eq!(losses, &json!([["node-1", recording, "DRAM full", runs, 0, 4 * runs, false]]));
     assert_eq!(kernels, &json!([[64 * 1000]]));
     assert_eq!(ops[0][1], 64);
-    assert_eq!(doubts, &json!([[6]]));
+    assert_eq!(doubts, &json!([[9]]));
     assert_eq!(written["losses"], 64 * 2, "one row per lane");
 }
 
@@ -406,7 +407,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let mut again = export(folder, &file, "node-1", &[]);
     assert_eq!(
         (first["replaced_files"].take(), again["replaced_files"].take()),
-        (json!(0), json!(9))
+        (json!(0), json!(13))
     );
     assert_eq!(again, first);
     let device = folder.join("dataset/zones/host=node-1/device=0");
@@ -497,5 +498,149 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
             assert_eq!(row[6], Value::Null);
         }
         assert_eq!(known, counted.len() * counted::METRICS.len(), "{arch}");
+    }
+}
+
+/// Waits of a recording by their records, as `docs/wire-extensions.md` has them.
+#[derive(Default)]
+struct Recorded {
+    /// Core, RISC, program, kind, key, start and duration.
+    waits: Vec<Value>,
+    /// Core, RISC, program, kind, key, number and cycles.
+    sums: Vec<Value>,
+}
+
+const KINDS: [(&str, &str); 8] = [
+    ("CB_WAIT", "circular buffer"),
+    ("CB_RESERVE", "circular buffer"),
+    ("SEM_WAIT", "semaphore"),
+    ("NOC_READ_BARRIER", "NoC"),
+    ("NOC_WRITE_BARRIER", "NoC"),
+    ("NOC_ATOMIC_BARRIER", "NoC"),
+    ("NOC_FULL_BARRIER", "NoC"),
+    ("NOC_WRITE_FLUSH", "NoC"),
+];
+
+fn recorded_waits(recording: &Recording) -> Recorded {
+    let mut found = Recorded::default();
+    for lane in recording.readout.lanes() {
+        let records: Vec<_> = lane.records().collect();
+        for (index, run) in lane.runs.iter().enumerate() {
+            for record in &records[lane.run_records(index)] {
+                let [first, second] = *record.data else { continue };
+                let name = recording.readout.zones.name(record.zone);
+                let low = |word: u64| word & u64::from(u32::MAX);
+                let (kind, object) = KINDS[usize::try_from(first >> 32).unwrap() - 1];
+                let row = |one: u64, other: u64| {
+                    let (core, risc) = (lane.id.core, lane.id.risc.label());
+                    let key = low(first);
+                    json!([core.x, core.y, risc, run.program.0, kind, object, key, one, other])
+                };
+                match name {
+                    "SYNC-WAIT-TOTAL" => found.sums.push(row(second >> 32, low(second))),
+                    _ => found.waits.push(row(record.time - low(second), low(second))),
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Figures that each row of `kprof report` has: number, cores, cycles, and of single waits the one
+/// in the middle and the longest.
+fn expected_statistics(rows: &[Value], is_single: bool) -> BTreeMap<String, Value> {
+    let mut groups: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for row in rows {
+        groups.entry(format!("{} {} {}", row[2], row[4], row[6])).or_default().push(row);
+    }
+    let statistics = groups.into_iter().map(|(key, rows)| {
+        let number = |row: &Value, at: usize| row[at].as_u64().unwrap();
+        let cores: std::collections::BTreeSet<_> =
+            rows.iter().map(|row| (number(row, 0), number(row, 1))).collect();
+        let mut cycles: Vec<u64> = rows.iter().map(|row| number(row, 8)).collect();
+        cycles.sort_unstable();
+        let total: u64 = cycles.iter().sum();
+        let count = match is_single {
+            true => rows.len() as u64,
+            false => rows.iter().map(|row| number(row, 7)).sum(),
+        };
+        let (low, high) = (cycles[(cycles.len() - 1) / 2], cycles[cycles.len() / 2]);
+        let of_single = |cycles: u64| if is_single { json!(cycles) } else { Value::Null };
+        let (median, max) = (of_single(low.midpoint(high)), of_single(cycles[cycles.len() - 1]));
+        (key, json!([count, cores.len(), total, median, max, false]))
+    });
+    statistics.collect()
+}
+
+#[test]
+fn every_wait_and_every_sum_of_waits_is_a_row() {
+    if !has_package() {
+        return;
+    }
+    for (arch, waits) in [("wormhole_b0", "events"), ("blackhole", "totals")] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        // Few tiles, so that no vector is full.
+        let shape = "tiles=4,ahead=1,group=4,writer=1600";
+        let args = ["capture", "--workload", "pipeline", "--pipeline", shape, "--arch", arch];
+        let run = kprof(folder, &[&args[..], &["--waits", waits, "-o", "c.kprof"]].concat());
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let written = export(folder, &folder.join("c.kprof"), "node-1", &[]);
+        let recordings = load(&folder.join("c.kprof")).unwrap().recordings;
+        let [recording] = &recordings[..] else { panic!("one run") };
+        let Recorded { waits: mut singles, mut sums } = recorded_waits(recording);
+        let is_single = waits == "events";
+        assert_eq!((singles.len() > 1_000, sums.is_empty()), (is_single, false), "{waits}");
+        let kinds: std::collections::BTreeSet<_> =
+            sums.iter().map(|row| row[4].as_str().unwrap()).collect();
+        assert!(kinds.len() >= 4, "{kinds:?}");
+        let mut statements = statements_of_page();
+        statements.push(
+            "SELECT core_x, core_y, risc, run_host_id, kind, object, key, start_cycle, \
+             duration_cycles FROM waits \
+             WHERE has_blocked AND NOT is_lower_bound AND op + 1 = run_host_id >> 10 \
+             AND duration_ns - duration_cycles::BIGINT BETWEEN -2 AND 2 AND start_host_ns - start_ns = \
+             (SELECT min(start_host_ns - start_ns) FROM zones)",
+        );
+        statements.push(
+            "SELECT core_x, core_y, risc, run_host_id, kind, object, key, waits, total_cycles \
+             FROM wait_sums WHERE is_from_kernel AND NOT is_lower_bound \
+             AND op + 1 = run_host_id >> 10",
+        );
+        let answers = ask(folder, &statements);
+        let [.., found_waits, found_sums] = &answers[..] else { panic!("{answers:?}") };
+        let sorted = |rows: &Value| {
+            let mut rows: Vec<String> =
+                rows.as_array().unwrap().iter().map(Value::to_string).collect();
+            rows.sort();
+            rows
+        };
+        if is_single {
+            assert_eq!(sorted(found_waits), sorted(&json!(singles)), "{waits}");
+        }
+        assert_eq!(sorted(found_sums), sorted(&json!(sums)), "{waits}");
+        assert_eq!(
+            (&written["waits"], &written["wait_sums"]),
+            (&json!(singles.len()), &json!(sums.len()))
+        );
+
+        let report = kprof(folder, &["report", "c.kprof", "--json"]);
+        let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+        let of_row = |row: &Value| {
+            let key = format!("{} {} {}", row["risc"], row["kind"], row["key"]);
+            let figures = [
+                "count",
+                "core_count",
+                "total_cycles",
+                "median_cycles",
+                "max_cycles",
+                "is_lower_bound",
+            ];
+            (key, Value::from(figures.map(|name| row[name].clone()).to_vec()))
+        };
+        let found: BTreeMap<_, _> =
+            report["waits"].as_array().unwrap().iter().map(of_row).collect();
+        let rows = if is_single { &mut singles } else { &mut sums };
+        assert_eq!(found, expected_statistics(rows, is_single), "{waits}");
     }
 }

@@ -118,7 +118,7 @@ class Recording:
     def host_zones(self) -> Any:
         """Zones of the host's threads: where, when, how long, text and colour.
 
-        This and the next two have the columns of the Parquet dataset (``docs/parquet.md``).
+        This and the tables below have the columns of the Parquet dataset (``docs/parquet.md``).
         """
         return self._native.host_zones()
 
@@ -129,8 +129,28 @@ class Recording:
 
     @property
     def buffers(self) -> Any:
-        """Changes of the bytes that buffers of chips hold, by kind of memory."""
+        """Changes of the bytes that buffers of chips hold, by kind of memory; addresses if known."""
         return self._native.buffers()
+
+    @property
+    def op_buffers(self) -> Any:
+        """Most bytes that buffers held while the host worked on each op, by kind of memory."""
+        return self._native.op_buffers()
+
+    @property
+    def waits(self) -> Any:
+        """Waits for circular buffers, semaphores and NoCs that were recorded one by one."""
+        return self._native.waits()
+
+    @property
+    def wait_sums(self) -> Any:
+        """Waits of each launch of a RISC for each object, added up."""
+        return self._native.wait_sums()
+
+    @property
+    def profiler_time(self) -> Any:
+        """Time of RISCs in the profiler's own zones: waits for the host, pushes of several launches."""
+        return self._native.profiler_time()
 
     def report(self) -> dict[str, Any]:
         """Every figure: summary, ops, zones, sums and data."""

@@ -8,9 +8,10 @@ use arrow_schema::ArrowError;
 use host_reader::{
     analysis::{Op, Report},
     causes::Explanation,
-    export::{ExportFormat, TableRows, Trace, TraceFilter, TraceHost},
+    export::{ExportFormat, TableKind, TableRows, Trace, TraceFilter, TraceHost},
     output::Output,
     recording::{Recording, load},
+    report::BufferPeaks,
 };
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -41,6 +42,18 @@ impl PyRecording {
     ) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             tables::dataset_table(&rows(&TraceHost::of_recording(&self.recording), &self.title))
+        }))
+    }
+
+    /// Makes a table of all chips, of the rows that a dataset has of each.
+    fn device_table(&self, py: Python<'_>, kind: TableKind) -> PyResult<PyTable> {
+        to_python(py.detach(|| {
+            let trace = Trace::new(&self.recording, &TraceFilter::default());
+            let chips = trace.devices.iter().filter_map(|device| {
+                let rows = TableRows::of_device(kind, &trace, device, &self.title)?;
+                Some((device.chip.chip_id, rows))
+            });
+            tables::dataset_table_of_chips(&chips.collect::<Vec<_>>(), &TableRows::empty(kind))
         }))
     }
 
@@ -157,6 +170,29 @@ impl PyRecording {
     /// Changes of the bytes that buffers of chips hold.
     fn buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.host_table(py, TableRows::buffers)
+    }
+
+    /// Most bytes that buffers held while the host worked on each op, by kind of memory.
+    fn op_buffers(&self, py: Python<'_>) -> PyResult<PyTable> {
+        to_python(py.detach(|| {
+            let peaks = BufferPeaks::of_recording(&self.recording);
+            tables::dataset_table(&TableRows::op_buffers(&peaks, &self.title))
+        }))
+    }
+
+    /// Waits that were recorded one by one.
+    fn waits(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.device_table(py, TableKind::Waits)
+    }
+
+    /// Waits of each launch of a RISC for each object, added up.
+    fn wait_sums(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.device_table(py, TableKind::WaitSums)
+    }
+
+    /// Time of RISCs in the profiler's own zones.
+    fn profiler_time(&self, py: Python<'_>) -> PyResult<PyTable> {
+        self.device_table(py, TableKind::ProfilerTime)
     }
 
     /// Every figure as one JSON text.

@@ -311,6 +311,8 @@ pub(crate) fn ops(recording: &Recording, report: &Report) -> Made {
         optional("trisc1_kernel_ns", optionals(|op| op.risc_kernels.trisc1?.duration_ns)),
         optional("trisc2_kernel_ns", optionals(|op| op.risc_kernels.trisc2?.duration_ns)),
         optional("op_to_op_latency_ns", optionals(|op| op.op_to_op_latency_ns)),
+        optional("stall_cycles", optionals(|op| op.stall.map(|stall| stall.cycles))),
+        optional("stall_ns", optionals(|op| op.stall_ns)),
         optional("duration_doubt", ops.iter().map(doubt).collect::<StringArray>()),
         optional("latency_doubt", ops.iter().map(latency_doubt).collect::<StringArray>()),
     ];
@@ -398,7 +400,11 @@ pub(crate) fn losses(recording: &Recording) -> Made {
 
 /// A table of a dataset, with the columns that its Parquet file has.
 pub(crate) fn dataset_table(rows: &TableRows) -> Made {
-    let columns = rows.columns().map(|(schema, cells)| {
+    whole(dataset_columns(rows).collect())
+}
+
+fn dataset_columns(rows: &TableRows) -> impl Iterator<Item = Column> {
+    rows.columns().map(|(schema, cells)| {
         let values: ArrayRef = match cells {
             ColumnCells::Unsigned32(cells) => Arc::new(cells.collect::<UInt32Array>()),
             ColumnCells::Unsigned64(cells) => Arc::new(cells.collect::<UInt64Array>()),
@@ -408,8 +414,17 @@ pub(crate) fn dataset_table(rows: &TableRows) -> Made {
             ColumnCells::Text(cells) => Arc::new(cells.collect::<DictionaryArray<Int32Type>>()),
         };
         (schema.name, schema.is_optional, values)
-    });
-    whole(columns.collect())
+    })
+}
+
+/// Tables of a dataset with the chip of each, as one with the chip in front.
+pub(crate) fn dataset_table_of_chips(chips: &[(u32, TableRows)], empty: &TableRows) -> Made {
+    let with_chip = |chip: u32, rows: &TableRows| {
+        let chips = UInt32Array::from(vec![chip; rows.row_count()]);
+        iter::once(column("chip", chips)).chain(dataset_columns(rows)).collect()
+    };
+    let parts = chips.iter().map(|(chip, rows)| with_chip(*chip, rows));
+    table(parts.collect(), with_chip(0, empty))
 }
 
 /// A table of texts, such as a CSV; columns of numbers become numbers, empty cells stay empty.

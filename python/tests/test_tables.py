@@ -72,7 +72,8 @@ def plain(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
 
 
 TABLES = ("records", "zones", "ops", "zone_statistics", "losses")
-TABLES += ("host_zones", "host_events", "buffers")
+TABLES += ("host_zones", "host_events", "buffers", "op_buffers")
+TABLES += ("waits", "wait_sums", "profiler_time")
 
 
 def test_pandas_polars_and_pyarrow_agree(matmul: kprof.Recording) -> None:
@@ -135,7 +136,7 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
     command += ["--recording", "c", "-o", str(tmp_path / "set")]
     subprocess.run(command, check=True, capture_output=True)
     recording = kprof.open(tmp_path / "c.kprof")
-    for name, least in [("host_zones", 4), ("host_events", 24), ("buffers", 24)]:
+    for name, least in [("host_zones", 4), ("host_events", 24), ("buffers", 24), ("op_buffers", 23)]:
         written = polars.read_parquet(tmp_path / "set" / name / "host=h" / "c.parquet")
         written = written.drop("host", strict=False)
         own = pyarrow.table(getattr(recording, name))
@@ -146,6 +147,49 @@ def test_tables_of_the_host_are_those_of_the_dataset(tmp_path: Path) -> None:
         ]
         kinds = {plain(column).type for column in own.columns}
         assert pyarrow.uint32() in kinds or name == "buffers"
+
+
+@pytest.mark.parametrize("more", [
+    ["--workload", "pipeline", "--pipeline", "tiles=5", "--waits", "events"],
+    ["--ops", "40", "--enable-accumulate-profiling"],
+])  # fmt: skip
+def test_tables_of_waits_are_those_of_the_dataset(tmp_path: Path, more: list[str]) -> None:
+    """Every cell of both chips, in files that `kprof` writes and another reader reads."""
+    program = os.environ.get("KPROF")
+    if program is None:
+        assert os.environ.get("CI") != "true", "KPROF names no kprof"
+        pytest.skip("KPROF names no kprof")
+    command = [program, "capture", "--devices", "2", *more, "-o", str(tmp_path / "c.kprof")]
+    subprocess.run(command, check=True, capture_output=True)
+    command = [program, "export", str(tmp_path / "c.kprof"), "--format", "parquet", "--host", "h"]
+    command += ["--recording", "c", "-o", str(tmp_path / "set")]
+    subprocess.run(command, check=True, capture_output=True)
+    recording = kprof.open(tmp_path / "c.kprof")
+    rows = 0
+    for name in ["waits", "wait_sums", "profiler_time"]:
+        own = polars.DataFrame(getattr(recording, name))
+        rows += own.height
+        for chip in (0, 1):
+            folder = tmp_path / "set" / name / "host=h" / f"device={chip}"
+            written = polars.read_parquet(folder / "c.parquet", hive_partitioning=False)
+            of_chip = own.filter(polars.col("chip") == chip).drop("chip")
+            assert of_chip.columns == written.columns
+            assert of_chip.rows() == written.rows(), name
+    assert rows > 1_000
+    if "--waits" in more:
+        # Sums of the launches are those of the report.
+        sums = polars.DataFrame(recording.wait_sums).group_by("chip", "risc", "kind", "key").sum()
+        found = {tuple(row[key] for key in ("chip", "risc", "kind", "key", "waits", "total_cycles"))
+                 for row in sums.to_dicts()}  # fmt: skip
+        keys = ("chip_id", "risc", "kind", "key", "count", "total_cycles")
+        assert found == {tuple(row[key] for key in keys) for row in recording.report()["waits"]}
+    else:
+        totals = polars.DataFrame(recording.profiler_time)
+        assert set(totals["kind"]) == {"push of several launches"}
+        zones = polars.DataFrame(recording.zones).filter(polars.col("zone") == "PROFILER-DRAM-PUSH")
+        assert totals["count"].sum() == zones.height
+        assert totals["total_cycles"].sum() == zones["duration_cycles"].sum()
+        assert totals["max_cycles"].max() == zones["duration_cycles"].max()
 
 
 def test_lanes_share_batches(matmul: kprof.Recording) -> None:

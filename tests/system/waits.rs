@@ -10,6 +10,7 @@
 
 use crate::support::{Outcome, Session, has_object_code};
 use host_reader::{
+    analysis::wait_statistics,
     causes::{Explanation, StepKind},
     lane::LaneId,
     readout::Readout,
@@ -24,7 +25,10 @@ use sim::{
     truth::{RiscKey, Truth},
     workload::{PipelineShape, Plan, Workload, WorkloadOptions},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use wire::{
     CoreKind, Risc, RunHostId,
     wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal, WindowedWait},
@@ -152,6 +156,7 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str) -> u64 {
     let place = |run: &Run| format!("{run:?}, {of}");
     let (found, expected) = (found(&outcome.readout), expected(&outcome.truth));
     assert!(expected.keys().all(|run| found.contains_key(run)), "{of}");
+    compare_statistics(&outcome.readout, &found, of);
     let mut blocked = 0;
     for (run, found) in found {
         let waits = expected.get(&run).map_or(&[][..], Vec::as_slice);
@@ -182,6 +187,49 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str) -> u64 {
         }
     }
     blocked
+}
+
+/// Compares the figures of waits with the records: sums where there are any, else single waits.
+fn compare_statistics(readout: &Readout, found: &BTreeMap<Run, Found>, of: &str) {
+    #[derive(Default)]
+    struct Group {
+        cores: BTreeSet<(u16, u16)>,
+        count: u64,
+        cycles: u64,
+        singles: Vec<u64>,
+    }
+    let mut groups: BTreeMap<(u32, Risc, u8, u32), Group> = BTreeMap::new();
+    for ((key, _), found) in found {
+        let id = |(kind, object): (u8, u32)| (key.chip_id, key.risc, kind, object);
+        let mut sums = Totals::new();
+        for (wait, _) in &found.waits {
+            let sum = sums.entry((wait.kind.0, wait.key)).or_default();
+            *sum = (sum.0 + u64::from(wait.cycles), sum.1 + 1);
+            let group = groups.entry(id((wait.kind.0, wait.key))).or_default();
+            group.singles.push(wait.cycles.into());
+        }
+        sums.extend(&found.totals);
+        for (object, (cycles, count)) in sums {
+            let group = groups.entry(id(object)).or_default();
+            group.cores.insert((key.core.x, key.core.y));
+            (group.count, group.cycles) = (group.count + count, group.cycles + cycles);
+        }
+    }
+    let is_whole = readout.losses.is_empty();
+    let rows = wait_statistics(readout);
+    assert_eq!(rows.len(), groups.len(), "{of}");
+    for row in rows {
+        let mut group = groups.remove(&(row.chip_id, row.risc, row.kind.0, row.key)).unwrap();
+        group.singles.sort_unstable();
+        let is_known = group.singles.len() as u64 == group.count;
+        let longest = group.singles.last().copied().filter(|_| is_known);
+        let count = group.singles.len();
+        let middle = || group.singles[(count - 1) / 2].midpoint(group.singles[count / 2]);
+        assert_eq!((row.count, row.core_count), (group.count, group.cores.len() as u64), "{of}");
+        assert_eq!((row.total_cycles, row.max_cycles), (group.cycles, longest), "{of}");
+        assert_eq!(row.median_cycles, is_known.then(middle), "{of}");
+        assert!(!row.is_lower_bound || !is_whole, "{row:?} {of}");
+    }
 }
 
 fn compare_waits(found: &Found, waits: &[&sim::truth::WaitTruth], place: &str) {

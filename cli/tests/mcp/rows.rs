@@ -76,6 +76,7 @@ pub(super) fn ops_of(report: &Value) -> Vec<Value> {
             "trace_replay": op["trace_replay"],
             "duration_doubt": doubt(&op["duration_doubt"]),
             "latency_doubt": doubt(&op["latency_doubt"]),
+            "stall_ns": op["stall_ns"],
         })
     };
     array(&report["ops"]).iter().map(row).collect()
@@ -109,6 +110,56 @@ pub(super) fn zones_of(report: &Value, kind: &str) -> Vec<Value> {
         row
     };
     array(&report[kind]).iter().map(row).collect()
+}
+
+/// The waits of `kprof report --json`.
+pub(super) fn waits_by_object(report: &Value) -> Vec<Value> {
+    let row = |wait: &Value| {
+        let (kind, key) = (wait["kind"].as_str().unwrap(), wait["key"].as_u64().unwrap());
+        let object = match kind {
+            "CB_WAIT" | "CB_RESERVE" => format!("buffer {key}"),
+            "SEM_WAIT" => format!("semaphore {key:#x}"),
+            _ => format!("NoC {key}"),
+        };
+        let mut row = json!({ "object": object });
+        for key in [
+            "chip_id",
+            "risc",
+            "kind",
+            "key",
+            "count",
+            "core_count",
+            "total_ns",
+            "median_ns",
+            "max_ns",
+            "total_cycles",
+            "max_cycles",
+            "is_lower_bound",
+        ] {
+            row[key] = wait[key].clone();
+        }
+        row
+    };
+    array(&report["waits"]).iter().map(row).collect()
+}
+
+/// Zones of the profiler's own, of those of `kprof report --json`.
+pub(super) fn profiler_time_of(report: &Value) -> Vec<Value> {
+    let kinds = [
+        ("PROFILER-DRAM-STALL", "wait for the host"),
+        ("PROFILER-DRAM-PUSH", "push of several launches"),
+    ];
+    let rows = kinds.iter().flat_map(|(name, kind)| {
+        let zones = array(&report["zones"]).iter().filter(move |zone| zone["name"] == *name);
+        zones.filter(|zone| zone["count"] != 0).map(move |zone| {
+            json!({
+                "chip_id": zone["chip_id"], "risc": zone["risc"], "kind": kind,
+                "count": zone["count"], "total_cycles": zone["total_cycles"],
+                "max_cycles": zone["max_cycles"],
+            })
+        })
+    });
+    rows.collect()
 }
 
 pub(super) fn counts(row: &mut Value, loss: &Value) {

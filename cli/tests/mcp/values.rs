@@ -3,7 +3,10 @@
 use super::{
     client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
     explained_rows::{devices_of, findings_of, op_times_of, phases_of, shares_of_path, waits_of},
-    rows::{array, assert_rows, base, changes_of, lanes_of, ops_of, rows_of_csv, zones_of},
+    rows::{
+        array, assert_rows, base, changes_of, lanes_of, ops_of, profiler_time_of, rows_of_csv,
+        waits_by_object, zones_of,
+    },
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
@@ -26,6 +29,8 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
         json!(["losses", { "run": run, "part": "anomalies" }]),
         json!(["losses", { "run": run }]),
         json!(["critical_path", { "run": run }]),
+        json!(["zones", { "run": run, "kind": "waits" }]),
+        json!(["zones", { "run": run, "kind": "profiler_time" }]),
     ];
     let found = call_all("legacy", &[path], &calls);
     let answers: Vec<Answer> =
@@ -50,6 +55,8 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     let odd = [kinds("anomaly_kinds", false), kinds("repair_kinds", true)].concat();
     assert_rows(&answers[10], odd, &what(10));
     compare_sums(&answers[11], report, &what(11));
+    assert_rows(&answers[13], waits_by_object(report), &what(13));
+    assert_rows(&answers[14], profiler_time_of(report), &what(14));
     compare_lost(&answers, report);
     let with: Vec<&Value> =
         array(&explained["ops"]).iter().filter(|op| !op["critical_path"].is_null()).collect();
@@ -106,11 +113,15 @@ fn every_value_is_that_of_the_other_commands() {
     );
     capture(folder, &["--ops", "2", "--enable-sum-profiling", "-o", "twice.kprof"]);
     capture(folder, &["--ops", "3", "--seed", "2", "-o", "twice.kprof", "--append"]);
+    capture(folder, &["--ops", "40", "--enable-accumulate-profiling", "-o", "shared.kprof"]);
     let before = files(folder);
     compare_run(folder, &path("random.kprof"), 1);
     compare_run(folder, &path("lost.kprof"), 1);
     compare_run(folder, &path("twice.kprof"), 1);
     compare_run(folder, &path("twice.kprof"), 2);
+    compare_run(folder, &path("shared.kprof"), 1);
+    let shared = &json_lines(folder, &["report", "shared.kprof", "--json", "--rows", "0"])[0];
+    assert!(!profiler_time_of(shared).is_empty(), "pushes of several launches show");
     for real in [
         "tests/captures/kprof/v1.1.kprof",
         "tests/captures/mesham-tt-sim/wormhole-counters-elw/profile_log_device.csv",

@@ -7,7 +7,9 @@ use super::{
     op::{Launch, Op, chip_launches},
     summary::{LaneCounts, Summary},
     sums::SumTotals,
+    sync::SyncNames,
     tally::GroupKey,
+    waits::WaitTotals,
     zones::Pairer,
 };
 use rayon::prelude::*;
@@ -19,6 +21,7 @@ use std::collections::BTreeMap;
 pub struct LaneContext<'readout> {
     names: &'readout ZoneTable,
     roles: RoleTable,
+    sync: SyncNames,
     /// Indices of chips in the readout.
     chips: BTreeMap<u32, usize>,
 }
@@ -31,6 +34,7 @@ impl<'readout> LaneContext<'readout> {
         Self {
             names: &readout.zones,
             roles: RoleTable::of_names(&readout.zones),
+            sync: SyncNames::of_names(&readout.zones),
             chips: chips.map(|(index, device)| (device.chip.chip_id, index)).collect(),
         }
     }
@@ -40,13 +44,14 @@ impl<'readout> LaneContext<'readout> {
 ///
 /// # Cost
 /// Memory: 2 to 8 bytes for each zone, for exact percentiles, about 100 for each launch of a
-/// lane, and the values of sum zones.
+/// lane, the values of sum zones, and 8 bytes for each wait.
 #[derive(Debug, Default)]
 pub struct LaneFigures {
     counts: LaneCounts,
     pairer: Pairer,
     runs: LaneRuns,
     sums: SumTotals,
+    waits: WaitTotals,
     data: DataGroups,
 }
 
@@ -59,6 +64,7 @@ impl LaneFigures {
         self.pairer.add(group, lane, context.names);
         self.runs.add(context, lane);
         self.sums.add_lane(lane);
+        self.waits.add_lane(lane, &context.sync);
         self.data.add_lane(lane);
     }
 
@@ -122,11 +128,12 @@ impl Report {
     pub fn of_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
         let mut all = LaneFigures::default();
         let mut pairers = Vec::with_capacity(figures.len());
-        for LaneFigures { counts, pairer, runs, sums, data } in figures {
+        for LaneFigures { counts, pairer, runs, sums, waits, data } in figures {
             all.counts.merge(counts);
             pairers.push(pairer);
             all.runs.merge(runs);
             all.sums.merge(sums);
+            all.waits.merge(waits);
             all.data.merge(data);
         }
         let (zones, pairing) = Pairer::finish(pairers, readout);
@@ -135,6 +142,7 @@ impl Report {
             ops: ops_of_runs(readout, all.runs),
             zones,
             sums: all.sums.statistics(readout),
+            waits: all.waits.statistics(readout),
             data: all.data.statistics(&readout.zones),
             probe_cost: None,
             pairing,

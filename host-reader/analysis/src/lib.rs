@@ -7,6 +7,8 @@
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
 //! | what was kept, lost, odd and repaired? | [`Summary`] |
 //! | which values were recorded, and how many? | [`data_statistics`] |
+//! | for what did RISCs wait, how often and how long? | [`wait_statistics`] |
+//! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
 //! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedies`] |
 //! | how long did RISCs work for the profiler, as far as it shows that? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
@@ -45,7 +47,9 @@ mod span;
 mod sub_device;
 mod summary;
 mod sums;
+mod sync;
 mod tally;
+mod waits;
 mod zones;
 
 pub use data::{DataKind, DataStatistics, data_statistics};
@@ -58,6 +62,11 @@ pub use own_zones::{OwnTime, OwnZone, own_time};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
 pub use sums::{SumStatistics, sum_statistics};
+pub use sync::{
+    Blocked, RunSync, SignalAt, SyncCounts, SyncDecoder, SyncName, SyncNames, Wait, WaitForm,
+    WindowsAt,
+};
+pub use waits::{WaitStatistics, wait_statistics};
 pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_statistics};
 
 use reader::{
@@ -78,6 +87,8 @@ pub struct Report {
     pub zones: Vec<ZoneStatistics>,
     /// Sum zones, ordered in the same way.
     pub sums: Vec<SumStatistics>,
+    /// Waits, by chip and RISC, those with the most cycles first.
+    pub waits: Vec<WaitStatistics>,
     /// Values, by chip, RISC and id.
     pub data: Vec<DataStatistics>,
     /// Probe costs subtracted from the zones, if any; ops and sums are as recorded.

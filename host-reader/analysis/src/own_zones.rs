@@ -26,6 +26,15 @@ impl OwnZone {
             Self::SharedPush => "PROFILER-DRAM-PUSH",
         }
     }
+
+    /// Short name for people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Stall => "wait for the host",
+            Self::SharedPush => "push of several launches",
+        }
+    }
 }
 
 /// Time that RISCs spent in zones of one kind.
@@ -40,6 +49,19 @@ pub struct OwnTime {
 }
 
 impl OwnTime {
+    /// Adds up the lengths of whole zones, in cycles; `None` if there is none.
+    ///
+    /// ```
+    /// use analysis::OwnTime;
+    /// let time = OwnTime { count: 2, cycles: 65, longest_cycles: 60 };
+    /// assert_eq!(OwnTime::of_zones([5, 60].into_iter()), Some(time));
+    /// ```
+    pub fn of_zones(lengths: impl Iterator<Item = u64>) -> Option<Self> {
+        let mut time = Self::default();
+        lengths.for_each(|cycles| time.add(Self::of_zone(cycles)));
+        (time.count > 0).then_some(time)
+    }
+
     /// Time of one zone.
     pub(super) const fn of_zone(cycles: u64) -> Self {
         Self { count: 1, cycles, longest_cycles: cycles }

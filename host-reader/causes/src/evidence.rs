@@ -1,10 +1,7 @@
 //! Evidence: what is kept of each run of each lane, added lane by lane.
 
-use crate::{
-    lost_runs::LostRuns,
-    sync::{RunDecoder, RunSync, SyncCounts, SyncNames},
-};
-use analysis::{LaneContext, LaneRuns};
+use crate::lost_runs::LostRuns;
+use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
 use rayon::prelude::*;
 use reader::{
     lane::{Lane, LaneId, ZoneIndex},
@@ -228,18 +225,17 @@ struct LaneScan<'a, 'readout> {
 impl LaneScan<'_, '_> {
     fn runs(&mut self) -> Vec<RunEvidence> {
         let has_sync = !self.context.sync.is_empty();
-        let mut value = 0_usize;
         let mut runs = Vec::with_capacity(self.lane.runs.len());
-        if let Some(first) = self.lane.runs.first() {
-            let before = self.lane.heads.get(..first.first_record).unwrap_or(&[]);
-            value = before.iter().map(|head| head.data_count()).sum();
+        let (mut syncs, mut lost) = (Vec::new(), Vec::new());
+        if has_sync {
+            syncs = self.context.sync.runs_of(self.lane, self.counts);
+            lost = self.context.lost.of_lane(self.lane);
         }
-        let lost = if has_sync { self.context.lost.of_lane(self.lane) } else { Vec::new() };
+        let mut syncs = syncs.into_iter();
         for run in 0..self.lane.runs.len() {
-            let records = self.lane.run_records(run);
-            let mut evidence = self.zones(records.clone());
+            let mut evidence = self.zones(self.lane.run_records(run));
             if has_sync {
-                let sync = self.sync(records, &mut value);
+                let sync = syncs.next().flatten();
                 let has_lost = lost.get(run).is_some_and(|has_lost| *has_lost);
                 let known_until =
                     if has_lost { known_until(&evidence, sync.as_deref()) } else { None };
@@ -310,20 +306,6 @@ impl LaneScan<'_, '_> {
             };
             sum.add(zone, time.saturating_sub(start));
         }
-    }
-
-    fn sync(&mut self, records: std::ops::Range<usize>, value: &mut usize) -> Option<Box<RunSync>> {
-        let mut decoder = RunDecoder::new(&self.context.sync);
-        let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
-        let times = self.lane.times.get(records).unwrap_or(&[]);
-        for (head, &time) in heads.iter().zip(times) {
-            let end = value.saturating_add(head.data_count());
-            let data = self.lane.data.get(*value..end).unwrap_or(&[]);
-            *value = end;
-            let record = reader::lane::Record { kind: head.kind(), zone: head.zone(), time, data };
-            decoder.add(&record, self.counts);
-        }
-        decoder.finish(self.counts)
     }
 }
 

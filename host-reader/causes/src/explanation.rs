@@ -7,10 +7,9 @@ use crate::{
     ops_csv::model_facts,
     phase::{Phase, phases_of},
     rules::{self, ModelFacts, OpFacts},
-    sync::SyncCounts,
     timeline::{DeviceTime, device_time},
 };
-use analysis::Launch;
+use analysis::{Launch, SyncCounts};
 use counters::counters_of;
 use device_log::PackedLog;
 use host_events::OpMetadata;

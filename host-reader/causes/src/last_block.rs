@@ -3,9 +3,9 @@
 
 use crate::{
     op::CoreRun,
-    risc_wait::{is_barrier, kernel_cycles, sums_of},
-    sync::RunSync,
+    risc_wait::{is_barrier, kernel_cycles},
 };
+use analysis::RunSync;
 use std::collections::BTreeMap;
 use wire::{Risc, wait::SignalKind};
 
@@ -103,7 +103,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     }
     let syncs = || core.iter().filter_map(|run| run.evidence.sync());
     let waits = |of_barriers: bool| {
-        let of_kind = syncs().flat_map(sums_of);
+        let of_kind = syncs().flat_map(RunSync::sums);
         let of_kind = of_kind.filter(move |((kind, _), _)| is_barrier(*kind) == of_barriers);
         of_kind.map(|(_, blocked)| blocked.waits)
     };

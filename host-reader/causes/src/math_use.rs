@@ -4,10 +4,11 @@ use crate::{
     last_block::LastBlock,
     middle::{median, middle_half},
     op::OpView,
-    risc_wait::{kernel_cycles, percent, sums_of},
+    risc_wait::{kernel_cycles, percent},
     stage::{Stage, StageUse},
     threshold::KNOWN_MARGIN,
 };
+use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
 #[derive(Clone, Copy)]
@@ -79,7 +80,7 @@ pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Opt
     let (mut kernel, mut blocked) = (0_u64, 0_u64);
     for run in view.runs.iter().filter(|run| run.lane.risc == risc) {
         kernel = kernel.saturating_add(kernel_cycles(run.evidence));
-        let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+        let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
         let of_kind = sums.into_iter().filter(|((of, _), _)| *of == kind);
         blocked = of_kind.fold(blocked, |sum, (_, more)| sum.saturating_add(more.cycles));
     }

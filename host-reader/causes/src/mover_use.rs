@@ -3,12 +3,13 @@
 use crate::{
     last_block::{of_whole_kernel, window_of},
     op::{CoreRun, OpView},
-    risc_wait::{blocked_cycles, kernel_cycles, percent, sums_of},
+    risc_wait::{blocked_cycles, kernel_cycles, percent},
     semaphore::semaphore_cycles,
     signals::Signals,
     stage::{Stage, StageUse},
     threshold::TURNS,
 };
+use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
 /// Use of a stage that moves data, and the part of it that records of single waits took.
@@ -144,7 +145,7 @@ pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
 
 /// The part of a run's blocked cycles that is not that of the first wait for a buffer, by the mean.
 fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
-    let sums = run.evidence.sync().map(sums_of).unwrap_or_default();
+    let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
     let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;
     let waits = sums.iter().filter(|((kind, _), _)| is_buffer(*kind)).map(|(_, of)| of.waits);
     let waits = waits.fold(0, u64::saturating_add);

@@ -7,9 +7,8 @@ use crate::{
     op::OpView,
     risc_wait::{is_barrier, percent},
     signals::{Object, Signals},
-    sync::Wait,
 };
-use analysis::Span;
+use analysis::{Span, Wait};
 use reader::lane::LaneId;
 use std::collections::BTreeMap;
 use wire::{Risc, wait::WaitKind};

@@ -3,8 +3,8 @@
 use crate::{
     evidence::RunEvidence,
     op::{CoreRun, OpView},
-    sync::RunSync,
 };
+use analysis::{Blocked, RunSync};
 use std::collections::BTreeMap;
 use wire::{
     Risc,
@@ -42,38 +42,10 @@ pub struct RiscWait {
     pub sums: Vec<WaitSum>,
 }
 
-/// Cycles and number of waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Blocked {
-    pub(crate) cycles: u64,
-    pub(crate) waits: u64,
-}
-
-/// Waits of one run by kind and key.
-///
-/// Sums are complete and single waits may cover a window of time alone, so a sum counts where
-/// there is one.
-pub(crate) fn sums_of(sync: &RunSync) -> BTreeMap<(WaitKind, u32), Blocked> {
-    let mut sums: BTreeMap<_, Blocked> = BTreeMap::new();
-    for wait in &sync.waits {
-        let sum = sums.entry((wait.kind, wait.key)).or_default();
-        sum.cycles = sum.cycles.saturating_add(wait.end.saturating_sub(wait.start));
-        sum.waits = sum.waits.saturating_add(1);
-    }
-    let mut totals: BTreeMap<_, Blocked> = BTreeMap::new();
-    for total in &sync.totals {
-        let sum = totals.entry((total.kind, total.key)).or_default();
-        sum.cycles = sum.cycles.saturating_add(total.cycles.into());
-        sum.waits = sum.waits.saturating_add(total.waits.into());
-    }
-    sums.extend(totals);
-    sums
-}
-
 /// Blocks that a core worked on, as far as its waits tell: those of the RISC with most of them.
 pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
     let syncs = core.iter().filter_map(|run| run.evidence.sync());
-    syncs.flat_map(sums_of).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
+    syncs.flat_map(RunSync::sums).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
 }
 
 /// Returns true if the wait is for the NoC and not for another RISC.
@@ -84,7 +56,7 @@ pub(crate) fn is_barrier(kind: WaitKind) -> bool {
 /// Cycles of one run that are blocked by other RISCs, and by the NoC.
 pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     let Some(sync) = run.sync() else { return (0, 0) };
-    sums_of(sync).into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {
+    sync.sums().into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {
         if is_barrier(kind) {
             (peers, noc.saturating_add(blocked.cycles))
         } else {
@@ -119,7 +91,7 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
         let (by_peers, by_noc) = blocked_cycles(run.evidence);
         peers = peers.saturating_add(by_peers);
         barriers = barriers.saturating_add(by_noc);
-        for (object, blocked) in run.evidence.sync().map(sums_of).unwrap_or_default() {
+        for (object, blocked) in run.evidence.sync().map(RunSync::sums).unwrap_or_default() {
             let sum = sums.entry(object).or_default();
             sum.cycles = sum.cycles.saturating_add(blocked.cycles);
             sum.waits = sum.waits.saturating_add(blocked.waits);

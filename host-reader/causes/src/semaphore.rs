@@ -2,7 +2,7 @@
 
 use crate::{
     op::{CoreRun, OpView},
-    risc_wait::{kernel_cycles, percent, sums_of},
+    risc_wait::{kernel_cycles, percent},
     signals::Signals,
 };
 use reader::lane::LaneId;
@@ -75,7 +75,7 @@ fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneI
         }
     }
     // Sums know of waits that were not recorded one by one.
-    for ((kind, key), blocked) in sums_of(sync) {
+    for ((kind, key), blocked) in sync.sums() {
         if kind != WaitKind::SEM_WAIT {
             continue;
         }

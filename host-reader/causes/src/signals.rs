@@ -7,12 +7,8 @@
 //! of the two tiles may be apart. If all of them are one RISC's, that RISC was waited for. If not,
 //! or if there is none, it cannot be decided.
 
-use crate::{
-    op::OpView,
-    roles::Roles,
-    sync::{SignalAt, Wait},
-    threshold::SIGNAL_DELAY,
-};
+use crate::{op::OpView, roles::Roles, threshold::SIGNAL_DELAY};
+use analysis::{SignalAt, Wait};
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use wire::{

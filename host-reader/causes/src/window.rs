@@ -3,11 +3,8 @@
 //! Each tile opens its windows by its own clock. Known are the parts of the op in which those of all
 //! its tiles are open, as far as no record is lost.
 
-use crate::{
-    op::{CoreRun, OpView},
-    sync::WindowsAt,
-};
-use analysis::Span;
+use crate::op::{CoreRun, OpView};
+use analysis::{Span, WindowsAt};
 use std::collections::BTreeSet;
 
 /// Most windows of an op that are looked at: the first ones.

@@ -54,6 +54,25 @@ pub const fn buffer_bytes(value: f64) -> u64 {
     value as u64
 }
 
+/// Text of a point of a pool's plot: the address of the buffer that was allocated or given back.
+///
+/// ```
+/// use host_events::{address_text, buffer_address};
+/// assert_eq!(&*address_text(0x1_2000), "0x12000");
+/// assert_eq!(buffer_address("0x12000"), Some(0x1_2000));
+/// assert_eq!(buffer_address("12000"), None);
+/// ```
+#[must_use]
+pub fn address_text(address: u64) -> Box<str> {
+    format!("{address:#x}").into()
+}
+
+/// Reads the text of a point of a pool's plot; `None` of any other text.
+#[must_use]
+pub fn buffer_address(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
 /// Bytes of the buffers in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {

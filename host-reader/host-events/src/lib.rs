@@ -53,7 +53,7 @@ mod trace_message;
 mod tracing_layer;
 mod words;
 
-pub use buffers::{BufferPool, BufferUsage, buffer_bytes};
+pub use buffers::{BufferPool, BufferUsage, address_text, buffer_address, buffer_bytes};
 pub use color::HostColor;
 pub use installed::{AlreadyInstalled, installed};
 pub use op::OpMetadata;

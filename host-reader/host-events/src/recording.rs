@@ -46,7 +46,8 @@ pub struct HostEvent {
     pub time_ns: u64,
     /// Kind of the event.
     pub kind: HostEventKind,
-    /// Text of a message or signpost, or attached to a zone.
+    /// Text of a message or signpost, or attached to a zone; of a point of a pool of buffers the
+    /// [address](crate::address_text) of the buffer, if known.
     pub text: Option<Box<str>>,
     /// Colour that the program gave to it.
     pub color: Option<HostColor>,

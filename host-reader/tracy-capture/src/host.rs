@@ -1,7 +1,9 @@
 //! The recording as one of the host, which captures keep and every output shows.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
-use host_events::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread};
+use host_events::{
+    HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread, address_text,
+};
 use std::{
     borrow::Cow,
     cmp::Reverse,
@@ -215,11 +217,13 @@ impl TracyRecording {
             |source, time_ns, kind| HostEvent { source, time_ns, kind, text: None, color: None };
         for plot in &self.plots {
             let source = sources.named(&plot.name);
-            for (time, value, thread) in &plot.points {
+            for (index, (time, value, thread)) in plot.points.iter().enumerate() {
                 let kind = HostEventKind::Plot { value: *value };
                 let time_ns = time_ns(*time, start_ns);
+                let address = plot.addresses.get(index).copied().flatten();
                 if let Some(thread) = threads.get_mut(*thread) {
-                    thread.events.push(bare(source, time_ns, kind));
+                    let text = address.map(address_text);
+                    thread.events.push(HostEvent { text, ..bare(source, time_ns, kind) });
                 }
             }
         }

@@ -33,6 +33,8 @@ struct Pool {
     total: u64,
     /// Times, totals and threads.
     points: Vec<(i64, f64, usize)>,
+    /// Address of each point's allocation; `None` where all were discarded.
+    addresses: Vec<Option<u64>>,
 }
 
 /// One item about a pool.
@@ -114,6 +116,8 @@ impl Pools {
         let pool = self.pool(name, texts, queries)?;
         #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
         pool.points.push((time_ns, pool.total as f64, thread));
+        let is_of_all = matches!(kind, ItemKind::MemDiscard | ItemKind::MemDiscardCallstack);
+        pool.addresses.push((!is_of_all).then_some(item.address));
         Some(true)
     }
 
@@ -140,6 +144,7 @@ impl Pools {
             name: name(text),
             format: PlotFormat::Memory,
             points: pool.points,
+            addresses: pool.addresses,
         };
         self.met.into_iter().map(plot).collect()
     }
@@ -212,6 +217,9 @@ mod tests {
         let l1 = vec![(10, 4096.0, 0), (60, 4196.0, 0), (70, 100.0, 0), (90, 0.0, 0)];
         let dram = vec![(50, f64::from(1_u32 << 31) * 4.0, 0)];
         assert_eq!(plots, [("Device 0 L1", &l1), ("Device 0 DRAM", &dram)]);
+        let addresses: Vec<_> = recording.plots.iter().map(|plot| plot.addresses.clone()).collect();
+        let of_l1 = vec![Some(0x40), Some(0x2000), Some(0x40), None];
+        assert_eq!(addresses, [of_l1, vec![Some(0x40)]]);
         assert_eq!(recording.threads[0].id, 9);
         let damage = Damage { unmatched_frees: 1, ..Damage::default() };
         assert_eq!(recording.damage, damage);

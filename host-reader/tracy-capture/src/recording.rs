@@ -146,6 +146,8 @@ pub struct TracyPlot {
     /// Times and values, in the order in which they came, and the thread of each as an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
+    /// Addresses of the allocations that the points tell of; empty of plots that are of no pool.
+    pub addresses: Vec<Option<u64>>,
 }
 
 /// One series of frames.

@@ -79,7 +79,7 @@ arguments! {
         /// Direction of the sort.
         #[serde(default)]
         order: SortOrder,
-        /// Zones, or sum zones.
+        /// Zones, sum zones, waits by object, or time of the profiler itself.
         #[serde(default)]
         kind: ZoneKind,
     }
@@ -93,6 +93,10 @@ choice! {
         Zones,
         /// Sum zones: totals per launch.
         Sums,
+        /// Waits for circular buffers, semaphores and NoCs.
+        Waits,
+        /// Waits for the host, and pushes of several launches.
+        ProfilerTime,
     }
 }
 

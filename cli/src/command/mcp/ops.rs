@@ -15,7 +15,7 @@ use wire::RunHostId;
 
 const SPAN: &str = "no record, no clock, or duration_doubt";
 
-const LAUNCHES: [Column; 20] = [
+const LAUNCHES: [Column; 21] = [
     Column::new("chip_id"),
     Column::new("program"),
     Column::new("launch"),
@@ -36,6 +36,7 @@ const LAUNCHES: [Column; 20] = [
     Column::or_null("trace_replay", "no replay of a trace"),
     Column::or_null("duration_doubt", "no doubt"),
     Column::or_null("latency_doubt", "no doubt"),
+    Column::or_null("stall_ns", "no wait for the host, unknown clock, or lost records"),
 ];
 
 const NOT_IN_FILE: &str = "the file does not tell";
@@ -121,6 +122,7 @@ fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
             op.trace_replay,
             op.duration_doubt.map(Doubt::label),
             op.latency_doubt.map(Doubt::label),
+            op.stall_ns,
         ]
     })
 }

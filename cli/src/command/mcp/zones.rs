@@ -1,4 +1,4 @@
-//! Statistics of zones and sum zones.
+//! Statistics of zones, sum zones and waits, and the time of the profiler itself.
 
 use super::{
     arguments::{ZoneKind, ZonesArguments},
@@ -7,7 +7,12 @@ use super::{
     table::{Column, Table, cells},
 };
 use crate::failure::Failure;
-use host_reader::{analysis::CycleStatistics, export::TraceFilter, lane::LaneId, mesh::Noc0Coord};
+use host_reader::{
+    analysis::{CycleStatistics, OwnZone, WaitStatistics, ZoneStatistics},
+    export::TraceFilter,
+    lane::LaneId,
+    mesh::Noc0Coord,
+};
 use serde_json::Value;
 use wire::Risc;
 
@@ -44,6 +49,33 @@ const SUMS: [Column; 11] = [
     Column::or_null("total_cycles", "no sum"),
 ];
 
+const OF_SUMS: &str = "only sums hold some of them";
+
+const WAITS: [Column; 13] = [
+    Column::new("chip_id"),
+    Column::new("risc"),
+    Column::new("kind"),
+    Column::new("object"),
+    Column::new("key"),
+    Column::new("count"),
+    Column::new("core_count"),
+    Column::or_null("total_ns", "unknown clock"),
+    Column::or_null("median_ns", "unknown clock, or only sums hold some of them"),
+    Column::or_null("max_ns", "unknown clock, or only sums hold some of them"),
+    Column::new("total_cycles"),
+    Column::or_null("max_cycles", OF_SUMS),
+    Column::new("is_lower_bound"),
+];
+
+const PROFILER_TIME: [Column; 6] = [
+    Column::new("chip_id"),
+    Column::or_null("risc", "all RISCs together"),
+    Column::new("kind"),
+    Column::new("count"),
+    Column::new("total_cycles"),
+    Column::new("max_cycles"),
+];
+
 /// The table of a run; empty, with a reason, for an ops CSV.
 ///
 /// # Errors
@@ -55,6 +87,8 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<
             .with_note("reason", "an ops CSV has no zones; load the device log or capture"),
         (Part::Run(run), ZoneKind::Zones) => zones(run, &filter),
         (Part::Run(run), ZoneKind::Sums) => sums(run, &filter),
+        (Part::Run(run), ZoneKind::Waits) => waits(run, &filter),
+        (Part::Run(run), ZoneKind::ProfilerTime) => profiler_time(run, &filter),
     };
     table.sorted(asked.sort.as_deref(), asked.order)
 }
@@ -70,9 +104,7 @@ fn selects(filter: &TraceFilter, chip_id: u32, risc: Option<Risc>, name: &str) -
 }
 
 fn zones<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    let is_wanted = |zone: &&host_reader::analysis::ZoneStatistics| {
-        selects(filter, zone.chip_id, zone.risc, &zone.name)
-    };
+    let is_wanted = |zone: &&ZoneStatistics| selects(filter, zone.chip_id, zone.risc, &zone.name);
     let rows: Vec<_> = run.report.zones.iter().filter(is_wanted).collect();
     Table::new(&ZONES, rows, |zone| {
         let is_known = !zone.source_file.is_empty();
@@ -101,6 +133,58 @@ fn sums<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
         let mut row = cells![sum.chip_id, sum.risc.label(), sum.name, sum.marker_id];
         row.extend(statistics(&sum.cycles));
         row
+    })
+}
+
+fn waits<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
+    let is_wanted = |wait: &&WaitStatistics| {
+        let name = wait.kind.zone_name().unwrap_or_default();
+        selects(filter, wait.chip_id, Some(wait.risc), name)
+    };
+    let rows: Vec<_> = run.report.waits.iter().filter(is_wanted).collect();
+    Table::new(&WAITS, rows, |wait| {
+        cells![
+            wait.chip_id,
+            wait.risc.label(),
+            wait.kind.name(),
+            WaitStatistics::object_label(wait.kind, wait.key),
+            wait.key,
+            wait.count,
+            wait.core_count,
+            wait.total_ns,
+            wait.median_ns,
+            wait.max_ns,
+            wait.total_cycles,
+            wait.max_cycles,
+            wait.is_lower_bound,
+        ]
+    })
+}
+
+fn profiler_time<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
+    let rows: Vec<_> = OwnZone::ALL
+        .into_iter()
+        .flat_map(|kind| {
+            let zones = run
+                .report
+                .zones
+                .iter()
+                .filter(move |zone| zone.name == kind.zone_name() && zone.cycles.count > 0);
+            zones.map(move |zone| (kind, zone))
+        })
+        .filter(|(_, zone)| selects(filter, zone.chip_id, zone.risc, &zone.name))
+        .collect();
+    Table::new(&PROFILER_TIME, rows, |(kind, zone)| {
+        let cycles = &zone.cycles;
+        let risc = zone.risc.map(Risc::label);
+        cells![
+            zone.chip_id,
+            risc,
+            kind.label(),
+            cycles.count,
+            cycles.total_cycles,
+            cycles.max_cycles
+        ]
     })
 }
 

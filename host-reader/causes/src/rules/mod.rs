@@ -10,10 +10,10 @@ mod setup;
 use crate::{
     finding::{Finding, Place, Untold},
     op::OpCauses,
-    sync::SyncCounts,
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
+use analysis::SyncCounts;
 use reader::names::ZoneTable;
 use std::collections::BTreeMap;
 use wire::RunHostId;

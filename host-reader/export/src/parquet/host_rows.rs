@@ -1,10 +1,11 @@
 //! The rows of what the host did.
 
 use super::rows::{Row, RowSink, TableRows};
-use super::schema::{BUFFERS, HOST_EVENTS, HOST_ZONES};
+use super::schema::{BUFFERS, HOST_EVENTS, HOST_ZONES, OP_BUFFERS};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
-use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_bytes};
+use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_address, buffer_bytes};
 use parquet::data_type::ByteArray;
+use reports::report::BufferPeaks;
 use std::collections::HashMap;
 
 /// The host, and the texts that its rows have in common.
@@ -45,6 +46,36 @@ impl TableRows {
         let Ok(()) = HostRows::new(host, &ByteArray::from(recording)).write_buffers(&mut rows);
         rows
     }
+
+    /// Collects the peaks of buffers by op and memory, as `op_buffers` of a dataset has them.
+    #[must_use]
+    pub fn op_buffers(peaks: &BufferPeaks, recording: &str) -> Self {
+        let mut rows = Self::new(&OP_BUFFERS);
+        let Ok(()) = write_op_buffers(peaks, &ByteArray::from(recording), &mut rows);
+        rows
+    }
+}
+
+/// Every memory of every op, op by op.
+pub(super) fn write_op_buffers<S: RowSink>(
+    peaks: &BufferPeaks,
+    recording: &ByteArray,
+    out: &mut S,
+) -> Result<(), S::Error> {
+    for op in &peaks.ops {
+        let name = op.name.as_deref().and_then(maybe);
+        for (pool, bytes) in &op.peaks {
+            out.row(|row| {
+                row.text(recording)
+                    .number(op.device_id)
+                    .maybe_narrow(u32::try_from(op.run_host_id).ok())
+                    .maybe_text(name.as_ref())
+                    .text(&ByteArray::from(pool.kind))
+                    .number(*bytes);
+            })?;
+        }
+    }
+    Ok(())
 }
 
 impl<'t, 'a> HostRows<'t, 'a> {
@@ -100,7 +131,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
             let Some(pool) = BufferPool::parse(plot.name) else { continue };
             let memory = ByteArray::from(pool.kind);
             let mut held = 0;
-            for &(time_ns, value) in &plot.points {
+            for (&(time_ns, value), text) in plot.points.iter().zip(&plot.texts) {
                 let before = std::mem::replace(&mut held, buffer_bytes(value));
                 let change = i128::from(held) - i128::from(before);
                 out.row(|row| {
@@ -108,7 +139,7 @@ impl<'t, 'a> HostRows<'t, 'a> {
                     row.nanoseconds(time_ns);
                     row.nanoseconds(self.host.origin_ns.saturating_add(time_ns));
                     row.maybe_signed(Some(i64::try_from(change).unwrap_or(i64::MAX)));
-                    row.number(held);
+                    row.number(held).maybe_number(text.and_then(buffer_address));
                 })?;
             }
         }

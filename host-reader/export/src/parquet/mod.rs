@@ -1,5 +1,5 @@
-//! Parquet: zones, markers, ops, losses, counters and NoC events, and what the host did, as one dataset of many
-//! recordings.
+//! Parquet: zones, markers, ops, losses, counters, NoC events and waits, and what the host did, as one
+//! dataset of many recordings.
 //!
 //! ```text
 //! dataset/zones/host=node-3/device=0/matmul.parquet
@@ -8,13 +8,17 @@
 //! dataset/losses/host=node-3/device=0/matmul.parquet
 //! dataset/counters/host=node-3/device=0/matmul.parquet
 //! dataset/noc_events/host=node-3/device=0/matmul.parquet
+//! dataset/waits/host=node-3/device=0/matmul.parquet
+//! dataset/wait_sums/host=node-3/device=0/matmul.parquet
+//! dataset/profiler_time/host=node-3/device=0/matmul.parquet
 //! dataset/host_zones/host=node-3/matmul.parquet
 //! dataset/host_events/host=node-3/matmul.parquet
 //! dataset/buffers/host=node-3/matmul.parquet
+//! dataset/op_buffers/host=node-3/matmul.parquet
 //! ```
 //!
 //! Folders are named as Hive does it, so that DuckDB, DataFusion, Spark and Ray read all
-//! recordings of a fleet as nine tables with the columns `host` and `device`, and open
+//! recordings of a fleet as 13 tables with the columns `host` and `device`, and open
 //! only the files that a query needs. [`DATASET_TABLES`] says what the other columns are; ops are
 //! joined to zones and markers by host, device, `recording` and `op`.
 //!
@@ -26,6 +30,7 @@ mod folders;
 mod host_rows;
 mod rows;
 mod schema;
+mod sync_rows;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -39,7 +44,7 @@ use super::{
     destination::{PreparedFile, prepare_file},
 };
 use folders::{NewFolders, escaped};
-use host_rows::HostRows;
+use host_rows::{HostRows, write_op_buffers};
 use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use rayon::prelude::*;
 use rows::{RowSink, TableWriter};
@@ -67,7 +72,7 @@ use words::Words;
 /// let folder = tempfile::tempdir()?;
 /// let dataset = ParquetDataset::new(folder.path(), "node-3", "matmul")?;
 /// let written = dataset.write(&trace, &CancelFlag::default(), &mut |_| ())?;
-/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 9));
+/// assert_eq!((written.zones, written.ops, written.files), (1, 1, 13));
 /// assert!(folder.path().join("zones/host=node-3/device=0/matmul.parquet").is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -109,8 +114,16 @@ pub struct DatasetCounts {
     pub counters: u64,
     /// Rows of `noc_events`.
     pub noc_events: u64,
+    /// Rows of `waits`.
+    pub waits: u64,
+    /// Rows of `wait_sums`.
+    pub wait_sums: u64,
+    /// Rows of `profiler_time`.
+    pub profiler_time: u64,
     /// Rows of `buffers`.
     pub buffers: u64,
+    /// Rows of `op_buffers`.
+    pub op_buffers: u64,
 }
 
 /// One file that is to be written.
@@ -157,7 +170,7 @@ impl ParquetDataset {
         parts_of(trace).len()
     }
 
-    /// Writes six files for each device and three of the host; `on_files` learns how many
+    /// Writes nine files for each device and four of the host; `on_files` learns how many
     /// are done.
     ///
     /// All files are written under other names first, and get theirs once all are whole.
@@ -282,6 +295,9 @@ impl<'a> Part<'_, 'a> {
                     TableKind::Ops => rows.write_ops(&mut table)?,
                     TableKind::NocEvents => rows.write_noc_events(&mut table)?,
                     TableKind::Counters => rows.write_counters(&mut table)?,
+                    TableKind::Waits => rows.write_waits(&mut table)?,
+                    TableKind::WaitSums => rows.write_wait_sums(&mut table)?,
+                    TableKind::ProfilerTime => rows.write_profiler_time(&mut table)?,
                     _ => rows.write_losses(&mut table)?,
                 }
             }
@@ -291,6 +307,9 @@ impl<'a> Part<'_, 'a> {
                 match self.table.kind {
                     TableKind::HostZones => rows.write_zones(&mut table)?,
                     TableKind::Buffers => rows.write_buffers(&mut table)?,
+                    TableKind::OpBuffers => {
+                        write_op_buffers(&trace.buffers, &words.recording, &mut table)?;
+                    }
                     _ => rows.write_events(&mut table)?,
                 }
             }
@@ -360,7 +379,11 @@ impl DatasetCounts {
             TableKind::HostEvents => &mut self.host_events,
             TableKind::Counters => &mut self.counters,
             TableKind::NocEvents => &mut self.noc_events,
+            TableKind::Waits => &mut self.waits,
+            TableKind::WaitSums => &mut self.wait_sums,
+            TableKind::ProfilerTime => &mut self.profiler_time,
             TableKind::Buffers => &mut self.buffers,
+            TableKind::OpBuffers => &mut self.op_buffers,
         } += row_count;
     }
 }

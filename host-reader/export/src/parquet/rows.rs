@@ -1,6 +1,6 @@
 //! Rows of a table, and how they become row groups of a file.
 
-use super::schema::{ColumnKind, ColumnSchema, TableSchema};
+use super::schema::{ColumnKind, ColumnSchema, TableKind, TableSchema, schema_of};
 use parquet::{
     basic::{Compression, Encoding},
     data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type},
@@ -129,6 +129,12 @@ impl<W: Write + Send> RowSink for TableWriter<W> {
 impl TableRows {
     pub(super) fn new(schema: &'static TableSchema) -> Self {
         Self { schema, columns: schema.columns.iter().map(Column::new).collect(), row_count: 0 }
+    }
+
+    /// A table without rows.
+    #[must_use]
+    pub fn empty(kind: TableKind) -> Self {
+        Self::new(schema_of(kind))
     }
 
     /// Number of rows.
@@ -305,7 +311,12 @@ impl Row<'_> {
 
     /// The next column is this flag.
     pub(super) fn flag(&mut self, value: bool) -> &mut Self {
-        self.next(Some(value), |values| match values {
+        self.maybe_flag(Some(value))
+    }
+
+    /// The next column is this flag, or none.
+    pub(super) fn maybe_flag(&mut self, value: Option<bool>) -> &mut Self {
+        self.next(value, |values| match values {
             Values::Flag(values) => Some(values),
             _ => None,
         })

@@ -19,8 +19,35 @@ pub enum TableKind {
     Counters,
     /// Events of the NoCs.
     NocEvents,
+    /// Waits, one by one.
+    Waits,
+    /// Waits of a run for one object, added up.
+    WaitSums,
+    /// Time of RISCs in the profiler's own zones.
+    ProfilerTime,
     /// Allocations of buffers, and their ends.
     Buffers,
+    /// Peaks of buffers by op.
+    OpBuffers,
+}
+
+/// The schema of a table.
+pub(super) const fn schema_of(kind: TableKind) -> &'static TableSchema {
+    match kind {
+        TableKind::Zones => &ZONES,
+        TableKind::Markers => &MARKERS,
+        TableKind::Ops => &OPS,
+        TableKind::Losses => &LOSSES,
+        TableKind::HostZones => &HOST_ZONES,
+        TableKind::HostEvents => &HOST_EVENTS,
+        TableKind::Counters => &COUNTERS,
+        TableKind::NocEvents => &NOC_EVENTS,
+        TableKind::Waits => &WAITS,
+        TableKind::WaitSums => &WAIT_SUMS,
+        TableKind::ProfilerTime => &PROFILER_TIME,
+        TableKind::Buffers => &BUFFERS,
+        TableKind::OpBuffers => &OP_BUFFERS,
+    }
 }
 
 /// One table of a dataset.
@@ -145,10 +172,130 @@ const FUNCTION: ColumnSchema = column("function", Text, true, "function or modul
 const COLOR: ColumnSchema =
     column("color", Text, true, "colour that the program gave it, as #rrggbb");
 
-/// `zones`, `markers`, `ops`, `losses`, `counters` and `noc_events` of devices, `host_zones`,
-/// `host_events` and `buffers`.
-pub const DATASET_TABLES: [TableSchema; 9] =
-    [ZONES, MARKERS, OPS, LOSSES, COUNTERS, NOC_EVENTS, HOST_ZONES, HOST_EVENTS, BUFFERS];
+/// `zones`, `markers`, `ops`, `losses`, `counters`, `noc_events`, `waits`, `wait_sums` and
+/// `profiler_time` of devices, `host_zones`, `host_events`, `buffers` and `op_buffers`.
+pub const DATASET_TABLES: [TableSchema; 13] = [
+    ZONES,
+    MARKERS,
+    OPS,
+    LOSSES,
+    COUNTERS,
+    NOC_EVENTS,
+    WAITS,
+    WAIT_SUMS,
+    PROFILER_TIME,
+    HOST_ZONES,
+    HOST_EVENTS,
+    BUFFERS,
+    OP_BUFFERS,
+];
+
+const WAIT_KIND: ColumnSchema = column(
+    "kind",
+    Text,
+    false,
+    "CB_WAIT, CB_RESERVE, SEM_WAIT, NOC_READ_BARRIER, NOC_WRITE_BARRIER, NOC_ATOMIC_BARRIER, \
+     NOC_FULL_BARRIER or NOC_WRITE_FLUSH",
+);
+const WAIT_OBJECT: ColumnSchema =
+    column("object", Text, false, "circular buffer, semaphore or NoC");
+const WAIT_KEY: ColumnSchema =
+    column("key", Unsigned32, false, "number of the buffer or NoC, L1 address of the semaphore");
+
+const WAITS: TableSchema = TableSchema {
+    kind: TableKind::Waits,
+    name: "waits",
+    row: "one wait of one RISC for a circular buffer, a semaphore or a NoC",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        OP,
+        RUN_HOST_ID,
+        WAIT_KIND,
+        WAIT_OBJECT,
+        WAIT_KEY,
+        column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
+        column("duration_cycles", Unsigned64, false, "how long it took, in cycles"),
+        column("start_ns", Signed64, false, "start since the recording's first record"),
+        column("duration_ns", Signed64, false, "how long it took"),
+        column(
+            "start_host_ns",
+            Signed64,
+            true,
+            "start on the host's clock, if chips were synchronised",
+        ),
+        column(
+            "has_blocked",
+            Flag,
+            true,
+            "whether it blocked; none of TT-Metal's zones, which do not tell",
+        ),
+        column("is_lower_bound", Flag, false, "whether it took longer than its record can tell"),
+    ],
+};
+
+const WAIT_SUMS: TableSchema = TableSchema {
+    kind: TableKind::WaitSums,
+    name: "wait_sums",
+    row: "all waits of one launch of one RISC for one object",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        OP,
+        RUN_HOST_ID,
+        WAIT_KIND,
+        WAIT_OBJECT,
+        WAIT_KEY,
+        column(
+            "waits",
+            Unsigned64,
+            false,
+            "how many there were; of TT-Metal's zones also those that did not block",
+        ),
+        column("total_cycles", Unsigned64, false, "cycles of all of them"),
+        column(
+            "is_lower_bound",
+            Flag,
+            false,
+            "whether there may be more: recorded in windows of time alone, or more than the record \
+             can tell",
+        ),
+        column(
+            "is_from_kernel",
+            Flag,
+            false,
+            "whether the kernel added them up, else they are the rows of `waits`",
+        ),
+    ],
+};
+
+const PROFILER_TIME: TableSchema = TableSchema {
+    kind: TableKind::ProfilerTime,
+    name: "profiler_time",
+    row: "time of one RISC in zones of the profiler's own",
+    partitions: OF_DEVICE,
+    columns: &[
+        RECORDING,
+        CORE_X,
+        CORE_Y,
+        RISC,
+        column(
+            "kind",
+            Text,
+            false,
+            "wait for the host (debug dump) or push of several launches (accumulate mode)",
+        ),
+        column("count", Unsigned64, false, "zones with an end of their own"),
+        column("total_cycles", Unsigned64, false, "cycles of all of them"),
+        column("max_cycles", Unsigned64, false, "cycles of the longest"),
+    ],
+};
 
 const ZONES: TableSchema = TableSchema {
     kind: TableKind::Zones,
@@ -264,6 +411,12 @@ const OPS: TableSchema = TableSchema {
             "why the latency is empty, if ops do not overlap",
         ),
         column("metadata", Text, true, "everything that the host said of it, as a JSON object"),
+        column(
+            "stall_cycles",
+            Unsigned64,
+            true,
+            "cycles that its RISCs waited for the host, added up; none if none did or records are missing",
+        ),
     ],
 };
 
@@ -415,6 +568,22 @@ pub(super) const BUFFERS: TableSchema = TableSchema {
             "bytes that were allocated; below 0 if they were given back",
         ),
         column("held_bytes", Unsigned64, false, "bytes of all buffers from then on"),
+        column("address", Unsigned64, true, "address of the buffer, if the host told it"),
+    ],
+};
+
+pub(super) const OP_BUFFERS: TableSchema = TableSchema {
+    kind: TableKind::OpBuffers,
+    name: "op_buffers",
+    row: "most bytes that buffers held in one kind of memory while the host worked on one op",
+    partitions: OF_HOST,
+    columns: &[
+        RECORDING,
+        column("chip", Unsigned64, false, "number of the chip"),
+        RUN_HOST_ID,
+        column("name", Text, true, "name of the op, if the host gave one"),
+        column("memory", Text, false, "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY"),
+        column("peak_bytes", Unsigned64, false, "most bytes of all buffers at a time"),
     ],
 };
 

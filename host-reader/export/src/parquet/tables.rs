@@ -183,10 +183,11 @@ impl<'a> DeviceRows<'_, 'a> {
             .flag(figures.is_spread_implausible)
             .maybe_text(figures.duration_doubt.map(doubt_text).as_ref())
             .maybe_text(figures.latency_doubt.map(doubt_text).as_ref())
-            .maybe_text(metadata_json(op).as_ref());
+            .maybe_text(metadata_json(op).as_ref())
+            .maybe_number(figures.stall.map(|stall| stall.cycles));
     }
 
-    fn fill_lane(self, row: &mut Row<'_>, lane: LaneId) {
+    pub(super) fn fill_lane(self, row: &mut Row<'_>, lane: LaneId) {
         fill_lane(row, self.words, lane);
     }
 
@@ -196,14 +197,14 @@ impl<'a> DeviceRows<'_, 'a> {
     }
 
     /// Op and program of a run of a lane.
-    fn fill_run(self, row: &mut Row<'_>, lane: &TraceLane<'a>, run: Option<u32>) {
+    pub(super) fn fill_run(self, row: &mut Row<'_>, lane: &TraceLane<'a>, run: Option<u32>) {
         let run = run.map(|run| run as usize);
         let op = run.and_then(|run| lane.run_ops.get(run).copied().flatten());
         let program = run.and_then(|run| lane.runs.get(run)).map(|run| run.program.0);
         row.maybe_narrow(op).maybe_narrow(program);
     }
 
-    fn host_ns(self, since_origin_ns: u64) -> Option<i64> {
+    pub(super) fn host_ns(self, since_origin_ns: u64) -> Option<i64> {
         let origin_ns = self.trace.origin_host_ns?;
         Some(origin_ns.saturating_add_unsigned(since_origin_ns))
     }

@@ -9,6 +9,7 @@ use reader::{
     readout::Readout,
 };
 use recording::{Recording, TraceFilter};
+use reports::report::BufferPeaks;
 use wire::Risc;
 
 /// The page that explains the dataset to people.
@@ -75,7 +76,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let counts = write(folder.path(), &readout, &CancelFlag::default()).unwrap();
     let expected =
-        DatasetCounts { files: 10, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
+        DatasetCounts { files: 14, zones: 2, ops: 1, losses: 1, ..DatasetCounts::default() };
     assert_eq!(counts, expected);
     assert_eq!(
         files(folder.path()),
@@ -88,7 +89,11 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
             "losses/host=a%2Fb/device=5/run%201.parquet",
             "markers/host=a%2Fb/device=0/run%201.parquet",
             "noc_events/host=a%2Fb/device=0/run%201.parquet",
+            "op_buffers/host=a%2Fb/run%201.parquet",
             "ops/host=a%2Fb/device=0/run%201.parquet",
+            "profiler_time/host=a%2Fb/device=0/run%201.parquet",
+            "wait_sums/host=a%2Fb/device=0/run%201.parquet",
+            "waits/host=a%2Fb/device=0/run%201.parquet",
             "zones/host=a%2Fb/device=0/run%201.parquet",
         ]
     );
@@ -158,7 +163,7 @@ fn tables_of_the_host_are_there_without_a_file() {
     ];
     let of_other = vec![
         event(3, 200, HostEventKind::FrameMark, None, None),
-        event(5, 110, HostEventKind::Plot { value: 4096.0 }, None, None),
+        event(5, 110, HostEventKind::Plot { value: 4096.0 }, Some("0x1f000"), None),
         event(5, 180, HostEventKind::Plot { value: 1024.0 }, None, None),
     ];
     let host = HostRecording {
@@ -196,9 +201,97 @@ fn tables_of_the_host_are_there_without_a_file() {
     );
     assert_eq!(
         shown(&TableRows::buffers(&host, "run")),
-        ["run|1|L1|10|110|4096|4096", "run|1|L1|80|180|-3072|1024"]
+        ["run|1|L1|10|110|4096|4096|126976", "run|1|L1|80|180|-3072|1024|-"]
     );
     let empty = Recording::of_readout(Readout::default());
     let empty = TableRows::host_events(&TraceHost::of_recording(&empty), "run");
     assert_eq!((empty.row_count(), empty.columns().count()), (0, HOST_EVENTS.columns.len()));
+}
+
+#[test]
+fn waits_in_tt_metals_zones_have_the_keys_within_them() {
+    // At cycle 400 one wait ends and the next begins; the last one has no end.
+    let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
+PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START
+0,1,2,BRISC,8,200,0,1024,SYNC-CB-WAIT,ZONE_START
+0,1,2,BRISC,9,210,7,1024,SYNC-CB-WAIT-KEY,TS_DATA
+0,1,2,BRISC,8,400,0,1024,SYNC-CB-WAIT,ZONE_END
+0,1,2,BRISC,8,400,0,1024,SYNC-CB-WAIT,ZONE_START
+0,1,2,BRISC,9,402,7,1024,SYNC-CB-WAIT-KEY,TS_DATA
+0,1,2,BRISC,8,404,0,1024,SYNC-CB-WAIT,ZONE_END
+0,1,2,BRISC,10,500,0,1024,SYNC-SEM-WAIT,ZONE_START
+0,1,2,BRISC,11,510,589824,1024,SYNC-SEM-WAIT-KEY,TS_DATA
+0,1,2,BRISC,10,540,0,1024,SYNC-SEM-WAIT,ZONE_END
+0,1,2,BRISC,12,560,0,1024,PROFILER-DRAM-STALL,ZONE_START
+0,1,2,BRISC,12,590,0,1024,PROFILER-DRAM-STALL,ZONE_END
+0,1,2,BRISC,7,600,0,1024,BRISC-KERNEL,ZONE_END
+0,1,2,NCRISC,7,600,0,1024,NCRISC-KERNEL,ZONE_START
+0,1,2,NCRISC,12,610,0,1024,PROFILER-DRAM-STALL,ZONE_START
+0,1,2,NCRISC,12,680,0,1024,PROFILER-DRAM-STALL,ZONE_END
+0,1,2,NCRISC,12,681,0,1024,PROFILER-DRAM-STALL,ZONE_START
+0,1,2,NCRISC,12,682,0,1024,PROFILER-DRAM-STALL,ZONE_END
+0,1,2,NCRISC,10,690,0,1024,SYNC-SEM-WAIT,ZONE_START
+0,1,2,NCRISC,11,691,589824,1024,SYNC-SEM-WAIT-KEY,TS_DATA
+0,1,2,NCRISC,7,700,0,1024,NCRISC-KERNEL,ZONE_END
+";
+    let recording = Recording::of_readout(read_device_log(log.as_bytes(), "log").unwrap());
+    let trace = Trace::new(&recording, &TraceFilter::default());
+    let of = |kind| {
+        let rows = TableRows::of_device(kind, &trace, &trace.devices[0], "run");
+        shown(&rows.unwrap())
+    };
+    assert_eq!(
+        of(TableKind::Waits),
+        [
+            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|200|200|200|400|-|-|false",
+            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|400|4|600|8|-|-|false",
+            "run|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|500|40|800|80|-|-|false",
+        ]
+    );
+    assert_eq!(
+        of(TableKind::WaitSums),
+        [
+            "run|1|2|BRISC|0|1024|CB_WAIT|circular buffer|7|2|204|false|false",
+            "run|1|2|BRISC|0|1024|SEM_WAIT|semaphore|589824|1|40|false|false",
+        ]
+    );
+    assert_eq!(
+        of(TableKind::ProfilerTime),
+        ["run|1|2|BRISC|wait for the host|1|30|30", "run|1|2|NCRISC|wait for the host|2|71|70",]
+    );
+    let waits = analysis::wait_statistics(&recording.readout);
+    let row = |of: &analysis::WaitStatistics| {
+        (of.risc.label(), of.key, of.count, of.core_count, of.total_ns, of.median_cycles, of.max_ns)
+    };
+    assert_eq!(
+        waits.iter().map(row).collect::<Vec<_>>(),
+        [
+            ("BRISC", 7, 2, 1, Some(408), Some(102), Some(400)),
+            ("BRISC", 589_824, 1, 1, Some(80), Some(40), Some(80)),
+        ]
+    );
+}
+
+#[test]
+fn peaks_of_buffers_are_rows_by_op_and_memory() {
+    use host_events::BufferPool;
+    use reports::report::OpPeaks;
+    let pool = |kind| BufferPool { device_id: 3, kind };
+    let op = |run_host_id, name: Option<&str>, peaks| OpPeaks {
+        device_id: 3,
+        run_host_id,
+        name: name.map(Into::into),
+        peaks,
+    };
+    let ops = vec![
+        op(1027, Some("Matmul"), vec![(pool("DRAM"), 1 << 33), (pool("L1"), 2048)]),
+        op(1 << 40, None, vec![(pool("L1"), 0)]),
+        op(3075, Some("Add"), Vec::new()),
+    ];
+    let peaks = BufferPeaks { pools: Vec::new(), ops };
+    assert_eq!(
+        shown(&TableRows::op_buffers(&peaks, "run")),
+        ["run|3|1027|Matmul|DRAM|8589934592", "run|3|1027|Matmul|L1|2048", "run|3|-|-|L1|0",]
+    );
 }

@@ -59,7 +59,12 @@ pub struct TraceHostPlot<'a> {
     pub name: &'a str,
     /// Nanoseconds since the trace's origin, and values.
     pub points: Vec<(u64, f64)>,
+    /// Text of each point, if it has one: of buffers the address.
+    pub texts: Vec<Option<&'a str>>,
 }
+
+/// A point of a plot: nanoseconds since the trace's origin, value and text.
+type PlotPoint<'a> = (u64, f64, Option<&'a str>);
 
 /// An event with its name and place.
 type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
@@ -91,7 +96,7 @@ impl<'a> TraceHost<'a> {
             ..Self::default()
         };
         let mut threads: BTreeMap<(u32, u64), TraceHostThread<'a>> = BTreeMap::new();
-        let mut plots: BTreeMap<&str, Vec<(u64, f64)>> = BTreeMap::new();
+        let mut plots: BTreeMap<&str, Vec<PlotPoint<'a>>> = BTreeMap::new();
         let mut open_zones: BTreeMap<(u32, u64), u64> = BTreeMap::new();
         for recording in recordings {
             for recorded in &recording.threads {
@@ -106,7 +111,8 @@ impl<'a> TraceHost<'a> {
                     match event.kind {
                         HostEventKind::Zone { .. } => thread.events.push((event, source)),
                         HostEventKind::Plot { value } => {
-                            plots.entry(&source.name).or_default().push((time_ns, value));
+                            let point = (time_ns, value, event.text.as_deref());
+                            plots.entry(&source.name).or_default().push(point);
                         }
                         _ => thread.marks.push(TraceHostMark { event, source, time_ns }),
                     }
@@ -185,7 +191,10 @@ impl<'a> TraceHost<'a> {
         for plot in &mut self.plots {
             let count = plot.points.len();
             let is_wanted = filter.selects_zone(plot.name);
-            plot.points.retain(|&(time_ns, _)| is_wanted && filter.selects_time(time_ns, time_ns));
+            let points = plot.points.drain(..).zip(plot.texts.drain(..));
+            let kept = points
+                .filter(|((time_ns, _), _)| is_wanted && filter.selects_time(*time_ns, *time_ns));
+            (plot.points, plot.texts) = kept.collect::<Vec<_>>().into_iter().unzip();
             hidden.points += (count - plot.points.len()) as u64;
         }
         self.plots.retain(|plot| !plot.points.is_empty());
@@ -256,8 +265,10 @@ impl<'a> TraceHostThread<'a> {
 }
 
 impl<'a> TraceHostPlot<'a> {
-    fn in_order((name, mut points): (&'a str, Vec<(u64, f64)>)) -> Self {
-        points.sort_by_key(|&(time_ns, _)| time_ns);
-        Self { name, points }
+    fn in_order((name, mut points): (&'a str, Vec<PlotPoint<'a>>)) -> Self {
+        points.sort_by_key(|&(time_ns, ..)| time_ns);
+        let points = points.into_iter().map(|(time_ns, value, text)| ((time_ns, value), text));
+        let (points, texts) = points.unzip();
+        Self { name, points, texts }
     }
 }

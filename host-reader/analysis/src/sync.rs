@@ -1,7 +1,7 @@
 //! Records of waits and signals, decoded from lanes: sums, single waits, and upstream's zones.
 
 use reader::{
-    lane::{Record, ZoneIndex},
+    lane::{Lane, ZoneIndex},
     names::ZoneTable,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -33,7 +33,8 @@ pub struct SyncCounts {
 }
 
 impl SyncCounts {
-    pub(crate) fn merge(&mut self, other: Self) {
+    /// Adds the counts of other lanes.
+    pub fn merge(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.totals, other.totals),
             (&mut self.waits, other.waits),
@@ -57,34 +58,80 @@ impl SyncCounts {
     }
 }
 
-/// Meaning of a zone's name.
+/// Meaning of the name of a record of waits and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SyncName {
+pub enum SyncName {
+    /// Sum of the waits of one kernel for one object.
     Total,
     /// A wait, of this kind where it is a zone.
     Wait(WaitKind),
-    /// The key of upstream's zone.
+    /// The key of TT-Metal's zone.
     Key,
+    /// A signal.
     Signal(SignalKind),
+}
+
+impl SyncName {
+    /// Returns the meaning of a name, `None` of all that are of other records.
+    ///
+    /// ```
+    /// use analysis::SyncName;
+    /// use wire::wait::WaitKind;
+    /// assert_eq!(SyncName::of("SYNC-CB-WAIT"), Some(SyncName::Wait(WaitKind::CB_WAIT)));
+    /// assert_eq!(SyncName::of("LoadData"), None);
+    /// ```
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        meaning(name)
+    }
 }
 
 /// Zones whose records are waits and signals.
 #[derive(Debug, Default)]
-pub(crate) struct SyncNames(HashMap<ZoneIndex, SyncName>);
+pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 
 impl SyncNames {
-    pub(crate) fn of_names(zones: &ZoneTable) -> Self {
+    /// Looks for the names of waits and signals.
+    #[must_use]
+    pub fn of_names(zones: &ZoneTable) -> Self {
         let named = zones.named_indices().filter_map(|(zone, name)| Some((zone, meaning(name)?)));
         Self(named.collect())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if nothing can be a wait or a signal.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns true if the zone's records are waits or signals, not work.
-    pub(crate) fn contains(&self, zone: ZoneIndex) -> bool {
+    #[must_use]
+    pub fn contains(&self, zone: ZoneIndex) -> bool {
         !self.0.is_empty() && self.0.contains_key(&zone)
+    }
+
+    /// Decodes the waits and signals of each run of a lane; `None` of those without any.
+    pub fn runs_of(&self, lane: &Lane, counts: &mut SyncCounts) -> Vec<Option<Box<RunSync>>> {
+        let first = lane.runs.first().map_or(0, |run| run.first_record);
+        let before = lane.heads.get(..first).unwrap_or(&[]);
+        let mut value =
+            before.iter().fold(0, |sum: usize, head| sum.saturating_add(head.data_count()));
+        let mut run_of = |run: usize| {
+            let mut decoder = SyncDecoder::default();
+            let records = lane.run_records(run);
+            let heads = lane.heads.get(records.clone()).unwrap_or(&[]);
+            let times = lane.times.get(records).unwrap_or(&[]);
+            for (head, &time) in heads.iter().zip(times) {
+                let end = value.saturating_add(head.data_count());
+                let data = lane.data.get(value..end).unwrap_or(&[]);
+                value = end;
+                if let Some(&name) = self.0.get(&head.zone()) {
+                    decoder.add(name, (head.kind(), time, data), counts);
+                }
+            }
+            decoder.finish(counts)
+        };
+        (0..lane.runs.len()).map(&mut run_of).collect()
     }
 }
 
@@ -107,46 +154,90 @@ fn meaning(name: &str) -> Option<SyncName> {
     wait(name).map(SyncName::Wait).or_else(|| SignalKind::of_zone_name(name).map(SyncName::Signal))
 }
 
-/// One wait that blocked.
+/// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
-    pub(crate) kind: WaitKind,
-    pub(crate) key: u32,
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+pub struct Wait {
+    /// Sort of wait.
+    pub kind: WaitKind,
+    /// Number of the circular buffer or NoC, or L1 address of the semaphore.
+    pub key: u32,
+    /// Cycle at which it began, on the clock of the lane's times.
+    pub start: u64,
+    /// Cycle at which it ended.
+    pub end: u64,
     /// True if it went on: records end here, and nobody has ended it.
-    pub(crate) is_open: bool,
+    pub is_open: bool,
+    /// Form of its record.
+    pub form: WaitForm,
+}
+
+/// Form of a wait's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitForm {
+    /// 16 bytes of data, left by waits that blocked and by no others.
+    Blocked,
+    /// The same of a wait that was at least as long as the record can tell.
+    BlockedLonger,
+    /// TT-Metal's zone, left by each wait, also if it did not block.
+    Zone,
 }
 
 /// One signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SignalAt {
-    pub(crate) kind: SignalKind,
-    pub(crate) signal: Signal,
-    pub(crate) time: u64,
+pub struct SignalAt {
+    /// Sort of signal.
+    pub kind: SignalKind,
+    /// Object that it is about.
+    pub signal: Signal,
+    /// Cycle of its record.
+    pub time: u64,
+}
+
+/// Cycles and number of waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// Cycles of all of them.
+    pub cycles: u64,
+    /// How many there are.
+    pub waits: u64,
+    /// True if there may be more than the record can tell.
+    pub is_lower_bound: bool,
+}
+
+impl Blocked {
+    const fn add(&mut self, cycles: u64, waits: u64, is_lower_bound: bool) {
+        self.cycles = self.cycles.saturating_add(cycles);
+        self.waits = self.waits.saturating_add(waits);
+        self.is_lower_bound |= is_lower_bound;
+    }
 }
 
 /// Windows of time outside of which a run has recorded no single waits and signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WindowsAt {
-    pub(crate) windows: SyncWindows,
+pub struct WindowsAt {
+    /// Length and period.
+    pub windows: SyncWindows,
     /// Cycle at which one of them opens.
-    pub(crate) opens: u64,
+    pub opens: u64,
 }
 
 /// Waits and signals of one run of one lane, in the order of their records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunSync {
-    pub(crate) totals: Vec<WaitTotal>,
-    /// Ordered by their ends.
-    pub(crate) waits: Vec<Wait>,
-    pub(crate) signals: Vec<SignalAt>,
+pub struct RunSync {
+    /// Sums, one for each object.
+    pub totals: Vec<WaitTotal>,
+    /// Single waits, ordered by their ends.
+    pub waits: Vec<Wait>,
+    /// Signals, ordered by time.
+    pub signals: Vec<SignalAt>,
     /// `None` if single waits and signals were recorded all the time, or none of them was.
-    pub(crate) windows: Option<WindowsAt>,
+    pub windows: Option<WindowsAt>,
 }
 
 impl RunSync {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if nothing was recorded.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
         self.totals.is_empty() && self.waits.is_empty() && self.signals.is_empty()
     }
 
@@ -156,14 +247,38 @@ impl RunSync {
         waits.chain(self.signals.iter().map(|signal| signal.time)).max()
     }
 
+    /// Adds up the waits by kind and key.
+    ///
+    /// Sums are complete and single waits may cover a window of time alone, so a sum counts where
+    /// there is one.
+    #[must_use]
+    pub fn sums(&self) -> BTreeMap<(WaitKind, u32), Blocked> {
+        let mut sums: BTreeMap<_, Blocked> = BTreeMap::new();
+        for wait in &self.waits {
+            let is_lower_bound = wait.form == WaitForm::BlockedLonger || self.windows.is_some();
+            let cycles = wait.end.saturating_sub(wait.start);
+            sums.entry((wait.kind, wait.key)).or_default().add(cycles, 1, is_lower_bound);
+        }
+        let mut totals: BTreeMap<_, Blocked> = BTreeMap::new();
+        for total in &self.totals {
+            let is_lower_bound = total.cycles == u32::MAX || total.waits == u32::MAX;
+            let sum = totals.entry((total.kind, total.key)).or_default();
+            sum.add(total.cycles.into(), total.waits.into(), is_lower_bound);
+        }
+        sums.extend(totals);
+        sums
+    }
+
     /// Until when each wait is known in a run that has lost records; `None` if all are. Sums are
     /// written last, so that nothing before them was lost where there are any.
-    pub(crate) fn known_until(&self) -> Option<u64> {
+    #[must_use]
+    pub fn known_until(&self) -> Option<u64> {
         if self.totals.is_empty() { self.last_time() } else { None }
     }
 
     /// The records between two cycles; a wait that goes on after them is open there.
-    pub(crate) fn within(&self, start: u64, end: u64) -> Self {
+    #[must_use]
+    pub fn within(&self, start: u64, end: u64) -> Self {
         let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);
         let cut = |wait: &Wait| Wait {
             start: wait.start.max(start),
@@ -181,44 +296,55 @@ impl RunSync {
     }
 
     /// The sums alone, as of a run that records nothing else.
-    pub(crate) fn sums_alone(&self) -> Self {
+    #[must_use]
+    pub fn sums_alone(&self) -> Self {
         Self { totals: self.totals.clone(), ..Self::default() }
     }
 }
 
 /// Decoder of the records of one run.
-#[derive(Debug)]
-pub(crate) struct RunDecoder<'names> {
-    names: &'names SyncNames,
+///
+/// ```
+/// use analysis::{SyncCounts, SyncDecoder, SyncName};
+/// use wire::PacketKind;
+/// let mut counts = SyncCounts::default();
+/// let mut decoder = SyncDecoder::default();
+/// let name = SyncName::of("SYNC-CB-WAIT").unwrap();
+/// // Buffer 7; the wait ended at cycle 900, after 300 cycles.
+/// let record = (PacketKind::TimestampedData16B, 900, &[0x1_0000_0007, 300][..]);
+/// decoder.add(name, record, &mut counts);
+/// let run = decoder.finish(&mut counts).unwrap();
+/// assert_eq!((run.waits[0].key, run.waits[0].start, run.waits[0].end), (7, 600, 900));
+/// ```
+#[derive(Debug, Default)]
+pub struct SyncDecoder {
     run: RunSync,
-    /// Upstream's zones that are open: kind, start, key.
+    /// TT-Metal's zones that are open: kind, start, key.
     open: Vec<(WaitKind, u64, Option<u32>)>,
 }
 
-impl<'names> RunDecoder<'names> {
-    pub(crate) fn new(names: &'names SyncNames) -> Self {
-        Self { names, run: RunSync::default(), open: Vec::new() }
-    }
-
-    /// Takes the next record.
-    pub(crate) fn add(&mut self, record: &Record<'_>, counts: &mut SyncCounts) {
-        let Some(&name) = self.names.0.get(&record.zone) else { return };
-        match (name, record.kind, record.data) {
+impl SyncDecoder {
+    /// Takes the kind, time and data of the next record of a name.
+    pub fn add(
+        &mut self,
+        name: SyncName,
+        (kind, time, data): (PacketKind, u64, &[u64]),
+        counts: &mut SyncCounts,
+    ) {
+        match (name, kind, data) {
             (SyncName::Total, PacketKind::TimestampedData16B, &[first, second]) => {
                 self.add_total([first, second], counts);
             }
             (SyncName::Wait(_), PacketKind::TimestampedData16B, &[first, second]) => {
-                self.add_wait([first, second], record.time, counts);
+                self.add_wait([first, second], time, counts);
             }
             (SyncName::Total | SyncName::Wait(_), PacketKind::TimestampedData, _) => {
                 counts.without_cycles = counts.without_cycles.saturating_add(1);
             }
             (SyncName::Wait(kind), PacketKind::ZoneStart, _) => {
-                self.open.push((kind, record.time, None));
+                self.open.push((kind, time, None));
             }
-            (SyncName::Wait(kind), PacketKind::ZoneEnd, _) => {
-                self.end_zone(kind, record.time, counts);
-            }
+            (SyncName::Wait(kind), PacketKind::ZoneEnd, _) => self.end_zone(kind, time, counts),
             (SyncName::Key, PacketKind::TimestampedData, &[key]) => {
                 if let Some((_, _, of_zone)) = self.open.last_mut() {
                     *of_zone = u32::try_from(key).ok();
@@ -227,7 +353,7 @@ impl<'names> RunDecoder<'names> {
             (SyncName::Signal(kind), PacketKind::TimestampedData, &[data]) => {
                 counts.signals = counts.signals.saturating_add(1);
                 let signal = Signal::from_data(data);
-                self.run.signals.push(SignalAt { kind, signal, time: record.time });
+                self.run.signals.push(SignalAt { kind, signal, time });
             }
             _ => counts.malformed = counts.malformed.saturating_add(1),
         }
@@ -254,7 +380,9 @@ impl<'names> RunDecoder<'names> {
             Some(BlockedWait { kind, key, cycles }) if kind.name().is_some() => {
                 counts.waits = counts.waits.saturating_add(1);
                 let start = end.saturating_sub(cycles.into());
-                self.run.waits.push(Wait { kind, key, start, end, is_open: false });
+                let is_longer = cycles == u32::MAX;
+                let form = if is_longer { WaitForm::BlockedLonger } else { WaitForm::Blocked };
+                self.run.waits.push(Wait { kind, key, start, end, is_open: false, form });
             }
             Some(wait) => count_unknown(counts, wait.kind),
             None => counts.malformed = counts.malformed.saturating_add(1),
@@ -269,11 +397,13 @@ impl<'names> RunDecoder<'names> {
             return;
         };
         counts.waits = counts.waits.saturating_add(1);
-        self.run.waits.push(Wait { kind, key, start: start.min(end), end, is_open: false });
+        let (start, form) = (start.min(end), WaitForm::Zone);
+        self.run.waits.push(Wait { kind, key, start, end, is_open: false, form });
     }
 
-    /// Ends the run.
-    pub(crate) fn finish(mut self, counts: &mut SyncCounts) -> Option<Box<RunSync>> {
+    /// Ends the run; `None` if it has recorded nothing of waits and signals.
+    #[must_use]
+    pub fn finish(mut self, counts: &mut SyncCounts) -> Option<Box<RunSync>> {
         let open = self.open.len() as u64;
         counts.incomplete_zones = counts.incomplete_zones.saturating_add(open);
         self.run.waits.sort_by_key(|wait| wait.end);
@@ -290,36 +420,17 @@ fn count_unknown(counts: &mut SyncCounts, kind: WaitKind) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reader::names::ZoneSource;
-    use wire::ZoneId;
-
-    fn names() -> (SyncNames, impl Fn(&str) -> ZoneIndex) {
-        let mut zones = ZoneTable::new();
-        let all = [
-            "SYNC-WAIT-TOTAL",
-            "SYNC-CB-WAIT",
-            "SYNC-CB-WAIT-KEY",
-            "SYNC-NOC-BARRIER",
-            "SYNC-CB-PUSH",
-            "work",
-        ];
-        let source = |name: &str| ZoneSource { name: name.into(), file: String::new(), line: 1 };
-        let indices: HashMap<String, ZoneIndex> = all
-            .iter()
-            .map(|name| ((*name).to_owned(), zones.intern(ZoneId(u16::MAX), source(name))))
-            .collect();
-        (SyncNames::of_names(&zones), move |name: &str| indices[name])
-    }
 
     /// Kind, name, time and data of each record.
     type Line<'a> = (PacketKind, &'a str, u64, &'a [u64]);
 
     fn decode(lines: &[Line<'_>]) -> (Option<Box<RunSync>>, SyncCounts) {
-        let (names, zone) = names();
         let mut counts = SyncCounts::default();
-        let mut decoder = RunDecoder::new(&names);
+        let mut decoder = SyncDecoder::default();
         for &(kind, name, time, data) in lines {
-            decoder.add(&Record { kind, zone: zone(name), time, data }, &mut counts);
+            if let Some(name) = SyncName::of(name) {
+                decoder.add(name, (kind, time, data), &mut counts);
+            }
         }
         (decoder.finish(&mut counts), counts)
     }
@@ -336,10 +447,14 @@ mod tests {
             (TimestampedData16B, "SYNC-WAIT-TOTAL", 990, &[0x2_0000_0010, 0x3_0000_0064]),
         ]);
         let run = run.unwrap();
-        let wait = |kind, key, start, end| Wait { kind, key, start, end, is_open: false };
+        let wait =
+            |kind, key, start, end, form| Wait { kind, key, start, end, is_open: false, form };
         assert_eq!(
             run.waits,
-            [wait(WaitKind::CB_WAIT, 7, 100, 400), wait(WaitKind::NOC_READ_BARRIER, 1, 600, 900)]
+            [
+                wait(WaitKind::CB_WAIT, 7, 100, 400, WaitForm::Zone),
+                wait(WaitKind::NOC_READ_BARRIER, 1, 600, 900, WaitForm::Blocked),
+            ]
         );
         let total = WaitTotal { kind: WaitKind::CB_RESERVE, key: 16, cycles: 100, waits: 3 };
         assert_eq!(run.totals, [total]);

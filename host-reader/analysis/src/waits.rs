@@ -1,0 +1,207 @@
+//! Statistics of waits by object: circular buffers, semaphores and NoCs.
+
+use super::{
+    distribution::CycleStatistics,
+    span::cycles_to_ns,
+    sync::{RunSync, SyncCounts, SyncNames},
+};
+use reader::{lane::Lane, mesh::Noc0Coord, probe_cost::risc_label, readout::Readout};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::{
+    Risc,
+    wait::{WaitKind, WaitObject},
+};
+
+/// Waits of one RISC of a chip for one object, over all cores and launches.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct WaitStatistics {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// The RISC that waited.
+    #[serde(serialize_with = "risc_label")]
+    pub risc: Risc,
+    /// Sort of wait.
+    #[serde(serialize_with = "kind_label")]
+    pub kind: WaitKind,
+    /// Number of the circular buffer or NoC, or L1 address of the semaphore.
+    pub key: u32,
+    /// How many waits there were; of TT-Metal's zones also those that did not block.
+    pub count: u64,
+    /// Cores that waited.
+    pub core_count: u64,
+    /// Cycles of all waits.
+    pub total_cycles: u64,
+    /// The wait in the middle, in cycles; `None` if only sums hold some of them.
+    pub median_cycles: Option<u64>,
+    /// The longest, in cycles; `None` if only sums hold some of them.
+    pub max_cycles: Option<u64>,
+    /// All waits, in nanoseconds.
+    pub total_ns: Option<u64>,
+    /// The wait in the middle, in nanoseconds.
+    pub median_ns: Option<u64>,
+    /// The longest, in nanoseconds.
+    pub max_ns: Option<u64>,
+    /// True if there may be more: records were lost, or a record was too small for its figure.
+    pub is_lower_bound: bool,
+}
+
+impl WaitStatistics {
+    /// Name of the object for people.
+    ///
+    /// ```
+    /// use analysis::WaitStatistics;
+    /// use wire::wait::WaitKind;
+    /// assert_eq!(WaitStatistics::object_label(WaitKind::CB_WAIT, 16), "buffer 16");
+    /// assert_eq!(WaitStatistics::object_label(WaitKind::SEM_WAIT, 0x9_0000), "semaphore 0x90000");
+    /// ```
+    #[must_use]
+    pub fn object_label(kind: WaitKind, key: u32) -> String {
+        match kind.object() {
+            Some(WaitObject::CircularBuffer) => format!("buffer {key}"),
+            Some(WaitObject::Semaphore) => format!("semaphore {key:#x}"),
+            Some(WaitObject::Noc) => format!("NoC {key}"),
+            None => format!("object {key}"),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn kind_label<S: serde::Serializer>(kind: &WaitKind, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(kind.name().unwrap_or_default())
+}
+
+/// Statistics of all waits, by chip and RISC, those with the most cycles first.
+///
+/// ```
+/// use analysis::wait_statistics;
+/// use device_log::read_device_log;
+/// // TT-Metal's zones of waits for buffer 7.
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,SYNC-CB-WAIT,ZONE_START
+/// 0,1,2,BRISC,8,110,7,1024,SYNC-CB-WAIT-KEY,TS_DATA
+/// 0,1,2,BRISC,7,400,0,1024,SYNC-CB-WAIT,ZONE_END
+/// ";
+/// let waits = wait_statistics(&read_device_log(log.as_bytes(), "my log")?);
+/// assert_eq!((waits[0].key, waits[0].count, waits[0].max_cycles), (7, 1, Some(300)));
+/// # Ok::<(), device_log::LogError>(())
+/// ```
+#[must_use]
+pub fn wait_statistics(readout: &Readout) -> Vec<WaitStatistics> {
+    let names = SyncNames::of_names(&readout.zones);
+    let mut totals = WaitTotals::default();
+    readout.lanes().for_each(|lane| totals.add_lane(lane, &names));
+    totals.statistics(readout)
+}
+
+/// RISC, kind and key.
+type Key = (Risc, WaitKind, u32);
+
+/// Waits by chip, RISC and object, added lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct WaitTotals(BTreeMap<u32, BTreeMap<Key, Group>>);
+
+#[derive(Debug, Default)]
+struct Group {
+    cores: BTreeSet<Noc0Coord>,
+    count: u64,
+    cycles: u64,
+    /// Cycles of those that were recorded one by one.
+    singles: Vec<u64>,
+    is_lower_bound: bool,
+}
+
+impl WaitTotals {
+    /// Adds the waits of a lane.
+    pub(super) fn add_lane(&mut self, lane: &Lane, names: &SyncNames) {
+        // Each wait has data: its object.
+        if names.is_empty() || lane.data.is_empty() {
+            return;
+        }
+        let groups = self.0.entry(lane.id.chip_id).or_default();
+        for run in names.runs_of(lane, &mut SyncCounts::default()).into_iter().flatten() {
+            add_run(groups, lane, &run);
+        }
+    }
+
+    /// Adds the waits of other lanes.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (chip_id, others) in other.0 {
+            let groups = self.0.entry(chip_id).or_default();
+            for (key, others) in others {
+                let group = groups.entry(key).or_default();
+                group.cores.extend(others.cores);
+                group.count = group.count.saturating_add(others.count);
+                group.cycles = group.cycles.saturating_add(others.cycles);
+                group.singles.extend(others.singles);
+                group.is_lower_bound |= others.is_lower_bound;
+            }
+        }
+    }
+
+    /// The statistics of all of them, of the chips of a readout.
+    pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
+        let losing = losing_riscs(readout);
+        let mut statistics = Vec::new();
+        for chip in readout.devices.iter().map(|device| &device.chip) {
+            let groups = self.0.remove(&chip.chip_id).unwrap_or_default().into_iter();
+            let mut rows: Vec<_> = groups
+                .filter_map(|(key, group)| {
+                    key.1.name()?;
+                    let has_lost = losing.contains(&(chip.chip_id, key.0));
+                    Some(statistics_of((chip.chip_id, chip.aiclk_mhz), key, &group, has_lost))
+                })
+                .collect();
+            rows.sort_by_key(|row| (row.risc, std::cmp::Reverse(row.total_cycles)));
+            statistics.append(&mut rows);
+        }
+        statistics
+    }
+}
+
+fn add_run(groups: &mut BTreeMap<Key, Group>, lane: &Lane, run: &RunSync) {
+    for ((kind, key), blocked) in run.sums() {
+        let group = groups.entry((lane.id.risc, kind, key)).or_default();
+        group.cores.insert(lane.id.core);
+        group.count = group.count.saturating_add(blocked.waits);
+        group.cycles = group.cycles.saturating_add(blocked.cycles);
+        group.is_lower_bound |= blocked.is_lower_bound;
+    }
+    for wait in &run.waits {
+        let group = groups.entry((lane.id.risc, wait.kind, wait.key)).or_default();
+        group.singles.push(wait.end.saturating_sub(wait.start));
+    }
+}
+
+/// Chips and RISCs that have lost records, which may have been of waits.
+fn losing_riscs(readout: &Readout) -> BTreeSet<(u32, Risc)> {
+    let losses = readout.losses.entries().filter(|(_, totals)| {
+        totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
+    });
+    losses.map(|(key, _)| (key.lane.chip_id, key.lane.risc)).collect()
+}
+
+fn statistics_of(
+    (chip_id, aiclk_mhz): (u32, u32),
+    (risc, kind, key): Key,
+    group: &Group,
+    has_lost: bool,
+) -> WaitStatistics {
+    let is_known = group.singles.len() as u64 == group.count;
+    let single = is_known.then(|| CycleStatistics::of(&group.singles, aiclk_mhz));
+    WaitStatistics {
+        chip_id,
+        risc,
+        kind,
+        key,
+        count: group.count,
+        core_count: group.cores.len() as u64,
+        total_cycles: group.cycles,
+        median_cycles: single.map(|cycles| cycles.median_cycles),
+        max_cycles: single.map(|cycles| cycles.max_cycles),
+        total_ns: cycles_to_ns(group.cycles, aiclk_mhz),
+        median_ns: single.and_then(|cycles| cycles.median_ns),
+        max_ns: single.and_then(|cycles| cycles.max_ns),
+        is_lower_bound: group.is_lower_bound || has_lost,
+    }
+}
