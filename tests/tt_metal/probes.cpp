@@ -131,7 +131,7 @@ PROBE sum(uint32_t passes) {
 
 PROBE kernel_zone(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {
-        DeviceZoneScopedMainChildN("kernel");
+        DeviceZoneScopedMainChildN("INNER-KERNEL");
         STEP();
     }
 }

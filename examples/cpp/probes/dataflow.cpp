@@ -1,5 +1,5 @@
 // Tiles from DRAM into L1 and back, a zone around each direction. The arguments are the source and the
-// destination in the first bank of DRAM and the number of tiles. For BRISC.
+// destination in the first bank of DRAM and the number of tiles. For BRISC or NCRISC, each over its NoC.
 
 #include "tools/profiler/kernel_profiler.hpp"
 
@@ -16,7 +16,7 @@ constexpr uint32_t WRITES_ANSWERED = 0x200 + 4 * 1;
 
 alignas(64) uint8_t tile[TILE_BYTES];
 
-/// Copies a tile and waits for it.
+/// Copies a tile and waits for it. Tiles are named as command buffers take them, like banks of DRAM.
 void copy(uint32_t from, uint32_t from_tile, uint32_t to, uint32_t to_tile, uint32_t ctrl, uint32_t answered) {
     const uint32_t noc = NOC_REGISTERS + (noc_index << NOC_REGISTERS_SHIFT);
     const uint32_t buffer = noc + (1 << COMMAND_BUFFER_SHIFT);
@@ -24,9 +24,9 @@ void copy(uint32_t from, uint32_t from_tile, uint32_t to, uint32_t to_tile, uint
     }
     const uint32_t before = read_word(noc + answered);
     write_word(buffer + TARG_ADDR_LO, from);
-    write_word(buffer + TARG_COORDINATE, from_tile << COORDINATE_SHIFT);
+    write_word(buffer + TARG_COORDINATE, from_tile);
     write_word(buffer + RET_ADDR_LO, to);
-    write_word(buffer + RET_COORDINATE, to_tile << COORDINATE_SHIFT);
+    write_word(buffer + RET_COORDINATE, to_tile);
     if (IS_BLACKHOLE) {
         write_word(buffer + TARG_ADDR_MID, 0);
         write_word(buffer + RET_ADDR_MID, 0);
@@ -47,7 +47,7 @@ extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t /* risc */
     const uint32_t dst_addr = launch[5];
     const uint32_t num_tiles = launch[3] >= 3 ? launch[6] : 0;
     const uint32_t noc = NOC_REGISTERS + (noc_index << NOC_REGISTERS_SHIFT);
-    const uint32_t own = read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK;
+    const uint32_t own = (read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK) << COORDINATE_SHIFT;
     const uint32_t bank = bank_coordinates(0);
     const uint32_t place = reinterpret_cast<uint32_t>(tile);
     {

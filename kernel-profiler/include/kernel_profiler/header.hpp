@@ -29,6 +29,9 @@
 /// - A push waits for its own writes alone, and not forever.
 /// - A lane in DRAM begins anew only when the host says that it has read it; upstream's host, which
 ///   does not know of that, finds everything as before.
+/// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel leaves the slots of the
+///   firmware's zones alone, which have names that end in FW and KERNEL; saying `true` of validity
+///   leaves the other RISCs of the launch valid.
 /// - `DeviceZoneScopedNIf` honours its condition, as upstream's does when it streams.
 /// - Several zones may stand in one block.
 /// - Sums keep 32 bits, as upstream's; a total is written for each accumulator that was used.
@@ -143,12 +146,14 @@
     (static_cast<bool>(active));
 
 /// The firmware's zone around a launch: begins it here, ends and pushes it at the end of the block.
+/// Its name ends in FW; one of another name, as a kernel's, is an ordinary zone.
 #define DeviceZoneScopedMainN(name) \
-    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeGuaranteed<KERNEL_PROFILER_ID(name), 0>);
+    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 0, ::kernel_profiler::detail::ends_in(name, "FW")>::Scope);
 
-/// The zone around the kernel within the firmware's zone.
+/// The zone around the kernel within the firmware's zone. Its name ends in KERNEL; one of another name
+/// is an ordinary zone.
 #define DeviceZoneScopedMainChildN(name) \
-    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::profileScopeGuaranteed<KERNEL_PROFILER_ID(name), 1>);
+    KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 1, ::kernel_profiler::detail::ends_in(name, "KERNEL")>::Scope);
 
 /// Adds the cycles from here to the end of the enclosing block to the first accumulator.
 #define DeviceZoneScopedSumN1(name) \
@@ -176,7 +181,8 @@
 /// Records that an event happened, by a number of 16 bits.
 #define DeviceRecordEvent(event_id) ::kernel_profiler::recordEvent<KERNEL_PROFILER_ORDINARY>(event_id);
 
-/// Says which RISCs run a kernel in this launch. If none, nothing of it is pushed.
+/// Says which RISCs run a kernel in this launch. If none, nothing of it is pushed. A kernel says true,
+/// or false, so that nothing of the launch is pushed.
 #define DeviceValidateProfiler(condition) ::kernel_profiler::set_profiler_zone_valid(condition);
 
 /// Sets the program id of this launch for all RISCs of the core.

@@ -482,9 +482,19 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 }
 
 /// Says which RISCs have a kernel in this launch; if none, nothing of it is pushed.
-KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(uint32_t enables) {
-    detail::set_control(detail::DONE, enables == 0);
-    detail::set_control(detail::ENABLES, enables);
+template <typename Enables>
+KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
+    detail::set_control(detail::DONE, static_cast<uint32_t>(enables) == 0);
+    detail::set_control(detail::ENABLES, static_cast<uint32_t>(enables));
+}
+
+/// Adds this RISC to those of the launch, or makes the whole launch leave nothing.
+KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(bool is_valid) {
+    using namespace detail;
+    if (is_valid) {
+        set_control(ENABLES, control(ENABLES) | 1u << ((own_place() - control_place()) / 4));
+    }
+    set_control(DONE, !is_valid);
 }
 
 KERNEL_PROFILER_ALWAYS_INLINE bool get_profiler_zone_invalid() { return detail::control(detail::DONE) == 1; }
@@ -718,6 +728,41 @@ struct profileScopeGuaranteed {
     profileScopeGuaranteed(const profileScopeGuaranteed&) = delete;
     profileScopeGuaranteed& operator=(const profileScopeGuaranteed&) = delete;
 };
+
+namespace detail {
+
+/// Returns true if a name ends in `ending`: as a firmware's of the launch ("BRISC-FW") or a wrapper's
+/// of the kernel ("BRISC-KERNEL"), whose slots nothing else has taken.
+constexpr bool ends_in(const char* name, const char* ending) {
+    size_t length = 0;
+    while (name[length] != '\0') {
+        ++length;
+    }
+    size_t wanted = 0;
+    while (ending[wanted] != '\0') {
+        ++wanted;
+    }
+    for (size_t index = 0; index < wanted; ++index) {
+        if (length < wanted || name[length - wanted + index] != ending[index]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The kind of a zone for which a fixed place is asked: the launch's own zones have it.
+template <uint32_t timer_id, uint32_t index, bool is_of_launch>
+struct FixedZone {
+    using Scope = profileScopeGuaranteed<timer_id, index>;
+};
+
+/// A kernel's zone is an ordinary one: in the fixed place it would end the launch's own early.
+template <uint32_t timer_id, uint32_t index>
+struct FixedZone<timer_id, index, false> {
+    using Scope = profileScope<timer_id, DoingDispatch::NOT_DISPATCH>;
+};
+
+}  // namespace detail
 
 /// As profileScopeGuaranteed, which knows of accumulate mode.
 template <uint32_t timer_id, uint32_t index>
