@@ -122,7 +122,8 @@ fn dispatcher_names(programs: &[u32], cores: usize, banks: usize) -> Vec<String>
     for (index, &program) in programs.iter().enumerate() {
         let offset = "CQ_DISPATCH_CMD_SET_WRITE_OFFSET";
         names.push(format!("CQ-DISPATCH:{before}:{offset}:{program}:{offset}"));
-        names.extend((index >= 8).then(|| name(program, "CMD_WAIT")));
+        // A core has room for eight launch messages, one of which stays for a watcher.
+        names.extend((index >= 7).then(|| name(program, "CMD_WAIT")));
         names.extend(OF_PROGRAM.map(|command| name(program, command)));
         before = program;
     }
@@ -321,7 +322,7 @@ fn thousand_programs(kind: DispatchCores, support_count: u32) -> Outcome {
 fn programs_that_fit(lane_words: usize) -> usize {
     let opening = std::iter::repeat_n((false, 8), 65);
     let programs = (0..1000).flat_map(|program| {
-        let wait = (program >= 8).then_some((false, 8));
+        let wait = (program >= 7).then_some((false, 8));
         std::iter::once((true, 12)).chain(wait).chain([(false, 12); 8]).chain([(false, 8)])
     });
     let (mut ring, mut lane, mut fit, mut in_ring) = (12, 0, 0, 0);

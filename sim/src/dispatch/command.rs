@@ -70,13 +70,20 @@ pub const OPENING_COMMANDS: usize = 65;
 /// Commands of an access of the host: it waits, moves bytes, and waits for the event behind them.
 pub const ACCESS_COMMANDS: usize = 5;
 
-/// Programs that find room in the ring of kernels' configurations without a wait.
+/// Launch messages in the ring of a core.
 ///
 /// # Compatibility
-/// Chosen so that lanes for 1000 programs hold the commands of 87, as
-/// `test_dispatch_cores_extended_worker` counts them: TT-Metal's own dispatcher, given this list,
-/// leaves those of 87 as well.
-pub const UNAWAITED_PROGRAMS: usize = 8;
+/// `launch_msg_buffer_num_entries` of `dev_msgs.h`.
+const LAUNCH_MESSAGES: usize = 8;
+
+/// Programs that a queue takes without a wait for the first one's workers: one launch message stays,
+/// so that a watcher can look at the launch before.
+///
+/// # Compatibility
+/// `program/dispatch.cpp`, which gives its buffer manager one entry less than there are. That the
+/// very first program waits as well until its code is in DRAM, and that large programs find no room
+/// for their configurations before that, is left out.
+pub const UNAWAITED_PROGRAMS: usize = LAUNCH_MESSAGES - 1;
 
 /// Returns the commands before the first program.
 pub(crate) fn opening() -> impl Iterator<Item = Command> {
