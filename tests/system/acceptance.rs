@@ -6,7 +6,7 @@
 
 use crate::{
     accounting::{assert_honest, kept, total},
-    support::{Outcome, has_object_code, run},
+    support::{Outcome, Session, has_object_code, run},
 };
 use host_reader::ledger::LossCause;
 use sim::{
@@ -14,12 +14,15 @@ use sim::{
     fault::{AppliedFault, FaultEffect},
     machine::KernelKind,
     program::Emission,
+    workload::WorkloadOptions,
 };
 use std::collections::BTreeMap;
-use wire::Risc;
+use wire::{PacketKind, Risc};
 
 const CORES: u64 = 64;
 const RISCS: u64 = 5;
+/// Ethernet cores of a Wormhole, none of which has a link here.
+const ETHERNET_CORES: u64 = 16;
 
 /// A simulated Wormhole whose kernels are of a kind.
 fn wormhole(kernels: KernelKind) -> MeshConfig {
@@ -53,6 +56,8 @@ macro_rules! with_both_kinds_of_kernels {
 with_both_kinds_of_kernels! {
     a_full_buffer_keeps_125_zones_and_counts_the_other_25
     timestamped_events_keep_every_record_that_500_words_hold
+    ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker
+    a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too
     two_rounds_of_a_thousand_ops_lose_nothing
     an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest
     the_support_count_decides_how_many_ops_are_kept
@@ -126,6 +131,39 @@ fn timestamped_events_keep_every_record_that_500_words_hold(kernels: KernelKind)
     assert_sound(&outcome);
 }
 
+/// Runs a workload on the worker and Ethernet cores of a chip.
+fn run_with_ethernet(kernels: KernelKind, workload: &str) -> Outcome {
+    let options = WorkloadOptions { has_ethernet: true, ..WorkloadOptions::default() };
+    Session::new(&wormhole(kernels), workload, &options, Vec::new()).run()
+}
+
+/// `test_full_buffer` counts Ethernet cores apart: more than none, and a multiple of 23 x 125.
+fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker(kernels: KernelKind) {
+    let outcome = run_with_ethernet(kernels, "full-buffer");
+    let of_each = 23 * 125;
+    let tensix = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+    let expected = tensix.map(|risc| (risc, CORES * of_each)).into_iter();
+    let expected = expected.chain([(Risc::Erisc, ETHERNET_CORES * of_each)]);
+    assert_eq!(zones_named(&outcome, "TEST-FULL"), expected.collect());
+    assert_sound(&outcome);
+}
+
+/// `test_timestamped_events`: of data and events together (T x 5 + E) x 2 x 100.
+fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too(kernels: KernelKind) {
+    let outcome = run_with_ethernet(kernels, "timestamped-events");
+    let (mut all, mut on_ethernet) = (0, 0);
+    for lane in outcome.readout.lanes() {
+        let is_event =
+            |kind| matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
+        let count = lane.records().filter(|record| is_event(record.kind)).count() as u64;
+        all += count;
+        on_ethernet += if lane.id.risc == Risc::Erisc { count } else { 0 };
+    }
+    assert_eq!(all, (CORES * RISCS + ETHERNET_CORES) * 2 * 100);
+    assert_eq!(on_ethernet, ETHERNET_CORES * 200);
+    assert_sound(&outcome);
+}
+
 fn two_rounds_of_a_thousand_ops_lose_nothing(kernels: KernelKind) {
     let config = wormhole(kernels).with_program_support_count(1200);
     let outcome = run(&config, "multi-op", None);
@@ -181,6 +219,7 @@ fn assert_support_count(kernels: KernelKind, support_count: u32, has_sums: bool,
 fn counted_cycles_are_within_a_hundredth_of_the_truth(kernels: KernelKind) {
     let outcome = run(&wormhole(kernels), "cycle-count", None);
     let mut checked = 0;
+    let mut of_riscs = BTreeMap::<_, Vec<u64>>::new();
     for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
         let key = sim::truth::RiscKey {
             chip_id: lane.id.chip_id,
@@ -197,8 +236,15 @@ fn counted_cycles_are_within_a_hundredth_of_the_truth(kernels: KernelKind) {
             assert!(expected > 2000.0 * 52.0);
             let found = zone.duration_cycles() as f64;
             assert!((found / expected - 1.0).abs() < 0.01, "{}: {found}, {expected}", lane.id);
+            of_riscs.entry(lane.id.risc).or_default().push(zone.duration_cycles());
             checked += 1;
         }
+    }
+    // `test_custom_cycle_count`: a tenth of 4 x 52,000 cycles to five times as many, of each RISC.
+    assert_eq!(of_riscs.len() as u64, RISCS);
+    for (risc, cycles) in of_riscs {
+        let average = cycles.iter().sum::<u64>() / cycles.len() as u64;
+        assert!((20_801..1_040_000).contains(&average), "{risc}: {average}");
     }
     assert_eq!(checked % (CORES * RISCS), 0);
     assert!(checked > 0);

@@ -132,36 +132,45 @@ fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
     }
 }
 
-/// Upstream's `test_trace_run`: a trace of three ops and one of two, each replayed three times.
-#[test]
-fn each_of_two_traces_has_replays_one_to_three() {
+/// Asserts that the launches of two traces carry the number of their replay on every RISC, and
+/// those before and after none.
+fn assert_replays(kernels: KernelKind, plain: u32, [first, second]: [u32; 2], replays: u64) {
     let program = step_program();
     let launch = |id| Launch::new(&program, id);
-    let adds = Trace::new(4, (11..14).map(launch));
-    let matmuls = Trace::new(9, (21..23).map(launch));
+    let (of_first, of_second) = (101..101 + first, 201..201 + second);
+    let traces =
+        [Trace::new(4, of_first.clone().map(launch)), Trace::new(9, of_second.clone().map(launch))];
+    // A launch after the last replay is none.
+    let mut launches: Vec<Launch> = (1..plain).map(launch).collect();
+    for _ in 0..replays {
+        launches.extend(traces.iter().flat_map(Trace::replay));
+    }
+    launches.push(launch(plain));
+    let mut outcome = run(&wormhole(kernels), launches.clone(), CaptureMode::Workers);
+    book_of(&launches).name_runs(&mut outcome.readout);
+    assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
+    for lane in outcome.readout.lanes() {
+        let mut programs: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        for run in &lane.runs {
+            programs.entry(run.trace).or_default().push(run.program.base());
+        }
+        let replays = (1..=replays).flat_map(|counter| {
+            [(4, of_first.clone()), (9, of_second.clone())].map(|(trace_id, programs)| {
+                (Some(TraceReplay { trace_id, counter }), programs.collect())
+            })
+        });
+        let expected = replays.chain([(None, (1..=plain).collect())]);
+        assert_eq!(programs, expected.collect(), "{}", lane.id);
+    }
+}
+
+/// Upstream's `test_trace_run`: at most 4 launches outside of traces and 5 ops of traces, each
+/// replayed three times; then 12, 10 and two times.
+#[test]
+fn each_of_two_traces_has_every_replay_once() {
     for kernels in kernel_kinds() {
-        let mut launches: Vec<Launch> = (1..5).map(launch).collect();
-        for _ in 0..3 {
-            launches.extend(adds.replay());
-            launches.extend(matmuls.replay());
-        }
-        // A launch after the last replay is none.
-        launches.push(launch(5));
-        let mut outcome = run(&wormhole(kernels), launches.clone(), CaptureMode::Workers);
-        book_of(&launches).name_runs(&mut outcome.readout);
-        assert_eq!(outcome.readout.lanes().count(), CORES * RISCS);
-        for lane in outcome.readout.lanes() {
-            let mut programs: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-            for run in &lane.runs {
-                programs.entry(run.trace).or_default().push(run.program.base());
-            }
-            let replays = (1..=3).flat_map(|counter| {
-                [(4, vec![11, 12, 13]), (9, vec![21, 22])]
-                    .map(|(trace_id, programs)| (Some(TraceReplay { trace_id, counter }), programs))
-            });
-            let expected = replays.chain([(None, vec![1, 2, 3, 4, 5])]);
-            assert_eq!(programs, expected.collect(), "{}", lane.id);
-        }
+        assert_replays(kernels, 4, [3, 2], 3);
+        assert_replays(kernels, 12, [6, 4], 2);
     }
 }
 

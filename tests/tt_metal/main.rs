@@ -21,6 +21,7 @@
 //! | do hardware counters say what the coprocessor did | [`counters`], `counters.cpp` |
 //! | do files of NoC traces hold what upstream's tests count in them | [`traces`], `traces.cpp` |
 //! | is every loss counted | [`losses`] |
+//! | how many launches do lanes hold that were made for fewer | [`overflow`], `empty.cpp` |
 //! | does a RISC wait for the host in the debug dump, and not forever | [`stalls`] |
 //! | who reads a core of the tests with our reader | [`reading_host`] |
 //! | does our reader hand over the two buffers of upstream's debug dump | [`two_buffers`] |
@@ -45,6 +46,7 @@ mod losses;
 mod machine;
 mod noc;
 mod noc_events;
+mod overflow;
 mod package;
 mod pipeline;
 mod probes;

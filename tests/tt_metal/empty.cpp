@@ -1,0 +1,7 @@
+// A kernel that does nothing: its launch leaves the fixed slots alone.
+
+#if defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_NCRISC)
+#include "api/dataflow/dataflow_api.h"
+#endif
+
+void kernel_main() {}
