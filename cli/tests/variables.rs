@@ -199,6 +199,27 @@ fn files_are_written_where_and_when_a_variable_asks_for_them() {
     assert!(home.files == plain.files, "a simulation is no measurement");
 }
 
+/// `test_profiler_host_device_sync`: the last row of each device has the chip's frequency within a
+/// tenth, and a ratio of frequencies near 1.
+#[test]
+fn clock_samples_of_every_chip_end_with_its_frequency() {
+    let sync = run(&format!("{ON} TT_METAL_PROFILER_SYNC=1"), &format!("{MATMUL} --devices 2"));
+    let samples = sync.log("sync_device_info.csv").unwrap();
+    let titles: Vec<&str> = samples.lines().next().unwrap().split(',').map(str::trim).collect();
+    let column = |title: &str| titles.iter().position(|&found| found == title).unwrap();
+    let columns = ["device id", "frequency", "device_frequency_ratio"].map(column);
+    let mut last = BTreeMap::new();
+    for row in samples.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        let [device, ghz, ratio] = columns.map(|column| cells[column].parse::<f64>().unwrap());
+        last.insert(device.to_string(), (ghz, ratio));
+    }
+    assert_eq!(last.keys().collect::<Vec<_>>(), ["0", "1"]);
+    for (ghz, ratio) in last.into_values() {
+        assert!((0.9..1.1).contains(&ghz) && (0.9..1.1).contains(&ratio), "{ghz} {ratio}");
+    }
+}
+
 #[test]
 fn hardware_counters_are_read_where_object_code_can_count_them() {
     if !object_code::is_there() {
@@ -243,6 +264,21 @@ fn mistakes_are_a_line_each_and_what_cannot_be_ends_the_run_with_one() {
         assert!(left.said[0].contains(reason), "{:?}", left.said);
         assert_eq!(left.files.len(), 0, "{variables}");
     }
+}
+
+/// Times of a part of TT-Metal's debug dump that a simulation does not have.
+#[test]
+fn times_of_the_noc_checker_change_no_run_and_their_mistakes_are_said() {
+    let dump = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS=1";
+    let plain = run(dump, MATMUL);
+    let with = |times: &str| run(&format!("{dump} {times}"), MATMUL);
+    let good = with(
+        "TT_METAL_NOC_DEBUG_FULL_READ_INTERVAL_MS=900 TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=2",
+    );
+    assert!(good == plain, "{:?}", good.said);
+    let small = with("TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=1");
+    assert!(small.said.iter().any(|line| line.contains("expected more than the 1 of")));
+    assert!((small.code, small.tables, small.files) == (Some(0), plain.tables, plain.files));
 }
 
 #[test]

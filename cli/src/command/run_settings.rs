@@ -105,9 +105,11 @@ impl Request {
 }
 
 /// Returns true if no run can follow the variables. A simulation has no print server, and reads
-/// several banks of L1 counters in as many runs.
+/// several banks of L1 counters in as many runs. Nor has it a NoC checker.
 const fn stops_run(problem: &Problem) -> bool {
-    problem.is_fatal() && !matches!(problem, Problem::PrintServer | Problem::SeveralL1Banks { .. })
+    use Problem::{MarginTooSmall, PrintServer, SeveralL1Banks};
+    problem.is_fatal()
+        && !matches!(problem, PrintServer | SeveralL1Banks { .. } | MarginTooSmall { .. })
 }
 
 /// Returns true if an option gives what a variable lacks.

@@ -4,10 +4,10 @@ use crate::{
     problem::Problem,
     settings::Settings,
     variable::{
-        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, Form, HOME, MID_RUN,
-        MID_RUN_PUSH, NO_FILES, NO_TRACY, NOC_DEBUG, NOC_DEBUG_OLD, NOC_EVENTS, NOC_FOLDER,
-        OP_RECORDS, POLL_INTERVAL, POST_PROCESS, PRINT_SERVER, PROFILER, STREAMING, SUM,
-        SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES, Variable,
+        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, FULL_READ_INTERVAL, Form, HOME,
+        MID_RUN, MID_RUN_PUSH, NO_FILES, NO_TRACY, NOC_DEBUG, NOC_DEBUG_OLD, NOC_EVENTS,
+        NOC_FOLDER, OP_RECORDS, POLL_INTERVAL, POST_PROCESS, PRINT_SERVER, PROFILER, STREAMING,
+        SUM, SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES, Variable, WATERMARK_MARGIN,
     },
 };
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
@@ -145,7 +145,17 @@ impl Parser {
                 (settings.profiler, settings.noc_events) = (true, true);
                 settings.non_dropping = true;
             }
-            POLL_INTERVAL => self.take_poll_interval(value),
+            POLL_INTERVAL => {
+                if let Some(ms) = self.milliseconds(name, value, "keeps 500") {
+                    self.settings.poll_interval_ms = ms;
+                }
+            }
+            FULL_READ_INTERVAL => {
+                self.settings.full_read_interval_ms = self.milliseconds(name, value, KEEPS_ITS_OWN);
+            }
+            WATERMARK_MARGIN => {
+                self.settings.watermark_margin_ms = self.milliseconds(name, value, KEEPS_ITS_OWN);
+            }
             STREAMING => settings.streaming = true,
             OP_RECORDS => settings.op_records = true,
             FULL_OPS => settings.full_op_records = true,
@@ -157,12 +167,21 @@ impl Parser {
         }
     }
 
+    /// Says so where a number ends before its text does.
+    fn note_cut_number(&mut self, name: &'static str, value: &str, taken: i64) {
+        let rest = value.trim_start().trim_start_matches(['+', '-']);
+        if !rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).is_empty() {
+            self.problems.push(Problem::CutNumber { name, value: value.to_owned(), taken });
+        }
+    }
+
     fn take_counters(&mut self, value: &str) {
         let Some(mask) = leading_number(value) else {
             let consequence = "counts nothing";
             self.problems.push(no_number(COUNTERS, value, consequence));
             return;
         };
+        self.note_cut_number(COUNTERS, value, mask);
         let Ok(mask) = u32::try_from(mask) else {
             let (value, expected) = (value.to_owned(), "groups 0 to 9 as bits");
             self.problems.push(Problem::OutOfRange { name: COUNTERS, value, expected });
@@ -181,6 +200,7 @@ impl Parser {
             self.problems.push(no_number(SUPPORT_COUNT, value, "stops"));
             return;
         };
+        self.note_cut_number(SUPPORT_COUNT, value, count);
         match u32::try_from(count) {
             Ok(count) if i32::try_from(count).is_ok() => {
                 let raised = effective_support_count(count, self.settings.sums);
@@ -196,15 +216,24 @@ impl Parser {
         }
     }
 
-    fn take_poll_interval(&mut self, value: &str) {
-        match leading_number(value).map(u32::try_from) {
-            Some(Ok(ms)) => self.settings.poll_interval_ms = ms,
-            Some(Err(_)) => {
-                let (value, expected) = (value.to_owned(), "milliseconds");
-                self.problems.push(Problem::OutOfRange { name: POLL_INTERVAL, value, expected });
-            }
-            None => self.problems.push(no_number(POLL_INTERVAL, value, "keeps 500")),
+    /// A time; `None` after a line if the value is none.
+    fn milliseconds(
+        &mut self,
+        name: &'static str,
+        value: &str,
+        consequence: &'static str,
+    ) -> Option<u32> {
+        let Some(number) = leading_number(value) else {
+            self.problems.push(no_number(name, value, consequence));
+            return None;
+        };
+        self.note_cut_number(name, value, number);
+        let time = u32::try_from(number).ok();
+        if time.is_none() {
+            let (value, expected) = (value.to_owned(), "milliseconds");
+            self.problems.push(Problem::OutOfRange { name, value, expected });
         }
+        time
     }
 
     fn find_contradictions(&mut self) {
@@ -252,10 +281,17 @@ impl Parser {
         for (has_no_effect, name, needed) in [
             (!settings.noc_events, NOC_FOLDER, NOC_EVENTS),
             (!settings.non_dropping, POLL_INTERVAL, NOC_DEBUG),
+            (!settings.non_dropping, FULL_READ_INTERVAL, NOC_DEBUG),
+            (!settings.non_dropping, WATERMARK_MARGIN, NOC_DEBUG),
         ] {
             if has_no_effect && self.values.contains_key(name) {
                 found.push(Problem::HasNoEffect { name, needed });
             }
+        }
+        let interval_ms = settings.poll_interval_ms;
+        let is_small = |margin_ms: &u32| settings.non_dropping && *margin_ms <= interval_ms;
+        if let Some(margin_ms) = settings.watermark_margin_ms.filter(is_small) {
+            found.push(Problem::MarginTooSmall { margin_ms, interval_ms });
         }
         self.problems.extend(found);
     }
@@ -267,16 +303,34 @@ impl Parser {
             let upper = name.to_uppercase();
             let distance =
                 |variable: &&Variable| strsim::damerau_levenshtein(&upper, variable.name);
-            let nearest = VARIABLES.iter().min_by_key(distance)?;
             let is_of_profiler = upper.starts_with("TT") && upper.contains("PROFIL");
-            let is_near = distance(&nearest) <= NEAR;
-            let nearest = nearest.name;
+            let is_near = VARIABLES.iter().any(|variable| distance(&variable) <= NEAR);
+            let own = own_words(&upper);
+            let in_words =
+                |variable: &&Variable| strsim::damerau_levenshtein(&own, &own_words(variable.name));
+            let apart = |variable: &&Variable| {
+                let letters = distance(variable);
+                (letters.min(in_words(variable)), letters)
+            };
+            let nearest = VARIABLES.iter().min_by_key(apart)?.name;
             (is_near || is_of_profiler).then(|| Problem::Misspelled { name: name.clone(), nearest })
         };
         let found: Vec<_> = unknown.filter_map(problem).collect();
         self.problems.extend(found);
     }
 }
+
+/// The words of a name that other variables do not have as well, in an order that does not depend on
+/// theirs: people recall these, and neither `DEVICE` nor where `PROFILER` stands.
+fn own_words(name: &str) -> String {
+    let is_own = |word: &&str| !["TT", "METAL", "DEVICE", "PROFILER"].contains(word);
+    let mut words: Vec<&str> = name.split('_').filter(is_own).collect();
+    words.sort_unstable();
+    words.join("_")
+}
+
+/// TT-Metal's way with a time that is no number.
+const KEEPS_ITS_OWN: &str = "keeps its default";
 
 /// Letters by which a misspelling differs at most, if nothing else tells it.
 const NEAR: usize = 3;

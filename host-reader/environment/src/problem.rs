@@ -57,6 +57,16 @@ pub enum Problem {
         /// Way in which TT-Metal takes it.
         consequence: &'static str,
     },
+    /// A number with something behind it, which is passed over.
+    #[error("{name}={value}: expected digits alone; TT-Metal takes it as {taken}")]
+    CutNumber {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// Number that it is taken as.
+        taken: i64,
+    },
     /// A number that is out of range.
     #[error("{name}={value}: expected {expected}")]
     OutOfRange {
@@ -86,6 +96,17 @@ pub enum Problem {
         /// Banks in it.
         bank_count: u32,
     },
+    /// A checker that would stay behind by less than the time between two reads.
+    #[error(
+        "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS={margin_ms}: expected more than the {interval_ms} of \
+         TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
+    )]
+    MarginTooSmall {
+        /// The margin.
+        margin_ms: u32,
+        /// Time between two reads.
+        interval_ms: u32,
+    },
     /// The print server is on.
     #[error(
         "{PRINT_SERVER} and the profiler exclude each other, since both use the same L1; TT-Metal \
@@ -109,7 +130,10 @@ impl Problem {
     #[must_use]
     pub const fn is_fatal(&self) -> bool {
         match self {
-            Self::SeveralL1Banks { .. } | Self::PrintServer | Self::Contradiction { .. } => true,
+            Self::SeveralL1Banks { .. }
+            | Self::MarginTooSmall { .. }
+            | Self::PrintServer
+            | Self::Contradiction { .. } => true,
             Self::NoNumber { name, .. } | Self::OutOfRange { name, .. } => {
                 matches!(name.as_bytes(), b"TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT")
             }

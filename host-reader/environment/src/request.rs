@@ -3,9 +3,10 @@
 use crate::{
     settings::Settings,
     variable::{
-        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, MID_RUN, NO_FILES, NO_TRACY,
-        NOC_DEBUG, NOC_EVENTS, NOC_FOLDER, OP_RECORDS, POLL_INTERVAL, POST_PROCESS, PROFILER,
-        STREAMING, SUM, SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES, Variable,
+        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, FULL_READ_INTERVAL, MID_RUN,
+        NO_FILES, NO_TRACY, NOC_DEBUG, NOC_EVENTS, NOC_FOLDER, OP_RECORDS, POLL_INTERVAL,
+        POST_PROCESS, PROFILER, STREAMING, SUM, SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES,
+        Variable, WATERMARK_MARGIN,
     },
 };
 use std::path::Path;
@@ -23,6 +24,11 @@ impl Settings {
     /// ```
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
+    }
+
+    /// Text of a time of the debug dump, which has no effect without it.
+    fn of_dump(&self, time_ms: Option<u32>) -> Option<String> {
+        time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
     }
 
     /// Value of a variable that asks for these settings; `None` if it is to be unset.
@@ -52,6 +58,8 @@ impl Settings {
             NO_TRACY => !self.tracy,
             NOC_DEBUG => self.non_dropping,
             POLL_INTERVAL => return self.non_dropping.then(|| self.poll_interval_ms.to_string()),
+            FULL_READ_INTERVAL => return self.of_dump(self.full_read_interval_ms),
+            WATERMARK_MARGIN => return self.of_dump(self.watermark_margin_ms),
             STREAMING => self.streaming,
             FOLDER => return Some(path(&self.artifacts)),
             OP_RECORDS => self.op_records,

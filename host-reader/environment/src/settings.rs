@@ -43,6 +43,10 @@ pub struct Settings {
     pub non_dropping: bool,
     /// Milliseconds between two reads while cores wait.
     pub poll_interval_ms: u32,
+    /// Idle milliseconds before such a read takes everything, 0 for never; `None` if nobody asked.
+    pub full_read_interval_ms: Option<u32>,
+    /// Milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if nobody asked.
+    pub watermark_margin_ms: Option<u32>,
     /// True if markers are streamed.
     pub streaming: bool,
     /// Folder of what the profiler writes.
@@ -77,6 +81,8 @@ impl Default for Settings {
             tracy: true,
             non_dropping: false,
             poll_interval_ms: 500,
+            full_read_interval_ms: None,
+            watermark_margin_ms: None,
             streaming: false,
             artifacts: PathBuf::from("generated/profiler"),
             op_records: false,

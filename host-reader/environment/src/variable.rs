@@ -58,6 +58,8 @@ pub(crate) const NO_TRACY: &str = "TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY";
 pub(crate) const NOC_DEBUG: &str = "TT_METAL_NOC_DEBUG_DUMP";
 pub(crate) const NOC_DEBUG_OLD: &str = "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED";
 pub(crate) const POLL_INTERVAL: &str = "TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS";
+pub(crate) const FULL_READ_INTERVAL: &str = "TT_METAL_NOC_DEBUG_FULL_READ_INTERVAL_MS";
+pub(crate) const WATERMARK_MARGIN: &str = "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS";
 pub(crate) const STREAMING: &str = "TT_METAL_STREAMING_PROFILER";
 pub(crate) const FOLDER: &str = "TT_METAL_PROFILER_DIR";
 pub(crate) const HOME: &str = "TT_METAL_HOME";
@@ -68,7 +70,7 @@ pub(crate) const FULL_OPS: &str = "TT_METAL_PROFILER_NO_CACHE_OP_INFO";
 pub(crate) const PRINT_SERVER: &str = "TT_METAL_DPRINT_CORES";
 
 /// Every variable that concerns profiling, in the order in which TT-Metal takes them.
-pub const VARIABLES: [Variable; 25] = [
+pub const VARIABLES: [Variable; 27] = [
     switch(PROFILER, "profiles kernels"),
     dependent(DISPATCH, "profiles dispatch cores, too"),
     dependent(SYNC, "samples the chips' clocks against the host's"),
@@ -93,6 +95,12 @@ pub const VARIABLES: [Variable; 25] = [
     switch(NOC_DEBUG, "records NoC events without loss; switches the profiler on"),
     switch(NOC_DEBUG_OLD, "the name of TT_METAL_NOC_DEBUG_DUMP until 2026"),
     variable(POLL_INTERVAL, Form::Number, "milliseconds between two reads of that mode"),
+    variable(
+        FULL_READ_INTERVAL,
+        Form::Number,
+        "idle milliseconds before it reads everything; 0: never",
+    ),
+    variable(WATERMARK_MARGIN, Form::Number, "milliseconds by which its NoC checker stays behind"),
     switch(STREAMING, "streams markers from the device instead"),
     variable(FOLDER, Form::Text, "folder of what the profiler writes"),
     variable(HOME, Form::Text, "folder that holds generated/profiler"),

@@ -159,6 +159,18 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
         ("TT_METAL_DEVICE_PROFILER_NOC_EVENT", NOC_EVENTS),
         ("TT_METAL_PROFILER_PERF_COUNTERS", COUNTERS),
         ("TTNN_OP_PROFILE", OP_RECORDS),
+        // Words that are left out, too many, or in another order.
+        ("TT_METAL_PROFILER_DISPATCH", DISPATCH),
+        ("TT_METAL_PROFILER_NOC_EVENTS", NOC_EVENTS),
+        ("TT_METAL_PROFILER_NOC_EVENTS_RPT_PATH", NOC_FOLDER),
+        ("TT_METAL_DEVICE_PROFILER_SYNC", SYNC),
+        ("TT_METAL_DEVICE_PROFILER_SUM", SUM),
+        ("TT_METAL_DEVICE_PROFILER_DIR", FOLDER),
+        ("TT_METAL_PROFILER_TRACE", TRACE),
+        ("TT_METAL_DEVICE_TRACE_PROFILER", TRACE),
+        ("TT_METAL_PROFILER_MEM", BUFFERS),
+        ("TT_METAL_PROFILER_STREAMING", STREAMING),
+        ("TT_METAL_PROFILER_DUMP_MID_RUN", MID_RUN),
     ] {
         let environment = of(&format!("{name}=1"));
         assert_eq!(environment.settings, Settings::default(), "{name}");
@@ -238,6 +250,48 @@ fn a_raised_count_is_said() {
 }
 
 #[test]
+fn times_of_the_debug_dump_are_taken_and_checked() {
+    let dump = |text: &str| of(&format!("TT_METAL_NOC_DEBUG_DUMP=1 {text}"));
+    let both = dump(
+        "TT_METAL_NOC_DEBUG_FULL_READ_INTERVAL_MS=0 TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=501",
+    );
+    let (full, margin) = (both.settings.full_read_interval_ms, both.settings.watermark_margin_ms);
+    assert_eq!((full, margin, both.problems), (Some(0), Some(501), vec![]));
+    let small =
+        dump("TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS=20 TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=20");
+    let [problem] = &small.problems[..] else { panic!("{small:?}") };
+    assert!(problem.is_fatal());
+    assert_eq!(
+        problem.to_string(),
+        "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS=20: expected more than the 20 of \
+         TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
+    );
+    for name in [FULL_READ_INTERVAL, WATERMARK_MARGIN] {
+        assert_eq!(
+            lines(&format!("{name}=900")),
+            [format!("{name} has no effect without TT_METAL_NOC_DEBUG_DUMP")]
+        );
+        let refused = dump(&format!("{name}=-1")).problems;
+        assert_eq!(refused[0].to_string(), format!("{name}=-1: expected milliseconds"));
+    }
+}
+
+#[test]
+fn letters_behind_a_number_are_said() {
+    for (text, taken) in [("0x2f", 0), ("47,", 47), (" 5e3", 5), ("12 ", 12), ("+7u", 7)] {
+        for name in [COUNTERS, SUPPORT_COUNT, POLL_INTERVAL, FULL_READ_INTERVAL, WATERMARK_MARGIN] {
+            let on = [(NOC_DEBUG, "1"), (PROFILER, "1"), (name, text)];
+            let problems = Environment::of(on).problems;
+            let line =
+                format!("{name}={text}: expected digits alone; TT-Metal takes it as {taken}");
+            assert!(problems.iter().any(|problem| problem.to_string() == line), "{problems:?}");
+        }
+    }
+    let whole = [(NOC_DEBUG, "1"), (COUNTERS, " 7"), (POLL_INTERVAL, "+20")];
+    assert_eq!(Environment::of(whole).problems, []);
+}
+
+#[test]
 fn numbers_are_read_as_c_reads_them() {
     for (text, number) in [
         ("12", Some(12)),
@@ -263,6 +317,7 @@ proptest! {
     fn settings_come_back_from_the_variables_that_ask_for_them(
         flags in flags(), counter_groups in 0_u32..1 << 10,
         program_support_count in prop::option::of(0_u32..1 << 31), poll_interval_ms: u32,
+        times_ms in prop::array::uniform2(prop::option::of(any::<u32>())),
         folders in prop::collection::vec("[a-z/ ]{1,9}", 2),
     ) {
         let [sync, noc_events, buffers, trace, tracking, mid_run, post, sums, accumulate, files,
@@ -286,6 +341,8 @@ proptest! {
             tracy,
             non_dropping,
             poll_interval_ms: if non_dropping { poll_interval_ms } else { 500 },
+            full_read_interval_ms: times_ms[0].filter(|_| non_dropping),
+            watermark_margin_ms: times_ms[1].filter(|_| non_dropping),
             streaming,
             artifacts: PathBuf::from(&folders[1]),
             op_records,
