@@ -131,7 +131,7 @@ impl CounterFindings {
                 program,
                 launch,
                 total.name.to_string(),
-                total.group.map_or("", |group| group.label()).to_owned(),
+                total.group.map_or("-", |group| group.label()).to_owned(),
                 grouped(total.sample_count),
                 of_counts(|counts| counts.min),
                 of_counts(|counts| counts.max),

@@ -7,6 +7,7 @@ mod program;
 
 use program::kprof;
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Output,
 };
@@ -125,6 +126,29 @@ fn losses_end_with_code_1_only_if_that_was_asked_for() {
     assert_eq!(strict.status.code(), Some(1));
     let clean = kprof(folder.path(), &["run", "--ops", "1", "--fail-on-loss"]);
     assert_eq!(clean.status.code(), Some(0));
+}
+
+/// A row of a Wormhole's workers, a column of a Blackhole's; Ethernet cores take no workers away.
+#[test]
+fn cores_that_dispatch_are_no_worker_cores() {
+    for (arch, kind, cores) in [
+        ("wormhole_b0", "worker", "56 worker cores and 8 for dispatch"),
+        ("blackhole", "worker", "130 worker cores and 10 for dispatch"),
+        ("wormhole_b0", "eth", "64 worker cores"),
+    ] {
+        let kind = format!("--profile-dispatch-cores={kind}");
+        let args = ["run", "--kernels", "native", "--ops", "1", "--arch", arch, &kind];
+        let folder = tempfile::tempdir().unwrap();
+        let shown = stdout(&kprof(folder.path(), &args));
+        let title = shown.lines().next().unwrap();
+        let expected = format!("matmul on {arch}: 1 chip of {cores}, 1 launch, ");
+        assert!(title.starts_with(&expected), "{title}");
+        let log =
+            fs::read_to_string(folder.path().join("generated/kprof/.logs/profile_log_device.csv"));
+        let count = cores.split(' ').next().unwrap();
+        let first = format!("Max Compute Cores: {count}");
+        assert!(log.unwrap().lines().next().unwrap().ends_with(&first), "{title}");
+    }
 }
 
 #[test]

@@ -276,6 +276,20 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
             assert!(text.contains(label), "{label} is not in {name}");
         }
     }
+    // On the page a bar for each processor with a kernel, by its number: DM 0 has none.
+    let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    let facts = page.split_once("<script type=\"application/json\" id=\"facts\">").unwrap().1;
+    let facts: serde_json::Value =
+        serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
+    let kernels = facts["ops"]["risc_kernel_cycles"][0].as_array().unwrap().iter();
+    let labels = facts["riscs"].as_array().unwrap();
+    let bars: Vec<_> = kernels.zip(labels).filter(|(cycles, _)| !cycles.is_null()).collect();
+    let expected = [("QUASAR_DM1", 550), ("QUASAR_NEO0_TRISC0", 450), ("QUASAR_NEO3_TRISC2", 450)];
+    let bars: Vec<_> = bars
+        .iter()
+        .map(|(cycles, label)| (label.as_str().unwrap(), cycles.as_u64().unwrap()))
+        .collect();
+    assert_eq!(bars, expected);
     // Every byte of what could be read.
     let back = std::fs::read_to_string(folder.path().join("profile_log_device.csv")).unwrap();
     let log = quasar_log();

@@ -177,6 +177,69 @@ fn a_cut_trace_is_used_as_far_as_it_goes() {
     assert!(shown.contains("WRITE_BARRIER_START") && shown.contains("Links: unknown"), "{shown}");
 }
 
+/// Files of a folder of which some are broken in one way each: each is named, and the good one is used.
+#[test]
+fn a_folder_with_bad_files_keeps_the_good_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let event = |kind: &str, bytes: &str| {
+        format!(
+            r#"{{"proc":"BRISC","sx":1,"sy":2,"dx":3,"dy":2,"noc":"NOC_0","timestamp":7,"run_host_id":1024,"type":"{kind}","num_bytes":{bytes}}}"#
+        )
+    };
+    let good = [event("READ", "64"), event("WARP", "64"), event("READ", "-5"), event("WARP", "1")];
+    std::fs::write(at("noc_trace_dev0_ID1024.json"), format!("[{}]", good.join(","))).unwrap();
+    std::fs::write(at("noc_trace_dev0_ID2048.json"), "").unwrap();
+    std::fs::write(at("noc_trace_dev0_ID3072.json"), "{}").unwrap();
+    std::fs::create_dir(at("noc_trace_dev0_ID4096.json")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/nowhere/at/all", at("noc_trace_dev0_ID5120.json")).unwrap();
+    let output = noc(&[&folder.path().display().to_string()]);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let expected = [
+        "noc_trace_dev0_ID1024.json: object 2: invalid value: integer `-5`",
+        "noc_trace_dev0_ID2048.json: nothing can be read behind object 0: EOF",
+        "noc_trace_dev0_ID3072.json: nothing can be read behind object 0: invalid type: map",
+        "noc_trace_dev0_ID4096.json: left out, since it cannot be read: ",
+        "noc_trace_dev0_ID5120.json: left out, since it cannot be read: ",
+    ];
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{told}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(expected), "{line}");
+    }
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let first = "2 objects of unknown kinds; first: `WARP`, chip 0 core (1,2) BRISC, cycle 7";
+    assert!(shown.lines().any(|line| line == first), "{shown}");
+    let of_events = |line: &&str| line.contains("READ");
+    let cells: Vec<_> = shown.lines().find(of_events).unwrap().split_whitespace().collect();
+    assert_eq!(cells, ["0", "1", "BRISC", "NOC_0", "READ", "1", "1", "64"], "{shown}");
+}
+
+/// A log of one event whose second one has no number where its data stands.
+#[test]
+fn lines_that_cannot_be_read_are_told_beside_the_events() {
+    let text = std::fs::read_to_string(log("wormhole-noc-256")).unwrap();
+    let is_event = |line: &str| line.split(',').nth(4).is_some_and(|id| id.trim() == "12345");
+    let at = text.lines().position(is_event).unwrap();
+    let spoiled = text.lines().enumerate().map(|(index, line)| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        if index == at {
+            cells[6] = "half";
+        }
+        cells.join(",") + "\n"
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile_log_device.csv");
+    std::fs::write(&file, spoiled.collect::<String>()).unwrap();
+    let output = noc(&[&file.display().to_string()]);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("1 anomaly in the recording, which kprof report lists"), "{told}");
+    assert!(!String::from_utf8_lossy(&noc(&[&log("wormhole-noc-256")]).stderr).contains("anomaly"));
+}
+
 #[test]
 fn a_log_without_noc_events_says_how_to_record_them() {
     let output = noc(&[&log("wormhole-counters-elw")]);

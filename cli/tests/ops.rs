@@ -313,6 +313,28 @@ fn reported(folder: &Path, options: &str) -> [PathBuf; 2] {
     ["from-log", "from-capture"].map(|name| folder.join(name).join("reports/ops_perf_results.csv"))
 }
 
+/// tt-metal fills these from tt-npe; what no recording says is empty and not 0.
+#[test]
+fn figures_of_another_model_have_no_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let columns = [
+        "NOC UTIL (%)",
+        "MULTICAST NOC UTIL (%)",
+        "DRAM BW UTIL (%)",
+        "DRAM BW UTIL PER CTRL (%)",
+        "ETH BW UTIL (%)",
+        "NPE CONG IMPACT (%)",
+    ];
+    let reports = reported(folder.path(), "--workload matmul --ops 2 --collect-noc-traces");
+    // A report on the device alone has fewer columns.
+    for (csv, cell) in reports.into_iter().zip(["-", ""]) {
+        let expected = [([cell; 6].join("/"), 2)];
+        assert_eq!(counted(&csv, &columns), expected.into(), "{}", csv.display());
+    }
+    let help = stdout(&kprof(folder.path(), &["ops", "--help"]));
+    assert!(help.contains("MULTICAST NOC UTIL") && help.contains("have no values"), "{help}");
+}
+
 #[test]
 fn replays_of_a_trace_are_sessions_of_the_ops_csv() {
     let folder = tempfile::tempdir().unwrap();
@@ -560,6 +582,12 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
         assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
         let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        // The run itself shows them, too.
+        let args = ["run", "--device-memory-profiler", "--kernels", "native", "--seed"];
+        let args = [&args[..], &[&seed_text, "--ops", "9", "--json"]].concat();
+        let ran: serde_json::Value =
+            serde_json::from_str(&stdout(&kprof(folder.path(), &args))).unwrap();
+        assert_eq!(ran["buffers"], shown["buffers"]);
         let peaks = true_peaks(seed, 9);
         let ops = shown["buffers"]["ops"].as_array().unwrap();
         assert_eq!(ops.len(), peaks.len(), "seed {seed}");

@@ -91,6 +91,10 @@ pub(crate) struct ExportArgs {
 /// the device alone. Missing or broken input is listed with file, line and column; the rest is
 /// written. Known bugs of tt-metal's scripts are fixed unless --upstream-exact is given.
 /// Nothing is ever deleted from reports/.
+///
+/// NOC UTIL, MULTICAST NOC UTIL, DRAM BW UTIL, ETH BW UTIL and NPE CONG IMPACT have no values:
+/// tt-metal takes them from tt-npe, a model of the NoC, and no recording says how busy a link was.
+/// kprof noc shows the bytes over each link.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler

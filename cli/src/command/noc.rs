@@ -8,6 +8,7 @@ use crate::{
     numbers::{counted, grouped},
     op_names::OpNames,
     tables::program_label,
+    terminal::printable,
 };
 use host_reader::{
     noc_events::{
@@ -15,6 +16,7 @@ use host_reader::{
         TileMap, TraceOptions, Traffic, read_json,
     },
     output::write_noc_folder,
+    readout::Readout,
     recording::{DEVICE_LOG, Recording, logs_folder},
 };
 use serde::Serialize;
@@ -90,9 +92,10 @@ impl Events {
                 Some((device.chip.chip_id, TileMap::of_device(device)?.grid()))
             });
         let locks = Locks::of_readout(&run.readout);
+        let notes = traces.notes.sentences().chain(locks.notes.sentences());
         Self {
             grids: grids.collect(),
-            notes: traces.notes.sentences().chain(locks.notes.sentences()).collect(),
+            notes: notes.chain(missing_records(&run.readout)).collect(),
             traces: traces.programs,
             held: Some(locks.held),
         }
@@ -102,7 +105,15 @@ impl Events {
     fn of_files(files: &[PathBuf]) -> Result<Self, Failure> {
         let (mut traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
-            let text = std::fs::read(path).map_err(|error| Failure::of_file(path, &error))?;
+            let text = match std::fs::read(path) {
+                Ok(text) => text,
+                Err(error) if files.len() == 1 => return Err(Failure::of_file(path, &error)),
+                Err(error) => {
+                    let name = path.file_name().unwrap_or_default().display();
+                    notes.push(format!("{name}: left out, since it cannot be read: {error}"));
+                    continue;
+                }
+            };
             let read = read_json(&text);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let of_file = match files.len() {
@@ -114,6 +125,21 @@ impl Events {
         }
         Ok(Self { traces, grids: BTreeMap::new(), held: None, notes })
     }
+}
+
+/// Sentences about records that a readout lacks, NoC events perhaps among them.
+fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
+    let lost = (!readout.losses.is_empty()).then(|| {
+        let total = readout.losses.total();
+        let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.key()));
+        format!("lost: {records}; traffic is at least what is shown, and kprof report says where")
+    });
+    let count = readout.anomalies.anomaly_count();
+    let odd = (count > 0).then(|| {
+        let counted = counted(count, "anomaly", "anomalies");
+        format!("{counted} in the recording, which kprof report lists; NoC events may be missing")
+    });
+    lost.into_iter().chain(odd)
 }
 
 /// The noc_trace files at the path, by name: the file itself, or those of a folder that has no
@@ -129,7 +155,7 @@ fn trace_files(path: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_trace = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            path.is_file() && ProgramTrace::is_file_name(&name)
+            ProgramTrace::is_file_name(&name)
         };
         let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
         files.sort_unstable();
@@ -142,6 +168,9 @@ fn trace_files(path: &Path) -> Vec<PathBuf> {
 fn is_trace_file(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
 }
+
+/// Characters of an unknown kind that are shown.
+const LONGEST_UNKNOWN: usize = 120;
 
 fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     write_activities(traffic, rows, out)?;
@@ -159,13 +188,14 @@ fn write_tables(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io
             writeln!(out, "\n{} in no pair and on no link", counted(count, one, many))?;
         }
     }
-    for (count, one, many) in [
-        (traffic.open_wait_count, "wait has no end", "waits have no end"),
-        (traffic.unknown_count, "object of an unknown kind", "objects of unknown kinds"),
-    ] {
-        if count > 0 {
-            writeln!(out, "\n{}", counted(count, one, many))?;
-        }
+    if traffic.open_wait_count > 0 {
+        let waits = counted(traffic.open_wait_count, "wait has no end", "waits have no end");
+        writeln!(out, "\n{waits}")?;
+    }
+    if let Some(first) = &traffic.first_unknown {
+        let count = traffic.unknown_count;
+        let objects = counted(count, "object of an unknown kind", "objects of unknown kinds");
+        writeln!(out, "\n{objects}; first: {}", printable(first, LONGEST_UNKNOWN))?;
     }
     Ok(())
 }
@@ -321,6 +351,8 @@ struct Document<'a> {
     unplaced_count: u64,
     open_wait_count: u64,
     unknown_count: u64,
+    /// The first of these: its kind, and where it was recorded.
+    first_unknown: Option<&'a str>,
     notes: &'a [String],
 }
 
@@ -439,6 +471,7 @@ impl<'a> Document<'a> {
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
             unknown_count: traffic.unknown_count,
+            first_unknown: traffic.first_unknown.as_deref(),
             notes,
         }
     }

@@ -31,6 +31,7 @@ use host_reader::{
     probe_cost::{ProbeCosts, measure_probe_costs},
     readout::Readout,
     recording::{self, SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
+    report::BufferPeaks,
     timeline::Timeline,
 };
 use sim::{
@@ -68,8 +69,8 @@ pub(super) fn carry_out(
     let work = Work::chosen(args, arch)?;
     let config = config(args, arch, &work)?;
     settings.program_support_count = Some(config.program_support_count);
-    let worker_cores = config.chips.first().map(|chip| chip.worker_core_count);
     let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
+    let (worker_cores, reserved_cores) = core_counts(&mesh, &config);
     let options = WorkloadOptions {
         ops: args.ops,
         replays: args.replays,
@@ -118,21 +119,39 @@ pub(super) fn carry_out(
     let source = Source {
         arch: &args.arch,
         devices: config.chips.len(),
-        worker_cores,
+        worker_cores: Some(worker_cores),
         launches: launch_count(&plan, &config),
         kernels: Some(config.kernels.label()),
         execution_failures: &failures,
         reads: args.read_every.map(|pause_ns| ReadCounts { count: read_count, pause_ns }),
         host: HostCounts::default(),
     };
-    let title = title(args, work.name(), &source);
-    let code = Findings::new(recording.readout, show)?.show(&title, &source, show)?;
+    let title = title(args, work.name(), reserved_cores, &source);
+    let code = show_recording(recording, &title, &source, show)?;
     if !show.json {
         files.print();
     }
     // One file goes wrong in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
+}
+
+/// Counts the worker cores of a chip, and its Tensix cores that dispatch instead.
+fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
+    let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
+    let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+    let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
+    (workers, all.saturating_sub(workers))
+}
+
+fn show_recording(
+    recording: recording::Recording,
+    title: &str,
+    source: &Source<'_>,
+    show: ShowArgs,
+) -> Result<ExitCode, Failure> {
+    let buffers = BufferPeaks::of_recording(&recording);
+    Findings::new(recording.readout, show)?.with_buffers(buffers).show(title, source, show)
 }
 
 /// Refuses what a simulator without times cannot do.
@@ -499,9 +518,13 @@ fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
     ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
 }
 
-fn title(args: &WorkloadArgs, name: &str, source: &Source<'_>) -> String {
+fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'_>) -> String {
+    let reserved = match reserved_cores {
+        0 => String::new(),
+        count => format!(" and {count} for dispatch"),
+    };
     format!(
-        "{} on {}{}: {} of {}, {}, {} kernels, seed {}",
+        "{} on {}{}: {} of {}{reserved}, {}, {} kernels, seed {}",
         name,
         source.arch,
         if args.backend == Backend::Ttsim { " of ttsim" } else { "" },

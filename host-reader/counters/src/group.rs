@@ -1,6 +1,6 @@
 //! Groups that counters are switched on by, and the runs that it takes to read several.
 
-use crate::reader::Bank;
+use crate::{names::is_counter, reader::Bank};
 use std::str::FromStr;
 
 /// Architecture, as far as counters differ.
@@ -96,13 +96,14 @@ impl CounterGroup {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
     }
 
-    /// The group of a counter; `None` of an L1 client of a Quasar, which belongs to none.
+    /// The group of a counter; `None` of an L1 client of a Quasar, which belongs to none, and of a name
+    /// that no counter has.
     #[must_use]
     pub fn of_counter(name: &str) -> Option<Self> {
         match Bank::of(name) {
             Bank::Fpu => Some(Self::Fpu),
             Bank::Pack => Some(Self::Pack),
-            Bank::Unpack => Some(Self::Unpack),
+            Bank::Unpack => is_counter(name).then_some(Self::Unpack),
             Bank::Instruction => Some(Self::Instruction),
             Bank::L1 => {
                 let digit = name.as_bytes().get(3)?.checked_sub(b'0');
@@ -261,7 +262,8 @@ mod tests {
         ] {
             assert_eq!(CounterGroup::of_counter(name), Some(group));
         }
-        for name in ["L1_CLIENT_THCON_ORDER_FIFO_ACTIVE", "L1_", "L1_x", "L1_9"] {
+        for name in ["L1_CLIENT_THCON_ORDER_FIFO_ACTIVE", "L1_", "L1_x", "L1_9", "WARP_COUNTER", ""]
+        {
             assert_eq!(CounterGroup::of_counter(name), None);
         }
         for name in (1..226).filter_map(counter_name) {

@@ -310,6 +310,11 @@ pub fn current_name(name: &str) -> Cow<'_, str> {
     renamed.map_or(Cow::Borrowed(name), |(new, rest)| format!("{new}{rest}").into())
 }
 
+/// Returns true if a counter has this name today.
+pub(crate) fn is_counter(name: &str) -> bool {
+    NAMES.iter().skip(1).any(|&known| known == name)
+}
+
 /// Returns true if a counter reads a constant.
 pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))

@@ -127,6 +127,8 @@ pub struct Traffic {
     pub open_wait_count: u64,
     /// Objects of a kind that is not known.
     pub unknown_count: u64,
+    /// The first of these: its kind, and where and when it was recorded.
+    pub first_unknown: Option<String>,
 }
 
 impl Traffic {
@@ -192,7 +194,7 @@ impl Sums {
         for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
             let kind = object.event_type.as_deref().and_then(EventKind::from_name);
             let Some(kind) = kind else {
-                self.traffic.unknown_count += 1;
+                self.unknown(trace.chip_id, object);
                 continue;
             };
             let noc = object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined);
@@ -210,6 +212,15 @@ impl Sums {
         }
         let open = states.values().filter(|state| state.wait.is_some()).count();
         self.traffic.open_wait_count += open as u64;
+    }
+
+    fn unknown(&mut self, chip_id: u32, object: &TraceObject) {
+        self.traffic.unknown_count += 1;
+        self.traffic.first_unknown.get_or_insert_with(|| {
+            let kind = object.event_type.as_deref().unwrap_or_default();
+            let TraceObject { sx, sy, proc, timestamp, .. } = object;
+            format!("`{kind}`, chip {chip_id} core ({sx},{sy}) {proc}, cycle {timestamp}")
+        });
     }
 
     /// Takes the beginning or the end of a wait.

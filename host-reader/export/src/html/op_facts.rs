@@ -1,9 +1,11 @@
 //! Every op's figures, for the page, column by column.
 
-use crate::{Trace, TraceDevice, TraceOp};
-use analysis::Doubt;
+use super::facts::risc_number;
+use crate::{Trace, TraceDevice, TraceNames, TraceOp};
+use analysis::{Doubt, RiscKernels};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use wire::Risc;
 
 /// The ops of all chips, those of a chip together and by start.
 #[derive(Default, Serialize)]
@@ -28,8 +30,9 @@ pub(super) struct OpFacts<'a> {
     end_ns: Vec<u64>,
     /// First kernel start to last kernel end; none without a kernel.
     kernel_cycles: Vec<Option<u64>>,
-    /// BRISC, NCRISC, TRISC 0 to 2, ERISC.
-    risc_kernel_cycles: Vec<[Option<u64>; 6]>,
+    /// Kernels over all cores by the RISC's number: BRISC, NCRISC, TRISC 0 to 2, ERISC, and where a
+    /// Quasar ran the op, its processors.
+    risc_kernel_cycles: Vec<Vec<Option<u64>>>,
     /// Cores with any record.
     core_count: Vec<u64>,
     /// Kernels of single cores: shortest, middle, longest.
@@ -69,6 +72,7 @@ impl<'a> OpFacts<'a> {
                 facts.lost_records.push(lost_records);
                 facts.add_names(op);
                 facts.add_figures(op);
+                facts.risc_kernel_cycles.push(risc_kernels(&trace.names, device, op));
             }
         }
         facts
@@ -86,14 +90,11 @@ impl<'a> OpFacts<'a> {
 
     fn add_figures(&mut self, op: &TraceOp<'_>) {
         let figures = &op.figures;
-        let risc = &figures.risc_kernels;
-        let riscs = [risc.brisc, risc.ncrisc, risc.trisc0, risc.trisc1, risc.trisc2, risc.erisc];
         let core = &figures.core_kernel;
         self.duration_cycles.push(op.end_cycle.saturating_sub(op.start_cycle));
         self.start_ns.push(op.start_ns);
         self.end_ns.push(op.end_ns);
         self.kernel_cycles.push(figures.kernel.map(|span| span.duration_cycles));
-        self.risc_kernel_cycles.push(riscs.map(|span| span.map(|span| span.duration_cycles)));
         self.core_count.push(figures.recorded_core_count);
         self.core_kernel_cycles.push((core.min_cycles, core.median_cycles, core.max_cycles));
         self.skew_cycles.push(figures.kernel_first_to_last_start_cycles);
@@ -104,6 +105,55 @@ impl<'a> OpFacts<'a> {
         self.duration_doubt.push(doubt_index(figures.duration_doubt));
         self.gap_doubt.push(doubt_index(figures.latency_doubt));
     }
+}
+
+/// Kernels of an op over all cores, by the RISC's number.
+fn risc_kernels(
+    names: &TraceNames<'_>,
+    device: &TraceDevice<'_>,
+    op: &TraceOp<'_>,
+) -> Vec<Option<u64>> {
+    let RiscKernels { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, .. } = op.figures.risc_kernels;
+    let riscs = [brisc, ncrisc, trisc0, trisc1, trisc2, erisc];
+    let mut kernels: Vec<_> =
+        riscs.into_iter().map(|span| span.map(|span| span.duration_cycles)).collect();
+    if op.figures.risc_kernels.is_of_quasar() {
+        kernels.resize(Risc::ALL.len(), None);
+        for (risc, (start, end)) in quasar_kernels(names, device, op) {
+            if let Some(cycles) = kernels.get_mut(risc_number(risc)) {
+                *cycles = end.checked_sub(start);
+            }
+        }
+    }
+    kernels
+}
+
+/// First start and last end of the kernels of each of a Quasar's processors.
+///
+/// Processors that move data, and those that compute, have none where their figure together is in
+/// doubt.
+fn quasar_kernels(
+    names: &TraceNames<'_>,
+    device: &TraceDevice<'_>,
+    op: &TraceOp<'_>,
+) -> BTreeMap<Risc, (u64, u64)> {
+    let figures = &op.figures.risc_kernels;
+    let mut spans: BTreeMap<Risc, (u64, u64)> = BTreeMap::new();
+    for run in &op.runs {
+        let Some(lane) = device.lanes.get(run.lane).filter(|lane| lane.id.risc.is_quasar()) else {
+            continue;
+        };
+        let together =
+            if lane.id.risc.moves_data() { figures.quasar_dm } else { figures.quasar_trisc };
+        let zone = lane.run_kernels.get(run.run).copied().flatten();
+        let zone = zone.and_then(|zone| lane.zones.get(zone as usize));
+        let is_kernel = |name| names.get(name).is_some_and(|name| name.is_kernel);
+        if let (Some(zone), Some(_)) = (zone.filter(|zone| is_kernel(zone.name)), together) {
+            let span = spans.entry(lane.id.risc).or_insert((zone.start_cycle, zone.end_cycle));
+            *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));
+        }
+    }
+    spans
 }
 
 /// Place of a reason among the labels.

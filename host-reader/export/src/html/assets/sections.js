@@ -16,7 +16,8 @@ function riscBars(op) {
     fill.style.backgroundColor = markOf(RISC_HUES[risc]);
     return h('b', {}, fill);
   });
-  return h('span.riscs', { title: words.join(', '), role: 'img', 'aria-label': words.join(', ') }, bars);
+  // A Quasar has 24 processors, which thinner bars fit into a row.
+  return h(`span.riscs${words.length > 6 ? '.many' : ''}`, { title: words.join(', '), role: 'img', 'aria-label': words.join(', ') }, bars);
 }
 
 /** The gap before an op; where it is not known, a mark that says why. */
@@ -33,7 +34,7 @@ function buildOps() {
     devices.length > 1 && { label: 'Dev', width: '48px', value: (op) => opDevice(op).chip_id, show: (op) => String(opDevice(op).chip_id) },
     { label: 'Start', width: '14%', title: 'Since the first record of a chip', value: (op) => ops.start_ns[op], show: (op) => unit.isTime || devices.length > 1 ? sinceText(ops.start_ns[op]) : grouped(ops.start_cycles[op]) },
     { label: 'Kernel', width: '21%', title: 'First kernel start to last kernel end, over all cores', value: (op) => ops.kernel_cycles[op], show: (op) => withBar(cyclesText(ops.kernel_cycles[op], opDevice(op)), (ops.kernel_cycles[op] ?? 0) / longest) },
-    { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op: BRISC, NCRISC, TRISC 0, 1, 2', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
+    { label: 'RISCs', width: '74px', title: 'Kernel of each RISC as a share of the op, in the order of their names on the op\'s page', value: (op) => Math.max(...ops.risc_kernel_cycles[op].map((cycles) => cycles ?? 0)) / (ops.kernel_cycles[op] || 1), show: riscBars },
     { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.gap_cycles[op], show: gapCell(longestGap) },
     ops.sub_device.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device[op], show: (op) => ops.sub_device[op] === null ? '–' : String(ops.sub_device[op]) },
     { label: 'Cores', width: '58px', value: (op) => ops.core_count[op], show: (op) => grouped(ops.core_count[op]) },
