@@ -288,3 +288,111 @@ fn memory_that_kernels_held_is_shown_with_what_is_not_known() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["held_memory"], serde_json::Value::Null);
 }
+
+fn export(arguments: &[&str]) -> Output {
+    program::program().arg("export").args(arguments).output().unwrap()
+}
+
+/// Names and bytes of the files of a folder.
+fn files(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    entries.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn export_writes_the_traces_that_tt_metal_wrote_as_a_folder_and_alone() {
+    const NAME: &str = "noc_trace_dev0_ID0.json";
+    for run in ["blackhole-noc-256", "blackhole-noc-4096", "wormhole-noc-256", "wormhole-noc-4096"]
+    {
+        let theirs = captures().join("mesham-tt-sim").join(run);
+        let text = std::fs::read(theirs.join(NAME)).unwrap();
+        // Where none is beside the log, that of a p150 tells what is not known.
+        let of_p150 = captures().join("mesham-tt-sim/blackhole-noc-256/cluster_coordinates.json");
+        let cluster = std::fs::read(theirs.join("cluster_coordinates.json"));
+        let cluster = cluster.unwrap_or_else(|_| std::fs::read(of_p150).unwrap());
+        let alone = theirs.join(NAME).display().to_string();
+        // From the log, and from the trace itself.
+        for input in [&log(run), &alone] {
+            let folder = tempfile::tempdir().unwrap();
+            let traces = folder.path().join("traces");
+            let of_folder = traces.display().to_string();
+            let output = export(&[input, "--format", "noc-traces", "-o", &of_folder]);
+            assert!(output.status.success(), "{output:?}");
+            let expected = [("cluster_coordinates.json", &cluster), (NAME, &text)];
+            let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes.clone()));
+            assert_eq!(files(&traces), expected.into(), "{run}");
+            let of_file = folder.path().join(NAME).display().to_string();
+            let output = export(&[input, "-o", &of_file, "--json"]);
+            assert!(output.status.success(), "{output:?}");
+            assert!(std::fs::read(&of_file).unwrap() == text, "{run}");
+            let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let objects: Vec<serde_json::Value> = serde_json::from_slice(&text).unwrap();
+            assert_eq!(
+                (&told["format"], &told["rows"]),
+                (&"noc-traces".into(), &objects.len().into())
+            );
+        }
+    }
+}
+
+#[test]
+fn traces_of_a_capture_are_those_of_kprof_noc_and_a_filter_takes_a_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let mut capture = program::program();
+    capture.args(["capture", "--collect-noc-traces", "--ops", "3", "-o", &path("c.kprof")]);
+    assert!(capture.current_dir(folder.path()).output().unwrap().status.success());
+    assert!(noc(&[&path("c.kprof"), "-o", &path("noc")]).status.success());
+    let (input, of_part) = (path("c.kprof"), path("part"));
+    let args = [&input, "--format", "noc-traces", "-o", &path("export")];
+    assert!(export(&args).status.success());
+    let all = files(&folder.path().join("noc"));
+    assert_eq!(all.keys().filter(|name| name.starts_with("noc_trace_")).count(), 3);
+    assert_eq!(files(&folder.path().join("export")), all);
+    let args = [&input, "--format", "noc-traces", "-o", &of_part, "--filter", "op=2"];
+    assert!(export(&args).status.success());
+    let part = files(&folder.path().join("part"));
+    let of_second = |name: &&String| name.ends_with("_ID2048.json") || name.starts_with("cluster");
+    assert_eq!(part.keys().collect::<Vec<_>>(), all.keys().filter(of_second).collect::<Vec<_>>());
+    assert!(part.iter().all(|(name, bytes)| all[name] == *bytes));
+}
+
+#[test]
+fn exports_of_traces_that_cannot_be_are_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let transfers = log("wormhole-noc-256");
+    let json = captures().join("mesham-tt-sim/wormhole-noc-256/noc_trace_dev0_ID0.json");
+    let copy = path("noc_trace_dev0_ID0.json");
+    std::fs::copy(json, &copy).unwrap();
+    for (arguments, sentence) in [
+        (
+            vec![&*transfers, "-o", &path("noc_trace_dev0_ID5.json")],
+            "no program has a trace called noc_trace_dev0_ID5.json; choose from \
+             noc_trace_dev0_ID0.json, or name a folder for all",
+        ),
+        (
+            vec![&log("wormhole-counters-elw"), "--format", "noc-traces", "-o", &path("none")],
+            "expected NoC events, found none; tt-metal records them with \
+             TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
+        ),
+        (vec![&transfers, "--format", "noc-traces", "-o", "-"], "found standard output"),
+        (vec![&copy, "--filter", "op=1", "-o", &path("noc_trace_dev0_ID1.json")], "leave it out"),
+        (vec![&copy, "-o", &copy], "noc_trace_dev0_ID0.json"),
+        (
+            vec![&transfers, "--format", "noc-traces", "--host", "h", "-o", &path("none")],
+            "--host names a host of --format parquet",
+        ),
+        (
+            vec![&transfers, "--format", "noc-traces", "--compare", &copy, "-o", &path("none")],
+            "--compare is of --format html",
+        ),
+    ] {
+        let output = export(&arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(sentence) && told.trim_end().lines().count() == 1, "{told}");
+    }
+    assert_eq!(files(folder.path()).len(), 1, "nothing was written");
+}

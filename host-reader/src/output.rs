@@ -229,22 +229,32 @@ pub fn write_noc_folder(
     std::fs::create_dir_all(folder)
         .map_err(|source| OutputError::Folder { folder: folder.display().to_string(), source })?;
     for trace in traces {
-        whole(&folder.join(trace.file_name()), |out| out.write_all(trace.to_json().as_bytes()))?;
+        write_noc_file(&folder.join(trace.file_name()), trace)?;
     }
     let unknown = Some(NocTraces::UNKNOWN_CLUSTER.as_bytes());
     for (name, otherwise) in [(NocTraces::CLUSTER_FILE, unknown), (NocTraces::TOPOLOGY_FILE, None)]
     {
         let file = folder.join(name);
+        if file.exists() {
+            continue;
+        }
         let known = input.and_then(|input| {
             let beside = if input.is_dir() { input } else { input.parent()? };
             std::fs::read(logs_folder(beside, name)?.join(name)).ok()
         });
-        let text = known.or_else(|| otherwise.map(Into::into)).filter(|_| !file.exists());
-        if let Some(text) = text {
+        if let Some(text) = known.or_else(|| otherwise.map(Into::into)) {
             whole(&file, |out| out.write_all(&text))?;
         }
     }
     Ok(())
+}
+
+/// Writes the `noc_trace_*.json` of one program, in place of a file that is there.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_noc_file(file: &Path, trace: &ProgramTrace) -> Result<(), OutputError> {
+    whole(file, |out| out.write_all(trace.to_json().as_bytes()))
 }
 
 #[cfg(feature = "parquet")]

@@ -293,7 +293,7 @@ fn play_object_code(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Sess
 fn compare_object_code(seed: u64) -> u64 {
     let mut random = Stream::new(seed, &[0x636F_6465]);
     let shape = random_shape(&mut random);
-    let shape = PipelineShape { barrier: 0, straggler: 0, ahead: 0, group: 0, ..shape };
+    let shape = PipelineShape { straggler: 0, ahead: 0, group: 0, ..shape };
     let records = random_records(&mut random);
     let outcome = play_object_code(seed, records, |session| {
         let options =
@@ -319,7 +319,7 @@ fn waits_of_object_code_are_those_that_the_bus_has_seen() {
 }
 
 /// The kernel `pass_tiles` on any RISC.
-struct Passer([u32; 7]);
+struct Passer([u32; 8]);
 
 impl Kernel for Passer {
     fn run(&self, _: &KernelContext) {
@@ -360,7 +360,7 @@ fn every_risc_of_both_chips_records_the_waits_of_object_code() {
             for ((number, risc), cycles) in (0..).zip(chain).zip(cycles) {
                 let input = if number == 0 { NONE } else { number };
                 let output = if number == 4 { NONE } else { number + 1 };
-                let words = [TILES, cycles, 0, input, output, 3, 0];
+                let words = [TILES, cycles, 0, input, output, 3, 0, 0];
                 program = program.with_kernel(risc, Arc::new(Passer(words)));
             }
             session.plan = Plan::launching(&Arc::new(program), 3, &[]);

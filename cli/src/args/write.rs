@@ -51,12 +51,14 @@ pub(crate) struct ExportArgs {
     /// input. For html: an ops CSV, too.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// perfetto, tracy, chrome, speedscope, folded, html, parquet or device-log. Default: inferred
-    /// from the output name, else perfetto.
+    /// perfetto, tracy, chrome, speedscope, folded, html, parquet, device-log or noc-traces. Default:
+    /// inferred from the output name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
     /// File to write; - for standard output. Default: FILE's name with the format's extension,
-    /// in the current folder. For parquet: the dataset's folder, by default `dataset`.
+    /// in the current folder. For parquet: the dataset's folder, by default `dataset`; for
+    /// noc-traces: their folder, by default `noc_traces`, or one of them such as
+    /// noc_trace_dev0_ID5.json.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Part to write, such as `device=0,risc=BRISC,op=3..9`; repeat to add terms. `--help`
@@ -196,6 +198,8 @@ pub(crate) enum ExportTarget {
     Parquet,
     /// tt-metal's `profile_log_device.csv`.
     DeviceLog,
+    /// tt-metal's `noc_trace_*.json`.
+    NocTraces,
 }
 
 impl FromStr for ExportTarget {
@@ -208,8 +212,11 @@ impl FromStr for ExportTarget {
         if text == "device-log" {
             return Ok(Self::DeviceLog);
         }
+        if text == "noc-traces" {
+            return Ok(Self::NocTraces);
+        }
         let format = text.parse().map(Self::File);
-        format.map_err(|error: UnknownFormat| format!("{error}, parquet, device-log"))
+        format.map_err(|error: UnknownFormat| format!("{error}, parquet, device-log, noc-traces"))
     }
 }
 

@@ -28,11 +28,11 @@ pub(super) fn is_device_log(path: &Path) -> bool {
 
 /// Counts of what was written, for output.
 #[derive(Serialize)]
-struct Written {
-    output: String,
-    format: &'static str,
-    rows: u64,
-    doubts: BTreeMap<&'static str, u64>,
+pub(super) struct Written {
+    pub(super) output: String,
+    pub(super) format: &'static str,
+    pub(super) rows: u64,
+    pub(super) doubts: BTreeMap<&'static str, u64>,
 }
 
 /// Writes the log whole or not at all.
@@ -72,16 +72,18 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         rows: report.row_count,
         doubts: doubts.into_iter().filter(|(_, count)| *count > 0).collect(),
     };
-    written.print(args.json)
+    let lines = counted(written.rows, "line", "lines");
+    written.print_as(args.json, &lines)
 }
 
 impl Written {
-    fn print(&self, as_json: bool) -> Result<(), Failure> {
+    /// Prints what was written, as JSON or with these words.
+    pub(super) fn print_as(&self, as_json: bool, told: &str) -> Result<(), Failure> {
         if as_json {
             return print_json(self);
         }
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{}: {}", self.output, counted(self.rows, "line", "lines"))?;
+        writeln!(out, "{}: {told}", self.output)?;
         let doubts = self.doubts.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect();
         write_doubts(&doubts, &mut out)?;
         Ok(())

@@ -1,6 +1,6 @@
 //! `kprof export`: a trace for a viewer from a log or a capture.
 
-use super::{dataset::Dataset, device_log, diff::measurements_of, explain, ops_page};
+use super::{dataset::Dataset, device_log, diff::measurements_of, explain, noc_export, ops_page};
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, refuse_input_as_output},
@@ -35,6 +35,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
             return Err(compare_is_of_html());
         }
         device_log::write(args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if is_wanted_as_noc_traces(args) {
+        refuse_options_of_datasets(args)?;
+        if args.compare.is_some() {
+            return Err(compare_is_of_html());
+        }
+        noc_export::write(args)?;
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
@@ -89,6 +97,12 @@ fn compare_is_of_html() -> Failure {
 fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
     let is_named = args.output.as_deref().is_some_and(device_log::is_device_log);
     args.format == Some(ExportTarget::DeviceLog) || (args.format.is_none() && is_named)
+}
+
+/// Returns true if tt-metal's noc_trace files are asked for, by format or by name.
+fn is_wanted_as_noc_traces(args: &ExportArgs) -> bool {
+    let is_named = args.output.as_deref().is_some_and(noc_export::is_trace_file);
+    args.format == Some(ExportTarget::NocTraces) || (args.format.is_none() && is_named)
 }
 
 /// The name of what was read: of the file, or of the first folder around it that is not
@@ -189,7 +203,7 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = match args.format {
         Some(ExportTarget::Parquet) => return Ok(Target::Dataset(Dataset::new(args)?)),
         Some(ExportTarget::File(format)) => Some(format),
-        Some(ExportTarget::DeviceLog) | None => None,
+        Some(ExportTarget::DeviceLog | ExportTarget::NocTraces) | None => None,
     };
     let Some(output) = &args.output else {
         let format = format.unwrap_or(ExportFormat::Perfetto);

@@ -66,9 +66,11 @@ impl Hindrance {
     fn remedy(self) -> String {
         match self {
             Self::NoObjectCode => format!("`rustup target add {TARGET}` and build it again"),
-            Self::NativeKernel => "choose --pipeline barrier=0 with records of waits, and without \
-                                   straggler, ahead and group"
-                .to_owned(),
+            Self::NativeKernel => {
+                "choose --waits totals or events, and --pipeline without straggler, \
+                                   ahead and group"
+                    .to_owned()
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     args::NocArgs,
     failure::{Failure, note},
-    input::Input,
+    input::{Input, retain},
     layout::{table, write_table},
     numbers::{counted, grouped},
     op_names::OpNames,
@@ -11,6 +11,7 @@ use crate::{
     terminal::printable,
 };
 use host_reader::{
+    export::TraceFilter,
     noc_events::{
         Activity, HeldMemory, LinkLoad, LockEventKind, Locks, NocTraces, Pair, ProgramTrace,
         TileMap, TraceOptions, Traffic, read_json,
@@ -30,16 +31,12 @@ use std::{
 
 /// Reads the events, writes the files that were asked for, and shows the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
-    let Events { traces, grids, held, notes } = Events::read(args)?;
+    let Events { traces, grids, held, notes } = Events::read(&args.file, args.run, &[])?;
     for note in &notes {
         note!("kprof: {}: {note}", args.file.display());
     }
     if traces.is_empty() && held.as_ref().is_none_or(Vec::is_empty) {
-        note!(
-            "kprof: {}: expected NoC events, found none; tt-metal records them with \
-             TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
-            args.file.display()
-        );
+        note!("kprof: {}", no_events(&args.file));
         return Ok(ExitCode::from(1));
     }
     if let Some(folder) = &args.output {
@@ -63,24 +60,49 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Says that an input has no events, and how to record them.
+pub(super) fn no_events(file: &Path) -> String {
+    format!(
+        "{}: expected NoC events, found none; tt-metal records them with \
+         TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
+        file.display()
+    )
+}
+
 /// Events of the input, and what of it cannot be used.
-struct Events {
-    traces: Vec<ProgramTrace>,
+pub(super) struct Events {
+    pub(super) traces: Vec<ProgramTrace>,
     /// Columns and rows of each chip's tiles.
     grids: BTreeMap<u32, (u16, u16)>,
     /// Memory that kernels held; a noc_trace file does not say.
     held: Option<Vec<HeldMemory>>,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Events {
-    fn read(args: &NocArgs) -> Result<Self, Failure> {
-        let files = trace_files(&args.file);
-        if !files.is_empty() {
-            return Self::of_files(&files);
+    /// Reads a log, a capture or noc_trace files.
+    ///
+    /// # Errors
+    /// If the input cannot be read, or noc_trace files are to be filtered.
+    pub(super) fn read(
+        file: &Path,
+        run: Option<usize>,
+        filters: &[TraceFilter],
+    ) -> Result<Self, Failure> {
+        let files = trace_files(file);
+        if files.is_empty() {
+            let mut run = Input::open(file)?.into_run(file, run)?;
+            retain(&mut run, filters)?;
+            return Ok(Self::of_recording(&run));
         }
-        let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
-        Ok(Self::of_recording(&run))
+        if !filters.is_empty() {
+            return Err(Failure::Sentence(
+                "--filter takes parts of a device log or a capture, found noc_trace files; leave \
+                 it out"
+                    .to_owned(),
+            ));
+        }
+        Self::of_files(&files)
     }
 
     fn of_recording(run: &Recording) -> Self {

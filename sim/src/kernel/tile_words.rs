@@ -15,8 +15,10 @@ pub const CAPACITY: u32 = 5;
 /// Index of the bytes of a tile that are moved over the NoC and recorded, 0 for none. A kernel
 /// without a buffer to put tiles into writes them, another reads them.
 pub const BYTES: u32 = 6;
+/// Index of the percent of a tile's cycles that are spent at a barrier of the NoC.
+pub const BARRIER: u32 = 7;
 /// Number of words.
-pub const WORD_COUNT: usize = 7;
+pub const WORD_COUNT: usize = 8;
 
 /// Number that is none of a buffer.
 pub const NO_BUFFER: u32 = u32::MAX;

@@ -190,8 +190,12 @@ impl Devices {
         cycle: u64,
     ) -> Result<u32, Fault> {
         let word = found.word as usize;
-        if let (Some(watch), true) = (&mut self.tile_watch, found.register.effect.is_stream()) {
-            watch.note_load(risc_index, address, cycle);
+        if let Some(watch) = &mut self.tile_watch {
+            match found.register.effect {
+                effect if effect.is_stream() => watch.note_load(risc_index, address, cycle),
+                Effect::Counter => watch.note_counter_load(risc_index, address, cycle),
+                _ => {}
+            }
         }
         Ok(match found.register.effect {
             Effect::SoftReset => self.soft_reset,

@@ -1,8 +1,9 @@
-//! Waits of object code for circular buffers, as the bus sees them.
+//! Waits of object code for circular buffers and at barriers of NoCs, as the bus sees them.
 //!
 //! A RISC that loads the same counter of a buffer again and again waits for it. It did not find
 //! what it waited for at first if there is more than one load, and found it with the last one; the
-//! latest store before that made it so. Nothing here knows what kernels record.
+//! latest store before that made it so. At a barrier it loads a NoC's counter of answers, which
+//! nobody stores: it goes on with the last load. Nothing here knows what kernels record.
 
 use crate::{
     arch::Arch, clock::WallClock, kernel::tile_words::FIRST_SILENT_BUFFER, program::KernelContext,
@@ -35,7 +36,7 @@ struct Poll {
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     kind: WaitKind,
-    buffer: u32,
+    key: u32,
     begin: u64,
     cycles: u64,
 }
@@ -54,6 +55,18 @@ impl TileWatch {
     /// Notes that a RISC loads a register of a stream.
     pub(crate) fn note_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         let stored_at = self.stored_at.get(&address).copied().unwrap_or(0);
+        self.note_poll(risc_index, (address, cycle), stored_at);
+    }
+
+    /// Notes that a RISC loads a counter of a NoC.
+    pub(crate) fn note_counter_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
+        if barrier(address).is_some() {
+            self.note_poll(risc_index, (address, cycle), cycle);
+        }
+    }
+
+    /// Notes a load of what a RISC may wait for, which is as it is since `stored_at`.
+    fn note_poll(&mut self, risc_index: usize, (address, cycle): (u32, u64), stored_at: u64) {
         match &mut self.polls[risc_index] {
             Some(poll) if poll.address == address => {
                 (poll.is_repeated, poll.stored_at) = (true, stored_at);
@@ -78,10 +91,10 @@ impl TileWatch {
     fn end_poll(&mut self, risc_index: usize) {
         let poll = self.polls[risc_index].take().filter(|poll| poll.is_repeated);
         if let Some(Poll { address, first, stored_at, .. }) = poll
-            && let Some((kind, buffer)) = self.object(address)
+            && let Some((kind, key)) = barrier(address).or_else(|| self.object(address))
         {
             let cycles = stored_at.saturating_sub(first);
-            self.waits[risc_index].push(Wait { kind, buffer, begin: first, cycles });
+            self.waits[risc_index].push(Wait { kind, key, begin: first, cycles });
         }
     }
 
@@ -115,7 +128,7 @@ impl TileWatch {
             launch_index,
             program_id,
             kind: wait.kind,
-            key: wait.buffer,
+            key: wait.key,
             begin: clock.value(wait.begin),
             cycles: wait.cycles,
             released_by: None,
@@ -126,5 +139,22 @@ impl TileWatch {
     }
 }
 
+/// Barrier that a RISC waits at by polling a counter of a NoC, and which NoC.
+///
+/// # Compatibility
+/// `noc_parameters.h`: `NIU_MST_RD_RESP_RECEIVED` and `NIU_MST_WR_ACK_RECEIVED`.
+const fn barrier(address: u32) -> Option<(WaitKind, u32)> {
+    let Some(offset) = address.checked_sub(NOCS) else { return None };
+    let kind = match offset % NOC_BYTES {
+        0x208 => WaitKind::NOC_READ_BARRIER,
+        0x204 => WaitKind::NOC_WRITE_BARRIER,
+        _ => return None,
+    };
+    let noc = offset / NOC_BYTES;
+    if noc < 2 { Some((kind, noc)) } else { None }
+}
+
+const NOCS: u32 = 0xFFB2_0000;
+const NOC_BYTES: u32 = 0x1_0000;
 const STREAMS: u32 = 0xFFB4_0000;
 const STREAM_BYTES: u32 = 0x1000;

@@ -176,7 +176,7 @@ const ALL: &[Workload] = &[
     },
     Workload {
         name: "pipeline",
-        description: "reader, compute and writer over circular buffers that block; native only",
+        description: "reader, compute and writer over circular buffers that block",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
         plan: pipeline::plan,
     },

@@ -16,7 +16,7 @@
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
 //! As object code, the TRISCs stand for their engines, two tiles of which are under way between
-//! each two. It has no barriers, no semaphore and no straggler: a shape with one of them is native.
+//! each two. It has no semaphore and no straggler: a shape with one of them is native.
 //!
 //! # Compatibility
 //! Groups are those of tt-metal's matrix products whose readers multicast a block, with semaphores
@@ -269,7 +269,8 @@ impl Role {
         };
         let has_noc = matches!(self, Self::Reader | Self::Writer);
         let bytes = if moves_tiles && has_noc { TILE_BYTES } else { 0 };
-        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1), bytes]
+        let barrier = if has_noc { shape.barrier } else { 0 };
+        [shape.tiles, cycles, shape.jitter, input, output, capacity.max(1), bytes, barrier]
     }
 }
 
@@ -317,9 +318,8 @@ impl Kernel for PipelineKernel {
     }
 
     fn object_name(&self) -> Option<&str> {
-        let PipelineShape { barrier, straggler, ahead, group, .. } = self.shape;
-        (self.has_object_code && barrier == 0 && straggler == 0 && ahead == 0 && group < 2)
-            .then_some("pass_tiles")
+        let PipelineShape { straggler, ahead, group, .. } = self.shape;
+        (self.has_object_code && straggler == 0 && ahead == 0 && group < 2).then_some("pass_tiles")
     }
 
     fn object_data(&self) -> &[u32] {

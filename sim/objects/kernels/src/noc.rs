@@ -31,6 +31,20 @@ impl Initiator {
         read(self.registers + OWN_COORDINATES) & 0xFFF
     }
 
+    /// Reads, or acknowledged writes, that the NoC has sent for the tile, modulo 2^32.
+    #[cfg(feature = "waits")]
+    #[inline(always)]
+    pub(crate) fn sent(self, is_write: bool) -> u32 {
+        read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
+    }
+
+    /// Those of them that were answered.
+    #[cfg(feature = "waits")]
+    #[inline(always)]
+    pub(crate) fn answered(self, is_write: bool) -> u32 {
+        read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
+    }
+
     /// Sends bytes of the tile's L1 elsewhere.
     #[inline(always)]
     pub(crate) fn write(self, from: u32, to: Remote, size_bytes: u32, control: u32) {
@@ -94,6 +108,16 @@ const CMD_CTRL: u32 = if IS_BLACKHOLE { 0x40 } else { 0x28 };
 const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
 /// A Wormhole's node id, a Blackhole's translated one, as tt-metal's `noc_init` takes them.
 const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
+
+/// Counters of a NoC interface: `NIU_MST_WR_ACK_RECEIVED` and others of `noc_parameters.h`.
+#[cfg(feature = "waits")]
+const WRITE_ACKS: u32 = 0x204;
+#[cfg(feature = "waits")]
+const READ_RESPONSES: u32 = 0x208;
+#[cfg(feature = "waits")]
+const READS_SENT: u32 = 0x214;
+#[cfg(feature = "waits")]
+const WRITES_SENT: u32 = 0x228;
 
 const CTRL_READ: u32 = 1 << 4;
 /// A write that nobody acknowledges.

@@ -134,7 +134,7 @@ impl Environment for Launch {
 const INSTRUCTION_BUFFER: usize = 0xFFE4_0000;
 
 #[inline(always)]
-fn wall_clock_low() -> u32 {
+pub(crate) fn wall_clock_low() -> u32 {
     // SAFETY: the register exists on every tile; reading it changes no memory.
     unsafe { ptr::with_exposed_provenance::<u32>(WALL_CLOCK_LOW).read_volatile() }
 }

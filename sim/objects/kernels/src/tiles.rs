@@ -11,10 +11,13 @@
 
 use crate::{
     body::Environment,
+    noc::Initiator,
     risc::Launch,
+    risc::wall_clock_low,
     script_body::{IS_WRITE, transfer},
     tile_words::{
-        BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER, NO_BUFFER, OUTPUT, TILES,
+        BARRIER, BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER,
+        NO_BUFFER, OUTPUT, TILES,
     },
 };
 use core::ptr;
@@ -28,6 +31,7 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     let mut output = Buffer::of(launch.data(OUTPUT), Buffer::pushed);
     let (capacity, bytes) = (launch.data(CAPACITY), launch.data(BYTES));
     let form = if output.is_some() { 0 } else { IS_WRITE };
+    let barrier = launch.data(BARRIER);
     for tile in 1..=launch.data(TILES) {
         if let Some(input) = &input {
             input.wait_for_tile();
@@ -40,13 +44,36 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
         }
         let spread = cycles * jitter / 100;
         let drawn = launch.draw(spread + 1);
-        launch.spin(cycles - spread / 2 + drawn);
+        let taken = cycles - spread / 2 + drawn;
+        let waited = taken * barrier / 100;
+        launch.spin(taken - waited);
+        if waited != 0 {
+            wait_at_barrier(launch, form == IS_WRITE, waited);
+        }
         if let Some(input) = &mut input {
             input.pop();
         }
         if let Some(output) = &mut output {
             output.push();
         }
+    }
+}
+
+/// Waits until the NoC has answered everything, and for the time that a tile's data takes.
+fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
+    let noc = Initiator::of(launch.risc());
+    let number = launch.noc().map_or(0, u32::from);
+    let sent = noc.sent(is_write);
+    let start = wall_clock_low();
+    // Both are looked at in each poll, so that the bus sees each.
+    let is_over = || {
+        let has_answers = noc.answered(is_write) == sent;
+        has_answers & (wall_clock_low().wrapping_sub(start) >= cycles)
+    };
+    if is_write {
+        device_wait!(NOC_WRITE_BARRIER, number, is_over());
+    } else {
+        device_wait!(NOC_READ_BARRIER, number, is_over());
     }
 }
 
