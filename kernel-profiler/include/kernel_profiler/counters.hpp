@@ -99,7 +99,7 @@ inline __attribute__((noinline)) void record_counters(
                 static_cast<uint64_t>(cycles) << 32 | events, static_cast<uint64_t>(number));
         } else {
             // It would show another counter.
-            lose(LOST_DATA);
+            lose<LOST_DATA>();
         }
         number += number_step;
         select += select_step;

@@ -89,6 +89,21 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
     return word;
 }
 
+/// Waits until a register at a place is 0, not forever. Returns what stands there. Smaller than
+/// `await_word`, and slower where it is 0 at once.
+template <uint32_t POLLS>
+KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_zero(uint32_t place) {
+    uint32_t polls = POLLS;
+    uint32_t word;
+    do {
+        word = read_word(place);
+        if (word == 0) {
+            break;
+        }
+    } while (--polls != 0);
+    return word;
+}
+
 // Loops over RISCs: unrolled where a kernel or firmware is built to be fast.
 #if defined(__OPTIMIZE_SIZE__)
 constexpr int UNROLLED_RISCS = 1;
@@ -170,8 +185,8 @@ KERNEL_PROFILER_ALWAYS_INLINE bool is_ready(uint32_t buffer) {
 KERNEL_PROFILER_ALWAYS_INLINE void begin_pushes(uint32_t noc, uint32_t buffer, uint32_t bank) {
     write_word(buffer + PACKET_TAG, PUSH_PACKET_TAG);
     write_word(buffer + CTRL, CTRL_ANSWERED_WRITE);
-    const uint32_t own = read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK;
-    write_word(buffer + TARG_COORDINATE, own << COORDINATE_SHIFT);
+    const uint32_t own = hidden(read_word(noc + OWN_COORDINATES) << OWN_COORDINATES_SHIFT);
+    write_word(buffer + TARG_COORDINATE, own >> (OWN_COORDINATES_SHIFT - COORDINATE_SHIFT));
     write_word(buffer + RET_COORDINATE, bank_coordinates(bank));
     if constexpr (IS_BLACKHOLE) {
         write_word(buffer + TARG_ADDR_MID, 0);
@@ -235,7 +250,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Lanes lanes_of_core(uint32_t control) {
     }
     const uint32_t words = lane_words();
     const uint32_t before = (flat - bank * cores) * (LANE_STRIDE_RISCS * 4 * words);
-    return {words, bank, region + before + bank_offset(bank)};
+    return {words, bank, hidden(region + before + bank_offset(bank))};
 }
 
 /// Where words go in a lane.
@@ -315,7 +330,7 @@ struct Sent {
 /// `stored` what that adds to HOST_END: the words, or more where the lane begins anew; 0 of a RISC
 /// that has published nothing.
 KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
-    const Lanes lanes = lanes_of_core(words);
+    Lanes lanes = lanes_of_core(words);
     uint32_t capacity = lanes.words;
     uint32_t address = lanes.address;
     bool is_stuck = !is_ready(buffer);
@@ -345,7 +360,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer,
             uint32_t count = padded(run);
             sent = count;
             if (__builtin_expect(position + count > capacity, 0)) {
-                const Place place = place_in_lane(core, position, count, capacity);
+                Place place = place_in_lane(core, position, count, capacity);
                 position = place.position;
                 sent = place.advance;
                 if (!DO_ACCUMULATE && sent == 0 && position + CUSTOM_MARKERS <= place.limit) {
@@ -383,7 +398,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
     await_lanes(words);
 #endif
     uint32_t stored[LANE_STRIDE_RISCS];
-    const Sent pushes = send_published(noc, buffer, words, stored);
+    Sent pushes = send_published(noc, buffer, words, stored);
     count_writes(pushes.writes);
     const bool has_arrived = !pushes.is_stuck && await_pushes(noc);
     if (__builtin_expect(!has_arrived, 0)) {
@@ -420,7 +435,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
 /// Pushes all vectors, and leaves the zone of that in this RISC's if a launch of `longest` words
 /// finds room beside it.
 inline __attribute__((noinline)) void push_runs(uint32_t longest) {
-    const Clock started = Clock::now(TILE_REGISTERS);
+    Clock started = Clock::now(TILE_REGISTERS);
     push_published();
     if (longest <= PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) {
         write_push_zone(started);
@@ -431,7 +446,7 @@ inline __attribute__((noinline)) void push_runs(uint32_t longest) {
 /// accumulated if another launch like this one might not fit. Prepares the next launch.
 inline __attribute__((noinline)) void end_runs() {
     const uint32_t words = hidden(control_place());
-    const Filled filled = await_runs(words);
+    Filled filled = await_runs(words);
     if (filled.fullest + filled.longest > PROFILER_L1_VECTOR_SIZE) {
         push_runs(filled.longest);
     } else {
@@ -583,7 +598,7 @@ static inline void finish_profiler(bool = false) {
 /// transaction, while an earlier push is stuck, when the lane could not take the end of the launch
 /// afterwards. The markers then stay, and the launch's end decides about them. The zone
 /// PROFILER-NOC-QUICK-PUSH shows what the push cost; it is the first record of the new run.
-inline __attribute__((noinline)) void quick_push() {
+inline __attribute__((noinline, cold)) void quick_push() {
 #if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
     using namespace detail;
 #if KERNEL_PROFILER_IS_NON_DROPPING
@@ -591,25 +606,30 @@ inline __attribute__((noinline)) void quick_push() {
         return;
     }
 #endif
+    const uint32_t vector = hidden(own_vector());
+    uint32_t place = wIndex;
+    const uint32_t used = place - vector - FIRST_OPTIONAL_BYTES;
+    if (used == 0 || used > PROFILER_L1_BUFFER_SIZE) {
+        return;
+    }
     const uint32_t noc = hidden(noc_place());
-    uint32_t linked = 0;
     for (uint32_t number = 0; number < 4; ++number) {
-        linked |= read_word(noc + (number << COMMAND_BUFFER_SHIFT) + CTRL);
+        if ((read_word(noc + (number << COMMAND_BUFFER_SHIFT) + CTRL) & CTRL_LINKED) != 0) {
+            return;
+        }
     }
     forget_cached();
     const uint32_t words = hidden(control_place());
     const uint32_t core = hidden(own_place());
-    const uint32_t vector = hidden(own_vector());
-    uint32_t place = wIndex;
-    const uint32_t used = place - vector - FIRST_OPTIONAL_BYTES;
     const uint32_t end = read_word(core + 4 * HOST_END);
     const uint32_t run = (place - vector) / 4;
-    const Lanes lanes = lanes_of_core(words);
-#if KERNEL_PROFILER_IS_NON_DROPPING
-    Stall stall = {};
-    if ((linked & CTRL_LINKED) == 0 && used != 0 && used <= PROFILER_L1_BUFFER_SIZE) {
-        stall = await_own_lane(words, core, padded(run) + CUSTOM_MARKERS, lanes.words);
+    const uint32_t count = padded(run);
+    Lanes lanes = lanes_of_core(words);
+    if (lanes.words == 0) {
+        return;
     }
+#if KERNEL_PROFILER_IS_NON_DROPPING
+    Stall stall = await_own_lane(words, core, count + CUSTOM_MARKERS, lanes.words);
     if (stall.is_over && stall.has_waited && load_room() >= 0) {
         write_stall(place, stall.started, Clock::now(TILE_REGISTERS));
         wIndex = place + ZONE_BYTES;
@@ -617,17 +637,21 @@ inline __attribute__((noinline)) void quick_push() {
         return;
     }
 #endif
-    const Place in_lane = place_in_lane(core, end, padded(run) + CUSTOM_MARKERS, lanes.words);
-    if ((linked & CTRL_LINKED) != 0 || used == 0 || used > PROFILER_L1_BUFFER_SIZE || in_lane.advance == 0) {
+    Place in_lane = place_in_lane(core, end, count + CUSTOM_MARKERS, lanes.words);
+    if (in_lane.advance == 0) {
         return;
     }
+    settle(place - 4);
+    pad(vector, run);
+    const uint32_t end_behind = hidden(end + in_lane.advance - CUSTOM_MARKERS);
+    const uint32_t to = hidden(lanes.address + (core - words) * lanes.words + 4 * in_lane.position);
     // Another RISC may be pushing through the same NoC; but if a push is stuck, no call waits long.
-    if (await_word<true, PUBLICATION_POLLS>(noc + PUSHES_OUTSTANDING) != 0) {
+    if (await_zero<PUBLICATION_POLLS>(noc + PUSHES_OUTSTANDING) != 0) {
         return;
     }
-    const Clock started = Clock::now(TILE_REGISTERS);
+    Clock started = Clock::now(TILE_REGISTERS);
     const uint32_t buffer = hidden(command_buffer_place());
-    if (!is_ready(buffer)) {
+    if (await_zero<NOC_POLLS>(buffer + CMD_CTRL) != 0) {
         return;
     }
     // The kernel may be in the middle of preparing a transaction of its own.
@@ -643,11 +667,9 @@ inline __attribute__((noinline)) void quick_push() {
         }
     }
     begin_pushes(noc, buffer, lanes.bank);
-    settle(place - 4);
-    pad(vector, run);
-    push(buffer, vector, lanes.address + (core - words) * lanes.words + 4 * in_lane.position, padded(run));
+    push(buffer, vector, to, count);
     count_writes(1);
-    const bool has_arrived = await_pushes(noc);
+    const bool has_arrived = await_zero<NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;
     if (!has_arrived && read_word(buffer + CMD_CTRL) != 0) {
         return;  // A command buffer that is still busy belongs to its packet.
     }
@@ -661,7 +683,7 @@ inline __attribute__((noinline)) void quick_push() {
     if (!has_arrived) {
         return;
     }
-    write_word(core + 4 * HOST_END, end + in_lane.advance - CUSTOM_MARKERS);
+    write_word(core + 4 * HOST_END, end_behind);
     int32_t room = load_room() + static_cast<int32_t>(used);
     place = vector + FIRST_OPTIONAL_BYTES;
 #if KERNEL_PROFILER_IS_NON_DROPPING

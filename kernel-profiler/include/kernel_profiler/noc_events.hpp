@@ -324,7 +324,7 @@ struct NocDebuggingEventMetadata {
 /// Counts a packet of the fabric as lost data: its header is not understood here.
 #define RECORD_FABRIC_HEADER(packet_header)      \
     (static_cast<void>(sizeof(packet_header)), \
-     ::kernel_profiler::detail::lose(::kernel_profiler::detail::LOST_DATA))
+     ::kernel_profiler::detail::lose<::kernel_profiler::detail::LOST_DATA>())
 
 /// Records a packet of the fabric to the tile of a NoC address. Its route follows as an event.
 #define RECORD_FABRIC_EVENT(type, packet, noc_addr, noc)                                                   \

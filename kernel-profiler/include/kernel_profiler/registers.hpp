@@ -57,7 +57,8 @@ constexpr uint32_t COORDINATE_SHIFT = IS_BLACKHOLE ? 0 : 4;
 /// Where a tile reads its own coordinates, as tt-metal's `noc_init` does: a Wormhole's node id,
 /// a Blackhole's translated one.
 constexpr uint32_t OWN_COORDINATES = IS_BLACKHOLE ? 0x100 + 4 * 0x12 : 0x2C;
-constexpr uint32_t OWN_COORDINATES_MASK = 0xFFF;
+/// Bits above them.
+constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
 /// A transaction id that tt-metal's own code leaves alone.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;

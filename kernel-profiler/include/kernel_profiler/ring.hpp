@@ -41,6 +41,9 @@
 /// of a launch does not touch them. Word 3 is set in all vectors when the program id is told.
 /// The begin of a launch empties the fixed slots of all vectors: on Wormhole the first words
 /// alone (each L1 store costs there), on Blackhole both.
+///
+/// # Variables
+/// None that is a structure is `const`: gcc would keep it on the stack, member by member.
 
 #pragma once
 
@@ -103,6 +106,15 @@ constexpr uint32_t Hash16_CT(const char (&text)[SIZE]) {
 
 void quick_push();
 
+#if defined(DISPATCH_KERNEL)
+/// A step that few launches take. A dispatch kernel calls it: most of its sites stand in one large
+/// function, where the steps would lie out of reach of the sites' branches.
+#define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
+#else
+/// A step that few launches take.
+#define KERNEL_PROFILER_RARE KERNEL_PROFILER_ALWAYS_INLINE
+#endif
+
 namespace detail {
 
 constexpr uint32_t MARKER_BYTES = 8;
@@ -139,18 +151,24 @@ constexpr int32_t headroom(DoingDispatch dispatch) {
                                                       : 0;
 }
 
-/// Two constants that a zone needs in registers. The compiler cannot see what they are, so that
-/// it makes them once for a zone, or once for a loop, and not for each marker anew.
+/// Two constants that a zone needs in registers.
 struct Constants {
     uint32_t registers;
     uint32_t time_mask;
 
+    /// The compiler cannot see what they are, so that it makes them once for a zone, or once for a
+    /// loop, and not for each marker anew. A dispatch kernel's zone is around all that it does, which
+    /// needs the registers more.
     KERNEL_PROFILER_ALWAYS_INLINE static Constants hidden() {
+#if defined(DISPATCH_KERNEL)
+        return {TILE_REGISTERS, TIME_HIGH_MASK};
+#else
         uint32_t registers;
         uint32_t time_mask;
         __asm__("" : "=r"(registers) : "0"(TILE_REGISTERS));
         __asm__("" : "=r"(time_mask) : "0"(TIME_HIGH_MASK));
         return {registers, time_mask};
+#endif
     }
 };
 
@@ -181,8 +199,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void store_room(int32_t bytes) {
 }
 
 /// Counts a record that found no room.
-KERNEL_PROFILER_ALWAYS_INLINE void lose(uint32_t kind) {
-    const uint32_t counter = own_place() + 4 * kind;
+template <uint32_t KIND>
+KERNEL_PROFILER_RARE void lose() {
+    const uint32_t counter = own_place() + 4 * KIND;
     write_word(counter, read_word(counter) + 1);
 }
 
@@ -219,10 +238,10 @@ KERNEL_PROFILER_ALWAYS_INLINE int32_t open_zone(uint32_t prefix, Constants const
     make_room(ZONE_BYTES + headroom(DISPATCH));
     const uint32_t place = load_cursor();
     const int32_t room = load_room();
-    const Clock now = Clock::now(constants.registers);
+    Clock now = Clock::now(constants.registers);
     const int32_t left = room - ZONE_BYTES - headroom(DISPATCH);
     if (__builtin_expect(left < 0, 0)) {
-        lose(LOST_ZONES);
+        lose<LOST_ZONES>();
         return left;
     }
     move_cursor(place);
@@ -234,7 +253,7 @@ KERNEL_PROFILER_ALWAYS_INLINE int32_t open_zone(uint32_t prefix, Constants const
 /// Closes a zone for which `open_zone` has returned `left`.
 KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Constants constants) {
     const uint32_t place = load_cursor();
-    const Clock now = Clock::now(constants.registers);
+    Clock now = Clock::now(constants.registers);
     // Else the compiler would make two copies of what the zone measures, to spare a branch that
     // the clock's latency hides.
     __asm__("" : "+r"(left));
@@ -248,10 +267,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Con
 /// there was no room.
 KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, int32_t size, int32_t headroom, uint32_t& place) {
     make_room(size + headroom);
-    const Constants constants = Constants::hidden();
+    Constants constants = Constants::hidden();
     const int32_t room = load_room();
     place = load_cursor();
-    const Clock now = Clock::now(constants.registers);
+    Clock now = Clock::now(constants.registers);
     if (__builtin_expect(room - size < headroom, 0)) {
         return false;
     }
@@ -294,7 +313,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_run() { return own_vector() + bytes_b
 /// Writes a marker into one of the fixed slots of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE void write_fixed(uint32_t word_index, uint32_t prefix) {
     const uint32_t place = own_run() + 4 * word_index;
-    const Clock now = Clock::now(TILE_REGISTERS);
+    Clock now = Clock::now(TILE_REGISTERS);
     write_word(place, prefix | (now.high & TIME_HIGH_MASK));
     write_word(place + 4, now.low);
 }
@@ -396,7 +415,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void timeStampedData(uint64_t data, Trailers... tr
     constexpr int32_t SIZE = detail::MARKER_BYTES + 8 * (1 + static_cast<int32_t>(sizeof...(Trailers)));
     uint32_t place;
     if (!detail::append(detail::prefix(packet_type, data_id), SIZE, detail::headroom(dispatch), place)) {
-        detail::lose(detail::LOST_DATA);
+        detail::lose<detail::LOST_DATA>();
         return;
     }
     place = detail::write_data(place, data);
@@ -408,7 +427,7 @@ template <DoingDispatch dispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE void recordEvent(uint16_t event_id) {
     uint32_t place;
     if (!detail::append(detail::prefix(TS_EVENT, event_id), detail::MARKER_BYTES, detail::headroom(dispatch), place)) {
-        detail::lose(detail::LOST_EVENTS);
+        detail::lose<detail::LOST_EVENTS>();
     }
 }
 

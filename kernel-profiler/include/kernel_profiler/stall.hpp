@@ -51,7 +51,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
 /// end, so that there may be some.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_full(uint32_t core, uint32_t count, uint32_t capacity) {
     const uint32_t end = read_word(core + 4 * HOST_END);
-    const Place place = place_in_lane(core, end, count, capacity);
+    Place place = place_in_lane(core, end, count, capacity);
     return place.advance == 0 && read_word(core + 4 * CONSUMED) != place.position;
 }
 

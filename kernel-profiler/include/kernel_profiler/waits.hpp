@@ -128,7 +128,7 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
     const int32_t room = load_room();
     if (room < size) {
-        lose(LOST_DATA);
+        lose<LOST_DATA>();
         return false;
     }
     place = load_cursor();
@@ -172,7 +172,7 @@ inline __attribute__((noinline)) void add_semaphore_wait(uint32_t address, uint3
             return;
         }
     }
-    lose(LOST_DATA);
+    lose<LOST_DATA>();
 }
 
 /// Reads the clock in a way that the compiler leaves where it stands: out of the path of a wait
@@ -323,7 +323,7 @@ struct SyncWindows {
 template <uint32_t ID>
 inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_t key, uint32_t cycles) {
     make_room(DATA_16B_BYTES);
-    const Clock ended = Clock::now(TILE_REGISTERS);
+    Clock ended = Clock::now(TILE_REGISTERS);
     uint32_t place = 0;
     if (SyncWindows::has_wait(ended.low - cycles, ended.low) &&
         append_at(prefix(TS_DATA_16B, ID), DATA_16B_BYTES, ended, place)) {
@@ -336,7 +336,7 @@ inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_
 template <uint32_t ID>
 inline __attribute__((noinline)) void record_signal(uint64_t data) {
     make_room(DATA_BYTES);
-    const Clock now = Clock::now(TILE_REGISTERS);
+    Clock now = Clock::now(TILE_REGISTERS);
     uint32_t place = 0;
     if (SyncWindows::is_open(now.low) && append_at(prefix(TS_DATA, ID), DATA_BYTES, now, place)) {
         write_data(place, data);
