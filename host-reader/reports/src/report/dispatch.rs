@@ -11,11 +11,7 @@
     reason = "indices are those of the rows themselves, and ids those of the ops found"
 )]
 
-use super::{
-    device_op::DeviceOps,
-    value::{Value, whole_text},
-};
-use crate::problem::ProblemLog;
+use super::value::Value;
 use reader::{
     lane::{Lane, ZoneIndex},
     mesh::Noc0Coord,
@@ -24,7 +20,7 @@ use reader::{
     role::ZoneRole,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use wire::{PacketKind, Risc, RunHostId};
+use wire::{PacketKind, Risc};
 
 /// Columns of [`DispatchOp`]'s durations.
 pub(super) const COLUMNS: [&str; 2] =
@@ -54,7 +50,7 @@ pub(super) struct DispatchRow {
     /// Name of its zone; the first and last row of a command get the command's.
     pub(super) name: String,
     /// The op that the row says it is of.
-    workers_id: Option<u64>,
+    pub(super) workers_id: Option<u64>,
     command: Option<String>,
 }
 
@@ -83,7 +79,7 @@ type Span = (u64, u64);
 pub(super) struct DispatchOp {
     /// The op's id, as its dispatcher knows it.
     pub(super) id: u64,
-    begin: u64,
+    pub(super) begin: u64,
     /// Spans of [`COLUMNS`].
     pub(super) spans: [Option<Span>; 2],
 }
@@ -188,21 +184,21 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
     }
 }
 
-/// Returns the work of the dispatch cores of each chip of a readout.
-pub(super) fn dispatch_of_readout(readout: &Readout) -> BTreeMap<u64, DispatchOps> {
+/// Returns the rows of the dispatch cores of each chip: its id, then the rows of each core by time.
+pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRow>>)> {
     let zones = &readout.zones;
     if !zones.places().any(|(_, zone)| ZoneRole::of_name(&zone.name).is_dispatch()) {
-        return BTreeMap::new();
+        return Vec::new();
     }
+    let of_core = |lanes: &Vec<&Lane>| {
+        let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by_key(|row| row.time);
+        rows
+    };
     let of_device = |device: &DeviceReadout| {
-        let mut ops = DispatchOps::new();
-        for lanes in dispatch_cores(device, zones).values() {
-            let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
-            let mut rows: Vec<_> = rows.collect();
-            rows.sort_by_key(|row| row.time);
-            record_ops(&mut ops, ops_of_core(&mut rows));
-        }
-        (device.chip.chip_id.into(), ops)
+        let cores = dispatch_cores(device, zones);
+        (device.chip.chip_id.into(), cores.values().map(of_core).collect())
     };
     readout.devices.iter().map(of_device).collect()
 }
@@ -244,59 +240,6 @@ fn rows_of_lane(lane: &Lane, zones: &ZoneTable) -> impl Iterator<Item = Dispatch
             text.as_bytes(),
         )
     })
-}
-
-/// Rule by which an op of a dispatch core is matched to a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DispatchIds {
-    /// The ids are equal.
-    Encoded,
-    /// The ids are equal, or equal but for a chip that the dispatcher does not know.
-    Any,
-}
-
-/// Adds the durations at the first launch of each op on its chip.
-pub(super) fn attach(
-    ops: &mut DeviceOps,
-    dispatch: &BTreeMap<u64, DispatchOps>,
-    ids: DispatchIds,
-    aiclk_mhz_of: impl Fn(u64) -> f64,
-    (file, problems): (&str, &mut ProblemLog),
-) {
-    for (&chip_id, of_dispatch) in dispatch {
-        let mut launches: Vec<_> = ops.get_mut(&chip_id).into_iter().flatten().collect();
-        launches.sort_by_key(|launch| launch.begin_cycle);
-        let mut first_of = HashMap::new();
-        for (position, launch) in launches.iter().enumerate() {
-            first_of.entry(launch.run_host_id).or_insert(position);
-            let base = u32::try_from(launch.run_host_id).ok().map(|id| RunHostId(id).base());
-            if let (DispatchIds::Any, Some(base)) = (ids, base) {
-                first_of.entry(base.into()).or_insert(position);
-            }
-        }
-        let mut unknown_count = 0_u64;
-        for op in of_dispatch.values() {
-            let launch = first_of.get(&op.id).and_then(|&position| launches.get_mut(position));
-            let Some(launch) = launch else {
-                unknown_count = unknown_count.saturating_add(1);
-                continue;
-            };
-            for (column, (start, end)) in
-                COLUMNS.iter().zip(op.spans).filter_map(|(c, s)| Some((c, s?)))
-            {
-                #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
-                let cycles = end.saturating_sub(start) as f64;
-                launch.set(*column, whole_text(cycles * 1000.0 / aiclk_mhz_of(chip_id)));
-            }
-        }
-        if unknown_count > 0 {
-            let detail = format!(
-                "device {chip_id}: dispatch cores worked on {unknown_count} ops that no worker core \
-                 recorded"
-            );
-            problems.add_to_file(file, detail);
-        }
-    }
 }
 
 #[cfg(test)]

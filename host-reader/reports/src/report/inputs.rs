@@ -5,7 +5,7 @@
 use super::{
     available_cores::AvailableCores,
     device_op::DeviceOps,
-    dispatch::{DispatchIds, attach, dispatch_of_readout},
+    dispatch_launches::{attach_equal, attach_of_readout},
     exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
     host::{HostLog, OP_MESSAGES, OP_TIMES, read_input, read_messages, read_times},
     measured::{measured_marks, measured_ops},
@@ -190,7 +190,7 @@ pub(super) fn device_of_log_exactly(
     // Upstream's reports without a host do not show them.
     if !is_device_only {
         let told = (&*file, problems);
-        attach(&mut ops, &dispatch, DispatchIds::Encoded, |_| f64::from(aiclk_mhz), told);
+        attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
     }
     let losses = losses_of_tt_metal();
     DeviceSide {
@@ -279,8 +279,7 @@ pub(super) fn device_of_readout(
         chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
     };
     let mut ops = measured_ops(readout, &launches, &figures, &options.analyses, &available);
-    let dispatch = dispatch_of_readout(readout);
-    attach(&mut ops, &dispatch, DispatchIds::Any, aiclk_mhz_of, (file, problems));
+    attach_of_readout(&mut ops, readout, aiclk_mhz_of, (file, problems));
     DeviceSide {
         is_read: true,
         file: file.to_owned(),

@@ -20,6 +20,7 @@ mod csv_line;
 mod csv_records;
 mod device_op;
 mod dispatch;
+mod dispatch_launches;
 mod exact;
 mod host;
 mod host_cells;

@@ -1,0 +1,307 @@
+//! Launches that dispatch cores worked for.
+//!
+//! # Compatibility
+//! `cq_dispatch.cpp` of 0.81.1 records the low 16 bits of a program's id. The dispatcher of TT-Metal
+//! until the end of 2025 knew the encoded id, and `process_ops_logs.py` compares as if it still did.
+
+#![expect(clippy::indexing_slicing, reason = "indices are positions of the launches themselves")]
+
+use super::{
+    device_op::{DeviceOp, DeviceOps},
+    dispatch::{COLUMNS, DispatchOp, DispatchOps, DispatchRow, ops_of_core, rows_of_readout},
+    value::whole_text,
+};
+use crate::problem::ProblemLog;
+use reader::readout::Readout;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use wire::RunHostId;
+
+/// Where problems are told: the file, and the list of them.
+type Told<'log> = (&'log str, &'log mut ProblemLog);
+
+/// Adds durations at the first launch of each op on its chip, where both have the same id, as
+/// upstream's scripts do.
+pub(super) fn attach_equal(
+    ops: &mut DeviceOps,
+    dispatch: &BTreeMap<u64, DispatchOps>,
+    aiclk_mhz: f64,
+    (file, problems): Told<'_>,
+) {
+    for (&chip_id, of_dispatch) in dispatch {
+        let mut launches = launches_of(ops, chip_id);
+        let work = of_dispatch.values().copied().collect();
+        let mut first_of = HashMap::new();
+        for (position, launch) in launches.iter().enumerate() {
+            first_of.entry(launch.run_host_id).or_insert(position);
+        }
+        let position_of = |op: &DispatchOp| first_of.get(&op.id).copied();
+        let unknown_count = set_durations(&mut launches, work, position_of, aiclk_mhz);
+        tell_unknown(chip_id, unknown_count, (file, &mut *problems));
+    }
+}
+
+/// Adds the durations of a readout's dispatch cores at the first launch of each op on its chip,
+/// whichever form of its id the dispatchers know.
+pub(super) fn attach_of_readout(
+    ops: &mut DeviceOps,
+    readout: &Readout,
+    aiclk_mhz_of: impl Fn(u64) -> f64,
+    (file, problems): Told<'_>,
+) {
+    for (chip_id, cores) in rows_of_readout(readout) {
+        let mut launches = launches_of(ops, chip_id);
+        let unknown_count = attach_to_chip(&mut launches, cores, aiclk_mhz_of(chip_id));
+        tell_unknown(chip_id, unknown_count, (file, &mut *problems));
+    }
+}
+
+/// Adds the durations of a chip's dispatch cores; returns how many ops have no launch.
+fn attach_to_chip(
+    launches: &mut [&mut DeviceOp],
+    mut cores: Vec<Vec<DispatchRow>>,
+    aiclk_mhz: f64,
+) -> u64 {
+    let programs = Programs::of(launches, &cores);
+    if !programs.are_encoded {
+        cores.iter_mut().for_each(|rows| unwrap_ids(rows));
+    }
+    let mut work: Vec<_> = cores.iter_mut().flat_map(|rows| ops_of_core(rows)).collect();
+    work.sort_by_key(|op| op.begin);
+    set_durations(launches, work, |op| programs.launch_of(op), aiclk_mhz)
+}
+
+fn launches_of(ops: &mut DeviceOps, chip_id: u64) -> Vec<&mut DeviceOp> {
+    let mut launches: Vec<_> = ops.get_mut(&chip_id).into_iter().flatten().collect();
+    launches.sort_by_key(|launch| launch.begin_cycle);
+    launches
+}
+
+/// Sets the durations of ops at their launches, those of a later op in place of an earlier one's;
+/// returns how many ops have no launch.
+fn set_durations(
+    launches: &mut [&mut DeviceOp],
+    work: Vec<DispatchOp>,
+    position_of: impl Fn(&DispatchOp) -> Option<usize>,
+    aiclk_mhz: f64,
+) -> u64 {
+    let mut by_launch: BTreeMap<usize, DispatchOp> = BTreeMap::new();
+    let mut unknown_count = 0_u64;
+    for op in work {
+        let launch = position_of(&op).map(|position| by_launch.entry(position).or_insert(op));
+        match launch {
+            Some(known) if known.id == op.id => *known = op,
+            // A launch is that of one op alone.
+            _ => unknown_count = unknown_count.saturating_add(1),
+        }
+    }
+    for (position, op) in by_launch {
+        for (column, (start, end)) in
+            COLUMNS.iter().zip(op.spans).filter_map(|(column, span)| Some((column, span?)))
+        {
+            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
+            let cycles = end.saturating_sub(start) as f64;
+            launches[position].set(*column, whole_text(cycles * 1000.0 / aiclk_mhz));
+        }
+    }
+    unknown_count
+}
+
+fn tell_unknown(chip_id: u64, unknown_count: u64, (file, problems): Told<'_>) {
+    if unknown_count > 0 {
+        let detail = format!(
+            "device {chip_id}: dispatch cores worked on {unknown_count} ops that no worker core \
+             recorded"
+        );
+        problems.add_to_file(file, detail);
+    }
+}
+
+/// Bits of a program's id that a dispatcher records.
+const ID_BITS: u32 = 16;
+const ID_COUNT: u64 = 1 << ID_BITS;
+const ID_MASK: u64 = ID_COUNT - 1;
+
+/// Programs of a chip's launches, by what a dispatcher knows of their ids.
+#[derive(Debug)]
+struct Programs {
+    /// True if dispatchers know encoded ids.
+    are_encoded: bool,
+    /// Positions of first launches, by the encoded id.
+    of_encoded: HashMap<u64, usize>,
+    /// Positions of first launches in their order, by the low bits of the id.
+    of_low: HashMap<u64, Vec<usize>>,
+    /// When each launch began.
+    begins: Vec<u64>,
+}
+
+impl Programs {
+    fn of(launches: &[&mut DeviceOp], cores: &[Vec<DispatchRow>]) -> Self {
+        let mut of_encoded = HashMap::new();
+        let mut of_low: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut known = BTreeSet::new();
+        for (position, launch) in launches.iter().enumerate() {
+            of_encoded.entry(launch.run_host_id).or_insert(position);
+            let Ok(id) = u32::try_from(launch.run_host_id) else { continue };
+            let base = u64::from(RunHostId(id).base());
+            if known.insert(base) {
+                of_low.entry(base & ID_MASK).or_default().push(position);
+            }
+        }
+        let begins = launches.iter().map(|launch| launch.begin_cycle).collect();
+        let ids: BTreeSet<u64> =
+            cores.iter().flatten().filter_map(|row| row.workers_id).filter(|&id| id > 0).collect();
+        let count = |is_known: &dyn Fn(&u64) -> bool| ids.iter().filter(|id| is_known(id)).count();
+        // An id of the short form can be another program's encoded one, but not all of them are.
+        let are_encoded =
+            count(&|id| of_encoded.contains_key(id)) > count(&|id| of_low.contains_key(id));
+        Self { are_encoded, of_encoded, of_low, begins }
+    }
+
+    /// Returns the position of an op's launch: of several programs with the same low bits, that
+    /// which began next, unless so many programs are between that it must be another one's.
+    fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
+        if self.are_encoded {
+            return self.of_encoded.get(&op.id).copied();
+        }
+        let positions = self.of_low.get(&(op.id & ID_MASK))?;
+        if let [position] = positions[..] {
+            return Some(position);
+        }
+        let next = self.begins.partition_point(|&begin| begin < op.begin);
+        let position = positions.iter().copied().find(|&position| position >= next)?;
+        let between = u64::try_from(position.saturating_sub(next)).unwrap_or(u64::MAX);
+        (between < ID_COUNT / 2).then_some(position)
+    }
+}
+
+/// Makes ids whole that a dispatcher has cut, as far as they tell which come after others: each is
+/// the nearest to the one before. 0 is no program, and so is one whose low bits are 0 unknown.
+fn unwrap_ids(rows: &mut [DispatchRow]) {
+    let mut last = None;
+    for id in rows.iter_mut().filter_map(|row| row.workers_id.as_mut()) {
+        if (1..=ID_MASK).contains(id) {
+            *id = last.map_or(*id, |last| nearest(last, *id));
+            last = Some(*id);
+        }
+    }
+}
+
+/// Returns the number with these low bits that is nearest to another one.
+fn nearest(last: u64, low: u64) -> u64 {
+    let ahead = low.wrapping_sub(last) & ID_MASK;
+    let after = last.saturating_add(ahead);
+    let before = after.checked_sub(ID_COUNT).filter(|&id| id > 0);
+    if ahead < ID_COUNT / 2 { after } else { before.unwrap_or(after) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::Risc;
+
+    const CHIP: u32 = 1;
+
+    /// Durations that launches get, by program, and the number of ops without a launch.
+    ///
+    /// `launched` has programs and when they began, `dispatched` the ids that a dispatcher knows and
+    /// when it took the first command; the n-th op takes 100 + n cycles, from 0.
+    fn attached(launched: &[(u32, u64)], dispatched: &[(u64, u64)]) -> (Vec<(u32, String)>, u64) {
+        let launch = |&(program, begin_cycle): &(u32, u64)| {
+            let run_host_id = RunHostId::encode(program, CHIP).0.into();
+            DeviceOp { run_host_id, begin_cycle, ..DeviceOp::default() }
+        };
+        let mut launches: Vec<DeviceOp> = launched.iter().map(launch).collect();
+        let row = |time, is_end, metadata: &str| {
+            DispatchRow::new(time, Risc::Brisc, is_end, "CQ-DISPATCH", metadata.as_bytes())
+        };
+        let rows = dispatched.iter().zip(100..).flat_map(|(&(id, time), cycles)| {
+            let notify = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
+            [
+                row(time, false, &format!(r#"{{"workers_runtime_id":{id}}}"#)),
+                row(time, false, &format!(r#"{{"dispatch_command_type":"{notify}"}}"#)),
+                row(time + cycles, true, ""),
+            ]
+        });
+        let mut of_chip: Vec<&mut DeviceOp> = launches.iter_mut().collect();
+        of_chip.sort_by_key(|launch| launch.begin_cycle);
+        let unknown_count = attach_to_chip(&mut of_chip, vec![rows.collect()], 1000.0);
+        let text = |launch: &DeviceOp| launch.cells.get(COLUMNS[0]).map(ToString::to_string);
+        let known = launched.iter().zip(&launches);
+        let known = known.filter_map(|((program, _), launch)| Some((*program, text(launch)?)));
+        (known.collect(), unknown_count)
+    }
+
+    /// Programs one after the other, and what a dispatcher records of each 500 cycles before.
+    fn in_turn(programs: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
+        programs.zip((1_000..).step_by(1_000)).collect()
+    }
+
+    fn cut(launched: &[(u32, u64)]) -> Vec<(u64, u64)> {
+        launched.iter().map(|&(id, begin)| (u64::from(id & 0xFFFF), begin - 500)).collect()
+    }
+
+    fn durations(programs: impl Iterator<Item = u32>) -> Vec<(u32, String)> {
+        programs.zip(100..).map(|(program, cycles)| (program, cycles.to_string())).collect()
+    }
+
+    #[test]
+    fn a_programs_id_is_no_other_programs_encoded_one() {
+        // 1025 is program 1 of chip 1, encoded.
+        let launched = in_turn(1..=1_100);
+        assert_eq!(attached(&launched, &cut(&launched)), (durations(1..=1_100), 0));
+        let encoded = launched
+            .iter()
+            .map(|&(id, begin)| (u64::from(RunHostId::encode(id, CHIP).0), begin - 500));
+        let encoded: Vec<_> = encoded.collect();
+        assert_eq!(attached(&launched, &encoded), (durations(1..=1_100), 0));
+        let (launched, encoded) = (&launched[1_000..], &encoded[990..]);
+        let known: Vec<_> =
+            durations(991..=1_100).into_iter().filter(|(id, _)| *id > 1_000).collect();
+        assert_eq!(attached(launched, encoded), (known, 10));
+    }
+
+    #[test]
+    fn programs_beyond_16_bits_are_matched_in_the_order_of_time() {
+        let programs = || (60_000..140_000).filter(|id| id & 0xFFFF != 0);
+        let launched = in_turn(programs());
+        let (known, unknown_count) = attached(&launched, &cut(&launched));
+        assert_eq!(unknown_count, 0);
+        let different = known.iter().zip(durations(programs())).find(|(known, all)| *known != all);
+        assert_eq!((different, known.len()), (None, launched.len()));
+    }
+
+    #[test]
+    fn a_program_whose_low_bits_are_0_is_unknown() {
+        let launched = in_turn(65_534..=65_538);
+        let mut all = durations(65_534..=65_538);
+        all.remove(2);
+        assert_eq!(attached(&launched, &cut(&launched)), (all, 0));
+    }
+
+    #[test]
+    fn replays_and_gaps_do_not_count_as_a_turn() {
+        // A trace of the first two again, and then 30,000 programs whose records were lost.
+        let ids = [65_530, 65_531, 65_540, 65_541, 65_530, 65_531, 65_542, 95_540];
+        let launched = in_turn(ids.into_iter());
+        let known: Vec<_> = launched.iter().copied().filter(|&(id, _)| id != 65_541).collect();
+        let (known, unknown_count) = attached(&known, &cut(&launched));
+        let expected = [(65_530, 100), (65_531, 101), (65_540, 102), (65_542, 106), (95_540, 107)];
+        let expected = expected.map(|(id, cycles): (u32, u32)| (id, cycles.to_string()));
+        assert_eq!(known, expected);
+        assert_eq!(unknown_count, 1, "65,541, whose launch is not there");
+    }
+
+    #[test]
+    fn one_launch_is_not_that_of_two_programs() {
+        // The second one's launch is not there.
+        let dispatched = [(7, 500), (40_000, 1_500), (7, 2_500)];
+        let (known, unknown_count) = attached(&[(7, 1_000), (40_000, 2_000)], &dispatched);
+        assert_eq!(known, [(7, "100".to_owned()), (40_000, "101".to_owned())]);
+        assert_eq!(unknown_count, 1);
+        // So many programs are in between that the launch is one of the next turn.
+        let mut launched = in_turn(65_000..=131_000);
+        launched.remove(1_000);
+        let (known, unknown_count) = attached(&launched, &[(66_000 & 0xFFFF, 1_000_500)]);
+        assert_eq!((known, unknown_count), (vec![], 1));
+    }
+}
