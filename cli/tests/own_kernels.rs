@@ -457,3 +457,56 @@ fn every_probe_in_rust_records_what_its_example_says() {
         }
     }
 }
+
+/// The sums of tt-metal's `llk_io_unpack.h` and `llk_io_pack.h`, which its ops report shows:
+/// `TestOpSupportCountWithSumProfilingEnabled` asks that no row lacks one.
+const COMPUTE_WAITS: &str = r#"
+#include "tools/profiler/kernel_profiler.hpp"
+
+extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t /* risc */) {
+    {
+        DeviceZoneScopedSumN1("CB-COMPUTE-WAIT-FRONT");
+        for (uint32_t poll = 0; poll < 200; ++poll) {
+            static_cast<void>(launch[3]);
+        }
+    }
+    DeviceZoneScopedSumN2("CB-COMPUTE-RESERVE-BACK");
+    for (uint32_t poll = 0; poll < 100; ++poll) {
+        static_cast<void>(launch[3]);
+    }
+}
+"#;
+
+#[test]
+fn sums_of_compute_waits_are_in_every_row_of_the_ops() {
+    let Some(folder) = sdk("compute-waits") else { return };
+    let source = folder.join("waits.cpp");
+    fs::write(&source, COMPUTE_WAITS).unwrap();
+    for arch in ["wormhole_b0", "blackhole"] {
+        let build = |processor: &str| {
+            let name = format!("{arch}-{processor}.elf");
+            compile_with_sums(&folder, (arch, processor), &source, &name, true)
+        };
+        let Some(unpack) = build("trisc0") else { return };
+        let pack = build("trisc2").unwrap();
+        let [unpack, pack] = [&unpack, &pack].map(|path| path.to_str().unwrap());
+        let args = ["run", "--arch", arch, "-o", arch, "--ops", "5", "--enable-sum-profiling"];
+        let args = [&args[..], &["--kernel-trisc0", unpack, "--kernel-trisc2", pack]].concat();
+        for args in [args, vec!["ops", arch]] {
+            let output = kprof(&folder, &args);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let report = folder.join(arch).join("reports/ops_perf_results.csv");
+        let mut report = csv::Reader::from_path(report).unwrap();
+        let titles = report.headers().unwrap().clone();
+        let columns = ["DEVICE COMPUTE CB WAIT FRONT [ns]", "DEVICE COMPUTE CB RESERVE BACK [ns]"];
+        let columns =
+            columns.map(|column| titles.iter().position(|title| title == column).unwrap());
+        let rows: Vec<_> = report.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 5, "{arch}");
+        for row in &rows {
+            let [wait, reserve] = columns.map(|column| row[column].parse::<f64>().unwrap());
+            assert!(wait > 200.0 && (1.5..2.5).contains(&(wait / reserve)), "{arch}: {row:?}");
+        }
+    }
+}

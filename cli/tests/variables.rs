@@ -300,6 +300,56 @@ fn an_option_wins_over_its_variable() {
     assert!(beside.tables == run("", &format!("{MATMUL} --enable-sum-profiling")).tables);
 }
 
+/// An option, a variable that it excludes, and the run.
+const EXCLUDED: [(&str, &str, &str); 8] = [
+    ("--device-trace-profiler", "TT_METAL_PROFILER_ACCUMULATE", TRACES),
+    ("--device-trace-profiler", "TT_METAL_DEVICE_PROFILER_DISPATCH", TRACES),
+    ("--profile-dispatch-cores", "TT_METAL_TRACE_PROFILER", MATMUL),
+    ("--profile-dispatch-cores", "TT_METAL_PROFILER_ACCUMULATE", MATMUL),
+    ("--enable-accumulate-profiling", "TT_METAL_TRACE_PROFILER", MATMUL),
+    ("--enable-accumulate-profiling", "TT_METAL_DEVICE_PROFILER_DISPATCH", MATMUL),
+    ("--enable-accumulate-profiling", "TT_METAL_PROFILER_SUM", MATMUL),
+    ("--enable-sum-profiling", "TT_METAL_PROFILER_ACCUMULATE", MATMUL),
+];
+const TRACES: &str = "run --workload trace-replay --ops 2 --replays 2 --kernels native --json";
+
+#[test]
+fn a_mode_by_option_switches_modes_by_variables_off_and_says_so() {
+    for (option, variable, args) in EXCLUDED {
+        let alone = run("", &format!("{args} {option}"));
+        assert_eq!(alone.code, Some(0), "{option}: {:?}", alone.said);
+        let both = run(&format!("{ON} {variable}=1"), &format!("{args} {option}"));
+        let line = format!("kprof: {variable} has no effect beside {option}");
+        assert!(both.said.contains(&line), "{line}: {:?}", both.said);
+        assert!((both.code, both.tables, both.files) == (alone.code, alone.tables, alone.files));
+    }
+}
+
+#[test]
+fn times_and_groups_of_options_win_over_those_of_variables() {
+    let args = "run --workload cycle-count --ops 12 --kernels native --json --read-every 3ms";
+    let alone = run("", args);
+    let dump = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=1000";
+    for variable in [format!("{ON} TT_METAL_PROFILER_MID_RUN_DUMP=1"), dump.to_owned()] {
+        let both = run(&variable, args);
+        assert_eq!(both.tables["reads"], alone.tables["reads"], "{variable}");
+    }
+    let fast = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS";
+    let [none, one] = [0, 1].map(|ms| run(&format!("{fast}={ms}"), MATMUL));
+    assert!((none.code, none.tables) == (Some(0), one.tables), "no time is the least there is");
+    let folder = run(
+        "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=FOLDER/noc",
+        &format!("{MATMUL} --collect-noc-traces"),
+    );
+    assert_eq!((folder.noc_traces("noc"), folder.said.len()), (2, 0), "{:?}", folder.said);
+    if object_code::is_there() {
+        let args =
+            "run --workload instructions --ops 1 --json --profiler-capture-perf-counters fpu";
+        let [alone, both] = ["", "TT_METAL_PROFILE_PERF_COUNTERS=32"].map(|set| run(set, args));
+        assert!(both.tables == alone.tables && both.files == alone.files, "{:?}", both.said);
+    }
+}
+
 /// Variables of the host's own part, which a simulation does not have.
 #[test]
 fn variables_of_tracy_and_ttnn_change_no_run() {
