@@ -43,6 +43,7 @@ ACCUMULATED = [*RING[:-1], "testing::accumulated::"]
 BUFFERS = ["cargo", "test", "--offline", "-q", "-p", "kprof-host-events", "--lib", "buffers::"]
 DISPATCH = [*HAZARDS[:-1], "dispatch::kernels_of_dispatch_cores_carry_a_queue_out"]
 COMMANDS = ["cargo", "test", "--offline", "-q", "-p", "kprof-recording", "--lib", "dispatch::"]
+MATCHED = ["cargo", "test", "--offline", "-q", "-p", "kprof-reports", "--lib", "dispatch_launches::"]
 SIZES = ["cargo", "test", "--offline", "-q", "-p", "kprof-noc-events", "--lib", "size_field::"]
 # What the rules of the decoder find one by one: in the truth runs two rules find the same.
 DECODE = ["cargo", "test", "--offline", "-q", "-p", "kprof-reader", "--lib", "decode::"]
@@ -140,6 +141,41 @@ MUTANTS = [
         "named(&PACKED_WRITES, value >> 1)",
         "named(&PACKED_WRITES, value >> 2)",
         COMMANDS,
+    ),
+    (
+        "dispatch: programs of two turns of 16 bits are one",
+        "host-reader/reports/src/report/dispatch_launches.rs",
+        "cores.iter_mut().for_each(|rows| unwrap_ids(rows));",
+        "let _ = unwrap_ids;",
+        MATCHED,
+    ),
+    (
+        "dispatch: a launch before its commands is theirs",
+        "host-reader/reports/src/report/dispatch_launches.rs",
+        "find(|&position| position >= next)",
+        "find(|_| true)",
+        MATCHED,
+    ),
+    (
+        "dispatch: ids are taken for encoded ones where some could be",
+        "host-reader/reports/src/report/dispatch_launches.rs",
+        "> count(&|id| of_low.contains_key(id))",
+        "> 0 * count(&|id| of_low.contains_key(id))",
+        MATCHED,
+    ),
+    (
+        "dispatch: a launch is that of two programs",
+        "host-reader/reports/src/report/dispatch_launches.rs",
+        "Some(known) if known.id == op.id => *known = op,",
+        "Some(known) => *known = op,",
+        MATCHED,
+    ),
+    (
+        "dispatch: a program is that of half a turn later",
+        "host-reader/reports/src/report/dispatch_launches.rs",
+        "(between < ID_COUNT / 2).then_some(position)",
+        "(between < ID_COUNT).then_some(position)",
+        MATCHED,
     ),
     (
         "waits: twice the cycles in both records, C++",
@@ -291,7 +327,7 @@ MUTANTS = [
     (
         "device: acknowledgement coordinate not set, C++",
         HEADER + "launch.hpp",
-        "    write_word(buffer + TARG_COORDINATE, own << COORDINATE_SHIFT);\n",
+        "    write_word(buffer + TARG_COORDINATE, own >> (OWN_COORDINATES_SHIFT - COORDINATE_SHIFT));\n",
         "    static_cast<void>(own);\n",
         HAZARDS,
     ),

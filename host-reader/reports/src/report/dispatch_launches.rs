@@ -299,9 +299,9 @@ mod tests {
         assert_eq!(known, [(7, "100".to_owned()), (40_000, "101".to_owned())]);
         assert_eq!(unknown_count, 1);
         // So many programs are in between that the launch is one of the next turn.
-        let mut launched = in_turn(65_000..=131_000);
-        launched.remove(1_000);
-        let (known, unknown_count) = attached(&launched, &[(66_000 & 0xFFFF, 1_000_500)]);
+        let mut launched = in_turn(300..=131_600);
+        let (_, begin) = launched.remove(66_000 - 300);
+        let (known, unknown_count) = attached(&launched, &[(66_000 & 0xFFFF, begin - 500)]);
         assert_eq!((known, unknown_count), (vec![], 1));
     }
 }
