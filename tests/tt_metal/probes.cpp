@@ -113,6 +113,20 @@ PROBE noc_event(uint32_t passes) {
 }
 #endif
 
+#if defined(PROFILE_SYNC_EVENTS)
+PROBE signal(uint32_t passes) {
+    for (uint32_t pass = 0; pass < passes; ++pass) {
+#if defined(KERNEL_PROFILER_HAS_WAITS) && KERNEL_PROFILER_HAS_WAITS
+        SYNC_SIGNAL("signal", pass);
+#else
+        // Upstream's release has only the name; the same as data is what it would record.
+        DeviceTimestampedData("signal", pass);
+#endif
+        STEP();
+    }
+}
+#endif
+
 #if defined(COMPILE_FOR_BRISC) && defined(PROFILE_PERF_COUNTERS)
 PROBE counter(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {

@@ -36,6 +36,8 @@ pub(crate) enum Variant {
     Wide,
     /// As a dispatch kernel.
     Dispatch,
+    /// As a kernel whose waits and signals are recorded.
+    SyncEvents,
     /// As a kernel in dynamic-NoC mode, which writes on one of the NoCs.
     DynamicNoc(usize),
 }
@@ -87,7 +89,7 @@ pub(crate) fn faults_of_recording(
 fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) -> Target {
     let mut target = Target {
         mode: variant.mode(),
-        is_kernel: matches!(variant, Variant::DynamicNoc(_)),
+        is_kernel: matches!(variant, Variant::DynamicNoc(_) | Variant::SyncEvents),
         optimisation: Some("O2"),
         ..Target::new(chip, processor, header)
     };
@@ -116,6 +118,10 @@ fn target(chip: Chip, processor: Processor, header: Header, variant: Variant) ->
             };
             target.defines = forms.iter().map(|&define| define.to_owned()).collect();
             target.defines.push("PROFILE_PERF_COUNTERS=32".to_owned());
+        }
+        Variant::SyncEvents => {
+            let defines = ["NOC_MODE=0", "NOC_INDEX=0", "PROFILE_SYNC_EVENTS"];
+            target.defines = defines.map(str::to_owned).into();
         }
         Variant::DynamicNoc(noc) => {
             target.defines = vec!["NOC_MODE=1".to_owned(), format!("NOC_INDEX={noc}")];
