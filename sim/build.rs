@@ -21,12 +21,13 @@ use std::{fmt::Write as _, fs, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
-const MODES: [(&str, &str); 5] = [
+const MODES: [(&str, &str); 6] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
     ("accumulate", "Accumulate"),
     ("perf-counters", "Counters"),
     ("trace-only", "TraceOnly"),
+    ("debug-dump", "DebugDump"),
 ];
 
 fn main() -> Result<()> {

@@ -148,7 +148,7 @@ pub extern "C" fn simulated_mesh_begin_phase(mesh: &mut SimulatedMesh, phase: us
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn simulated_mesh_run_for(mesh: &mut SimulatedMesh, duration_ns: u64) -> i32 {
-    if mesh.chips.has_launches_to_begin() {
+    if mesh.chips.has_launches_to_run() {
         mesh.chips.wait_ns(duration_ns);
         return 1;
     }

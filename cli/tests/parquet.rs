@@ -4,6 +4,7 @@
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod counted;
+mod object_code;
 mod package;
 mod program;
 
@@ -346,6 +347,32 @@ fn an_overflow_is_found_in_the_losses_and_the_facts_of_every_file() {
     assert_eq!(ops[0][1], 64);
     assert_eq!(doubts, &json!([[9]]));
     assert_eq!(written["losses"], 64 * 2, "one row per lane");
+}
+
+#[test]
+fn waits_for_the_host_are_rows_as_long_as_the_tables_say() {
+    if !has_package() || !object_code::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let args = ["capture", "--workload", "long-kernel", "-o", "waits.kprof", "--json"];
+    let dump = ["--noc-debug-dump", "--read-every", "2ms"];
+    let tables: Value =
+        serde_json::from_slice(&kprof(folder, &[&args[..], &dump].concat()).stdout).unwrap();
+    export(folder, &folder.join("waits.kprof"), "node-1", &[]);
+    let mut statements = statements_of_page();
+    statements.push(
+        "SELECT risc, count(*), sum(duration_cycles)::BIGINT FROM zones \
+         WHERE name = 'PROFILER-DRAM-STALL' GROUP BY risc ORDER BY risc",
+    );
+    let answers = ask(folder, &statements);
+    let zones = tables["zones"].as_array().unwrap().iter();
+    let waits = zones.filter(|zone| zone["name"] == "PROFILER-DRAM-STALL");
+    let expected: Vec<Value> =
+        waits.map(|zone| json!([zone["risc"], zone["count"], zone["total_cycles"]])).collect();
+    assert_eq!(expected.len(), 2, "of both movers");
+    assert_eq!(answers.last(), Some(&Value::from(expected)));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 #[allow(dead_code, reason = "each test program uses a part")]
 mod counted;
+mod object_code;
 mod program;
 
 use host_reader::{
@@ -191,15 +192,16 @@ fn check_ops(found: &[Value], readout: &Readout, name: &str) {
     assert_eq!(found, expected);
 }
 
-fn check_counters(found: &[Value], readout: &Readout) {
+fn check_counters(found: &[Value], readout: &Readout, riscs: u32) {
     let device_count = readout.devices.len();
     let of_name =
         |name: &str| -> Vec<&Value> { found.iter().filter(|row| row["name"] == name).collect() };
     let running = of_name("kernels running");
     assert_eq!(running.len(), device_count, "{found:?}");
     for row in running {
-        // All RISCs of all cores run at once in the middle of a launch.
-        assert_eq!((row["highest"].as_f64(), row["final"].as_f64()), (Some(320.0), Some(0.0)));
+        // All RISCs with a kernel, of all cores, run at once in the middle of a launch.
+        let highest = f64::from(64 * riscs);
+        assert_eq!((row["highest"].as_f64(), row["final"].as_f64()), (Some(highest), Some(0.0)));
     }
     let lost: f64 = of_name("lost records").iter().map(|row| row["final"].as_f64().unwrap()).sum();
     assert_eq!(lost, readout.losses.total().record_count() as f64);
@@ -424,13 +426,21 @@ fn check(name: &str, args: &[&str]) {
             assert_eq!(losses[0][kind], count, "{kind}");
         }
     }
-    check_counters(counters, &readout);
+    check_counters(counters, &readout, if name == "long-kernel" { 2 } else { 5 });
     check_sources(sources, &readout);
 }
 
 #[test]
 fn a_mesh_of_two_chips_with_sums_reads_back_as_it_was_captured() {
     check("matmul", &["--devices", "2", "--ops", "3", "--enable-sum-profiling"]);
+}
+
+#[test]
+fn waits_for_the_host_are_slices_of_the_cores_that_waited() {
+    if object_code::is_there() {
+        let dump = ["--noc-debug-dump", "--read-every", "200us", "--op-support-count", "2000"];
+        check("long-kernel", &dump);
+    }
 }
 
 #[test]

@@ -285,6 +285,10 @@ pub trait Port: Clock + Memory + Noc {
         STALL_CYCLES
     }
 
+    /// Lets some cycles pass between two looks at how far the host has read.
+    #[inline(always)]
+    fn rest(&mut self) {}
+
     /// Returns true if unused guaranteed slots are emptied by both of their words. Where each store
     /// to L1 takes its time, the first one is enough: a reader looks at no other.
     fn empties_both_words(&self) -> bool {
@@ -305,8 +309,9 @@ pub trait Port: Clock + Memory + Noc {
     }
 }
 
-/// Cycles that a RISC waits for the host at most in the debug dump: half a second at 1 GHz.
-pub const STALL_CYCLES: u32 = 1 << 29;
+/// Cycles that a RISC waits for the host at most in the debug dump: a second at 1 GHz. TT-Metal's
+/// host reads every half a second, and a read takes time, too.
+pub const STALL_CYCLES: u32 = 1 << 30;
 
 /// Records of waits that are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

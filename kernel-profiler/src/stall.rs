@@ -56,6 +56,7 @@ impl Stall {
             self.ended = port.now();
             let waited = self.ended.low.wrapping_sub(self.started.low);
             self.is_over = waited >= port.stall_cycles();
+            port.rest();
         }
         port.forget_cached();
     }

@@ -121,7 +121,7 @@ impl SimulatedMesh {
     /// Lets a time pass; returns false once all launches have ended.
     fn run_for(&self, duration_ns: u64) -> bool {
         let mut chips = lock(&self.chips);
-        let has_more = chips.has_launches_to_begin();
+        let has_more = chips.has_launches_to_run();
         if has_more {
             chips.wait_ns(duration_ns);
         } else {

@@ -54,6 +54,12 @@ pub enum ConfigError {
         /// Number of the chip.
         chip_id: usize,
     },
+    /// Native kernels that wait for the host.
+    #[error(
+        "native kernels run each launch in one go, in which no host can read; choose object code \
+         for the debug dump"
+    )]
+    NativeDebugDump,
     /// Hardware counters of native kernels.
     #[error("native kernels issue no instructions that hardware could count; choose object code")]
     NativeCounters,
@@ -230,6 +236,9 @@ pub struct MeshConfig {
     pub is_trace_only: bool,
     /// True if kernels are built to gather several launches in L1 before they are pushed.
     pub is_accumulating: bool,
+    /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host to
+    /// read on; object code only.
+    pub is_non_dropping: bool,
     /// Groups of hardware counters that are read in each launch, as the bits of
     /// [`wire::perf_counter`]; object code only.
     pub counter_groups: u32,
@@ -266,6 +275,7 @@ impl MeshConfig {
             sums_enabled: false,
             is_trace_only: false,
             is_accumulating: false,
+            is_non_dropping: false,
             counter_groups: 0,
             dispatch_cores: None,
             profiles_dispatch_cores: false,
@@ -325,6 +335,26 @@ impl MeshConfig {
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.is_accumulating = true;
+        self
+    }
+
+    /// The same mesh with kernels of the debug dump: they record every NoC event with its addresses,
+    /// and a RISC whose lane is full waits for the host to read on, a second at most.
+    ///
+    /// The host sees such chips as they are when it looks: what it reads in time makes room for
+    /// launches under way. There is object code of it alone, without sum zones or records of waits.
+    ///
+    /// ```
+    /// use sim::{config::MeshConfig, machine::KernelKind, mesh::SimulatedMesh};
+    /// let config = MeshConfig::wormhole(1).with_debug_dump();
+    /// let native = SimulatedMesh::new(&config).map(|_| ()).unwrap_err();
+    /// assert!(native.to_string().ends_with("choose object code for the debug dump"));
+    /// SimulatedMesh::new(&config.with_kernels(KernelKind::Riscv))?;
+    /// # Ok::<(), sim::config::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub const fn with_debug_dump(mut self) -> Self {
+        self.is_non_dropping = true;
         self
     }
 
@@ -415,10 +445,14 @@ impl MeshConfig {
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
         let is_object_code = self.kernels != KernelKind::Native;
         let has_counters = self.counter_groups != 0;
-        let needs_own_code = has_counters || is_object_code && self.is_trace_only;
+        let has_own_code = has_counters || self.is_trace_only || self.is_non_dropping;
+        let needs_own_code = is_object_code && has_own_code;
         let has_waits = self.has_object_waits && self.wait_records != WaitRecords::Off;
         if has_counters && !is_object_code {
             return Err(ConfigError::NativeCounters);
+        }
+        if self.is_non_dropping && !is_object_code {
+            return Err(ConfigError::NativeDebugDump);
         }
         let chosen = [
             (self.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
@@ -429,9 +463,11 @@ impl MeshConfig {
                 "trace-only mode",
             ),
             (
-                self.profiles_dispatch_cores && (self.is_trace_only || self.is_accumulating),
+                self.profiles_dispatch_cores
+                    && (self.is_trace_only || self.is_accumulating || self.is_non_dropping),
                 "profiled dispatch cores",
             ),
+            (self.is_non_dropping, "the debug dump"),
             (self.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
             (is_object_code && has_waits, "records of waits"),

@@ -123,10 +123,10 @@ impl SimulatedMesh {
     }
 
     /// Returns true if a launch has not begun that can: its chip is there, and nothing that it
-    /// waits for is missing.
+    /// waits for is missing. In the debug dump also while one is under way.
     #[must_use]
-    pub fn has_launches_to_begin(&self) -> bool {
-        self.chips().any(Chip::has_launch_to_begin)
+    pub fn has_launches_to_run(&self) -> bool {
+        self.chips().any(Chip::has_launch_to_run)
     }
 
     /// Carries out every launch and waits until all has landed.
@@ -191,7 +191,7 @@ impl SimulatedMesh {
 
     /// Returns the ground truth so far.
     ///
-    /// Launches count as soon as they have begun.
+    /// Launches count as soon as they have begun, in the debug dump once they have ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
@@ -224,6 +224,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         sums_enabled: config.sums_enabled,
         is_trace_only: config.is_trace_only,
         is_accumulating: config.is_accumulating,
+        is_non_dropping: config.is_non_dropping,
         counter_groups: config.counter_groups,
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),

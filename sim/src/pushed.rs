@@ -43,7 +43,7 @@ pub struct PushedLaunch {
     /// Trace replays that the core had seen.
     pub trace_counter: u32,
     /// Its records: starts of the guaranteed zones, the others in the order of writing, ends of
-    /// the guaranteed zones.
+    /// the guaranteed zones, and a wait for the host behind these.
     pub records: Vec<PushedRecord>,
     /// Markers that were pushed, guaranteed slots and padding included.
     pub slot_count: u64,
@@ -71,11 +71,13 @@ struct Push {
 impl Push {
     /// Returns true if this write carries an earlier one of the same launch once more.
     ///
-    /// Optional records have times, so that no two writes begin with the same ones by chance.
+    /// Optional records have times, so that no two writes begin with the same ones by chance. In the
+    /// debug dump, the place alone says nothing: the host may have read between two writes.
     fn repeats(&self, earlier: &Self) -> bool {
         let optional = earlier.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
+        let optional = optional.strip_suffix(&[EMPTY, 0]).unwrap_or(optional);
         let own = self.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
-        self.place == earlier.place || !optional.is_empty() && own.starts_with(optional)
+        if optional.is_empty() { self.place == earlier.place } else { own.starts_with(optional) }
     }
 }
 
@@ -183,12 +185,23 @@ impl<'a> Pushes<'a> {
         for Push { words, .. } in &self.pushes {
             optional_records(words, near_cycle, &mut records);
         }
-        records.extend([10, 6].into_iter().filter_map(slot));
+        let ends: Vec<PushedRecord> = [10, 6].into_iter().filter_map(slot).collect();
+        let at = records.len() - waits_behind(&records, ends.last());
+        records.splice(at..at, ends);
         let first_zone = records.iter().find(|record| record.kind < 2).map(|record| record.cycle);
         for total in records.iter_mut().filter(|record| record.kind == 2) {
             total.cycle = first_zone.unwrap_or(0);
         }
         records
+    }
+}
+
+/// Returns how many of the last records are a zone that began when that of the firmware had ended:
+/// a wait for the host, in the debug dump.
+fn waits_behind(records: &[PushedRecord], end: Option<&PushedRecord>) -> usize {
+    match (records, end) {
+        ([.., start, _], Some(end)) if start.kind == 0 && start.cycle > end.cycle => 2,
+        _ => 0,
     }
 }
 

@@ -23,6 +23,9 @@ pub(crate) const RUNTIMES_OWN_ZONE: &str = "PROFILER-NOC-QUICK-PUSH";
 /// The zone that it records around a push of several launches.
 pub(crate) const SHARED_PUSH_ZONE: &str = "PROFILER-DRAM-PUSH";
 
+/// The zone that it records around a wait for the host, in the debug dump.
+pub(crate) const WAIT_FOR_HOST_ZONE: &str = "PROFILER-DRAM-STALL";
+
 /// Records in the lanes of a readout that kernels and firmware left; a zone counts if its
 /// start was read.
 pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
@@ -30,7 +33,7 @@ pub(crate) fn kept(readout: &Readout, timeline: &Timeline) -> Account {
     for (lane, paired) in readout.lanes().zip(timeline.lanes()) {
         assert_eq!(lane.id, paired.id);
         for zone in paired.zones.iter() {
-            let own_zones = [RUNTIMES_OWN_ZONE, SHARED_PUSH_ZONE];
+            let own_zones = [RUNTIMES_OWN_ZONE, SHARED_PUSH_ZONE, WAIT_FOR_HOST_ZONE];
             if own_zones.contains(&readout.zones.name(zone.zone)) {
                 continue;
             }

@@ -9,6 +9,7 @@ mod accumulate;
 mod clock;
 mod counters;
 mod crate_graph;
+mod debug_dump;
 mod dispatch;
 mod failures;
 mod figures;

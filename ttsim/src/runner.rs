@@ -275,6 +275,7 @@ impl TtsimMesh {
             args: Arc::clone(&launch.args),
             replays_begun: u32::from(launch.begins_trace_replay),
             sums_enabled: self.facts.sums_enabled,
+            records_noc_waits: self.facts.is_non_dropping,
             seed: self.facts.seed,
         }
     }

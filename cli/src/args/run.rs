@@ -127,6 +127,23 @@ pub(crate) struct WorkloadArgs {
     /// their tiles.
     #[arg(long)]
     pub(crate) collect_noc_traces: bool,
+    /// Debug dump: a core whose DRAM buffer is full waits until the host has read it, a second at
+    /// most, so that nothing is dropped; NoC events have addresses. With --collect-noc-traces,
+    /// reads every 500ms and DRAM for 500 programs unless --read-every and --op-support-count say
+    /// otherwise. Object code only.
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "enable_sum_profiling",
+            "enable_accumulate_profiling",
+            "device_trace_profiler",
+            "profile_dispatch_cores",
+            "profiler_capture_perf_counters",
+            "kernel",
+            "firmware",
+        ]
+    )]
+    pub(crate) noc_debug_dump: bool,
     /// Groups of hardware counters to read in each launch of object code: fpu, pack, unpack,
     /// instrn, l1_0 to l1_5, or all. What one run cannot read together takes several runs, whose
     /// counters are put side by side.

@@ -19,7 +19,8 @@ pub(super) trait Chips: Mesh {
     /// Hands over the launches of a phase, for [`Chips::run_for`].
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Lets a time pass; returns false once all launches have begun.
+    /// Lets a time pass; returns false once all launches have begun; in the debug
+    /// dump, once they have ended.
     fn run_for(&mut self, duration_ns: u64) -> bool;
 
     /// Ends the kernels that dispatch, if there are any.
@@ -73,7 +74,7 @@ impl Chips for SimulatedMesh {
     }
 
     fn run_for(&mut self, duration_ns: u64) -> bool {
-        let has_more = self.has_launches_to_begin();
+        let has_more = self.has_launches_to_run();
         if has_more {
             self.wait_ns(duration_ns);
         }

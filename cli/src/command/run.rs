@@ -38,6 +38,7 @@ use sim::{
     arch::Arch,
     config::{CHIPS_MAX, ChipConfig, MeshConfig, SyncWindows, WaitRecords},
     dispatch::DispatchCores,
+    machine::KernelKind,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch, SubDevice},
     workload::{Plan, Workload, WorkloadOptions},
@@ -81,11 +82,7 @@ pub(super) fn carry_out(
     };
     let plan = work.plan(&mesh, &options);
     let is_foreign = config.firmware.is_some();
-    let config = if is_foreign {
-        config
-    } else {
-        config.with_kernels(kernels::choose(args.kernels, args.backend, &plan)?)
-    };
+    let config = with_kernels(config, args, &work, &plan)?;
     let passes = counter_passes(args, arch)?;
     files.check()?;
     note_missing_replays(&config, &plan);
@@ -166,6 +163,46 @@ fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
             "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
                 .to_owned(),
         ));
+    }
+    Ok(())
+}
+
+/// Chooses the kind of the kernels, and lets them wait for the host in the debug dump.
+fn with_kernels(
+    config: MeshConfig,
+    args: &WorkloadArgs,
+    work: &Work,
+    plan: &Plan,
+) -> Result<MeshConfig, Failure> {
+    if config.firmware.is_some() {
+        return Ok(config);
+    }
+    check_debug_dump(args, work, None)?;
+    let kernels = kernels::choose(args.kernels, args.backend, plan)?;
+    check_debug_dump(args, work, Some(kernels))?;
+    let config = config.with_kernels(kernels);
+    Ok(if args.noc_debug_dump { config.with_debug_dump() } else { config })
+}
+
+/// Refuses the debug dump where cores cannot wait for the host; `kernels` once they are chosen.
+fn check_debug_dump(
+    args: &WorkloadArgs,
+    work: &Work,
+    kernels: Option<KernelKind>,
+) -> Result<(), Failure> {
+    const DUMP: &str = "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)";
+    let hindrance = if args.backend == Backend::Ttsim {
+        "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
+    } else if work.name() == PIPELINE {
+        "has no code that records waits, as kernels of --workload pipeline do; choose another \
+         workload"
+    } else if kernels == Some(KernelKind::Native) {
+        "needs kernels that wait for the host, which native ones cannot; choose --kernels riscv"
+    } else {
+        return Ok(());
+    };
+    if args.noc_debug_dump {
+        return Err(Failure::Sentence(format!("{DUMP} {hindrance}")));
     }
     Ok(())
 }
@@ -357,7 +394,8 @@ fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Fa
 /// Returns true for object code that waits for other kernels and is to record that.
 fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_waits = work.name() == PIPELINE && !matches!(args.waits, Waits::Off | Waits::Windows);
-    let has_room = !args.enable_sum_profiling && !args.enable_accumulate_profiling;
+    let has_room =
+        !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
     has_waits && has_room
 }
 

@@ -3,7 +3,7 @@
 //! docs/variables.md lists what becomes of each variable.
 
 use crate::{
-    args::{CounterChoice, DispatchCoreKind, WorkloadArgs},
+    args::{Backend, CounterChoice, DispatchCoreKind, Kernels, WorkloadArgs},
     failure::{Failure, note},
 };
 use host_reader::environment::{Environment, Problem, Settings};
@@ -66,7 +66,9 @@ impl Request {
         args.enable_accumulate_profiling |= settings.accumulate;
         args.device_trace_profiler |= settings.trace_only;
         args.device_memory_profiler |= settings.buffer_usage;
-        args.collect_noc_traces |= settings.noc_events;
+        args.noc_debug_dump |= settings.non_dropping;
+        settings.non_dropping = args.noc_debug_dump;
+        args.collect_noc_traces |= settings.noc_events || args.noc_debug_dump;
         let asked = settings.program_support_count.is_some() || settings.non_dropping;
         let support_count = asked.then(|| settings.effective_support_count());
         args.op_support_count = args.op_support_count.or(support_count);
@@ -81,12 +83,6 @@ impl Request {
             (false, false) => None,
         };
         args.read_every = args.read_every.or(pause_ns);
-        if settings.non_dropping {
-            note!(
-                "kprof: TT_METAL_NOC_DEBUG_DUMP: simulated cores push a full buffer and go on; \
-                 they never wait for the host"
-            );
-        }
     }
 
     /// Makes the settings those of the options.
@@ -99,7 +95,7 @@ impl Request {
         settings.trace_only = args.device_trace_profiler;
         settings.buffer_usage = args.device_memory_profiler;
         settings.noc_events = args.collect_noc_traces;
-        // The reader would hand over two buffers that these cores do not have.
+        // Cores wait for the host without the two buffers of TT-Metal's debug dump.
         settings.non_dropping = false;
     }
 }
@@ -125,10 +121,18 @@ type Exclusion =
 
 const ACCUMULATE: &str = "TT_METAL_PROFILER_ACCUMULATE";
 const DISPATCH: &str = "TT_METAL_DEVICE_PROFILER_DISPATCH";
+const DUMP: &str = "TT_METAL_NOC_DEBUG_DUMP";
 const SUM: &str = "TT_METAL_PROFILER_SUM";
 const TRACE: &str = "TT_METAL_TRACE_PROFILER";
 
-const EXCLUSIONS: [Exclusion; 8] = [
+const EXCLUSIONS: [Exclusion; 15] = [
+    ("--kernels native", |args| args.kernels == Some(Kernels::Native), DUMP, non_dropping),
+    ("--backend ttsim", |args| args.backend == Backend::Ttsim, DUMP, non_dropping),
+    ("kernels of your own", |args| args.own.has_files(), DUMP, non_dropping),
+    ("--enable-sum-profiling", |args| args.enable_sum_profiling, DUMP, non_dropping),
+    ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, DUMP, non_dropping),
+    ("--device-trace-profiler", |args| args.device_trace_profiler, DUMP, non_dropping),
+    ("--profile-dispatch-cores", |args| args.profile_dispatch_cores.is_some(), DUMP, non_dropping),
     ("--device-trace-profiler", |args| args.device_trace_profiler, ACCUMULATE, accumulate),
     ("--device-trace-profiler", |args| args.device_trace_profiler, DISPATCH, dispatch_cores),
     ("--profile-dispatch-cores", |args| args.profile_dispatch_cores.is_some(), TRACE, trace_only),
@@ -155,6 +159,10 @@ const fn accumulate(settings: &mut Settings) -> &mut bool {
 
 const fn dispatch_cores(settings: &mut Settings) -> &mut bool {
     &mut settings.dispatch_cores
+}
+
+const fn non_dropping(settings: &mut Settings) -> &mut bool {
+    &mut settings.non_dropping
 }
 
 const fn sums(settings: &mut Settings) -> &mut bool {

@@ -17,8 +17,8 @@
 #pragma once
 
 #if !defined(KERNEL_PROFILER_STALL_CYCLES)
-/// Cycles that a RISC waits for the host at most: half a second at 1 GHz.
-#define KERNEL_PROFILER_STALL_CYCLES (1u << 29)
+/// Cycles that a RISC waits for the host at most: a second at 1 GHz.
+#define KERNEL_PROFILER_STALL_CYCLES (1u << 30)
 #endif
 
 namespace kernel_profiler {

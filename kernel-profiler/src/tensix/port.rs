@@ -130,6 +130,13 @@ impl Port for Tensix {
         cfg!(feature = "debug-dump")
     }
 
+    #[inline(always)]
+    fn rest(&mut self) {
+        if cfg!(feature = "debug-dump") {
+            rest_between_looks();
+        }
+    }
+
     /// A store to L1 blocks its bank on a Wormhole for five cycles; a Blackhole merges those
     /// that lie side by side.
     ///
@@ -154,3 +161,25 @@ impl Port for Tensix {
         Some(NocCoordinates { x, y })
     }
 }
+
+/// Lets more than a hundred cycles pass, in which L1 is left to the other RISCs of the core.
+///
+/// A function of its own: a simulator that finds a RISC here knows that it waits for the host, and
+/// passes over the time in which the host writes nothing.
+#[cold]
+#[inline(never)]
+fn rest_between_looks() {
+    // SAFETY: counts a register down.
+    unsafe {
+        asm!(
+            "2:",
+            "addi {count}, {count}, -1",
+            "bnez {count}, 2b",
+            count = inout(reg) REST_PASSES => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// Passes of a rest, two instructions each.
+const REST_PASSES: u32 = 64;

@@ -53,10 +53,14 @@ pub(crate) struct Core {
 
 /// A launch of object code that is under way.
 struct Running {
+    launch_index: u64,
     stage: Box<Stage>,
     go: Go,
     progress: Progress,
 }
+
+/// A launch that cores carry out, with its number on the chip.
+pub(crate) type Numbered<'a> = (u64, &'a Launch);
 
 /// A launch that is to be carried out.
 pub(crate) struct Job<'a> {
@@ -119,27 +123,44 @@ fn run_coupled(cores: Vec<&mut Core>, job: &Job<'_>) -> Vec<Outcome> {
 
 /// Carries a launch of object code out.
 fn run_machines(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
+    begin(cores, job);
+    run_windows((cores, dram), job.chip, &[(job.launch_index, job.launch)], u64::MAX);
+    end(cores, job)
+}
+
+/// Begins a launch of object code on every core that takes part.
+pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {
         core.begin(job);
     }
-    run_windows(cores, dram, job.chip, job.launch);
-    cores.iter_mut().filter_map(|core| core.end(job)).collect()
 }
 
-/// Lets cores run by windows of time: within one they run side by side, between two they get
-/// what they have sent to each other.
+/// Ends a launch of object code on its cores; outcomes are in the cores' order.
+pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
+    let running = cores.iter_mut().filter(|core| core.runs(job.launch_index));
+    running.filter_map(|core| core.end(job)).collect()
+}
+
+/// Lets cores run by windows of time, up to a cycle by which the host looks: within one they run
+/// side by side, between two they get what they have sent to each other.
 ///
 /// As long as nothing is sent the windows grow. What is sent within a window may be seen by
 /// its receiver up to the window's length too late, by its sender never.
-fn run_windows(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, launch: &Launch) {
+pub(crate) fn run_windows(
+    (cores, dram): (&mut [Core], &mut Dram),
+    chip: &ChipFacts,
+    launches: &[Numbered<'_>],
+    pause: u64,
+) {
     let mut window_cycles = FIRST_WINDOW_CYCLES;
     loop {
-        let next = cores.iter().filter_map(Core::next_cycle).min();
+        let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
         if let Some(next) = next {
+            let until = next.saturating_add(window_cycles).min(pause);
             let mut running: Vec<&mut Core> =
                 cores.iter_mut().filter(|core| core.running.is_some()).collect();
             let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
-            running.for_each(|core| core.advance(launch, next + window_cycles));
+            running.for_each(|core| core.advance(launches, (until, pause)));
         }
         let has_traffic = traffic::deliver(cores, dram, chip);
         if next.is_none() && !has_traffic {
@@ -196,11 +217,17 @@ impl Core {
     }
 
     pub(crate) fn tile(&self) -> &Tile {
-        self.tile.as_ref().expect(TILE_IS_HOME)
+        match &self.running {
+            Some(running) => &running.stage.tile,
+            None => self.tile.as_ref().expect(TILE_IS_HOME),
+        }
     }
 
     pub(crate) fn tile_mut(&mut self) -> &mut Tile {
-        self.tile.as_mut().expect(TILE_IS_HOME)
+        match &mut self.running {
+            Some(running) => &mut running.stage.tile,
+            None => self.tile.as_mut().expect(TILE_IS_HOME),
+        }
     }
 
     /// When the last launch, its push included, is over.
@@ -229,7 +256,8 @@ impl Core {
         let place = stage.tile.place;
         self.machine.get_or_insert_with(|| Box::new(Machine::new(job.chip, place)));
         let progress = Progress::new(&stage, &go);
-        self.running = Some(Running { stage, go, progress });
+        let launch_index = job.launch_index;
+        self.running = Some(Running { launch_index, stage, go, progress });
     }
 
     /// When this core goes on with its launch.
@@ -238,14 +266,26 @@ impl Core {
         running.progress.next_cycle(self.machine.as_ref()?, &running.go)
     }
 
-    fn advance(&mut self, launch: &Launch, until: u64) {
+    fn advance(&mut self, launches: &[Numbered<'_>], times: (u64, u64)) {
         let (Some(running), Some(machine)) = (&mut self.running, &mut self.machine) else { return };
-        let Running { stage, go, progress } = running;
-        progress.advance((machine, stage), (launch, go), until);
+        let Running { launch_index, stage, go, progress } = running;
+        let launch = launches.iter().find(|(index, _)| index == launch_index);
+        let Some((_, launch)) = launch else { return };
+        progress.advance((machine, stage), (launch, go), times);
+    }
+
+    /// Returns true if a launch is under way here.
+    pub(crate) fn runs(&self, launch_index: u64) -> bool {
+        self.running.as_ref().is_some_and(|running| running.launch_index == launch_index)
+    }
+
+    /// Returns true if nothing is left to do here until another tile sends something.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.next_cycle().is_none()
     }
 
     fn end(&mut self, job: &Job<'_>) -> Option<Outcome> {
-        let Running { mut stage, go, progress } = self.running.take()?;
+        let Running { mut stage, go, progress, .. } = self.running.take()?;
         let machine = self.machine.as_mut()?;
         let (report, failures) = progress.finish((machine, &mut stage), (job.launch, &go));
         let windows = machine.take_counter_windows();
@@ -336,6 +376,7 @@ impl Core {
             args: Arc::clone(&job.launch.args),
             replays_begun: std::mem::take(&mut self.replays_begun),
             sums_enabled: job.chip.sums_enabled,
+            records_noc_waits: job.chip.is_non_dropping,
             seed: job.chip.seed,
         };
         let go = Go::arriving_at(&context, job.chip.arch, job.go_cycle.max(self.free_at_cycle));

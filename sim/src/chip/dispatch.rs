@@ -28,7 +28,7 @@ impl Dispatch {
 
     /// Notes a launch whose GO left at a cycle and that was over at another.
     pub(super) fn note(&mut self, sub_device: Option<SubDevice>, go_cycle: u64, done_cycle: u64) {
-        self.ready_at = go_cycle + DISPATCH_CYCLES;
+        self.ready_at = self.ready_at.max(go_cycle + DISPATCH_CYCLES);
         let free_at = done_cycle + DISPATCH_CYCLES;
         match sub_device {
             Some(SubDevice { id, .. }) => {

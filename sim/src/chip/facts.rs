@@ -26,6 +26,8 @@ pub struct ChipFacts {
     pub is_trace_only: bool,
     /// True if kernels are built to gather several launches in L1.
     pub is_accumulating: bool,
+    /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host.
+    pub is_non_dropping: bool,
     /// Groups of hardware counters that object code reads in each launch, as bits.
     pub counter_groups: u32,
     /// DRAM words of a RISC's lane, as kernels are built for.

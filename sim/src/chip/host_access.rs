@@ -91,7 +91,9 @@ impl Chip {
         time: AccessTime,
     ) -> Result<(), Unreached> {
         let index = self.reached_core(coord, time.end)?;
-        self.see(index, time);
+        // Kernels that wait for the host must not run past the time at which it writes.
+        let seen = if self.keeps_pace() { AccessTime { end: time.first, ..time } } else { time };
+        self.see(index, seen);
         let chip_cycle = self.clock.cycles_at(time.first);
         let tile = self.cores[index].tile_mut();
         let is_inside = tile.host_write(address, words, chip_cycle);

@@ -3,12 +3,14 @@
 //! Launches run one after the other, each on many cores at once; those of different sub-devices
 //! side by side. A launch is carried out
 //! as a whole as soon as its start lies in the past; what it does after the present is
-//! kept back from the host until its time has come.
+//! kept back from the host until its time has come. Only in the debug dump, where kernels wait for
+//! the host, launches keep pace with it.
 
 pub(crate) mod core;
 mod dispatch;
 pub(crate) mod facts;
 mod host_access;
+mod pacing;
 pub(crate) mod traffic;
 
 use crate::{
@@ -26,10 +28,11 @@ use crate::{
     tile::Tile,
     truth::Truth,
 };
-use core::{Core, Job};
+use core::{Core, Job, Outcome};
 use dispatch::Dispatch;
 pub use facts::ChipFacts;
 pub use host_access::Unreached;
+use pacing::Pacing;
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
@@ -52,6 +55,7 @@ pub struct Chip {
     /// Texts of zones of kernels from files.
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
+    pacing: Pacing,
     /// Present where dispatch cores are simulated.
     commands: Option<CommandQueue>,
     faults: Vec<AppliedFault>,
@@ -90,6 +94,7 @@ impl Chip {
             launch_count: 0,
             file_zones: BTreeSet::new(),
             dispatch: Dispatch::default(),
+            pacing: Pacing::default(),
             commands: None,
             faults: Vec::new(),
             failures: Vec::new(),
@@ -201,6 +206,9 @@ impl Chip {
     /// Carries out every launch that has begun by `now`; until `seen` nobody looks.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
+        if self.keeps_pace() {
+            return self.carry_on(now_cycle, seen_until, &mut || {});
+        }
         while self.next_go_cycle().is_some_and(|go| go <= now_cycle) {
             self.run_next(seen_until);
         }
@@ -209,6 +217,9 @@ impl Chip {
     /// Carries out every launch, saying so after each, and lets every write land; returns
     /// when that is over.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
+        if self.keeps_pace() {
+            self.carry_on(u64::MAX, u64::MAX, on_launch);
+        }
         while let Some(go_cycle) = self.next_go_cycle() {
             self.dram.land_until(go_cycle);
             self.run_next(u64::MAX);
@@ -221,9 +232,9 @@ impl Chip {
         self.clock.ps_at(end_cycle)
     }
 
-    /// Returns true if a launch is queued that can begin.
-    pub(crate) fn has_launch_to_begin(&self) -> bool {
-        self.next_go_cycle().is_some()
+    /// Returns true if a launch is queued that can begin, or under way.
+    pub(crate) fn has_launch_to_run(&self) -> bool {
+        self.next_go_cycle().is_some() || !self.pacing.is_idle()
     }
 
     /// When the next launch begins, if it does so before the chip is lost.
@@ -233,6 +244,8 @@ impl Chip {
         let free_at = self.dispatch.free_at(launch.sub_device);
         let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
+        let go =
+            if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
         (!is_lost && self.has_heard_enough(launch, go)).then_some(go)
     }
@@ -251,14 +264,19 @@ impl Chip {
     fn run_next(&mut self, seen_until: u64) {
         let Some(go_cycle) = self.next_go_cycle() else { return };
         let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
+        self.announce(&launch, go_cycle);
+        let done_cycle = self.carry_out(&launch, go_cycle, seen_until);
+        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
+    }
+
+    /// Lets the command queue and the cores know of a launch that begins.
+    fn announce(&mut self, launch: &Launch, go_cycle: u64) {
         if let Some(commands) = &mut self.commands {
             commands.record(Dispatched { program_id: launch.program_id, go_cycle });
         }
         if launch.begins_trace_replay {
             self.cores.iter_mut().for_each(Core::begin_replay);
         }
-        let done_cycle = self.carry_out(&launch, go_cycle, seen_until);
-        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
     }
 
     /// Carries a launch out; returns when all of its cores were done.
@@ -273,6 +291,11 @@ impl Chip {
         };
         self.launch_count += 1;
         let outcomes = core::run_on_all(&mut self.cores, &mut self.dram, &job);
+        self.take(outcomes, go_cycle)
+    }
+
+    /// Takes what cores have done in a launch; returns when all of them were done.
+    fn take(&mut self, outcomes: Vec<Outcome>, go_cycle: u64) -> u64 {
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
             done_cycle = done_cycle.max(outcome.done_cycle);

@@ -261,6 +261,14 @@ fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Device
     }
 }
 
+/// Hands writes that launches under way have sent over to DRAM.
+pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
+    let stages = cores.iter_mut().filter_map(Core::stage_mut);
+    for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
+        dram.expect(landing);
+    }
+}
+
 /// Carries out all requests that are on their way; returns whether there were any.
 pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts) -> bool {
     let mut messages = Vec::new();
@@ -274,10 +282,7 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts) -> 
         has_reads |= matches!(chip.endpoint(message.target), Some(Endpoint::Dram { .. }));
     }
     if has_reads {
-        let landings = cores.iter_mut().filter_map(Core::stage_mut);
-        for landing in landings.flat_map(|stage| stage.landings.drain(..)) {
-            dram.expect(landing);
-        }
+        issue_landings(cores, dram);
     }
     messages.sort_by_key(|message| (message.arrival, message.sender, message.number));
     for message in &messages {

@@ -169,6 +169,15 @@ pub fn sums<E: Environment>(environment: &mut E) {
 /// Passes of [`calibration`]: as many as fit.
 pub const CALIBRATION_PASSES: u16 = 13;
 
+/// Argument 0 zones, each with its number and a random one as data.
+pub fn numbers<E: Environment>(environment: &mut E) {
+    for number in 0..environment.arg(0) {
+        device_zone_scoped!("NUMBERED");
+        let drawn = environment.draw(u32::MAX);
+        device_timestamped_data!("NUMBER", u64::from(number) << 32 | u64::from(drawn));
+    }
+}
+
 /// Records from which a host takes what probes cost: zones that hold nothing but another
 /// probe. Between them the stores of those before have time to drain.
 ///

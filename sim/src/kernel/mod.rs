@@ -167,8 +167,16 @@ fn times(context: &KernelContext, each: Emission) -> Emission {
 
 /// NoC events of as many transfers as an argument says, on a RISC with a NoC.
 fn transfers(context: &KernelContext, argument: usize) -> Emission {
-    let is_recorded = context.noc().is_some();
-    DATA * if is_recorded { context.arg(argument).into() } else { 0 }
+    DATA * (events_of_transfer(context) * u64::from(context.arg(argument)))
+}
+
+/// NoC events of a transfer: itself, and the wait behind it where waits are recorded.
+pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
+    match (context.noc(), context.records_noc_waits) {
+        (None, _) => 0,
+        (Some(_), false) => 1,
+        (Some(_), true) => 2,
+    }
 }
 
 /// Totals of sum zones, where they are recorded.
@@ -210,6 +218,11 @@ const ALL: &[TwinKernel] = &[
         name: "calibration",
         run: body::calibration,
         emission: |_| (Emission::zones(6) + DATA + DATA + EVENT) * body::CALIBRATION_PASSES.into(),
+    },
+    TwinKernel {
+        name: "numbers",
+        run: body::numbers,
+        emission: |context| times(context, Emission::zones(1) + DATA),
     },
     TwinKernel { name: "sums", run: body::sums, emission: |context| sums(context, 2) },
     TwinKernel {

@@ -217,6 +217,7 @@ impl CoreCode {
 fn selection(chip: &ChipFacts) -> Selection {
     let mode = match chip.wait_records {
         _ if chip.is_trace_only => Mode::TraceOnly,
+        _ if chip.is_non_dropping => Mode::DebugDump,
         _ if chip.is_accumulating => Mode::Accumulate,
         _ if chip.counter_groups != 0 => Mode::Counters,
         WaitRecords::Totals if chip.has_object_waits => Mode::WaitTotals,

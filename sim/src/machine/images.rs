@@ -77,17 +77,20 @@ pub enum Mode {
     Counters,
     /// One envelope for each replay of a trace, and nothing else.
     TraceOnly,
+    /// RISCs whose lanes are full wait for the host; NoC events with addresses.
+    DebugDump,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Plain,
         Self::WaitTotals,
         Self::WaitEvents,
         Self::Accumulate,
         Self::Counters,
         Self::TraceOnly,
+        Self::DebugDump,
     ];
 }
 

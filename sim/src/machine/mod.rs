@@ -41,6 +41,8 @@
 //!   time; what is sent within one may be seen by its receiver up to the window's length too
 //!   late. A window is as long as a turn while tiles talk to each other, else up to 16,384
 //!   cycles.
+//! - In the debug dump, a hart that rests between two looks at what the host has read goes on when
+//!   the host accesses the chip again, or within 2^20 cycles.
 //! - The Tensix coprocessor takes and counts instructions; it computes nothing.
 
 mod arrival;
@@ -68,6 +70,7 @@ mod polling;
 mod queues;
 mod registers;
 mod request;
+mod rest;
 mod run;
 #[cfg(object_code)]
 #[cfg(test)]
@@ -92,6 +95,7 @@ pub use kernel_kind::KernelKind;
 pub(crate) use niu::{Change, counter};
 use polling::Polled;
 pub(crate) use request::{Action, Request};
+use rest::Rest;
 pub(crate) use run::Progress;
 use std::sync::Arc;
 
@@ -142,6 +146,7 @@ struct Processor {
     /// This project's own code, if it runs that.
     code: Option<RiscCode>,
     state: HartState,
+    rest: Rest,
 }
 
 /// State of a hart between turns.
@@ -168,7 +173,10 @@ impl Machine {
         let code = CoreCode::new(chip, place);
         let processors: Vec<Processor> = (0..place.kind.risc_count())
             .zip(code.riscs())
-            .map(|(index, &risc)| Processor::new(chip.arch, Some(risc), index))
+            .map(|(index, &risc)| {
+                let rest = Rest::of(chip, risc);
+                Processor { rest, ..Processor::new(chip.arch, Some(risc), index) }
+            })
             .collect();
         Self {
             devices: devices(chip, place, &code),
@@ -277,6 +285,7 @@ impl Processor {
             local_ram: vec![0; local_ram_bytes(arch, risc_index)],
             code,
             state: HartState::InReset,
+            rest: Rest::default(),
         }
     }
 

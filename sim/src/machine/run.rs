@@ -74,12 +74,12 @@ impl Progress {
         next.or_else(|| goes_on.then_some(go.arrival_cycle))
     }
 
-    /// Goes on until a cycle.
+    /// Goes on until a cycle; by `pause` the host does not access the core yet.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
         (launch, go): (&Launch, &Go),
-        until: u64,
+        (until, pause): (u64, u64),
     ) {
         if machine.processors.is_empty() {
             if std::mem::replace(&mut self.phase, Phase::Done) == Phase::Start {
@@ -87,7 +87,7 @@ impl Progress {
             }
             return;
         }
-        let mut run = Run { machine, stage, launch, until, progress: self };
+        let mut run = Run { machine, stage, launch, until, pause, progress: self };
         while run.take_turns() {
             match run.progress.phase {
                 Phase::Start => run.boot(go.arrival_cycle),
@@ -108,7 +108,8 @@ impl Progress {
         (machine, stage): (&mut Machine, &mut Stage),
         (launch, go): (&Launch, &Go),
     ) -> (LaunchReport, Vec<ExecutionFailure>) {
-        let mut run = Run { machine, stage, launch, until: u64::MAX, progress: &mut self };
+        let (until, pause) = (u64::MAX, u64::MAX);
+        let mut run = Run { machine, stage, launch, until, pause, progress: &mut self };
         if run.progress.phase == Phase::Suspended {
             run.fail(0, FailureReason::Deadlock);
         }
@@ -149,6 +150,8 @@ pub(super) struct Run<'a> {
     pub(super) launch: &'a Launch,
     /// The harts stop here, until other tiles have come as far.
     until: u64,
+    /// Until then the host does not access the core.
+    pub(super) pause: u64,
     progress: &'a mut Progress,
 }
 
@@ -182,6 +185,9 @@ impl Run<'_> {
     /// Writes the launch message and GO.
     fn give_message(&mut self, cycle: u64) {
         self.progress.phase = Phase::Launch;
+        for risc in &mut self.machine.processors {
+            risc.rest.skipped_cycles = 0;
+        }
         if let Some(set) = self.machine.set.clone() {
             return self.give_kernels(&set, cycle);
         }
@@ -286,6 +292,7 @@ impl Run<'_> {
         if self.machine.processors[index].state == HartState::Running {
             self.check_budget(index);
             self.park(index);
+            self.skip_rest(index);
         }
         self.machine.follow_arrivals(&self.stage.tile);
         if self.machine.set.is_some() {
@@ -329,7 +336,8 @@ impl Run<'_> {
     }
 
     fn check_budget(&mut self, index: usize) {
-        if self.machine.processors[index].hart.cycle() >= self.progress.budget_end {
+        let risc = &self.machine.processors[index];
+        if risc.hart.cycle() - risc.rest.skipped_cycles >= self.progress.budget_end {
             let budget_cycles = self.stage.chip.cycle_budget;
             self.fail(index, FailureReason::CycleBudget { budget_cycles });
         }

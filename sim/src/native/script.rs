@@ -6,7 +6,7 @@
 
 use crate::{
     kernel::{
-        Native, script_body,
+        Native, events_of_transfer, script_body,
         script_body::{HAS_ADDRESSES, IS_POSTED, IS_WRITE, opcode},
     },
     program::{Emission, Kernel, KernelContext},
@@ -294,7 +294,8 @@ impl Kernel for Script {
     fn emission(&self, context: &KernelContext) -> Emission {
         let mut emission = self.count(context.sums_enabled);
         if context.noc().is_some() {
-            emission.data += (self.transfer_count() + self.locks().len()) as u64;
+            emission.data += events_of_transfer(context) * self.transfer_count() as u64;
+            emission.data += self.locks().len() as u64;
         }
         emission
     }

@@ -484,6 +484,7 @@ mod tests {
             sums_enabled: false,
             is_trace_only: false,
             is_accumulating: false,
+            is_non_dropping: false,
             counter_groups: 0,
             lane_words: 12_000,
             region_bytes: 1_920_000,
@@ -507,6 +508,7 @@ mod tests {
             args: Arc::from([]),
             replays_begun: 0,
             sums_enabled: false,
+            records_noc_waits: false,
             seed,
         };
         let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));

@@ -36,6 +36,8 @@ pub struct KernelContext {
     pub replays_begun: u32,
     /// True if sum zones are recorded.
     pub sums_enabled: bool,
+    /// True if NoC events of waits are recorded, as in the debug dump.
+    pub records_noc_waits: bool,
     /// Seed of the simulation.
     pub seed: u64,
 }

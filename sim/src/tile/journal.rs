@@ -1,6 +1,6 @@
 //! Stores that have been carried out but lie in the host's future.
 //!
-//! A launch is executed in one go, so a tile's memory runs ahead of the time at which
+//! A launch is executed in one go, or up to the end of an access, so a tile's memory runs ahead of the time at which
 //! the host looks. The journal keeps what each store replaced, and takes stores back for
 //! a reader that is not there yet.
 

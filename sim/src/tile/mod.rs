@@ -41,6 +41,8 @@ pub struct Tile {
     pub journal: Journal,
     /// Times that the host wrote for a synchronisation kernel, until one takes them.
     pub host_stores: Vec<HostStore>,
+    /// Cycle of the chip at which the host last wrote L1 here.
+    pub host_wrote_at: u64,
     /// Random stream of the latency that the NoC adds to this tile's writes.
     pub noc_random: Stream,
     /// Random stream of the fault rules of this tile.
@@ -68,6 +70,7 @@ impl Tile {
             clock: WallClock::new(epoch),
             journal: Journal::default(),
             host_stores: Vec::new(),
+            host_wrote_at: 0,
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
@@ -134,6 +137,7 @@ impl Tile {
         if !self.l1.contains(address, words.len()) {
             return false;
         }
+        self.host_wrote_at = chip_cycle;
         for (index, &word) in words.iter().enumerate() {
             let word_address = address + 4 * index as u64;
             self.note_host_store(word_address, word, chip_cycle);

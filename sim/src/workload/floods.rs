@@ -28,6 +28,15 @@ pub(super) fn timestamped_events(_: &SimulatedMesh, options: &WorkloadOptions) -
     same_kernel("timestamped-events", &kernel, ops, options)
 }
 
+const LONG_KERNEL_ZONES: u32 = 5000;
+
+pub(super) fn long_kernel(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let kernel = TwinKernel::shared("numbers");
+    let program = Program::new("long-kernel").with_kernel(Risc::Brisc, Arc::clone(&kernel));
+    let program = Arc::new(program.with_kernel(Risc::Ncrisc, kernel));
+    Plan::launching(&program, options.ops.unwrap_or(1), &[LONG_KERNEL_ZONES])
+}
+
 /// Launches of one kernel on every RISC.
 fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &WorkloadOptions) -> Plan {
     let mut program = Program::new(name).with_kernel_on_all(kernel);

@@ -211,6 +211,12 @@ const ALL: &[Workload] = &[
         plan: floods::op_support_count,
     },
     Workload {
+        name: "long-kernel",
+        description: "a launch of 5000 zones with data on both movers of data, more than DRAM holds",
+        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
+        plan: floods::long_kernel,
+    },
+    Workload {
         name: "cycle-count",
         description: "2000 loops of 52 cycles on every RISC",
         program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,

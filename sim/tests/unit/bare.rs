@@ -96,6 +96,7 @@ impl BareChip {
             sums_enabled: false,
             is_trace_only: false,
             is_accumulating: false,
+            is_non_dropping: false,
             counter_groups: 0,
             lane_words: 12_000,
             region_bytes: 1_920_000,
@@ -145,7 +146,8 @@ impl BareChip {
             self.start(*coord, script);
         }
         let launch = Launch::new(&Arc::new(Program::new("bare")), 1);
-        run_windows(&mut self.cores, &mut self.dram, &self.facts, &launch);
+        let launches = [(0, &launch)];
+        run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, u64::MAX);
         self.dram.land_until(u64::MAX);
         let mut failures = Vec::new();
         for core in &mut self.cores {
@@ -180,6 +182,7 @@ impl BareChip {
             args: Arc::from([]),
             replays_begun: 0,
             sums_enabled: false,
+            records_noc_waits: false,
             seed: 1,
         };
         let go = Go::arriving_at(&context, facts.arch, 0);
@@ -187,7 +190,8 @@ impl BareChip {
         machine.start_bare(&facts, place);
         core.machine = Some(machine);
         let stage = Box::new(Stage::new(tile, facts, Arc::new(RuleSet::default()), context, 0));
-        core.running = Some(Running { stage, go, progress: Progress::bare(BUDGET_CYCLES) });
+        let progress = Progress::bare(BUDGET_CYCLES);
+        core.running = Some(Running { launch_index: 0, stage, go, progress });
     }
 
     /// Returns the machine of a core: its harts and devices.

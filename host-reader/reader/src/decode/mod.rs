@@ -22,7 +22,9 @@
 //! The guaranteed slots come first in the words, but were not all written first. A run's
 //! records are given as: FW start, KERNEL start, optional records, KERNEL end, FW end. Where
 //! the FW end is older than the first two optional records (accumulate mode, in which the
-//! slots hold the zones of the push before) both ends come before them.
+//! slots hold the zones of the push before) both ends come before them. Where it is older than the
+//! last optional zone (a wait for the host at a launch's end, in the debug dump) they come before
+//! that.
 //!
 //! # One launch in several pushes
 //!

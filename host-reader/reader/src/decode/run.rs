@@ -71,6 +71,12 @@ impl Launch {
     }
 }
 
+/// Zone of a wait for the host at a launch's end.
+struct WaitForHost {
+    heads: [RecordHead; 2],
+    times: [u64; 2],
+}
+
 impl LaneDecoder<'_> {
     /// Takes the run at `index`; returns where the next thing begins.
     pub(super) fn run(&mut self, words: LaneWords<'_>, index: usize, run: &RunWords) -> usize {
@@ -97,7 +103,9 @@ impl LaneDecoder<'_> {
         let program = self.state.program;
         let next = self.records(words, run, index);
         if !ends_first {
+            let wait = self.wait_behind_ends(run);
             self.end_slots(run, index);
+            self.put_back(wait);
         }
         self.count_run(program, is_continued, next.saturating_sub(index));
         next
@@ -169,6 +177,48 @@ impl LaneDecoder<'_> {
         match (peek::stamp(run, vector::MAIN_END, layout), first.optional_pair()) {
             (Some(end), Some(pair)) => pair.iter().all(|&stamp| self.order.is_before(end, stamp)),
             _ => false,
+        }
+    }
+
+    /// Takes the last zone of the run off, if it began when that of the firmware had ended: a wait
+    /// for the host, in the debug dump of our runtime.
+    ///
+    /// Only where all times are in order: what is odd stays where it lies.
+    fn wait_behind_ends(&mut self, run: &RunWords) -> Option<WaitForHost> {
+        let layout = self.context.generation.header;
+        let stamp = peek::stamp(run, vector::MAIN_END, layout)?;
+        let end = self.state.time.epoch.wrapping_add(stamp);
+        let last = self.state.time.last;
+        if end >= last || self.context.lane_generation.is_none() {
+            return None;
+        }
+        let run_begin = self.lane.runs.last().map_or(0, |run| run.first_record);
+        let (before, heads) = self.lane.heads.split_last_chunk::<2>()?;
+        let (times_before, times) = self.lane.times.split_last_chunk::<2>()?;
+        let ([start_head, end_head], [start, _]) = (*heads, *times);
+        let is_zone = start_head.kind() == PacketKind::ZoneStart
+            && end_head.kind() == PacketKind::ZoneEnd
+            && start_head.zone() == end_head.zone();
+        let (last_before, time_before) = (before.last()?, *times_before.last()?);
+        let is_in_order = time_before <= end && last_before.kind() != PacketKind::ZoneTotal;
+        let is_of_run = run_begin < before.len();
+        if !is_zone || !is_in_order || !is_of_run || end >= start {
+            return None;
+        }
+        let wait = WaitForHost { heads: *heads, times: *times };
+        let kept = before.len();
+        self.lane.heads.truncate(kept);
+        self.lane.times.truncate(kept);
+        self.state.time.last = time_before;
+        Some(wait)
+    }
+
+    /// Puts a wait for the host behind the ends of the run's zones.
+    fn put_back(&mut self, wait: Option<WaitForHost>) {
+        let Some(WaitForHost { heads, times }) = wait else { return };
+        for (head, time) in heads.into_iter().zip(times) {
+            self.lane.push(head, time, &[]);
+            self.state.time.last = time;
         }
     }
 

@@ -324,6 +324,24 @@ fn slots_of_the_push_before_come_first() {
 }
 
 #[test]
+fn a_wait_for_the_host_follows_the_zones_that_had_ended_before_it() {
+    // Debug dump of our runtime: the firmware's zone ends at 1000, the kernel's at 990.
+    const BEGIN: u32 = 0x10_0000;
+    let optional =
+        [(0x8000_2001, 200), (0x9000_2001, 300), (0x8000_1001, 1010), (0x9000_1001, 5000)];
+    let words = run(3, BEGIN + 100, &optional.map(|(header, offset)| [header, BEGIN + offset]));
+    let ours = LaneContext { lane_generation: Some(0), ..context() };
+    let decoded = decode(&words, &ours);
+    let offsets: Vec<u64> = decoded.lane.times.iter().map(|time| time & 0xFFFF).collect();
+    assert_eq!(offsets, [100, 110, 200, 300, 990, 1000, 1010, 5000]);
+    let kinds: Vec<bool> = decoded.lane.heads.iter().map(|head| head.is_endpoint()).collect();
+    assert_eq!((kinds, decoded.anomalies.anomaly_count()), (vec![true; 8], 0));
+    // Other runtimes record nothing behind their firmware's zone.
+    let foreign = decode(&words, &context());
+    assert_eq!(foreign.anomalies.count(AnomalyKind::BackwardTime), 1);
+}
+
+#[test]
 fn trace_counters_are_read_from_workers_only() {
     let mut words = run(3, 100, &[]);
     words[2] |= 5 << 13;

@@ -155,13 +155,37 @@ impl Oracle<'_> {
         }
         let program = self.program;
         let next = self.optional_records(i + 12);
+        let wait = if ends_first { vec![] } else { self.wait_behind_ends(end) };
         for slot in if ends_first { vec![] } else { vec![10, 6] } {
             self.slot(i, slot);
+        }
+        for record in wait {
+            self.last = record.2;
+            self.truth.records.push(record);
         }
         if self.generation.is_none() && next - i >= 512 {
             *self.truth.losses.entry((LossCause::L1Full, program)).or_default() = [0, 0, 0, 0, 1];
         }
         next
+    }
+
+    /// The last two records, if they are a zone that began after the end of the firmware's, which
+    /// in turn is not before the record in front of them.
+    fn wait_behind_ends(&mut self, end: Option<u64>) -> Vec<(u32, u32, u64, Vec<u64>)> {
+        let first = self.truth.runs.last().map_or(0, |run| run.2);
+        let count = self.truth.records.len();
+        let Some(end) = end.map(|stamp| self.epoch.wrapping_add(stamp)) else { return vec![] };
+        if self.generation.is_none() || count < first + 3 {
+            return vec![];
+        }
+        let [before, one, two] = [3, 2, 1].map(|from_end| &self.truth.records[count - from_end]);
+        let is_zone = (one.0, two.0) == (0, 1) && one.1 == two.1;
+        let is_later = before.0 != 2 && before.2 <= end && end < one.2 && end < self.last;
+        if !is_zone || !is_later {
+            return vec![];
+        }
+        self.last = before.2;
+        self.truth.records.split_off(count - 2)
     }
 
     /// The range of stamps of the first run, by the clock.

@@ -1,0 +1,132 @@
+//! `kprof run --noc-debug-dump`: cores wait for a host that reads meanwhile, and nothing is lost.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod object_code;
+mod program;
+
+use program::{kprof, program};
+use serde_json::Value;
+use std::{fs, path::Path, process::Output};
+
+const WAIT: &str = "PROFILER-DRAM-STALL";
+const CORES: [(&str, u64); 2] = [("wormhole_b0", 64), ("blackhole", 140)];
+
+fn run(folder: &Path, args: &str) -> Output {
+    kprof(folder, &args.split_whitespace().collect::<Vec<_>>())
+}
+
+fn json(output: &Output) -> Value {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"))
+}
+
+/// Number of zones and their cycles in a device log, by name.
+fn zones_of_log(folder: &Path, name: &str) -> (u64, u64) {
+    let log = folder.join("generated/kprof/.logs/profile_log_device.csv");
+    let log = fs::read_to_string(log).unwrap();
+    let (mut count, mut cycles) = (0_u64, 0_u64);
+    let rows = log.lines().skip(2).map(|row| row.split(',').map(str::trim).collect());
+    for cells in rows.filter(|cells: &Vec<&str>| cells[10] == name && cells[11] != "TS_DATA") {
+        let time: u64 = cells[5].parse().unwrap();
+        let is_end = cells[11] == "ZONE_END";
+        count += u64::from(is_end);
+        cycles = if is_end { cycles.wrapping_add(time) } else { cycles.wrapping_sub(time) };
+    }
+    (count, cycles)
+}
+
+#[test]
+fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table() {
+    if !object_code::is_there() {
+        return;
+    }
+    for (arch, cores) in CORES {
+        let folder = tempfile::tempdir().unwrap();
+        let run_of = |more: &str| {
+            let args = format!("run --arch {arch} --workload long-kernel --read-every 2ms");
+            run(folder.path(), &format!("{args} --json {more}"))
+        };
+        let output = run_of("--noc-debug-dump");
+        let tables = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{arch}: {tables:#}");
+        let of_movers = cores * 2 * 5000;
+        assert_eq!(zones_of_log(folder.path(), "NUMBERED"), zones_with(&tables, "NUMBERED"));
+        assert_eq!(zones_with(&tables, "NUMBERED").0, of_movers, "{arch}");
+        assert_eq!(tables["kept"]["data"], of_movers, "{arch}");
+        assert_eq!(lost(&tables), 0, "{arch}: {}", tables["lost"]);
+        // 40,000 words and more in lanes of 6,000.
+        let waits = zones_with(&tables, WAIT);
+        assert!(waits.0 >= cores * 2 * 6, "{arch}: {waits:?}");
+        assert_eq!(zones_of_log(folder.path(), WAIT), waits, "{arch}");
+        if arch == "blackhole" {
+            continue;
+        }
+        let page = run(folder.path(), "export generated/kprof/.logs -o waits.html");
+        assert_eq!(page.status.code(), Some(0), "{arch}: {page:?}");
+        let page = fs::read_to_string(folder.path().join("waits.html")).unwrap();
+        assert!(page.contains(WAIT), "{arch}");
+        // The same without a wait for the host loses what finds no room.
+        let plain = run_of("--op-support-count 500");
+        let plain = json(&plain);
+        assert_eq!(zones_with(&plain, WAIT).0, 0, "{arch}");
+        assert!(lost(&plain) > of_movers, "{arch}: {}", plain["lost"]);
+    }
+}
+
+/// Number of zones and their cycles as tables have them, by name.
+fn zones_with(tables: &Value, name: &str) -> (u64, u64) {
+    let zones = tables["zones"].as_array().unwrap().iter();
+    let zones: Vec<&Value> = zones.filter(|zone| zone["name"] == name).collect();
+    let sum = |key: &str| zones.iter().map(|zone| zone[key].as_u64().unwrap()).sum();
+    (sum("count"), sum("total_cycles"))
+}
+
+/// Records that were lost, and markers of which nothing else is known.
+fn lost(tables: &Value) -> u64 {
+    let counts = ["l1_full", "dram_full", "other"].map(|cause| tables["lost"][cause].as_u64());
+    counts.into_iter().map(Option::unwrap).sum()
+}
+
+#[test]
+fn what_cannot_wait_is_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = [
+        ("--kernels native", "needs kernels that wait for the host, which native ones cannot"),
+        ("--workload pipeline", "has no code that records waits"),
+        ("--enable-sum-profiling", "cannot be used with"),
+        ("--kernel a.elf", "cannot be used with"),
+    ];
+    for (option, sentence) in refused {
+        if !option.contains("native") && !object_code::is_there() {
+            continue;
+        }
+        let output = run(folder.path(), &format!("run --noc-debug-dump {option}"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{option}: {said}");
+        assert!(said.contains(sentence) && said.contains("--noc-debug-dump"), "{option}: {said}");
+    }
+    assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is written");
+}
+
+#[test]
+fn a_variable_asks_for_it_and_options_come_first() {
+    if !object_code::is_there() {
+        return;
+    }
+    for (option, has_waits) in [("", true), ("--kernels native", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = program();
+        let args = format!("run --workload long-kernel --json {option}");
+        command.args(args.split_whitespace()).current_dir(folder.path());
+        command.env("TT_METAL_DEVICE_PROFILER", "1").env("TT_METAL_NOC_DEBUG_DUMP", "1");
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let tables = json(&output);
+        assert_eq!(zones_with(&tables, WAIT).0 > 0, has_waits, "{option}: {said}");
+        let note = "TT_METAL_NOC_DEBUG_DUMP has no effect beside --kernels native";
+        assert_eq!(said.contains(note), !has_waits, "{said}");
+        // TT-Metal's host reads every half a second, and waits end later.
+        assert_eq!(lost(&tables) == 0, has_waits, "{}", tables["lost"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Launches that keep pace with the host: in the debug dump kernels wait for what it does.
+//!
+//! Other launches are carried out as a whole, and the host sees of them what has happened by then.
+//! These are carried out up to the cycle at which the host looks or writes, and go on from there.
+//! One begins when that before has ended, pushes and waits for the host included.
+
+use super::{
+    Chip, Queued,
+    core::{self, Job, Numbered},
+    traffic,
+};
+use crate::program::{Launch, SubDevice};
+
+/// Launches that have begun and not ended.
+#[derive(Debug, Default)]
+pub(super) struct Pacing {
+    under_way: Vec<UnderWay>,
+    /// The host may have seen the chip up to this cycle.
+    seen_until: u64,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    launch: Launch,
+    launch_index: u64,
+    go_cycle: u64,
+}
+
+impl Pacing {
+    /// Returns true if no launch is under way.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Returns the first cycle at which a launch may begin, `None` while one is under way whose end
+    /// it awaits: a sub-device awaits its own launches and those of the whole chip, the whole chip
+    /// all.
+    pub(super) fn free_at(&self, sub_device: Option<SubDevice>) -> Option<u64> {
+        let id = |sub_device: Option<SubDevice>| sub_device.map(|SubDevice { id, .. }| id);
+        let is_awaited = |other: &UnderWay| match (id(sub_device), id(other.launch.sub_device)) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        };
+        (!self.under_way.iter().any(is_awaited)).then_some(self.seen_until)
+    }
+}
+
+impl Chip {
+    /// Returns true if launches keep pace with the host.
+    pub(super) fn keeps_pace(&self) -> bool {
+        self.facts.is_non_dropping
+    }
+
+    /// Carries launches out up to a cycle, saying so after each that has ended; up to another
+    /// nobody looks.
+    pub(super) fn carry_on(&mut self, until: u64, seen_until: u64, on_launch: &mut dyn FnMut()) {
+        for UnderWay { launch_index, .. } in &self.pacing.under_way {
+            let running = self.cores.iter_mut().filter(|core| core.runs(*launch_index));
+            running.for_each(|core| core.tile_mut().journal.see_until(seen_until));
+        }
+        loop {
+            while let Some(go_cycle) = self.next_go_cycle().filter(|go_cycle| *go_cycle <= until) {
+                self.begin_next(go_cycle, seen_until);
+            }
+            let under_way = self.pacing.under_way.iter();
+            let launches: Vec<Numbered<'_>> =
+                under_way.map(|one| (one.launch_index, &one.launch)).collect();
+            core::run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, until);
+            traffic::issue_landings(&mut self.cores, &mut self.dram);
+            if !self.end_finished(on_launch) {
+                break;
+            }
+        }
+        if until < u64::MAX {
+            self.pacing.seen_until = self.pacing.seen_until.max(until);
+        }
+    }
+
+    fn begin_next(&mut self, go_cycle: u64, seen_until: u64) {
+        let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
+        self.announce(&launch, go_cycle);
+        let launch_index = self.launch_count;
+        self.launch_count += 1;
+        let job = Job {
+            launch: &launch,
+            launch_index,
+            go_cycle,
+            seen_until,
+            chip: &self.facts,
+            rules: &self.rules,
+        };
+        core::begin(&mut self.cores, &job);
+        self.dispatch.note(launch.sub_device, go_cycle, go_cycle);
+        self.pacing.under_way.push(UnderWay { launch, launch_index, go_cycle });
+    }
+
+    /// Ends launches whose cores have nothing left to do; returns false if there are none.
+    fn end_finished(&mut self, on_launch: &mut dyn FnMut()) -> bool {
+        let cores = &self.cores;
+        let is_over = |one: &mut UnderWay| {
+            let mut running = cores.iter().filter(|core| core.runs(one.launch_index));
+            running.all(core::Core::is_at_rest)
+        };
+        let finished: Vec<_> = self.pacing.under_way.extract_if(.., is_over).collect();
+        for UnderWay { launch, launch_index, go_cycle } in &finished {
+            let job = Job {
+                launch,
+                launch_index: *launch_index,
+                go_cycle: *go_cycle,
+                seen_until: 0,
+                chip: &self.facts,
+                rules: &self.rules,
+            };
+            let outcomes = core::end(&mut self.cores, &job);
+            let done_cycle = self.take(outcomes, *go_cycle);
+            self.dispatch.note(launch.sub_device, *go_cycle, done_cycle);
+            on_launch();
+        }
+        !finished.is_empty()
+    }
+}
