@@ -420,6 +420,20 @@ typedef struct KprofReadOptions {
 } KprofReadOptions;
 
 /*
+ A text without an end mark. It belongs to the recording, or to the library.
+ */
+typedef struct KprofText {
+    /*
+     Its bytes, UTF-8.
+     */
+    const char *bytes;
+    /*
+     How many bytes there are.
+     */
+    size_t size;
+} KprofText;
+
+/*
  Reads of a periodic reader.
  */
 typedef struct KprofPeriodicCounts {
@@ -538,20 +552,6 @@ typedef struct KprofCounts {
      */
     uint64_t words_read;
 } KprofCounts;
-
-/*
- A text without an end mark. It belongs to the recording, or to the library.
- */
-typedef struct KprofText {
-    /*
-     Its bytes, UTF-8.
-     */
-    const char *bytes;
-    /*
-     How many bytes there are.
-     */
-    size_t size;
-} KprofText;
 
 /*
  A launch on one lane.
@@ -1071,6 +1071,29 @@ enum KprofStatus kprof_session_finish(struct KprofSession *session,
 enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
+
+/*
+ Makes a session keep figures of programs from its next read on, as
+ `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
+
+ # Safety
+ `session` must be null or a session that is not freed.
+ */
+enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
+
+/*
+ Gives figures of the programs of the latest read, or with `is_of_all` not 0 of all reads, as a
+ JSON text: a list of programs by number of the chip.
+
+ The text belongs to the session, until the next call of this function or until it is freed.
+
+ # Safety
+ `session` must be null or a session that is not freed, and `json` must lead to memory for a
+ text.
+ */
+enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
+                                             uint32_t is_of_all,
+                                             struct KprofText *json);
 
 /*
  Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the

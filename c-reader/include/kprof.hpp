@@ -342,6 +342,12 @@ public:
         check(kprof_session_about_to_overflow(get(), mesh.get(), launches, &is_about_to));
         return is_about_to != 0;
     }
+    /// Keeps figures of programs from the next read on.
+    void keep_programs() { check(kprof_session_keep_programs(get())); }
+    /// Programs of the latest read by chip, as JSON.
+    std::string latest_programs_json() { return programs_json(0); }
+    /// Programs of all reads by chip, as JSON.
+    std::string all_programs_json() { return programs_json(1); }
     Recording finish() {
         KprofRecording* recording = nullptr;
         check(kprof_session_finish(get(), &recording));
@@ -351,6 +357,12 @@ public:
     KprofSession* get() const noexcept { return handle_.get(); }
 
 private:
+    std::string programs_json(std::uint32_t is_of_all) {
+        KprofText json{};
+        check(kprof_session_programs_json(get(), is_of_all, &json));
+        return std::string(view(json));
+    }
+
     struct Free {
         void operator()(KprofSession* session) const noexcept { kprof_session_free(session); }
     };

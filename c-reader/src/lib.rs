@@ -35,6 +35,7 @@ mod handle;
 pub mod mesh;
 pub mod outputs;
 pub mod periodic;
+pub mod programs;
 pub mod recording;
 pub mod session;
 pub mod status;

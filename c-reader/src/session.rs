@@ -16,8 +16,10 @@ use host_reader::{
     decode::{CaptureMode, HostIdForm},
     init_device_profiler,
     names::{ZoneSource, ZoneTable},
+    programs::read_programs,
     read::GenerationChoice,
     recording::Recording,
+    report::ProgramsPerfData,
     zone_names::{ZoneNames, ZoneNamesError},
 };
 use std::{ffi::c_char, path::Path};
@@ -107,6 +109,10 @@ pub(crate) struct State {
     recorder: Option<MeshRecorder>,
     zones: ZoneTable,
     anomalies: AnomalyLog,
+    /// Figures of programs, if they are kept.
+    programs: Option<ProgramsPerfData>,
+    /// The text that was asked for last; what was given points into it.
+    programs_json: String,
 }
 
 impl State {
@@ -117,11 +123,32 @@ impl State {
             recorder: Some(MeshRecorder::new(options, writer)),
             zones: ZoneTable::new(),
             anomalies: AnomalyLog::default(),
+            programs: None,
+            programs_json: String::new(),
         })
     }
 
     pub(crate) fn recorder(&mut self) -> Result<&mut MeshRecorder, Fault> {
         self.recorder.as_mut().ok_or_else(finished)
+    }
+
+    pub(crate) fn keep_programs(&mut self) {
+        self.programs.get_or_insert_default();
+    }
+
+    /// Figures of the programs of the latest read, or of all, as JSON.
+    pub(crate) fn programs_json(&mut self, is_of_all: bool) -> Result<&str, Fault> {
+        let Some(programs) = &self.programs else {
+            return Err(Fault::invalid(
+                "expected a session that keeps programs, found one that does not; call \
+                 kprof_session_keep_programs before it reads"
+                    .to_owned(),
+            ));
+        };
+        let programs = if is_of_all { programs.all() } else { programs.latest() };
+        self.programs_json = serde_json::to_string(programs)
+            .map_err(|error| Fault::of_error(KprofStatus::NotAvailable, &error))?;
+        Ok(&self.programs_json)
     }
 
     fn add_names(
@@ -137,11 +164,14 @@ impl State {
     }
 
     pub(crate) fn read(&mut self, mesh: &mut CallbackMesh, is_last: bool) -> Result<(), Fault> {
-        let zones = self.zones.clone();
-        let recorder = self.recorder()?;
+        let recorder = self.recorder.as_mut().ok_or_else(finished)?;
         let options = recorder.options_mut();
-        (options.zones, options.last_read) = (zones, is_last);
-        recorder.read(mesh).map_err(|error| {
+        (options.zones, options.last_read) = (self.zones.clone(), is_last);
+        let read = match &mut self.programs {
+            None => recorder.read(mesh),
+            Some(programs) => read_programs(recorder, mesh, programs),
+        };
+        read.map_err(|error| {
             let status = match &error {
                 RecordError::Capture(_) => KprofStatus::CaptureFailed,
                 _ => KprofStatus::ReadFailed,

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 /// Sources with items of the interface, in the order of the header.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "status",
     "mesh",
     "session",
+    "programs",
     "periodic",
     "recording/rows",
     "recording",

@@ -182,6 +182,18 @@ fn a_thread_of_the_library_reads_while_programs_run() {
     assert!(*end == true && others.iter().all(|is_last| **is_last == false), "{last:?}");
 }
 
+#[test]
+fn figures_of_programs_after_a_read_are_those_of_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&["-std=c++17"][..], &SANITIZED].concat();
+    let program = compile("g++", "examples/cpp/read_mesh.cpp", &flags, folder.path());
+    let Some(program) = program else { return };
+    let of_host = folder.path().join("host-files");
+    std::fs::create_dir(&of_host).unwrap();
+    run(&program, &["matmul", "wormhole_b0", "2", "7", of_host.to_str().unwrap(), "0"]);
+    check_programs(&of_host);
+}
+
 /// Every simulated chip runs at 1 or 1.35 GHz, 20 parts per million off at most.
 fn check_clock(found: &Value) {
     assert_eq!(found["is_host_time"], 1);
@@ -244,6 +256,42 @@ fn check_causes(workload: &str, of_host: &Path) {
     let of_page = causes(text("html"));
     assert!(of_page.is_object(), "{workload}: the page has no causes");
     assert!(of_page == causes(text("kprof.html")), "{workload}: causes in pages differ");
+}
+
+/// Programs of the only read are those of the device perf report, which was written at the end,
+/// when the clocks of tiles are known a little better.
+fn check_programs(of_host: &Path) {
+    let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
+    let programs: Value = serde_json::from_str(&text("programs.json")).unwrap();
+    let latest: Value = serde_json::from_str(&text("latest.json")).unwrap();
+    assert_eq!(programs, latest);
+    let chips = ["0", "1"].map(|chip| programs[chip].as_array().unwrap());
+    let csv = text("device-perf");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let titles = lines.next().unwrap();
+    let (mut row_count, mut compared) = (0, 0);
+    for (row, program) in lines.zip(chips.into_iter().flatten()) {
+        row_count += 1;
+        for (title, cell) in titles.iter().zip(&row) {
+            match *title {
+                "GLOBAL CALL COUNT" => assert_eq!(program["runtime_id"].to_string(), *cell),
+                "CORE COUNT" => assert_eq!(program["core_count"].to_string(), *cell),
+                title if title.ends_with("DURATION [ns]") => {
+                    let found = program["results"][title]["duration_ns"].as_i64();
+                    let expected = cell.parse::<i64>().ok();
+                    assert_eq!(found.is_some(), expected.is_some(), "{title}: {program}");
+                    if let Some((found, expected)) = found.zip(expected) {
+                        assert!((found - expected).abs() <= 60, "{title}: {found} for {expected}");
+                        compared += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(row_count, csv.lines().count() - 1);
+    assert_eq!(row_count, chips.iter().map(|programs| programs.len()).sum::<usize>());
+    assert!(compared >= 8 * row_count, "{compared} of {row_count}");
 }
 
 /// Runs the program, which no C is part of.

@@ -177,6 +177,16 @@ static void check_session(void) {
     EXPECT(kprof_session_finish(session, &recording), KPROF_STATUS_OK, "");
     EXPECT(kprof_recording_free(recording), KPROF_STATUS_OK, "");
     EXPECT(kprof_session_finish(session, &recording), KPROF_STATUS_INVALID_ARGUMENT, "finished");
+    KprofText json;
+    EXPECT(kprof_session_programs_json(NULL, 0, &json), KPROF_STATUS_INVALID_ARGUMENT, "`session`");
+    EXPECT(kprof_session_programs_json(session, 0, NULL), KPROF_STATUS_INVALID_ARGUMENT, "`json`");
+    EXPECT(kprof_session_programs_json(session, 0, &json), KPROF_STATUS_INVALID_ARGUMENT,
+           "kprof_session_keep_programs");
+    EXPECT(kprof_session_keep_programs(NULL), KPROF_STATUS_INVALID_ARGUMENT, "`session`");
+    EXPECT(kprof_session_keep_programs(session), KPROF_STATUS_OK, "");
+    EXPECT(kprof_session_programs_json(session, 1, &json), KPROF_STATUS_OK, "");
+    const int is_empty = json.size == 2 && memcmp(json.bytes, "{}", 2) == 0;
+    EXPECT(is_empty ? KPROF_STATUS_OK : KPROF_STATUS_PANIC, KPROF_STATUS_OK, "");
     EXPECT(kprof_session_free(session), KPROF_STATUS_OK, "");
     EXPECT(kprof_load("/nowhere/log.csv", 0, &recording), KPROF_STATUS_LOAD_FAILED, "nowhere");
     EXPECT(kprof_load(NULL, 0, &recording), KPROF_STATUS_INVALID_ARGUMENT, "`file`");

@@ -193,17 +193,25 @@ void read_meanwhile(SimulatedMesh* chips, SimulatedBackend& backend, kprof::Sess
     add_names(chips, session);
 }
 
-void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseconds period) {
+void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseconds period,
+         bool keeps_programs) {
     SimulatedBackend backend(chips);
     kprof::Mesh mesh(backend);
     mesh.init(simulated_mesh_support_count(chips));
     kprof::Session session((folder + "/run.kprof").c_str());
     session.add_op(0, 1U << 10U, "FirstProgram");
+    if (keeps_programs) {
+        session.keep_programs();
+    }
     session.open_clocks(mesh);
     if (period.count() > 0) {
         read_meanwhile(chips, backend, session, mesh, period);
     } else {
         read_between(chips, session, mesh);
+    }
+    if (keeps_programs) {
+        std::ofstream(folder + "/latest.json") << session.latest_programs_json();
+        std::ofstream(folder + "/programs.json") << session.all_programs_json();
     }
     session.close_clocks(mesh);
     const kprof::Recording recording = session.finish();
@@ -240,7 +248,8 @@ int main(int argc, char** argv) {
     int code = 0;
     try {
         const std::chrono::microseconds period(argc == 7 ? number(6) : 0);
-        run(chips, argv[5], period);
+        // A period of 0 keeps the figures of the programs of each read.
+        run(chips, argv[5], period, argc == 7 && period.count() == 0);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "read_mesh: %s\n", error.what());
         code = 1;

@@ -18,6 +18,7 @@
 //! | How long did ops and zones take? | `analysis` |
 //! | And without the probes themselves? | `probe_cost` |
 //! | How is it reported as tt-metal does? | `report` |
+//! | And of the programs of the latest read? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster? | `diff` |
 //! | Why is it slow, and where did the time go? | `causes` |
@@ -39,6 +40,8 @@
 
 #[cfg(feature = "outputs")]
 pub mod output;
+#[cfg(all(feature = "capture", feature = "recording", feature = "reports"))]
+pub mod programs;
 pub mod sentence;
 
 #[cfg(feature = "analysis")]

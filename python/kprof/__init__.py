@@ -30,6 +30,7 @@ _Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
 """Whatever names a file."""
 
 __all__ = [
+    "MeshReader",
     "OpsTable",
     "PeriodicReader",
     "Profiler",
@@ -313,6 +314,49 @@ def read_device_profiler(
 
     host = HOST if with_host_events else None
     return Recording(_native.read_device_profiler(mesh, _decoded(capture), host))
+
+
+class MeshReader:
+    """Reads a mesh whenever it is asked to, and tells the figures of the programs of each read.
+
+    ::
+
+        reader = kprof.MeshReader(mesh)
+        while reader.read():
+            print(reader.latest_programs_perf_data())
+        recording = reader.finish()
+
+    With ``capture``, everything goes into a new capture as well.
+    """
+
+    def __init__(self, mesh: SimulatedMesh, capture: _Path | None = None) -> None:
+        self._mesh = mesh
+        self._native = _native.MeshReader(mesh, _decoded(capture))
+
+    def read(self) -> bool:
+        """Runs the next part of the workload and reads; false if it was the last part."""
+        return self._native.read(self._mesh)
+
+    def latest_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
+        """Programs of the latest read, by number of the chip.
+
+        Each has ``runtime_id``, ``trace_id``, ``trace_id_counter``, ``core_count``,
+        ``available_core_count``, and in ``results`` by the title of the analysis
+        ``start_cycle``, ``end_cycle`` and ``duration_ns``. What is not known is ``None``.
+        """
+        return self._programs(False)
+
+    def all_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
+        """Programs of all reads, as :meth:`latest_programs_perf_data` has them."""
+        return self._programs(True)
+
+    def _programs(self, is_of_all: bool) -> dict[int, list[dict[str, Any]]]:
+        programs = _json.loads(self._native.programs_json(is_of_all))
+        return {int(chip): found for chip, found in programs.items()}
+
+    def finish(self) -> Recording:
+        """Everything that was read; nothing can be read after that."""
+        return Recording(self._native.finish(self._mesh))
 
 
 class PeriodicReader:

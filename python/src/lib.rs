@@ -8,6 +8,7 @@
 mod arguments;
 mod diff;
 mod host;
+mod mesh_reader;
 mod periodic;
 mod recording;
 mod simulated;
@@ -22,6 +23,7 @@ mod _native {
     use super::{
         diff::diff,
         host::Host,
+        mesh_reader::MeshReader,
         periodic::PeriodicReader,
         recording::{PyRecording, open_recordings, table_of_texts},
         simulated::{SimulatedMesh, read_device_profiler, workloads},

@@ -130,6 +130,16 @@ impl SimulatedMesh {
         has_more
     }
 
+    /// Runs the next part of the workload; returns true if there are others behind it.
+    pub(crate) fn run_phase(&mut self) -> bool {
+        if let Some(phase) = self.phases.pop() {
+            let mut chips = lock(&self.chips);
+            chips.enqueue_phase(&phase);
+            chips.run_to_completion();
+        }
+        !self.phases.is_empty()
+    }
+
     pub(crate) fn shared(&self) -> SharedChips {
         Arc::clone(&self.chips)
     }
@@ -154,10 +164,15 @@ pub(crate) fn read(
     chips: &mut Chips,
     is_last: bool,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let zones = ZoneTable::of_texts(chips.zone_texts())?;
+    let zones = zones_of(chips)?;
     let options = reads.options_mut();
     (options.zones, options.last_read) = (zones, is_last);
     Ok(reads.read(chips)?)
+}
+
+/// Names of the zones of the chips' kernels.
+pub(crate) fn zones_of(chips: &Chips) -> Result<ZoneTable, Box<dyn Error + Send + Sync>> {
+    Ok(ZoneTable::of_texts(chips.zone_texts())?)
 }
 
 /// Names of the programs, by chip and run host id.

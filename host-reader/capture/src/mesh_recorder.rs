@@ -142,6 +142,43 @@ impl MeshRecorder {
     /// # Errors
     /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), RecordError> {
+        self.read_and(mesh, |_, _, _| ())
+    }
+
+    /// Reads as [`MeshRecorder::read`] does, and shows what this read alone has given.
+    ///
+    /// The reference clocks are measured once more for it. The run has the clocks as they are known
+    /// then, and nothing of what the host says.
+    ///
+    /// ```
+    /// use capture::MeshRecorder;
+    /// use reader::{ReadOptions, mesh::MeshImage};
+    /// let mut mesh = MeshImage { devices: Vec::new() };
+    /// let mut recorder = MeshRecorder::new(ReadOptions::default(), None);
+    /// // Nothing is shown of a mesh that cannot be read.
+    /// assert!(recorder.read_part(&mut mesh, |part| panic!("{part:?}")).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As those of [`MeshRecorder::read`].
+    pub fn read_part<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        visit: impl FnOnce(CapturedRun),
+    ) -> Result<(), RecordError> {
+        self.read_and(mesh, |mesh, readout, sampler| {
+            // Clocks of tiles are related by what was measured before and behind the records.
+            sampler.refresh(mesh);
+            let samples = sampler.samples().clone();
+            visit(CapturedRun::of_parts(readout.clone(), samples, Vec::new(), Vec::new()));
+        })
+    }
+
+    fn read_and<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        visit: impl FnOnce(&mut M, &Readout, &mut ClockSampler),
+    ) -> Result<(), RecordError> {
         let (readout, captured) = match &mut self.reader {
             MeshReader::Plain(reader) => (reader.read(mesh), Ok(())),
             MeshReader::Capturing { reader, .. } => {
@@ -149,7 +186,9 @@ impl MeshRecorder {
                 (read.readout, read.capture)
             }
         };
-        self.readout.append(readout?);
+        let readout = readout?;
+        visit(mesh, &readout, &mut self.sampler);
+        self.readout.append(readout);
         captured?;
         Ok(self.capture_samples()?)
     }

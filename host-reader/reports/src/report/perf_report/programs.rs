@@ -8,7 +8,7 @@ use reader::readout::Readout;
 use std::collections::BTreeMap;
 
 /// One execution of a program: by its id, and by the replay of a trace if one ran it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ProgramExecution {
     /// Run host id, encoded with its chip.
     pub runtime_id: u32,
@@ -19,7 +19,7 @@ pub struct ProgramExecution {
 }
 
 /// Result of one analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct AnalysisResult {
     /// Cycle of the first marker.
     pub start_cycle: u64,
@@ -30,9 +30,10 @@ pub struct AnalysisResult {
 }
 
 /// Figures of one execution of a program on one chip.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ProgramPerfData {
     /// The execution.
+    #[serde(flatten)]
     pub execution: ProgramExecution,
     /// Results by the title of the analysis, such as `DEVICE KERNEL DURATION [ns]`. One over markers
     /// that are missing is not there.

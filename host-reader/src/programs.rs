@@ -1,0 +1,36 @@
+//! Figures of programs after each read of a mesh, for a host that asks while it runs.
+
+use crate::{
+    capture::{MeshRecorder, RecordError},
+    mesh::Mesh,
+    recording::Recording,
+    report::ProgramsPerfData,
+};
+
+/// Reads what a mesh has recorded since the last read, and adds its programs to those of the reads
+/// before. A read that fails leaves the figures as they were.
+///
+/// ```
+/// use host_reader::{
+///     ReadOptions, capture::MeshRecorder, mesh::MeshImage, programs::read_programs,
+///     report::ProgramsPerfData,
+/// };
+/// let mut mesh = MeshImage { devices: Vec::new() };
+/// let mut recorder = MeshRecorder::new(ReadOptions::default(), None);
+/// let mut programs = ProgramsPerfData::default();
+/// assert!(read_programs(&mut recorder, &mut mesh, &mut programs).is_err());
+/// assert!(programs.latest().is_empty());
+/// ```
+///
+/// # Errors
+/// If nothing can be read, or a capture cannot be written; what was read counts even then.
+pub fn read_programs<M: Mesh + ?Sized>(
+    recorder: &mut MeshRecorder,
+    mesh: &mut M,
+    programs: &mut ProgramsPerfData,
+) -> Result<(), RecordError> {
+    recorder.read_part(mesh, |part| {
+        // Tiles are on one clock then, so that figures over several cores are known.
+        programs.add_read(&Recording::of_captured_run(part).readout);
+    })
+}
