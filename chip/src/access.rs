@@ -20,6 +20,9 @@ impl std::fmt::Display for NocTile {
 #[error("{0}")]
 pub struct AccessFailure(pub String);
 
+/// Answer of a chip to an access over its NoC.
+pub type NocResult = Result<(), AccessFailure>;
+
 /// The network of one chip as a host reaches it.
 ///
 /// There is no call that halts a processor, and none that moves data by DMA.
@@ -28,23 +31,11 @@ pub trait ChipAccess {
     ///
     /// # Errors
     /// If the chip cannot be reached.
-    fn noc_read(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), AccessFailure>;
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult;
 
     /// Writes bytes behind a tile.
     ///
     /// # Errors
     /// As [`ChipAccess::noc_read`].
-    fn noc_write(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &[u8],
-    ) -> Result<(), AccessFailure>;
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult;
 }

@@ -5,7 +5,7 @@
 //! are reached through [`crate::rails`] alone.
 
 use crate::{
-    access::{AccessFailure, ChipAccess, NocTile},
+    access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
 };
 use architecture::Arch;
@@ -190,24 +190,12 @@ impl LuwenChip {
 }
 
 impl ChipAccess for LuwenChip {
-    fn noc_read(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
         let read = self.0.noc_read(noc, tile.x, tile.y, address, bytes);
         read.map_err(|error| AccessFailure(first_line(&error)))
     }
 
-    fn noc_write(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &[u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         let written = self.0.noc_write(noc, tile.x, tile.y, address, bytes);
         written.map_err(|error| AccessFailure(first_line(&error)))
     }

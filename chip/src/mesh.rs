@@ -9,8 +9,8 @@ use crate::{
 use architecture::{Arch, TileCoord, floorplan::CorePlace};
 use firmware_elf::profiler::ProfilerMemory;
 use reader::mesh::{
-    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
-    Mesh, Noc0Coord, WordRange,
+    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
+    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
 };
 use std::collections::BTreeMap;
 use wire::{
@@ -162,7 +162,7 @@ impl<A: ChipAccess> ChipDevice<A> {
         }
     }
 
-    fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> AccessResult {
         let range = self.range(memory, address, words.len());
         let (tile, start) = self.tile(memory).ok_or_else(|| range.nowhere())?;
         let read = self.rails.read(tile, start.saturating_add(address), words);
@@ -179,21 +179,11 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         self.read(Memory::L1(core), address, words)
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let memory = Memory::L1(core);
         let range = self.range(memory, address, words.len());
         let (tile, start) = self.tile(memory).ok_or_else(|| range.nowhere())?;
@@ -201,7 +191,7 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
         written.map_err(|refusal| refused(&refusal, &range))
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         self.read(Memory::Dram(bank), address, words)
     }
 

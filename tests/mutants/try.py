@@ -6,6 +6,7 @@ without the mistake. A changed file gets its text back before the next one is ch
 
     python3 tests/mutants/try.py               # all of them
     python3 tests/mutants/try.py device: clock # those whose name contains one of these texts
+    python3 tests/mutants/try.py --texts       # only whether each text to change is there once
 
 The names that begin with `device:` are of mistakes about the chip that this project has made
 and that its own simulator once shared.
@@ -56,6 +57,12 @@ INCLUDE = "kernel-profiler/include/"
 HEADER = INCLUDE + "kernel_profiler/"
 TABLES = "sim/src/machine/core_code.rs"
 
+# The room that a NoC event without addresses takes.
+DATA_WORDS = (
+    "        const WORDS: u32 = word_count(PacketKind::TimestampedData.record_words());\n"
+    "        if port.can_quick_push() {\n"
+)
+
 # Name, file, text that is there once, text in its place, the tests that must fail.
 MUTANTS = [
     (
@@ -89,8 +96,8 @@ MUTANTS = [
     (
         "accumulate: prepared runs stay those of the last generation",
         "kernel-profiler/src/accumulate.rs",
-        "if end & UNPUBLISHED == 0 || port.load(run + offset(ID_LH)) != id {",
-        "if { let _ = (run, id); end & UNPUBLISHED == 0 } {",
+        "if !is_prepared || port.load(run + offset(ID_LH)) != id {",
+        "if { let _ = (run, id); !is_prepared } {",
         ACCUMULATED,
     ),
     (
@@ -271,8 +278,8 @@ MUTANTS = [
     (
         "waits: the beginning of a wait recorded as its cycles, C++",
         HEADER + "waits.hpp",
-        "end_wait<KIND, ID>(key, clock_where_it_stands() - started);",
-        "end_wait<KIND, ID>(key, started);",
+        "record_blocked_wait<ID>(KIND, key, cycles);",
+        "record_blocked_wait<ID>(KIND, key, begun);",
         HEADER_WAITS,
     ),
     (
@@ -285,8 +292,8 @@ MUTANTS = [
     (
         "waits: a full barrier's wait begun anew by each of its loops, C++",
         HEADER + "barriers.hpp",
-        "!result && !has_blocked",
-        "!result",
+        "!has_blocked && !is_done()",
+        "!is_done()",
         HEADER_WAITS,
     ),
     (
@@ -410,8 +417,8 @@ MUTANTS = [
     (
         "device: NoC events dropped where the buffer is full",
         "kernel-profiler/src/noc_event.rs",
-        "            self.flush_to_dram_if_full(port, WORDS);\n",
-        "            let _ = WORDS;\n",
+        DATA_WORDS + "            self.flush_to_dram_if_full(port, WORDS);\n",
+        DATA_WORDS + "            let _ = WORDS;\n",
         NOC_EVENTS,
     ),
     (
@@ -498,6 +505,12 @@ MUTANTS = [
 
 
 
+def stale(path: str, old: str) -> str:
+    """Returns what is wrong with the text to change, if anything is."""
+    count = pathlib.Path(path).read_text().count(old)
+    return "" if count == 1 else f"STALE: the text to change is {count} times in {path}"
+
+
 def fails(tests: list[str], **variables: str) -> tuple[bool, str]:
     """Runs tests; returns whether they fail, and what they wrote."""
     environment = os.environ | {"KPROF_TRUTH_FIXED": "200"} | variables
@@ -520,8 +533,8 @@ def outcome(path: str, old: str, new: str, tests: list[str]) -> str:
     """Puts a mistake into a file, runs the tests, and gives the file its text back."""
     file = pathlib.Path(path)
     text = file.read_text()
-    if text.count(old) != 1:
-        return f"STALE: the text to change is {text.count(old)} times in {path}"
+    if problem := stale(path, old):
+        return problem
     if path.startswith(INCLUDE):
         # The tests compile the header themselves: a copy spares building everything else.
         with tempfile.TemporaryDirectory() as folder:
@@ -541,6 +554,10 @@ def outcome(path: str, old: str, new: str, tests: list[str]) -> str:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that files get their text back.
+    if sys.argv[1:] == ["--texts"]:
+        problems = [f"{name}: {stale(path, old)}" for name, path, old, *_ in MUTANTS if stale(path, old)]
+        print("\n".join(problems) or "every text is there once")
+        return 1 if problems else 0
     wanted = sys.argv[1:] or [""]
     mutants = [mutant for mutant in MUTANTS if any(text in mutant[0] for text in wanted)]
     known: dict[tuple[str, ...], bool] = {}

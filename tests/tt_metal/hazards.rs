@@ -60,14 +60,12 @@ fn check(core: &mut Core<'_>, risc: usize, writes: u32) -> Result<(), String> {
 
 const WRITTEN_BANK: u32 = 3;
 
-/// Begins a launch, records zones, writes, and ends the launch.
-fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
+/// Begins a launch, records zones, writes, and forgets the core's own coordinates.
+fn record_and_write(core: &mut Core<'_>, risc: usize, case: Uncounted) -> Result<(), String> {
     let Uncounted { noc, writes, is_posted } = case;
-    let mut core = Core::new(probes.chip, probes);
-    core.noc().answer_cycles = 700;
     calls(
-        &mut core,
-        0,
+        core,
+        risc,
         &[
             ("choose_noc", &[noc]),
             ("begin", &[]),
@@ -76,6 +74,15 @@ fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
         ],
     )?;
     core.noc().forget_own_coordinates();
+    Ok(())
+}
+
+/// Begins a launch, records zones, writes, and ends the launch.
+fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
+    let writes = case.writes;
+    let mut core = Core::new(probes.chip, probes);
+    core.noc().answer_cycles = 700;
+    record_and_write(&mut core, 0, case)?;
     calls(&mut core, 0, &[("finish", &[])])?;
     check(&mut core, 0, writes)?;
     let timed_out = core.control(TIMED_OUT);
@@ -88,21 +95,11 @@ fn end_of_launch(probes: &Probes, case: Uncounted) -> Result<(), String> {
 /// The same with a push in the middle of a kernel; its own barrier must end afterwards where all
 /// writes were counted.
 fn quick_push(probes: &Probes, risc: usize, case: Uncounted) -> Result<(), String> {
-    let Uncounted { noc, writes, is_posted } = case;
+    let writes = case.writes;
     let mut core = Core::new(probes.chip, probes);
     core.noc().answer_cycles = 700;
     calls(&mut core, 0, &[("begin", &[])])?;
-    calls(
-        &mut core,
-        risc,
-        &[
-            ("choose_noc", &[noc]),
-            ("begin", &[]),
-            ("zone", &[ZONES]),
-            ("write_uncounted", &[writes, u32::from(is_posted), WRITTEN_BANK]),
-        ],
-    )?;
-    core.noc().forget_own_coordinates();
+    record_and_write(&mut core, risc, case)?;
     calls(&mut core, risc, &[("push", &[])])?;
     if writes == 0 {
         calls(&mut core, risc, &[("barrier", &[])])?;

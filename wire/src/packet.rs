@@ -15,12 +15,7 @@ impl PacketType {
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         match self.0 {
-            0 => Some(PacketKind::ZoneStart),
-            1 => Some(PacketKind::ZoneEnd),
-            2 => Some(PacketKind::ZoneTotal),
-            3 => Some(PacketKind::TimestampedData),
-            4 => Some(PacketKind::TimestampedEvent),
-            5 => Some(PacketKind::TimestampedData16B),
+            0..=5 => Some(PacketKind::numbered(self.0 as u64)),
             _ => None,
         }
     }
@@ -48,6 +43,24 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
+    /// Returns the kind with this number; the last one for any number above.
+    ///
+    /// ```
+    /// assert_eq!(wire::PacketKind::numbered(4), wire::PacketKind::TimestampedEvent);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn numbered(number: u64) -> Self {
+        match number {
+            0 => Self::ZoneStart,
+            1 => Self::ZoneEnd,
+            2 => Self::ZoneTotal,
+            3 => Self::TimestampedData,
+            4 => Self::TimestampedEvent,
+            _ => Self::TimestampedData16B,
+        }
+    }
+
     /// Every kind, in the order of their numbers.
     pub const ALL: [Self; 6] = [
         Self::ZoneStart,

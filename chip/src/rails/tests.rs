@@ -1,6 +1,7 @@
 //! Each rail, against a chip that notes every access.
 
 use super::*;
+use crate::access::NocResult;
 use std::cell::RefCell;
 
 const TILE: NocTile = NocTile { x: 3, y: 4 };
@@ -25,13 +26,7 @@ struct Chip {
 }
 
 impl ChipAccess for &Chip {
-    fn noc_read(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
         self.noted.borrow_mut().push((false, noc, tile, address, bytes.len()));
         if self.failing.borrow().contains(&tile) {
             return Err(AccessFailure("no answer".to_owned()));
@@ -45,13 +40,7 @@ impl ChipAccess for &Chip {
         Ok(())
     }
 
-    fn noc_write(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &[u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         self.noted.borrow_mut().push((true, noc, tile, address, bytes.len()));
         for (address, bytes) in (address..).step_by(4).zip(bytes.chunks(4)) {
             let word = u32::from_le_bytes(bytes.try_into().unwrap());

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "not every test takes all of it")]
 
 use chip::{
-    access::{AccessFailure, ChipAccess, NocTile},
+    access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
     layout::FirmwareLayout,
     mesh::WALL_CLOCK,
@@ -123,23 +123,11 @@ impl SimulatedChip {
 }
 
 impl ChipAccess for &SimulatedChip {
-    fn noc_read(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
         self.read(noc, tile, address, bytes).map_err(AccessFailure)
     }
 
-    fn noc_write(
-        &self,
-        noc: u8,
-        tile: NocTile,
-        address: u64,
-        bytes: &[u8],
-    ) -> Result<(), AccessFailure> {
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         self.write(noc, tile, address, bytes).map_err(AccessFailure)
     }
 }

@@ -7,10 +7,10 @@ const LOG: &str = "\
 ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, \
 trace id counter, zone name, type, source line, source file, meta data
-0,1,2,BRISC,7,100,0,1024,,,BRISC-FW,ZONE_START,438,/fw/brisc.cc,
-0,1,2,BRISC,8,110,0,1024,,,BRISC-KERNEL,ZONE_START,20,/k/k.cpp,
-0,1,2,BRISC,8,150,0,1024,,,BRISC-KERNEL,ZONE_END,20,/k/k.cpp,
-0,1,2,BRISC,7,160,0,1024,,,BRISC-FW,ZONE_END,438,/fw/brisc.cc,
+0,1,2,BRISC,8,110,0,1024,,,BRISC-KERNEL,ZONE_START,20,/k/reader.cpp,
+0,1,2,BRISC,8,150,0,1024,,,BRISC-KERNEL,ZONE_END,20,/k/reader.cpp,
+0,1,2,NCRISC,9,120,0,1024,,,NCRISC-KERNEL,ZONE_START,12,/k/writer.cpp,
+0,1,2,NCRISC,9,170,0,1024,,,NCRISC-KERNEL,ZONE_END,12,/k/writer.cpp,
 ";
 
 /// Cycles of each op's kernels.
@@ -26,6 +26,6 @@ fn main() -> Result<(), LogError> {
 }
 
 #[test]
-fn the_kernel_took_from_its_start_to_its_end() {
-    assert_eq!(kernel_cycles(LOG).unwrap(), [Some(40)]);
+fn the_kernels_took_from_the_first_start_to_the_last_end() {
+    assert_eq!(kernel_cycles(LOG).unwrap(), [Some(60)]);
 }

@@ -80,7 +80,7 @@
     warn(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
-        reason = "numbers come from outside"
+        reason = "lengths and counts come from a file"
     )
 )]
 

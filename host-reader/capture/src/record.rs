@@ -11,7 +11,7 @@ use super::{
 };
 use host_events::monotonic_ns;
 use reader::{
-    mesh::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
+    mesh::{AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
     read::{ReadError, ReadOptions, Reader},
     readout::Readout,
@@ -330,8 +330,8 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
         memory: Memory,
         address: u64,
         words: &mut [u32],
-        read: impl FnOnce(&mut dyn Device, &mut [u32]) -> Result<(), AccessError>,
-    ) -> Result<(), AccessError> {
+        read: impl FnOnce(&mut dyn Device, &mut [u32]) -> AccessResult,
+    ) -> AccessResult {
         let access = Access { memory, address, word_count: words.len(), is_write: false };
         self.ask(access, |device| read(device, words))?;
         self.log.words_read = self.log.words_read.saturating_add(words.len() as u64);
@@ -346,29 +346,19 @@ impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
         labels.expect("a device is given out only where there is one").chip()
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         self.read(Memory::L1(core), address, words, |device, words| {
             device.read_l1(core, address, words)
         })
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let memory = Memory::L1(core);
         let access = Access { memory, address, word_count: words.len(), is_write: true };
         self.ask(access, |device| device.write_l1(core, address, words))
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         self.read(Memory::Dram(bank), address, words, |device, words| {
             device.read_dram(bank, address, words)
         })

@@ -16,7 +16,7 @@
     warn(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
-        reason = "numbers come from outside"
+        reason = "numbers come from a log"
     )
 )]
 

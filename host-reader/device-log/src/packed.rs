@@ -132,7 +132,7 @@ impl Iterator for Records<'_> {
     fn next(&mut self) -> Option<ChunkRecord> {
         self.left = self.left.checked_sub(1)?;
         let head = self.read();
-        let kind = kind_of(head >> KIND_SHIFT & KIND_MASK);
+        let kind = PacketKind::numbered(head >> KIND_SHIFT & KIND_MASK);
         let (mut step, mut launch) = (1, self.last.launch);
         if head & 1 != 0 {
             step = self.read();
@@ -144,18 +144,6 @@ impl Iterator for Records<'_> {
         let place = u32::try_from(head >> PLACE_SHIFT).unwrap_or(u32::MAX);
         self.last = Latest { time, line, launch };
         Some(ChunkRecord { kind, place, launch, line, time, value })
-    }
-}
-
-#[inline]
-const fn kind_of(number: u64) -> PacketKind {
-    match number {
-        0 => PacketKind::ZoneStart,
-        1 => PacketKind::ZoneEnd,
-        2 => PacketKind::ZoneTotal,
-        3 => PacketKind::TimestampedData,
-        4 => PacketKind::TimestampedEvent,
-        _ => PacketKind::TimestampedData16B,
     }
 }
 

@@ -4,8 +4,8 @@
 //! Thread numbers are integers and source locations go into `loc`, as `tracy-import-chrome` wants.
 
 use super::{
-    PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp, TracePoint,
-    TraceZone, ZoneEdge,
+    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceName, TraceOp,
+    TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
     json_event::JsonEvent,
     lane_writer::{PlacedLane, write_lanes},
@@ -25,7 +25,7 @@ const FIRST_LANE_THREAD: u64 = 1000;
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
     serde_json::to_writer(&mut *out, &other_data(trace))?;

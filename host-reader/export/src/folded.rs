@@ -13,22 +13,22 @@
 //! The profile of whole chips adds up the cores, too: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
-    NameId, Trace, TraceHostThread,
+    NameId, OnLanes, Trace, TraceHostThread,
     host_names::HostNames,
     lane_writer::{PlacedLane, write_lanes},
     stacks::{Stacks, chip_stacks},
-    words,
 };
+use crate::words;
 use std::io::{self, Write};
 
 /// Writes the stacks of every lane, then of every thread of the host.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
-    let host_names = HostNames::new(trace);
     let of_chips = trace.names.as_slice().iter().map(|name| frame(&name.label));
+    let host_names = HostNames::new(trace);
     let of_host = host_names.sources.iter().map(|source| frame(&source.name));
     let frames: Vec<String> = of_chips.chain(of_host).collect();
     write_lanes(trace, out, on_lanes, |lane| folded_lane(&lane, &frames))?;
@@ -43,7 +43,7 @@ pub(super) fn write(
 pub(super) fn write_chips(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let frames: Vec<String> =
         trace.names.as_slice().iter().map(|name| frame(&name.label)).collect();

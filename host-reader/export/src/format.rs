@@ -1,6 +1,6 @@
 //! The formats that one file holds, and how each is chosen.
 
-use super::{Trace, chrome, folded, html, perfetto, speedscope, tracy};
+use super::{OnLanes, Trace, chrome, folded, html, perfetto, speedscope, tracy};
 use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
@@ -104,7 +104,7 @@ impl ExportFormat {
         self,
         trace: &Trace<'_>,
         out: &mut dyn Write,
-        on_lanes: &mut dyn FnMut(usize),
+        on_lanes: OnLanes<'_>,
     ) -> io::Result<()> {
         match self {
             Self::Perfetto => perfetto::write(trace, out, on_lanes),

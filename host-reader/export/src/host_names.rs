@@ -14,7 +14,7 @@ pub(super) struct HostNames<'a> {
 impl<'a> HostNames<'a> {
     pub(super) fn new(trace: &Trace<'a>) -> Self {
         let sources: Vec<_> = trace.host.sources().into_iter().collect();
-        let first = u32::try_from(trace.names.len()).unwrap_or(u32::MAX);
+        let first = u32::try_from(trace.names.as_slice().len()).unwrap_or(u32::MAX);
         let numbers = sources.iter().copied().zip((first..).map(NameId)).collect();
         Self { sources, numbers }
     }

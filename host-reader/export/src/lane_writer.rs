@@ -4,6 +4,9 @@ use super::{Trace, TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
+/// Receiver of the number of lanes that are done.
+pub type OnLanes<'a> = &'a mut dyn FnMut(usize);
+
 /// Lanes in the works for each thread. Bounds what is held in memory.
 const LANES_PER_THREAD: usize = 4;
 
@@ -36,7 +39,7 @@ pub(super) fn placed_lanes<'t, 'a>(trace: &'t Trace<'a>) -> Vec<PlacedLane<'t, '
 pub(super) fn write_lanes<'t, 'a>(
     trace: &'t Trace<'a>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
     encode: impl Fn(PlacedLane<'t, 'a>) -> Vec<u8> + Sync,
 ) -> io::Result<()> {
     let lanes = placed_lanes(trace);

@@ -48,6 +48,7 @@ pub use self::parquet::{
 pub use destination::{CancelFlag, Destination, WriteError, write_atomically};
 pub use format::{ExportFormat, UnknownFormat};
 pub use html::write_ops_page;
+pub use lane_writer::OnLanes;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{

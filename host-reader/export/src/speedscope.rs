@@ -8,7 +8,7 @@
 //! `file-format-schema.json` of the npm package `speedscope`.
 
 use super::{
-    NameId, Trace, TraceDevice, TraceHostThread, TraceName, TraceZones, ZoneEdge,
+    NameId, OnLanes, Trace, TraceDevice, TraceHostThread, TraceName, TraceZones, ZoneEdge,
     host_names::HostNames,
     lane_writer::{PlacedLane, write_lanes},
     stacks::chip_stacks,
@@ -22,7 +22,7 @@ use std::io::{self, Write};
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let host_names = HostNames::new(trace);
     let of_chips = trace.names.as_slice().iter().map(Frame::of);

@@ -61,14 +61,7 @@ impl RecordHead {
     #[must_use]
     #[inline]
     pub const fn kind(self) -> PacketKind {
-        match self.0 >> 24 {
-            0 => PacketKind::ZoneStart,
-            1 => PacketKind::ZoneEnd,
-            2 => PacketKind::ZoneTotal,
-            3 => PacketKind::TimestampedData,
-            4 => PacketKind::TimestampedEvent,
-            _ => PacketKind::TimestampedData16B,
-        }
+        PacketKind::numbered((self.0 >> 24) as u64)
     }
 
     /// The zone, event or data id of the record.

@@ -185,6 +185,8 @@ impl LostKind {
 /// How many records are missing, by kind; zones count whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossTotals {
+    /// True if more may be missing than is counted here.
+    pub is_lower_bound: bool,
     /// Whole zones.
     pub zones: u64,
     /// Timestamped data.
@@ -195,12 +197,10 @@ pub struct LossTotals {
     pub sums: u64,
     /// Marker slots (two words) whose kind cannot be known.
     pub unknown_markers: u64,
-    /// True if more may be missing than is counted here.
-    pub is_lower_bound: bool,
-    /// Runs of which records are missing, where the device counts them; 0 where it does not.
-    pub runs: u64,
     /// Launches among which those are that lost the records, where more than one can be.
     pub programs: Option<ProgramSpan>,
+    /// Runs of which records are missing, where the device counts them; 0 where it does not.
+    pub runs: u64,
 }
 
 impl LossTotals {

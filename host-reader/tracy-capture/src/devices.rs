@@ -252,7 +252,7 @@ impl Devices {
         mut fields: Fields<'_>,
         host: ClientClock,
     ) -> Option<()> {
-        let [device_ticks, host_ticks] = [fields.i64()?, fields.i64()?];
+        let (device_ticks, host_ticks) = (fields.i64()?, fields.i64()?);
         let host_distance_ns = fields.i64()?;
         let device = self.device(context(protocol, &mut fields)?)?;
         let (before, ..) = device.clock.calibration?;

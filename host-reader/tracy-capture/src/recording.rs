@@ -258,34 +258,21 @@ impl Damage {
     /// Sum of all counts.
     #[must_use]
     pub fn count(&self) -> u64 {
-        let Self {
-            unmatched_ends,
-            open_zones,
-            reversed_zones,
-            stray_extras,
-            unmatched_frees,
-            stray_device_items,
-            untimed_device_zones,
-            missing_texts,
-            missing_functions,
-            beyond_limit,
-            unread_bytes,
-        } = *self;
-        [
-            unmatched_ends,
-            open_zones,
-            reversed_zones,
-            stray_extras,
-            unmatched_frees,
-            stray_device_items,
-            untimed_device_zones,
-            missing_texts,
-            missing_functions,
-            beyond_limit,
-            unread_bytes,
-        ]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+        // Every field is one count, so that the size of the type says how many there are.
+        let counts: [u64; size_of::<Self>() / size_of::<u64>()] = [
+            self.unmatched_ends,
+            self.open_zones,
+            self.reversed_zones,
+            self.stray_extras,
+            self.unmatched_frees,
+            self.stray_device_items,
+            self.untimed_device_zones,
+            self.missing_texts,
+            self.missing_functions,
+            self.beyond_limit,
+            self.unread_bytes,
+        ];
+        counts.into_iter().fold(0, u64::saturating_add)
     }
 }
 

@@ -1,52 +1,29 @@
 //! Meaning of the items of a session, one after the other.
 
+mod device_zones;
+mod finish;
+mod named;
+mod plots;
+mod zones;
+
 use crate::{
     callstacks::Callstacks,
     client::Welcome,
     devices::Devices,
-    fields::{Fields, text},
+    fields::Fields,
     item::{BadItem, Candidate, Item, take_item},
     locations::Locations,
     memory::{PoolItem, Pools},
     queries::Queries,
-    recording::{
-        Damage, FrameSeries, PlotFormat, ProgramFacts, RecordingEnd, TracyCrash, TracyMessage,
-        TracyPlot, TracyRecording, ZoneExtra,
-    },
+    recording::{Damage, FrameSeries, ProgramFacts, RecordingEnd, TracyPlot},
     texts::{TextRef, Texts},
-    threads::{PendingMessage, Threads, append_line},
-    times::{ClientClock, Reference, far_distance, near_distance},
+    threads::{PendingMessage, Threads},
+    times::{ClientClock, Reference},
     topic::Topic,
 };
+use named::Named;
 use std::collections::{BTreeMap, HashMap};
-use tracy_protocol::{ItemKind, Program, Query, TracyProtocol};
-
-/// Name of the plot that a client makes of the processors' load.
-const PROCESSOR_LOAD: &str = "CPU usage";
-/// Name of the program's main frames, which have no other.
-const MAIN_FRAMES: &str = "Frame";
-
-/// A plot or a series of frames while its name may be on its way.
-#[derive(Debug, Default)]
-struct Named<T> {
-    items: Vec<(u64, T)>,
-    by_key: HashMap<u64, usize>,
-}
-
-impl<T: Default> Named<T> {
-    /// The item with this key, whose name is asked for once.
-    fn with_key(&mut self, key: u64, query: Query, queries: &mut Queries) -> Option<&mut T> {
-        let next = self.items.len();
-        let index = *self.by_key.entry(key).or_insert(next);
-        if index == next {
-            if key != 0 {
-                queries.ask(query, key);
-            }
-            self.items.push((key, T::default()));
-        }
-        self.items.get_mut(index).map(|(_, item)| item)
-    }
-}
+use tracy_protocol::{ItemKind, Program, TracyProtocol};
 
 /// One session with a client.
 #[derive(Debug)]
@@ -253,137 +230,6 @@ impl Session {
         Some(())
     }
 
-    fn take_zone_item(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        use ItemKind as Kind;
-        let mut fields = item.fields;
-        match item.kind {
-            Kind::ThreadContext => {
-                self.thread_time.reset();
-                self.threads.set_current(fields.u32()?, &mut self.queries);
-            }
-            Kind::ZoneBegin | Kind::ZoneBeginCallstack => {
-                let distance = far_distance(protocol, fields.i64()?);
-                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
-            }
-            Kind::ZoneBegin32 | Kind::ZoneBeginCallstack32 => {
-                let distance = near_distance(fields.u32()?);
-                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
-            }
-            Kind::ZoneBegin16 | Kind::ZoneBeginCallstack16 => {
-                let distance = fields.u16()?.into();
-                return self.begin_zone(item.kind, distance, Some(fields.u64()?));
-            }
-            Kind::ZoneBeginAllocSrcLoc | Kind::ZoneBeginAllocSrcLocCallstack => {
-                return self.begin_zone(item.kind, fields.i64()?, None);
-            }
-            Kind::ZoneEnd => self.end_zone(far_distance(protocol, fields.i64()?)),
-            Kind::ZoneEnd32 => self.end_zone(near_distance(fields.u32()?)),
-            Kind::ZoneEnd16 => self.end_zone(fields.u16()?.into()),
-            Kind::ZoneValidation => self.threads.expect(fields.u32()?, &mut self.queries),
-            Kind::ZoneText => {
-                let line = self.first_text.take()?;
-                self.change_zone(|extra| append_line(extra, &line));
-            }
-            Kind::ZoneName => {
-                let name = self.first_text.take()?;
-                self.change_zone(|extra| extra.name = Some(name));
-            }
-            Kind::ZoneColor => {
-                let color = fields.color()?;
-                self.change_zone(|extra| extra.color = Some(color));
-            }
-            Kind::ZoneValue => {
-                let value = fields.u64()?;
-                self.change_zone(|extra| append_line(extra, &format!("{value} [{value:#x}]")));
-            }
-            Kind::FiberEnter => {
-                self.thread_time.advance(fields.i64()?);
-                let key = fields.u64()?;
-                self.threads.begin_fiber(fields.u32()?, key, &mut self.queries);
-            }
-            _ => {
-                self.thread_time.advance(fields.i64()?);
-                self.threads.leave_fiber(fields.u32()?);
-            }
-        }
-        Some(())
-    }
-
-    fn begin_zone(&mut self, kind: ItemKind, distance: i64, address: Option<u64>) -> Option<()> {
-        use ItemKind as Kind;
-        let start_ns = self.clock.ns(self.thread_time.advance(distance));
-        let has_callstack = matches!(
-            kind,
-            Kind::ZoneBeginCallstack
-                | Kind::ZoneBeginCallstack32
-                | Kind::ZoneBeginCallstack16
-                | Kind::ZoneBeginAllocSrcLocCallstack
-        );
-        let callstack = has_callstack.then(|| self.threads.take_callstack(&mut self.queries));
-        let location = match address {
-            Some(address) => self.locations.at(address, &mut self.queries)?,
-            None => self.locations.take_next()?,
-        };
-        if self.has_room() {
-            self.threads.begin(location, start_ns, callstack.flatten(), &mut self.queries);
-        } else {
-            self.threads.begin_unkept(&mut self.queries);
-        }
-        Some(())
-    }
-
-    fn end_zone(&mut self, distance: i64) {
-        let end_ns = self.clock.ns(self.thread_time.advance(distance));
-        self.threads.end(end_ns, &mut self.damage, &mut self.queries);
-    }
-
-    fn change_zone(&mut self, change: impl FnOnce(&mut ZoneExtra)) {
-        self.threads.change(&mut self.damage, &mut self.queries, change);
-    }
-
-    fn take_message(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        use ItemKind as Kind;
-        let mut fields = item.fields;
-        let time_ns = self.clock.ns(fields.i64()?);
-        let has_color = matches!(
-            item.kind,
-            Kind::MessageColor
-                | Kind::MessageColorCallstack
-                | Kind::MessageLiteralColor
-                | Kind::MessageLiteralColorCallstack
-        );
-        let color = if has_color { Some(fields.color()?) } else { None };
-        let is_literal = matches!(
-            item.kind,
-            Kind::MessageLiteral
-                | Kind::MessageLiteralColor
-                | Kind::MessageLiteralCallstack
-                | Kind::MessageLiteralColorCallstack
-        );
-        let (text, metadata) = if is_literal {
-            let (address, metadata) = protocol.untagged(fields.u64()?);
-            (self.texts.at(address, &mut self.queries), metadata)
-        } else {
-            let metadata = if protocol.message_has_severity() { fields.u8() } else { None };
-            (TextRef::Here(self.first_text.take()?), metadata)
-        };
-        let has_callstack = matches!(
-            item.kind,
-            Kind::MessageCallstack
-                | Kind::MessageColorCallstack
-                | Kind::MessageLiteralCallstack
-                | Kind::MessageLiteralColorCallstack
-        );
-        let callstack = has_callstack.then(|| self.threads.take_callstack(&mut self.queries));
-        let thread = self.threads.current(&mut self.queries);
-        if self.has_room() {
-            let callstack = callstack.flatten();
-            let message = PendingMessage { thread, time_ns, text, color, metadata, callstack };
-            self.messages.push(message);
-        }
-        Some(())
-    }
-
     fn take_crash(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let time_ns = self.clock.ns(fields.i64()?);
         let message = self.texts.at(fields.u64()?, &mut self.queries);
@@ -440,210 +286,6 @@ impl Session {
         Some(())
     }
 
-    fn take_plot_item(&mut self, item: Item<'_>) -> Option<()> {
-        let mut fields = item.fields;
-        if item.kind == ItemKind::SysTimeReport {
-            let time_ns = self.clock.ns(fields.i64()?);
-            let percent = fields.f32()?.into();
-            let has_room = self.has_room();
-            let plot = self.plots.with_key(0, Query::PlotName, &mut self.queries)?;
-            plot.format = PlotFormat::Percentage;
-            if has_room {
-                plot.points.push((time_ns, percent, 0));
-                self.point_count = self.point_count.saturating_add(1);
-            }
-            return Some(());
-        }
-        let key = fields.u64()?;
-        if item.kind == ItemKind::PlotConfig {
-            let plot = self.plots.with_key(key, Query::PlotName, &mut self.queries)?;
-            plot.format = match fields.u8()? {
-                0 => PlotFormat::Number,
-                1 => PlotFormat::Memory,
-                _ => PlotFormat::Percentage,
-            };
-            return Some(());
-        }
-        let time_ns = self.clock.ns(self.thread_time.advance(fields.i64()?));
-        #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
-        let value = match item.kind {
-            ItemKind::PlotDataInt => fields.i64()? as f64,
-            ItemKind::PlotDataFloat => fields.f32()?.into(),
-            _ => fields.f64()?,
-        };
-        let has_room = self.has_room();
-        let thread = self.threads.current(&mut self.queries);
-        let plot = self.plots.with_key(key, Query::PlotName, &mut self.queries)?;
-        if has_room {
-            plot.points.push((time_ns, value, thread));
-            self.point_count = self.point_count.saturating_add(1);
-        }
-        Some(())
-    }
-
-    fn take_frame_mark(&mut self, item: Item<'_>) -> Option<()> {
-        let mut fields = item.fields;
-        let time_ns = self.clock.ns(fields.i64()?);
-        let key = fields.u64()?;
-        let has_room = self.has_room();
-        let series = self.frames.with_key(key, Query::FrameName, &mut self.queries)?;
-        match item.kind {
-            ItemKind::FrameMarkMsgEnd => {
-                series.frames.last_mut().filter(|frame| frame.1.is_none())?.1 = Some(time_ns);
-            }
-            _ if has_room => {
-                series.frames.push((time_ns, None));
-                self.point_count = self.point_count.saturating_add(1);
-            }
-            _ => {}
-        }
-        Some(())
-    }
-
-    fn take_device_item(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        use ItemKind as Kind;
-        let fields = item.fields;
-        let found = match item.kind {
-            Kind::GpuNewContext => self.devices.announce(protocol, fields, self.clock),
-            Kind::GpuContextName => {
-                let name = self.first_text.take().unwrap_or_default();
-                self.devices.name(protocol, fields, name)
-            }
-            Kind::GpuTime => self.devices.time(protocol, fields),
-            Kind::GpuCalibration => self.devices.calibrate(protocol, fields, self.clock),
-            Kind::GpuTimeSync => self.devices.synchronise(protocol, fields, self.clock),
-            Kind::GpuZoneEndSerial => {
-                self.advance_serial_time(fields)?;
-                self.devices.end(protocol, fields)
-            }
-            Kind::GpuZoneEnd => {
-                self.advance_thread_time(fields)?;
-                self.devices.end(protocol, fields)
-            }
-            Kind::GpuZoneBegin
-            | Kind::GpuZoneBeginCallstack
-            | Kind::GpuZoneBeginAllocSrcLoc
-            | Kind::GpuZoneBeginAllocSrcLocCallstack => {
-                self.advance_thread_time(fields)?;
-                self.begin_device_zone(protocol, item)
-            }
-            Kind::GpuZoneBeginSerial
-            | Kind::GpuZoneBeginCallstackSerial
-            | Kind::GpuZoneBeginAllocSrcLocSerial
-            | Kind::GpuZoneBeginAllocSrcLocCallstackSerial => {
-                self.advance_serial_time(fields)?;
-                self.begin_device_zone(protocol, item)
-            }
-            Kind::GpuZone => {
-                let is_kept = self.has_room();
-                let Self { devices, locations, queries, .. } = self;
-                let location = |address| locations.at(address, queries);
-                devices.whole_zone(protocol, fields, is_kept, location)
-            }
-            _ => return None,
-        };
-        if found.is_none() {
-            let stray = &mut self.damage.stray_device_items;
-            *stray = stray.saturating_add(1);
-        }
-        Some(())
-    }
-
-    /// The host's time of a device zone that a thread recorded, and not the serial queue.
-    fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        self.thread_time.advance(fields.i64()?);
-        Some(())
-    }
-
-    /// The same of a device zone of the serial queue.
-    fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        self.serial_time.advance(fields.i64()?);
-        Some(())
-    }
-
-    fn begin_device_zone(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        use ItemKind as Kind;
-        let is_payload = matches!(
-            item.kind,
-            Kind::GpuZoneBeginAllocSrcLoc
-                | Kind::GpuZoneBeginAllocSrcLocCallstack
-                | Kind::GpuZoneBeginAllocSrcLocSerial
-                | Kind::GpuZoneBeginAllocSrcLocCallstackSerial
-        );
-        let next = self.locations.take_next();
-        let has_room = self.has_room();
-        let Self { devices, locations, queries, .. } = self;
-        devices.begin(protocol, item.fields, has_room, |fields| {
-            if is_payload { next } else { locations.at(fields.u64()?, queries) }
-        })
-    }
-
-    /// The recording, with everything that came until now.
-    pub(crate) fn finish(self, end: RecordingEnd) -> TracyRecording {
-        let mut damage = self.damage;
-        let locations = self.locations.resolve(&self.texts, &mut damage.missing_texts);
-        let callstacks = self.callstacks.resolve(&mut damage.missing_functions);
-        let threads = self.threads.finish(&mut damage);
-        let devices = self.devices.finish(&mut damage);
-        let texts = self.texts;
-        let mut missing = damage.missing_texts;
-        let mut resolved = |text| {
-            texts.resolve(text).unwrap_or_else(|| {
-                missing = missing.saturating_add(1);
-                text_of_missing()
-            })
-        };
-        let messages = self.messages.into_iter().map(|message| {
-            let PendingMessage { thread, time_ns, text, color, metadata, callstack } = message;
-            TracyMessage { thread, time_ns, text: resolved(text), color, metadata, callstack }
-        });
-        let messages = messages.collect();
-        let pools = self.pools.finish(&mut resolved);
-        let crash = self.crash.map(|(thread, time_ns, message)| TracyCrash {
-            thread,
-            time_ns,
-            message: resolved(message),
-        });
-        let mut name_of = |names: &HashMap<u64, Box<str>>, key: u64, main: &str| {
-            let name =
-                if key == 0 { Some(text(main.as_bytes())) } else { names.get(&key).cloned() };
-            name.unwrap_or_else(|| {
-                missing = missing.saturating_add(1);
-                text_of_missing()
-            })
-        };
-        let plots = self.plots.items.into_iter().map(|(key, plot)| TracyPlot {
-            name: name_of(&self.plot_names, key, PROCESSOR_LOAD),
-            ..plot
-        });
-        let plots = plots.chain(pools).collect();
-        let frames = self.frames.items.into_iter().map(|(key, series)| FrameSeries {
-            name: name_of(&self.frame_names, key, MAIN_FRAMES),
-            ..series
-        });
-        let frames = frames.collect();
-        damage.missing_texts = missing;
-        let mut program = self.program;
-        if let [known] = self.candidates.as_slice() {
-            program.releases = known.protocol.releases;
-        }
-        TracyRecording {
-            program,
-            locations,
-            threads,
-            messages,
-            plots,
-            frames,
-            devices,
-            callstacks,
-            facts: self.facts,
-            crash,
-            left_out: self.left_out,
-            damage,
-            end,
-        }
-    }
-
     /// The end at a frame that cannot be read.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
@@ -654,9 +296,4 @@ impl Session {
         self.frame_count = self.frame_count.saturating_add(1);
         self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(bytes as u64);
     }
-}
-
-/// The name of what the program did not name any more.
-fn text_of_missing() -> Box<str> {
-    text(b"(name not sent)")
 }

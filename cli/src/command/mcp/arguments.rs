@@ -74,14 +74,14 @@ arguments! {
         run: Option<usize>,
         /// Only some zones: terms with device, risc and zone, such as risc=trisc*,zone!=*-FW.
         filter: Option<String>,
+        /// Zones, sum zones, waits by object, or time of the profiler itself.
+        #[serde(default)]
+        kind: ZoneKind,
         /// Column to sort by, such as p99_ns. Default: by chip and RISC, most cycles first.
         sort: Option<String>,
         /// Direction of the sort.
         #[serde(default)]
         order: SortOrder,
-        /// Zones, sum zones, waits by object, or time of the profiler itself.
-        #[serde(default)]
-        kind: ZoneKind,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     arguments::ExplainPart,
     loaded::Part,
-    table::{Column, Table, cells},
+    table::{Column, Table, cells, joined},
 };
 use host_reader::causes::{
     Explanation, OpCauses, Phase, RiscWait, TimeClass, TimeSplit, WaitEvidence,
@@ -36,9 +36,8 @@ const NO_OVERLAP: &str = "kernels of one kind alone, or not known";
 const NO_CLOCK: &str = "not recorded, or unknown clock";
 const NO_KERNEL: &str = "no kernel of known length, or unknown clock";
 
-const DEVICES: [Column; 15] = [
-    Column::new("chip_id"),
-    Column::new("op_count"),
+/// Time, and the columns of `shares`.
+const SHARES: [Column; 9] = [
     Column::or_null("total_ns", NO_CLOCK),
     Column::new("compute_percent"),
     Column::new("data_movement_percent"),
@@ -48,11 +47,18 @@ const DEVICES: [Column; 15] = [
     Column::new("host_late_percent"),
     Column::new("profiler_percent"),
     Column::new("unknown_percent"),
-    Column::or_null("overlap_at_least_percent", NO_OVERLAP),
-    Column::or_null("overlap_at_most_percent", NO_OVERLAP),
-    Column::or_null("busy_ns", NO_KERNEL),
-    Column::or_null("kernel_sum_ns", NO_KERNEL),
 ];
+
+const DEVICES: [Column; 15] = joined(&[
+    &[Column::new("chip_id"), Column::new("op_count")],
+    &SHARES,
+    &[
+        Column::or_null("overlap_at_least_percent", NO_OVERLAP),
+        Column::or_null("overlap_at_most_percent", NO_OVERLAP),
+        Column::or_null("busy_ns", NO_KERNEL),
+        Column::or_null("kernel_sum_ns", NO_KERNEL),
+    ],
+]);
 
 const NO_CHIP: &str = "no launch on any chip";
 
@@ -78,26 +84,22 @@ const PHASES: [Column; 17] = [
 
 const NO_PACE: &str = "no waits were recorded";
 
-const OPS: [Column; 18] = [
-    Column::new("chip_id"),
-    Column::new("program"),
-    Column::new("launch"),
-    Column::or_null("name", "the host gave none"),
-    Column::or_null("total_ns", NO_CLOCK),
-    Column::new("compute_percent"),
-    Column::new("data_movement_percent"),
-    Column::new("collective_percent"),
-    Column::or_null("wait_percent", NO_WAITS),
-    Column::new("dispatch_percent"),
-    Column::new("host_late_percent"),
-    Column::new("profiler_percent"),
-    Column::new("unknown_percent"),
-    Column::or_null("gap_ns", "first op, overlap, or not known"),
-    Column::or_null("core_max_over_mean", "one core, or times cannot be compared"),
-    Column::or_null("pacer", NO_PACE),
-    Column::or_null("pacer_margin_at_least", NO_PACE),
-    Column::or_null("pacer_margin_at_most", NO_PACE),
-];
+const OPS: [Column; 18] = joined(&[
+    &[
+        Column::new("chip_id"),
+        Column::new("program"),
+        Column::new("launch"),
+        Column::or_null("name", "the host gave none"),
+    ],
+    &SHARES,
+    &[
+        Column::or_null("gap_ns", "first op, overlap, or not known"),
+        Column::or_null("core_max_over_mean", "one core, or times cannot be compared"),
+        Column::or_null("pacer", NO_PACE),
+        Column::or_null("pacer_margin_at_least", NO_PACE),
+        Column::or_null("pacer_margin_at_most", NO_PACE),
+    ],
+]);
 
 const WAITS: [Column; 11] = [
     Column::new("chip_id"),

@@ -3,7 +3,7 @@
 use super::{
     arguments::LossesPart,
     loaded::{Part, RunFigures},
-    table::{Column, Table, cells},
+    table::{Column, Table, cells, joined},
 };
 use host_reader::{
     analysis::{loss_groups, loss_remedies},
@@ -15,12 +15,8 @@ use wire::RunHostId;
 
 const NO_RUNS: &str = "the device does not count runs";
 
-const CAUSES: [Column; 12] = [
-    Column::new("cause"),
-    Column::new("chip_id"),
-    Column::new("risc"),
-    Column::new("programs"),
-    Column::new("core_count"),
+/// Columns of `counts`.
+const COUNTS: [Column; 7] = [
     Column::or_null("runs", NO_RUNS),
     Column::new("zones"),
     Column::new("data"),
@@ -30,23 +26,32 @@ const CAUSES: [Column; 12] = [
     Column::new("is_lower_bound"),
 ];
 
-const LANES: [Column; 15] = [
-    Column::new("cause"),
-    Column::new("chip_id"),
-    Column::new("core_x"),
-    Column::new("core_y"),
-    Column::new("risc"),
-    Column::or_null("run_host_id", "of no known program"),
-    Column::or_null("runs", NO_RUNS),
-    Column::new("zones"),
-    Column::new("data"),
-    Column::new("events"),
-    Column::new("sums"),
-    Column::new("unknown_markers"),
-    Column::new("is_lower_bound"),
-    Column::or_null("first_run_host_id", "of one program"),
-    Column::or_null("last_run_host_id", "of one program"),
-];
+const CAUSES: [Column; 12] = joined(&[
+    &[
+        Column::new("cause"),
+        Column::new("chip_id"),
+        Column::new("risc"),
+        Column::new("programs"),
+        Column::new("core_count"),
+    ],
+    &COUNTS,
+]);
+
+const LANES: [Column; 15] = joined(&[
+    &[
+        Column::new("cause"),
+        Column::new("chip_id"),
+        Column::new("core_x"),
+        Column::new("core_y"),
+        Column::new("risc"),
+        Column::or_null("run_host_id", "of no known program"),
+    ],
+    &COUNTS,
+    &[
+        Column::or_null("first_run_host_id", "of one program"),
+        Column::or_null("last_run_host_id", "of one program"),
+    ],
+]);
 
 const ANOMALIES: [Column; 3] =
     [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];

@@ -37,6 +37,22 @@ impl Column {
     }
 }
 
+/// Puts lists of columns one behind the other; the compiler checks that there are as many.
+pub(super) const fn joined<const COUNT: usize>(lists: &[&[Column]]) -> [Column; COUNT] {
+    let mut all = [Column::new(""); COUNT];
+    let (mut count, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            all[count] = lists[list][at];
+            (count, at) = (count + 1, at + 1);
+        }
+        list += 1;
+    }
+    assert!(count == COUNT);
+    all
+}
+
 /// Cells of a row, each of anything that can be serialised.
 macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::json!($cell)),*] };

@@ -4,7 +4,7 @@ use super::{
     arguments::{ZoneKind, ZonesArguments},
     loaded::{Part, RunFigures},
     ops::filter_of,
-    table::{Column, Table, cells},
+    table::{Column, Table, cells, joined},
 };
 use crate::failure::Failure;
 use host_reader::{
@@ -18,9 +18,8 @@ use wire::Risc;
 
 const NS: &str = "no whole zone, or unknown clock";
 
-const ZONES: [Column; 14] = [
-    Column::new("chip_id"),
-    Column::or_null("risc", "all RISCs together"),
+/// Identity of a zone, then the figures of `statistics` in nanoseconds.
+const STATISTICS: [Column; 8] = [
     Column::new("name"),
     Column::new("marker_id"),
     Column::new("count"),
@@ -29,25 +28,24 @@ const ZONES: [Column; 14] = [
     Column::or_null("median_ns", NS),
     Column::or_null("p99_ns", NS),
     Column::or_null("max_ns", NS),
-    Column::or_null("total_cycles", "no whole zone"),
-    Column::or_null("self_total_cycles", "no whole zone"),
-    Column::new("open_zone_count"),
-    Column::or_null("source", "not known"),
 ];
 
-const SUMS: [Column; 11] = [
-    Column::new("chip_id"),
-    Column::new("risc"),
-    Column::new("name"),
-    Column::new("marker_id"),
-    Column::new("count"),
-    Column::or_null("total_ns", NS),
-    Column::or_null("min_ns", NS),
-    Column::or_null("median_ns", NS),
-    Column::or_null("p99_ns", NS),
-    Column::or_null("max_ns", NS),
-    Column::or_null("total_cycles", "no sum"),
-];
+const ZONES: [Column; 14] = joined(&[
+    &[Column::new("chip_id"), Column::or_null("risc", "all RISCs together")],
+    &STATISTICS,
+    &[
+        Column::or_null("total_cycles", "no whole zone"),
+        Column::or_null("self_total_cycles", "no whole zone"),
+        Column::new("open_zone_count"),
+        Column::or_null("source", "not known"),
+    ],
+]);
+
+const SUMS: [Column; 11] = joined(&[
+    &[Column::new("chip_id"), Column::new("risc")],
+    &STATISTICS,
+    &[Column::or_null("total_cycles", "no sum")],
+]);
 
 const OF_SUMS: &str = "only sums hold some of them";
 

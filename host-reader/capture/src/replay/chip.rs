@@ -4,7 +4,9 @@ use super::{
     reads::{Access, ReadRecord},
     recording::{Recording, not_held},
 };
-use reader::mesh::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange};
+use reader::mesh::{
+    AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Cycles;
 
@@ -69,7 +71,7 @@ impl Mesh for ReplayedMesh<'_> {
 }
 
 impl ReplayedDevice<'_> {
-    fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> AccessResult {
         let (chip_id, word_count) = (self.description.chip_id, words.len());
         let is_complete = self.is_complete;
         let not_held =
@@ -81,7 +83,7 @@ impl ReplayedDevice<'_> {
         }
     }
 
-    fn check_repeated(&self, core: Noc0Coord) -> Result<(), AccessError> {
+    fn check_repeated(&self, core: Noc0Coord) -> AccessResult {
         if !self.repeated.contains(&core) {
             return Ok(());
         }
@@ -97,29 +99,19 @@ impl Device for ReplayedDevice<'_> {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         self.check_repeated(core)?;
         self.read(Memory::L1(core), address, words)
     }
 
     /// Accepts what was accepted; the answers hold what followed from it.
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let refusals = self.recordings.get_mut(&(Memory::L1(core), true));
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));
         refusal.map_or(Ok(()), Err)
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         self.read(Memory::Dram(bank), address, words)
     }
 

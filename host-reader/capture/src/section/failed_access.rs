@@ -26,7 +26,7 @@ use crate::{error::CaptureError, frame::SectionVersion, problem::MalformedPayloa
 use reader::mesh::{AccessError, Memory};
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
+    little_endian::{U32, U64},
 };
 
 /// An access that a chip refused.
@@ -55,7 +55,7 @@ impl<'file> Payload<'file> for FailedAccess {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let RawPlace { memory, x, y, bank } = RawPlace::of(self.memory);
+        let (place, bank) = RawPlace::of(self.read_number, self.chip_id, self.memory);
         let (error, text) = match &self.error {
             AccessError::NoSuchCore { .. } => (NO_SUCH_CORE, ""),
             AccessError::OutOfRange { memory, .. } => (OUT_OF_RANGE, memory.as_str()),
@@ -65,11 +65,7 @@ impl<'file> Payload<'file> for FailedAccess {
         put(
             buffer,
             &RawHead {
-                read_number: U32::new(self.read_number),
-                chip_id: U32::new(self.chip_id),
-                x,
-                y,
-                memory,
+                place,
                 is_write: u8::from(self.is_write),
                 error,
                 reserved: 0,
@@ -86,8 +82,8 @@ impl<'file> Payload<'file> for FailedAccess {
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
         let head: &RawHead = fields.record("head")?;
-        let place = RawPlace { memory: head.memory, x: head.x, y: head.y, bank: head.bank };
-        let (memory, chip_id) = (place.memory(&fields)?, head.chip_id.get());
+        let place = head.place;
+        let (memory, chip_id) = (place.memory(head.bank, &fields)?, place.chip_id.get());
         let text = fields.text("text", head.text_bytes.get())?.to_owned();
         let (address, word_count) = (head.address.get(), head.word_count.get());
         let error = match head.error {
@@ -102,7 +98,7 @@ impl<'file> Payload<'file> for FailedAccess {
             GONE => AccessError::Gone { chip_id, reason: text },
             other => return Err(fields.fault("error", "0 to 3", &other)),
         };
-        let (read_number, is_write) = (head.read_number.get(), head.is_write != 0);
+        let (read_number, is_write) = (place.read_number.get(), head.is_write != 0);
         Ok(Self { read_number, chip_id, memory, address, word_count, is_write, error })
     }
 }
@@ -115,11 +111,7 @@ const GONE: u8 = 3;
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct RawHead {
-    read_number: U32,
-    chip_id: U32,
-    x: U16,
-    y: U16,
-    memory: u8,
+    place: RawPlace,
     is_write: u8,
     error: u8,
     reserved: u8,

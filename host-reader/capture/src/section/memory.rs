@@ -87,17 +87,14 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let RawPlace { memory, x, y, bank } = RawPlace::of(self.memory);
-        let lane_core = self.lane.map(|lane| [U16::new(lane.core.x), U16::new(lane.core.y)]);
-        let [x, y] = if memory == DRAM { lane_core.unwrap_or([x, y]) } else { [x, y] };
+        let (mut place, bank) = RawPlace::of(self.read_number, self.chip_id, self.memory);
+        if let Some(lane) = self.lane.filter(|_| place.memory == DRAM) {
+            (place.x, place.y) = (U16::new(lane.core.x), U16::new(lane.core.y));
+        }
         put(
             buffer,
             &RawHead {
-                read_number: U32::new(self.read_number),
-                chip_id: U32::new(self.chip_id),
-                x,
-                y,
-                memory,
+                place,
                 content: self.content as u8,
                 risc: self.lane.map_or(NO_RISC, |lane| risc_number(lane.risc)),
                 reserved: 0,
@@ -117,8 +114,8 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
         let head: &RawHead = fields.record("head")?;
         let content = WordsContent::ALL.get(usize::from(head.content)).copied();
         let content = content.ok_or_else(|| fields.fault("content", "0 to 5", &head.content))?;
-        let place = RawPlace { memory: head.memory, x: head.x, y: head.y, bank: head.bank };
-        let (memory, chip_id) = (place.memory(&fields)?, head.chip_id.get());
+        let place = head.place;
+        let (memory, chip_id) = (place.memory(head.bank, &fields)?, place.chip_id.get());
         let lane = match head.risc {
             NO_RISC => None,
             risc => {
@@ -127,7 +124,7 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
             }
         };
         Ok(Self {
-            read_number: head.read_number.get(),
+            read_number: place.read_number.get(),
             chip_id,
             memory,
             address: head.address.get(),
@@ -156,28 +153,43 @@ const L1: u8 = 0;
 const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
-/// A memory as a section holds it.
+/// Read, chip, core and kind of memory, with which sections of accesses begin.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
 pub(super) struct RawPlace {
-    pub(super) memory: u8,
-    pub(super) x: U16,
-    pub(super) y: U16,
-    pub(super) bank: U32,
+    pub(super) read_number: U32,
+    pub(super) chip_id: U32,
+    x: U16,
+    y: U16,
+    memory: u8,
 }
 
 impl RawPlace {
-    pub(super) fn of(memory: Memory) -> Self {
+    /// The place of a memory, and its DRAM bank, which sections hold elsewhere.
+    pub(super) fn of(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
         let (number, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),
             Memory::Dram(bank) => (DRAM, Noc0Coord { x: 0, y: 0 }, bank),
             Memory::WallClock(core) => (WALL_CLOCK, core, 0),
         };
-        Self { memory: number, x: U16::new(core.x), y: U16::new(core.y), bank: U32::new(bank) }
+        let place = Self {
+            read_number: U32::new(read_number),
+            chip_id: U32::new(chip_id),
+            x: U16::new(core.x),
+            y: U16::new(core.y),
+            memory: number,
+        };
+        (place, U32::new(bank))
     }
 
-    pub(super) fn memory(&self, fields: &Fields<'_>) -> Result<Memory, MalformedPayload> {
+    pub(super) fn memory(
+        &self,
+        bank: U32,
+        fields: &Fields<'_>,
+    ) -> Result<Memory, MalformedPayload> {
         match self.memory {
             L1 => Ok(Memory::L1(self.core())),
-            DRAM => Ok(Memory::Dram(self.bank.get())),
+            DRAM => Ok(Memory::Dram(bank.get())),
             WALL_CLOCK => Ok(Memory::WallClock(self.core())),
             other => Err(fields.fault("memory", "0 to 2", &other)),
         }
@@ -191,11 +203,7 @@ impl RawPlace {
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct RawHead {
-    read_number: U32,
-    chip_id: U32,
-    x: U16,
-    y: U16,
-    memory: u8,
+    place: RawPlace,
     content: u8,
     risc: u8,
     reserved: u8,

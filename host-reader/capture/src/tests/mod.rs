@@ -15,7 +15,13 @@ use super::{
 };
 use reader::{
     lane::LaneId,
-    mesh::{Memory, Noc0Coord},
+    mesh::{
+        AccessError, AccessResult, CoreDescription, CoreSelection, DeviceDescription,
+        DramDescription, LogicalCoord, Memory, Noc0Coord,
+    },
+    names::{ZoneSource, ZoneTable},
+    probe_cost::{ProbeCost, ProbeCosts},
+    read::{GenerationChoice, ReadOptions},
 };
 use std::ops::Range;
 use wire::Risc;

@@ -290,7 +290,7 @@ struct RefusingChip {
 }
 
 impl RefusingChip {
-    fn refuse(&self, what: usize) -> Result<(), AccessError> {
+    fn refuse(&self, what: usize) -> AccessResult {
         let reason = format!("refusal {what}");
         let is_refused = self.refused[what];
         if is_refused { Err(AccessError::Unreachable { chip_id: 7, reason }) } else { Ok(()) }
@@ -302,29 +302,19 @@ impl Device for RefusingChip {
         self.device.description()
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         if core == core_place(1) {
             self.refuse(0)?;
         }
         self.device.read_l1(core, address, words)
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         self.refuse(1)?;
         self.device.write_l1(core, address, words)
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         if address == REGION + LANE_BYTES || words.len() > 400 {
             self.refuse(2)?;
         }

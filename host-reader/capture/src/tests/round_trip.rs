@@ -10,13 +10,6 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use reader::{
     decode::{CaptureMode, HostIdForm},
     ledger::{LossCause, LossKey, LossLedger, LossTotals, ProgramSpan},
-    mesh::{
-        AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
-        LogicalCoord,
-    },
-    names::{ZoneSource, ZoneTable},
-    probe_cost::{ProbeCost, ProbeCosts},
-    read::{GenerationChoice, ReadOptions},
 };
 use wire::{CoreKind, RunHostId, ZoneId, marker::HeaderLayout};
 

@@ -16,13 +16,6 @@ use host_events::{
 use reader::{
     anomaly::AnomalyKind,
     ledger::{LossCause, LossKey, LossLedger, LossTotals},
-    mesh::{
-        AccessError, CoreDescription, CoreSelection, DeviceDescription, DramDescription,
-        LogicalCoord,
-    },
-    names::{ZoneSource, ZoneTable},
-    probe_cost::{ProbeCost, ProbeCosts},
-    read::{GenerationChoice, ReadOptions},
 };
 use std::{collections::BTreeSet, path::PathBuf};
 use wire::{CoreKind, RunHostId};

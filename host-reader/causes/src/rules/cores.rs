@@ -1,11 +1,11 @@
 //! Rules about cores that set the length of an op.
 
-use super::{OpGroup, share};
+use super::{Gain, OpGroup, Reached};
 use crate::{
     balance::Balance,
     finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
-    threshold::{STRAGGLER, STRAGGLER_LAUNCHES, Threshold, WORK, WORK_FIT, WORK_STEPS},
+    threshold::{STRAGGLER, STRAGGLER_LAUNCHES, WORK, WORK_FIT, WORK_STEPS},
 };
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     let advice = "compare its work with the others' on the grid; look for a harvested row, a far \
                   DRAM bank or a link that it shares";
     Some(finding(
-        (Cause::Straggler, STRAGGLER, late / 100.0 + 1.0),
+        Reached::new(Cause::Straggler, STRAGGLER, late / 100.0 + 1.0),
         sentence,
         (place, gain, group),
         advice,
@@ -72,7 +72,8 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     };
     let gain = uneven.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
     let advice = "split the work so that every core has the same number of steps";
-    Some(finding((Cause::UnevenWork, WORK, more), sentence, (place, gain, group), advice))
+    let reached = Reached::new(Cause::UnevenWork, WORK, more);
+    Some(finding(reached, sentence, (place, gain, group), advice))
 }
 
 /// Returns true if the last core has more steps than the mean and takes longer by as much.
@@ -92,22 +93,13 @@ fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
 }
 
 fn finding(
-    (cause, threshold, figure): (Cause, Threshold, f64),
+    reached: Reached,
     sentence: String,
     (place, gain, group): (Place, f64, &OpGroup<'_>),
     advice: &str,
 ) -> Finding {
-    Finding {
-        cause,
-        sentence,
-        figure,
-        threshold: threshold.name,
-        place,
-        gain_at_most_ns: Some(gain),
-        gain_at_most_percent: Some(share(gain, group.kernel_ns())),
-        gain_of: GainOf::Ops,
-        advice: advice.to_owned(),
-    }
+    let gain = Gain { at_most_ns: gain, whole_ns: group.kernel_ns(), of: GainOf::Ops };
+    reached.finding(sentence, place, gain, advice)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of launches")]

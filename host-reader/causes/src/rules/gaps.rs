@@ -1,6 +1,6 @@
 //! Rules about the time between ops, short ops, and ops on the host.
 
-use super::{duration, share};
+use super::{Gain, Reached, duration, share};
 use crate::{
     finding::{Cause, Finding, GainOf, Place},
     middle::median,
@@ -51,17 +51,9 @@ impl GapFacts {
         gain_ns: f64,
         advice: &str,
     ) -> Finding {
-        Finding {
-            cause,
-            sentence,
-            figure,
-            threshold: threshold.name,
-            place: Place::default(),
-            gain_at_most_ns: Some(gain_ns),
-            gain_at_most_percent: Some(share(gain_ns, self.wall_ns)),
-            gain_of: GainOf::Recording,
-            advice: advice.to_owned(),
-        }
+        let gain = Gain { at_most_ns: gain_ns, whole_ns: self.wall_ns, of: GainOf::Recording };
+        let reached = Reached::new(cause, threshold, figure);
+        reached.finding(sentence, Place::default(), gain, advice)
     }
 }
 

@@ -8,8 +8,9 @@ mod pipeline;
 mod setup;
 
 use crate::{
-    finding::{Finding, Place, Untold},
+    finding::{Cause, Finding, GainOf, Place, Untold},
     op::OpCauses,
+    threshold::Threshold,
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
@@ -20,6 +21,47 @@ use wire::RunHostId;
 
 pub(crate) use gaps::{GapFacts, dispatch, host, host_ops, small_ops};
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
+
+/// Cause of which the figure has reached the threshold.
+pub(crate) struct Reached {
+    cause: Cause,
+    threshold: Threshold,
+    figure: f64,
+}
+
+/// Gain in nanoseconds at most, and the time that it is a share of.
+pub(crate) struct Gain {
+    pub(crate) at_most_ns: f64,
+    pub(crate) whole_ns: f64,
+    pub(crate) of: GainOf,
+}
+
+impl Reached {
+    pub(crate) const fn new(cause: Cause, threshold: Threshold, figure: f64) -> Self {
+        Self { cause, threshold, figure }
+    }
+
+    /// The finding of this cause.
+    pub(crate) fn finding(
+        self,
+        sentence: String,
+        place: Place,
+        gain: Gain,
+        advice: &str,
+    ) -> Finding {
+        Finding {
+            cause: self.cause,
+            sentence,
+            figure: self.figure,
+            threshold: self.threshold.name,
+            place,
+            gain_at_most_ns: Some(gain.at_most_ns),
+            gain_at_most_percent: Some(share(gain.at_most_ns, gain.whole_ns)),
+            gain_of: gain.of,
+            advice: advice.to_owned(),
+        }
+    }
+}
 
 /// Launches of one op: of one name, or of one program if it has none.
 pub(crate) struct OpGroup<'a> {

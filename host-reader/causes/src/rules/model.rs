@@ -1,6 +1,6 @@
 //! Rules about ops whose bytes and operations are modelled, as those of ops CSVs are.
 
-use super::{duration, share};
+use super::{Gain, Reached, duration, share};
 use crate::{
     finding::{Cause, Finding, GainOf, Place},
     threshold::{DRAM, FLOPS, MODEL_TIME, Threshold},
@@ -93,17 +93,9 @@ impl AtLimit<'_> {
             share(self.ns, device_ns),
             duration(self.ns)
         );
-        Finding {
-            cause,
-            sentence,
-            figure: self.percent,
-            threshold: threshold.name,
-            place: self.longest.place.clone(),
-            gain_at_most_ns: Some(gain_ns),
-            gain_at_most_percent: Some(share(gain_ns, device_ns)),
-            gain_of: GainOf::Ops,
-            advice: advice.to_owned(),
-        }
+        let gain = Gain { at_most_ns: gain_ns, whole_ns: device_ns, of: GainOf::Ops };
+        let reached = Reached::new(cause, threshold, self.percent);
+        reached.finding(sentence, self.longest.place.clone(), gain, advice)
     }
 }
 

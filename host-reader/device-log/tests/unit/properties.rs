@@ -270,6 +270,17 @@ proptest! {
     }
 }
 
+/// A Blackhole of which one lane was read.
+fn blackhole_of(lane: Lane) -> DeviceReadout {
+    let chip = ChipSummary {
+        chip_id: 0,
+        arch: "blackhole".into(),
+        aiclk_mhz: 1350,
+        max_compute_cores: None,
+    };
+    DeviceReadout { chip, lanes: vec![lane], pending_runs: 0, discarded_launches: 0 }
+}
+
 #[test]
 fn what_a_line_cannot_hold_is_counted() {
     let mut zones = ZoneTable::new();
@@ -278,14 +289,7 @@ fn what_a_line_cannot_hold_is_counted() {
         Lane::new(LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc: Risc::Brisc });
     lane.push(RecordHead::new(PacketKind::TimestampedData16B, ZoneIndex(1)), 5, &[6, 7]);
     lane.metadata.push((0, "{\"a\":1,\"b\":2}".into()));
-    let chip = ChipSummary {
-        chip_id: 0,
-        arch: "blackhole".into(),
-        aiclk_mhz: 1350,
-        max_compute_cores: None,
-    };
-    let device = DeviceReadout { chip, lanes: vec![lane], pending_runs: 0, discarded_launches: 0 };
-    let readout = Readout { devices: vec![device], zones, ..Readout::default() };
+    let readout = Readout { devices: vec![blackhole_of(lane)], zones, ..Readout::default() };
     let mut text = Vec::new();
     let report = write_device_log(&readout, &mut text).unwrap();
     assert_eq!((report.replaced_character_count, report.unwritten_value_count), (3, 1));
@@ -302,14 +306,8 @@ fn lanes_of_all_riscs_name_their_zones_as_traces() {
     });
     lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(1)), 5, &[]);
     lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(2)), 6, &[]);
-    let chip = ChipSummary {
-        chip_id: 0,
-        arch: "blackhole".into(),
-        aiclk_mhz: 1350,
-        max_compute_cores: None,
-    };
-    let device = DeviceReadout { chip, lanes: vec![lane], pending_runs: 0, discarded_launches: 0 };
-    let readout = Readout { devices: vec![device], zones: zone_table(), ..Readout::default() };
+    let readout =
+        Readout { devices: vec![blackhole_of(lane)], zones: zone_table(), ..Readout::default() };
     let text = String::from_utf8(written(&readout)).unwrap();
     let names: Vec<_> = text.lines().skip(2).map(|row| row.split(',').nth(10).unwrap()).collect();
     assert_eq!(names, ["TRACE-FW", "TRACE-KERNEL"]);

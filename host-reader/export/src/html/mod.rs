@@ -35,7 +35,7 @@ mod zone_facts;
 
 pub use ops_csv::write_ops_page;
 
-use super::Trace;
+use super::{OnLanes, Trace};
 use page::Part;
 use std::io::{self, Write};
 
@@ -43,7 +43,7 @@ use std::io::{self, Write};
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     page::RECORDING.write(&trace.title, out, |part, out| match part {
         Part::Facts => facts::write(trace, out),

@@ -1,7 +1,7 @@
 //! The page around the data: its parts in order, what it allows to run, and its blocks.
 
 use super::{cells, host_lanes, lanes, op_zones::zones_of_ops, packed::PackedColumns};
-use crate::{Trace, host_names::HostNames, point_words::PointWords};
+use crate::{OnLanes, Trace, host_names::HostNames, point_words::PointWords};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -173,7 +173,7 @@ fn escaped_text(text: &str) -> String {
 pub(super) fn write_blocks(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let names = HostNames::new(trace);
     let pack = |thread: &_| host_lanes::pack_thread(thread, &names, trace.host.origin_ns);

@@ -123,6 +123,26 @@ impl ColumnKind {
 }
 
 impl TableSchema {
+    /// A table of each device.
+    const fn of_device(
+        kind: TableKind,
+        name: &'static str,
+        row: &'static str,
+        columns: &'static [ColumnSchema],
+    ) -> Self {
+        Self { kind, name, row, partitions: &["host", "device"], columns }
+    }
+
+    /// A table of each host.
+    const fn of_host(
+        kind: TableKind,
+        name: &'static str,
+        row: &'static str,
+        columns: &'static [ColumnSchema],
+    ) -> Self {
+        Self { kind, name, row, partitions: &["host"], columns }
+    }
+
     /// Returns true if its rows describe the host, not one device.
     pub(super) fn is_of_host(&self) -> bool {
         !self.partitions.contains(&"device")
@@ -151,9 +171,6 @@ const fn column(
 
 use ColumnKind::{Flag, Real, Signed64, Text, Unsigned32, Unsigned64};
 
-const OF_DEVICE: &[&str] = &["host", "device"];
-const OF_HOST: &[&str] = &["host"];
-
 const RECORDING: ColumnSchema =
     column("recording", Text, false, "the capture or log that the row is from");
 const CORE_X: ColumnSchema = column("core_x", Unsigned32, false, "NoC-0 x of the core");
@@ -165,6 +182,16 @@ const OP: ColumnSchema =
     column("op", Unsigned32, true, "number of its op in `ops`, of the same recording and device");
 const RUN_HOST_ID: ColumnSchema =
     column("run_host_id", Unsigned32, true, "the program, encoded with its chip");
+
+const START_NS: ColumnSchema =
+    column("start_ns", Signed64, false, "start since the recording's first record");
+const DURATION_NS: ColumnSchema = column("duration_ns", Signed64, false, "how long it took");
+const START_HOST_NS: ColumnSchema = column(
+    "start_host_ns",
+    Signed64,
+    true,
+    "start on the host's clock, if chips were synchronised",
+);
 
 const THREAD_NAME: ColumnSchema =
     column("thread_name", Text, true, "name of its thread, if it has one");
@@ -202,85 +229,89 @@ const WAIT_OBJECT: ColumnSchema =
 const WAIT_KEY: ColumnSchema =
     column("key", Unsigned32, false, "number of the buffer or NoC, L1 address of the semaphore");
 
-const WAITS: TableSchema = TableSchema {
-    kind: TableKind::Waits,
-    name: "waits",
-    row: "one wait of one RISC for a circular buffer, a semaphore or a NoC",
-    partitions: OF_DEVICE,
-    columns: &[
-        RECORDING,
-        CORE_X,
-        CORE_Y,
-        RISC,
-        OP,
-        RUN_HOST_ID,
-        WAIT_KIND,
-        WAIT_OBJECT,
-        WAIT_KEY,
-        column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
-        column("duration_cycles", Unsigned64, false, "how long it took, in cycles"),
-        column("start_ns", Signed64, false, "start since the recording's first record"),
-        column("duration_ns", Signed64, false, "how long it took"),
-        column(
-            "start_host_ns",
-            Signed64,
-            true,
-            "start on the host's clock, if chips were synchronised",
-        ),
-        column(
-            "has_blocked",
-            Flag,
-            true,
-            "whether it blocked; none of TT-Metal's zones, which do not tell",
-        ),
-        column("is_lower_bound", Flag, false, "whether it took longer than its record can tell"),
-    ],
-};
+/// A wait's RISC and object.
+const WAITED: [ColumnSchema; 9] =
+    [RECORDING, CORE_X, CORE_Y, RISC, OP, RUN_HOST_ID, WAIT_KIND, WAIT_OBJECT, WAIT_KEY];
 
-const WAIT_SUMS: TableSchema = TableSchema {
-    kind: TableKind::WaitSums,
-    name: "wait_sums",
-    row: "all waits of one launch of one RISC for one object",
-    partitions: OF_DEVICE,
-    columns: &[
-        RECORDING,
-        CORE_X,
-        CORE_Y,
-        RISC,
-        OP,
-        RUN_HOST_ID,
-        WAIT_KIND,
-        WAIT_OBJECT,
-        WAIT_KEY,
-        column(
-            "waits",
-            Unsigned64,
-            false,
-            "how many there were; of TT-Metal's zones also those that did not block",
-        ),
-        column("total_cycles", Unsigned64, false, "cycles of all of them"),
-        column(
-            "is_lower_bound",
-            Flag,
-            false,
-            "whether there may be more: recorded in windows of time alone, or more than the record \
+/// Puts columns behind others; the compiler checks that there are as many.
+const fn joined<const COUNT: usize>(
+    first: &[ColumnSchema],
+    rest: &[ColumnSchema],
+) -> [ColumnSchema; COUNT] {
+    assert!(first.len() + rest.len() == COUNT);
+    let mut all = [RECORDING; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < first.len() { first[at] } else { rest[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+const WAITS: TableSchema = TableSchema::of_device(
+    TableKind::Waits,
+    "waits",
+    "one wait of one RISC for a circular buffer, a semaphore or a NoC",
+    &joined::<16>(
+        &WAITED,
+        &[
+            column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
+            column("duration_cycles", Unsigned64, false, "how long it took, in cycles"),
+            START_NS,
+            DURATION_NS,
+            START_HOST_NS,
+            column(
+                "has_blocked",
+                Flag,
+                true,
+                "whether it blocked; none of TT-Metal's zones, which do not tell",
+            ),
+            column(
+                "is_lower_bound",
+                Flag,
+                false,
+                "whether it took longer than its record can tell",
+            ),
+        ],
+    ),
+);
+
+const WAIT_SUMS: TableSchema = TableSchema::of_device(
+    TableKind::WaitSums,
+    "wait_sums",
+    "all waits of one launch of one RISC for one object",
+    &joined::<13>(
+        &WAITED,
+        &[
+            column(
+                "waits",
+                Unsigned64,
+                false,
+                "how many there were; of TT-Metal's zones also those that did not block",
+            ),
+            column("total_cycles", Unsigned64, false, "cycles of all of them"),
+            column(
+                "is_lower_bound",
+                Flag,
+                false,
+                "whether there may be more: recorded in windows of time alone, or more than the record \
              can tell",
-        ),
-        column(
-            "is_from_kernel",
-            Flag,
-            false,
-            "whether the kernel added them up, else they are the rows of `waits`",
-        ),
-    ],
-};
+            ),
+            column(
+                "is_from_kernel",
+                Flag,
+                false,
+                "whether the kernel added them up, else they are the rows of `waits`",
+            ),
+        ],
+    ),
+);
 
-const PROFILER_TIME: TableSchema = TableSchema {
-    kind: TableKind::ProfilerTime,
-    name: "profiler_time",
-    row: "time of one RISC in zones of the profiler's own",
-    partitions: OF_DEVICE,
-    columns: &[
+const PROFILER_TIME: TableSchema = TableSchema::of_device(
+    TableKind::ProfilerTime,
+    "profiler_time",
+    "time of one RISC in zones of the profiler's own",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -295,14 +326,13 @@ const PROFILER_TIME: TableSchema = TableSchema {
         column("total_cycles", Unsigned64, false, "cycles of all of them"),
         column("max_cycles", Unsigned64, false, "cycles of the longest"),
     ],
-};
+);
 
-const ZONES: TableSchema = TableSchema {
-    kind: TableKind::Zones,
-    name: "zones",
-    row: "one zone of one RISC, from its start to its end",
-    partitions: OF_DEVICE,
-    columns: &[
+const ZONES: TableSchema = TableSchema::of_device(
+    TableKind::Zones,
+    "zones",
+    "one zone of one RISC, from its start to its end",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -316,25 +346,19 @@ const ZONES: TableSchema = TableSchema {
         column("start_cycle", Unsigned64, false, "first cycle on the clock of the chip"),
         column("duration_cycles", Unsigned64, false, "cycles as recorded"),
         column("self_cycles", Unsigned64, false, "cycles that no zone inside of it covers"),
-        column("start_ns", Signed64, false, "start since the recording's first record"),
-        column("duration_ns", Signed64, false, "how long it took"),
-        column(
-            "start_host_ns",
-            Signed64,
-            true,
-            "start on the host's clock, if chips were synchronised",
-        ),
+        START_NS,
+        DURATION_NS,
+        START_HOST_NS,
         column("has_synthetic_end", Flag, false, "whether the record of its end is missing"),
         column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
     ],
-};
+);
 
-const MARKERS: TableSchema = TableSchema {
-    kind: TableKind::Markers,
-    name: "markers",
-    row: "one event, data marker or sum of one RISC",
-    partitions: OF_DEVICE,
-    columns: &[
+const MARKERS: TableSchema = TableSchema::of_device(
+    TableKind::Markers,
+    "markers",
+    "one event, data marker or sum of one RISC",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -357,14 +381,13 @@ const MARKERS: TableSchema = TableSchema {
         column("second_value", Unsigned64, true, "the second word of 16 bytes of data"),
         column("text", Text, true, "what a log attached to it"),
     ],
-};
+);
 
-const OPS: TableSchema = TableSchema {
-    kind: TableKind::Ops,
-    name: "ops",
-    row: "one launch of one program on one device",
-    partitions: OF_DEVICE,
-    columns: &[
+const OPS: TableSchema = TableSchema::of_device(
+    TableKind::Ops,
+    "ops",
+    "one launch of one program on one device",
+    &[
         RECORDING,
         column("op", Unsigned32, false, "its number, in the order of starts"),
         column("name", Text, true, "name, if the host gave one"),
@@ -389,14 +412,9 @@ const OPS: TableSchema = TableSchema {
             true,
             "from the end of the previous op's kernel",
         ),
-        column("start_ns", Signed64, false, "start since the recording's first record"),
+        START_NS,
         column("duration_ns", Signed64, true, "how long it took"),
-        column(
-            "start_host_ns",
-            Signed64,
-            true,
-            "start on the host's clock, if chips were synchronised",
-        ),
+        START_HOST_NS,
         column(
             "clocks_of_cores_disagree",
             Flag,
@@ -418,14 +436,13 @@ const OPS: TableSchema = TableSchema {
             "cycles that its RISCs waited for the host, added up; none if none did or records are missing",
         ),
     ],
-};
+);
 
-pub(super) const LOSSES: TableSchema = TableSchema {
-    kind: TableKind::Losses,
-    name: "losses",
-    row: "records of one RISC, program and cause that are missing",
-    partitions: OF_DEVICE,
-    columns: &[
+pub(super) const LOSSES: TableSchema = TableSchema::of_device(
+    TableKind::Losses,
+    "losses",
+    "records of one RISC, program and cause that are missing",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -454,14 +471,13 @@ pub(super) const LOSSES: TableSchema = TableSchema {
         column("last_run_host_id", Unsigned32, true, "last launch of these"),
         column("time_ns", Signed64, true, "where it is shown, if the chip has records"),
     ],
-};
+);
 
-const COUNTERS: TableSchema = TableSchema {
-    kind: TableKind::Counters,
-    name: "counters",
-    row: "one reading of one hardware counter on one core",
-    partitions: OF_DEVICE,
-    columns: &[
+const COUNTERS: TableSchema = TableSchema::of_device(
+    TableKind::Counters,
+    "counters",
+    "one reading of one hardware counter on one core",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -482,14 +498,13 @@ const COUNTERS: TableSchema = TableSchema {
         column("cycles", Unsigned64, true, "cycles that they were counted over, if known"),
         column("problem", Text, true, "why there is no reading, if there is none"),
     ],
-};
+);
 
-const NOC_EVENTS: TableSchema = TableSchema {
-    kind: TableKind::NocEvents,
-    name: "noc_events",
-    row: "one transfer, barrier, semaphore or fabric packet that a core recorded",
-    partitions: OF_DEVICE,
-    columns: &[
+const NOC_EVENTS: TableSchema = TableSchema::of_device(
+    TableKind::NocEvents,
+    "noc_events",
+    "one transfer, barrier, semaphore or fabric packet that a core recorded",
+    &[
         RECORDING,
         CORE_X,
         CORE_Y,
@@ -523,14 +538,13 @@ const NOC_EVENTS: TableSchema = TableSchema {
         column("target_address", Unsigned32, true, "address in the target's tile, if recorded"),
         column("noc_counter", Unsigned32, true, "the NoC's counter of transfers, its low 12 bits"),
     ],
-};
+);
 
-pub(super) const HOST_ZONES: TableSchema = TableSchema {
-    kind: TableKind::HostZones,
-    name: "host_zones",
-    row: "one zone of one thread of the host",
-    partitions: OF_HOST,
-    columns: &[
+pub(super) const HOST_ZONES: TableSchema = TableSchema::of_host(
+    TableKind::HostZones,
+    "host_zones",
+    "one zone of one thread of the host",
+    &[
         RECORDING,
         column("process_id", Unsigned32, false, "number of its process"),
         column("thread", Unsigned64, false, "number of its thread in the process, from 1"),
@@ -540,22 +554,21 @@ pub(super) const HOST_ZONES: TableSchema = TableSchema {
         FILE,
         LINE,
         column("depth", Unsigned32, false, "zones around it; 0 is outermost"),
-        column("start_ns", Signed64, false, "start since the recording's first record"),
-        column("duration_ns", Signed64, false, "how long it took"),
+        START_NS,
+        DURATION_NS,
         column("self_ns", Signed64, false, "how long no zone inside of it ran"),
         column("start_host_ns", Signed64, false, "start on the host's clock"),
         column("text", Text, true, "what was said of it"),
         column("is_clipped", Flag, false, "whether it reaches out of the zone around it"),
         COLOR,
     ],
-};
+);
 
-pub(super) const BUFFERS: TableSchema = TableSchema {
-    kind: TableKind::Buffers,
-    name: "buffers",
-    row: "one change of the bytes that buffers of a chip hold in one kind of its memory",
-    partitions: OF_HOST,
-    columns: &[
+pub(super) const BUFFERS: TableSchema = TableSchema::of_host(
+    TableKind::Buffers,
+    "buffers",
+    "one change of the bytes that buffers of a chip hold in one kind of its memory",
+    &[
         RECORDING,
         column("chip", Unsigned64, false, "number of the chip"),
         column("memory", Text, false, "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY"),
@@ -570,14 +583,13 @@ pub(super) const BUFFERS: TableSchema = TableSchema {
         column("held_bytes", Unsigned64, false, "bytes of all buffers from then on"),
         column("address", Unsigned64, true, "address of the buffer, if the host told it"),
     ],
-};
+);
 
-pub(super) const OP_BUFFERS: TableSchema = TableSchema {
-    kind: TableKind::OpBuffers,
-    name: "op_buffers",
-    row: "most bytes that buffers held in one kind of memory while the host worked on one op",
-    partitions: OF_HOST,
-    columns: &[
+pub(super) const OP_BUFFERS: TableSchema = TableSchema::of_host(
+    TableKind::OpBuffers,
+    "op_buffers",
+    "most bytes that buffers held in one kind of memory while the host worked on one op",
+    &[
         RECORDING,
         column("chip", Unsigned64, false, "number of the chip"),
         RUN_HOST_ID,
@@ -585,14 +597,13 @@ pub(super) const OP_BUFFERS: TableSchema = TableSchema {
         column("memory", Text, false, "DRAM, L1, L1_SMALL, TRACE or SYSTEM_MEMORY"),
         column("peak_bytes", Unsigned64, false, "most bytes of all buffers at a time"),
     ],
-};
+);
 
-pub(super) const HOST_EVENTS: TableSchema = TableSchema {
-    kind: TableKind::HostEvents,
-    name: "host_events",
-    row: "one message, signpost, end of a frame or point of a plot of the host",
-    partitions: OF_HOST,
-    columns: &[
+pub(super) const HOST_EVENTS: TableSchema = TableSchema::of_host(
+    TableKind::HostEvents,
+    "host_events",
+    "one message, signpost, end of a frame or point of a plot of the host",
+    &[
         RECORDING,
         column("process_id", Unsigned32, true, "number of its process; of plots none"),
         column("thread", Unsigned64, true, "number of its thread in the process; of plots none"),
@@ -608,4 +619,4 @@ pub(super) const HOST_EVENTS: TableSchema = TableSchema {
         column("text", Text, true, "the message; what was said of a signpost"),
         COLOR,
     ],
-};
+);

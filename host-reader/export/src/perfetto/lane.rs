@@ -150,7 +150,7 @@ fn first_packet(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> Trace
 
 fn interned(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> InternedData {
     let lane = placed.lane;
-    let mut is_used = vec![false; trace.names.len()];
+    let mut is_used = vec![false; trace.names.as_slice().len()];
     let points = lane.points.iter().map(|point| point.name);
     for name in lane.zones.names().iter().copied().chain(points) {
         if let Some(is_used) = is_used.get_mut(name.index()) {

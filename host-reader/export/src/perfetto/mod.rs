@@ -13,7 +13,7 @@ mod message;
 mod sequence;
 
 use super::{
-    Trace, TraceDevice,
+    OnLanes, Trace, TraceDevice,
     flow::Arrows,
     lane_writer::{PlacedLane, write_lanes},
     point_words::PointWords,
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
     write_placed(trace, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
@@ -36,7 +36,7 @@ fn write_placed(
     trace: &Trace<'_>,
     placement: &Placement<'_>,
     out: &mut dyn Write,
-    on_lanes: &mut dyn FnMut(usize),
+    on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let context = Context {
         trace,

@@ -85,18 +85,6 @@ impl<'a> TraceNames<'a> {
         NameId(number.unwrap_or(0))
     }
 
-    /// How many names there are.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// Returns true if there are no names.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
     /// The name with this number.
     #[must_use]
     pub fn get(&self, id: NameId) -> Option<&TraceName<'a>> {

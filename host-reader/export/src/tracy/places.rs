@@ -87,7 +87,7 @@ impl<'a> PlaceTable<'a> {
             names,
             places: Vec::new(),
             limit,
-            plain: vec![None; names.len() * Risc::ALL.len()],
+            plain: vec![None; names.as_slice().len() * Risc::ALL.len()],
             special: HashMap::new(),
             host: HashMap::new(),
             vague_zone_count: 0,

@@ -19,38 +19,58 @@ pub(super) fn append_zones(
     layout: HeaderLayout,
     latest: u64,
 ) -> usize {
+    let mut end = LaneEnd { lane, time, latest };
     // The released layout with its shifts as constants; others take the same way.
     if layout == HeaderLayout::ID16_TIME12 {
-        append(lane, time, words, HeaderLayout::ID16_TIME12, latest)
+        end.append(words, HeaderLayout::ID16_TIME12)
     } else {
-        append(lane, time, words, layout, latest)
+        end.append(words, layout)
     }
 }
 
-#[inline(always)]
-#[expect(clippy::arithmetic_side_effects, reason = "no count exceeds that of the words")]
-fn append(
-    lane: &mut Lane,
-    time: &mut TimeState,
-    words: &[u32],
-    layout: HeaderLayout,
+/// End of a lane that zone markers are appended to.
+struct LaneEnd<'lane> {
+    lane: &'lane mut Lane,
+    time: &'lane mut TimeState,
     latest: u64,
-) -> usize {
-    let (pairs, _) = words.as_chunks::<2>();
-    let (blocks, rest) = pairs.as_chunks::<BLOCK_PAIRS>();
-    let mut taken = 0;
-    for block in blocks {
-        let Some(times) = ordered_times(block, *time, layout) else { break };
-        if times[BLOCK_PAIRS - 1] > latest {
-            break;
+}
+
+impl LaneEnd<'_> {
+    #[inline(always)]
+    #[expect(clippy::arithmetic_side_effects, reason = "no count exceeds that of the words")]
+    fn append(&mut self, words: &[u32], layout: HeaderLayout) -> usize {
+        let (pairs, _) = words.as_chunks::<2>();
+        let (blocks, rest) = pairs.as_chunks::<BLOCK_PAIRS>();
+        let mut taken = 0;
+        for block in blocks {
+            let Some(times) = ordered_times(block, *self.time, layout) else { break };
+            if times[BLOCK_PAIRS - 1] > self.latest {
+                break;
+            }
+            self.time.last = times[BLOCK_PAIRS - 1];
+            self.lane.times.extend_from_slice(&times);
+            self.lane.heads.extend_from_slice(&block.map(|pair| head(pair, layout)));
+            taken += BLOCK_PAIRS;
         }
-        time.last = times[BLOCK_PAIRS - 1];
-        lane.times.extend_from_slice(&times);
-        lane.heads.extend_from_slice(&block.map(|pair| head(pair, layout)));
-        taken += BLOCK_PAIRS;
+        let tail = pairs.get(taken..taken + BLOCK_PAIRS).unwrap_or(rest);
+        2 * (taken + self.append_singly(tail, layout))
     }
-    let tail = pairs.get(taken..taken + BLOCK_PAIRS).unwrap_or(rest);
-    2 * (taken + append_singly(lane, time, tail, layout, latest))
+
+    #[inline(always)]
+    fn append_singly(&mut self, pairs: &[[u32; 2]], layout: HeaderLayout) -> usize {
+        for (taken, &pair) in pairs.iter().enumerate() {
+            if !is_zone(pair[0]) {
+                return taken;
+            }
+            if self.time.epoch.wrapping_add(stamp(pair, layout)) > self.latest {
+                return taken;
+            }
+            let Some(now) = self.time.advance(stamp(pair, layout)) else { return taken };
+            self.lane.times.push(now);
+            self.lane.heads.push(head(pair, layout));
+        }
+        pairs.len()
+    }
 }
 
 /// The times of a block of zone markers, `None` if it is not one or steps back.
@@ -71,28 +91,6 @@ fn ordered_times(
         are_zones &= is_zone(header);
     }
     (is_ordered & are_zones).then_some(times)
-}
-
-#[inline(always)]
-fn append_singly(
-    lane: &mut Lane,
-    time: &mut TimeState,
-    pairs: &[[u32; 2]],
-    layout: HeaderLayout,
-    latest: u64,
-) -> usize {
-    for (taken, &pair) in pairs.iter().enumerate() {
-        if !is_zone(pair[0]) {
-            return taken;
-        }
-        if time.epoch.wrapping_add(stamp(pair, layout)) > latest {
-            return taken;
-        }
-        let Some(now) = time.advance(stamp(pair, layout)) else { return taken };
-        lane.times.push(now);
-        lane.heads.push(head(pair, layout));
-    }
-    pairs.len()
 }
 
 #[inline(always)]

@@ -2,7 +2,9 @@
 //!
 //! An image does what a chip's memory does and nothing else: no firmware runs in it.
 
-use super::{AccessError, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange};
+use super::{
+    AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
+};
 use std::{collections::BTreeMap, ops::Range};
 
 /// The memory of one chip.
@@ -37,12 +39,7 @@ impl DeviceImage {
     ///
     /// # Errors
     /// If there is no such bank or the range leaves it.
-    pub fn write_dram(
-        &mut self,
-        bank: u32,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    pub fn write_dram(&mut self, bank: u32, address: u64, words: &[u32]) -> AccessResult {
         let first = self.first_word(Memory::Dram(bank), address, words.len())?;
         self.dram.entry(bank).or_default().write(first, words);
         Ok(())
@@ -81,12 +78,7 @@ impl Device for DeviceImage {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         let first = self.first_word(Memory::L1(core), address, words.len())?;
         if let Some(l1) = self.l1.get(&core) {
             l1.read(first, words);
@@ -94,12 +86,7 @@ impl Device for DeviceImage {
         Ok(())
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let first = self.first_word(Memory::L1(core), address, words.len())?;
         if let Some(l1) = self.l1.get_mut(&core) {
             l1.write(first, words);
@@ -107,7 +94,7 @@ impl Device for DeviceImage {
         Ok(())
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         let first = self.first_word(Memory::Dram(bank), address, words.len())?;
         match self.dram.get(&bank) {
             Some(dram) => dram.read(first, words),

@@ -146,6 +146,9 @@ pub enum AccessError {
     },
 }
 
+/// Answer of a chip to an access.
+pub type AccessResult = Result<(), AccessError>;
+
 impl AccessError {
     /// Returns true if the same access can never succeed.
     #[must_use]
@@ -163,25 +166,19 @@ pub trait Device {
     ///
     /// # Errors
     /// If there is no such core, the range leaves its L1, or the chip does not answer.
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError>;
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult;
 
     /// Writes words to a core's L1, in address order.
     ///
     /// # Errors
     /// As [`Device::read_l1`].
-    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32])
-    -> Result<(), AccessError>;
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult;
 
     /// Reads words from a DRAM bank.
     ///
     /// # Errors
     /// If there is no such bank, the range leaves it, or the chip does not answer.
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError>;
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult;
 
     /// Reads a tile's 64-bit wall clock.
     ///

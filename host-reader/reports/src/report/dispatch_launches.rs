@@ -36,7 +36,7 @@ pub(super) fn attach_equal(
         }
         let position_of = |op: &DispatchOp| first_of.get(&op.id).copied();
         let unknown_count = set_durations(&mut launches, work, position_of, aiclk_mhz);
-        tell_unknown(chip_id, unknown_count, (file, &mut *problems));
+        note_unknown(chip_id, unknown_count, (file, &mut *problems));
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn attach_of_readout(
     for (chip_id, cores) in rows_of_readout(readout) {
         let mut launches = launches_of(ops, chip_id);
         let unknown_count = attach_to_chip(&mut launches, cores, aiclk_mhz_of(chip_id));
-        tell_unknown(chip_id, unknown_count, (file, &mut *problems));
+        note_unknown(chip_id, unknown_count, (file, &mut *problems));
     }
 }
 
@@ -106,7 +106,7 @@ fn set_durations(
     unknown_count
 }
 
-fn tell_unknown(chip_id: u64, unknown_count: u64, (file, problems): Told<'_>) {
+fn note_unknown(chip_id: u64, unknown_count: u64, (file, problems): Told<'_>) {
     if unknown_count > 0 {
         let detail = format!(
             "device {chip_id}: dispatch cores worked on {unknown_count} ops that no worker core \
@@ -157,8 +157,8 @@ impl Programs {
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch: of several programs with the same low bits, that
-    /// which began next, unless so many programs are between that it must be another one's.
+    /// Returns the position of an op's launch: of several programs with the same low bits the one
+    /// that began next, unless too many other programs began before it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();

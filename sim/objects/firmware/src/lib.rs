@@ -35,8 +35,8 @@ use kernel_profiler::{
     device_zone_set_counter, read_perf_counters, start_perf_counters, stop_perf_counters,
 };
 use mailbox::{
-    COUNTER_GROUPS, ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, REPLAYS_BEGUN, RISC_COUNT, STAGE, SYNC, signal,
-    stage,
+    COUNTER_GROUPS, ENABLES, GO, LATE, LATE_CYCLES, PROGRAM_ID, REPLAYS_BEGUN, RISC_COUNT, STAGE,
+    SYNC, signal, stage,
 };
 
 /// BRISC: leads a Tensix core.

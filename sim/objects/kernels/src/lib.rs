@@ -1,8 +1,8 @@
 //! The simulator's kernels as object code: one exported function each.
 //!
 //! Their bodies are in the simulator's `kernel::body` and `kernel::script_body`, which native
-//! kernels share. [`broken`], [`tiles`] and [`uncounted`] have no native twins, since no native kernel can do what
-//! they do.
+//! kernels share. [`broken`], [`tiles`] and [`uncounted`] have no native twins, since no native
+//! kernel can do what they do.
 
 #![no_std]
 
@@ -16,6 +16,7 @@ mod noc;
 #[path = "../../../src/random.rs"]
 #[allow(dead_code, reason = "kernels need only some of it")]
 mod random;
+mod registers;
 mod risc;
 #[path = "../../../src/kernel/script_body.rs"]
 mod script_body;

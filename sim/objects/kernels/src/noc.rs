@@ -1,8 +1,6 @@
 //! A request initiator of the NoC, by its registers.
 
-#![allow(unsafe_code, reason = "registers of the NoC")]
-
-use core::ptr;
+use crate::registers::{IS_BLACKHOLE, read, write};
 
 /// The second request initiator of a NoC, which tt-metal writes small things with. The profiler
 /// pushes through the first.
@@ -38,7 +36,7 @@ impl Initiator {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Those of them that were answered.
+    /// Requests of these that were answered.
     #[cfg(feature = "waits")]
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
@@ -77,21 +75,6 @@ impl Initiator {
         }
     }
 }
-
-#[inline(always)]
-fn read(register: u32) -> u32 {
-    // SAFETY: this module names only registers that exist and may be read.
-    unsafe { ptr::with_exposed_provenance::<u32>(register as usize).read_volatile() }
-}
-
-#[inline(always)]
-fn write(register: u32, word: u32) {
-    // SAFETY: as above; callers name memory of the kernel's own, to which nobody holds a
-    // reference.
-    unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(word) }
-}
-
-const IS_BLACKHOLE: bool = cfg!(feature = "blackhole");
 
 const NOC_REGISTERS: u32 = 0xFFB2_0000;
 const NOC_STRIDE: u32 = 0x1_0000;

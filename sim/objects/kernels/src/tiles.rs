@@ -7,20 +7,17 @@
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
 
-#![allow(unsafe_code, reason = "registers of streams")]
-
 use crate::{
     body::Environment,
     noc::Initiator,
-    risc::Launch,
-    risc::wall_clock_low,
+    registers::{IS_BLACKHOLE, read, write},
+    risc::{Launch, wall_clock_low},
     script_body::{IS_WRITE, transfer},
     tile_words::{
         BARRIER, BUFFER_MASK, BYTES, CAPACITY, CYCLES, FIRST_SILENT_BUFFER, INPUT, JITTER,
         NO_BUFFER, OUTPUT, TILES,
     },
 };
-use core::ptr;
 use kernel_profiler::{device_signal, device_wait};
 
 /// Takes tiles from a buffer, works on each, and puts them into another; either may be missing.
@@ -141,7 +138,6 @@ impl Buffer {
     }
 }
 
-const IS_BLACKHOLE: bool = cfg!(feature = "blackhole");
 const STREAMS: u32 = 0xFFB4_0000;
 const STREAM_BYTES: u32 = 0x1000;
 const PUSHED: u32 = if IS_BLACKHOLE { 0x28 } else { 0x10 };
@@ -150,16 +146,4 @@ const POPPED: u32 = if IS_BLACKHOLE { 0x20 } else { 0x0C };
 #[inline(always)]
 const fn register(buffer: u32, offset: u32) -> u32 {
     STREAMS + STREAM_BYTES * buffer + offset
-}
-
-#[inline(always)]
-fn read(register: u32) -> u32 {
-    // SAFETY: a register of a stream, which exists for every number of a buffer and may be read.
-    unsafe { ptr::with_exposed_provenance::<u32>(register as usize).read_volatile() }
-}
-
-#[inline(always)]
-fn write(register: u32, word: u32) {
-    // SAFETY: as above, and it may be written; it is no memory.
-    unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(word) }
 }

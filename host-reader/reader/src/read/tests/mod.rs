@@ -15,8 +15,8 @@ use crate::{
     decode::CaptureMode,
     ledger::{LossCause, LossTotals, LossWindow},
     mesh::{
-        AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, DeviceImage,
-        DramDescription, LogicalCoord, Noc0Coord,
+        AccessError, AccessResult, CoreDescription, CoreSelection, Device, DeviceDescription,
+        DeviceImage, DramDescription, LogicalCoord, Noc0Coord,
     },
 };
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ impl Scripted {
         self.accesses.push(access);
     }
 
-    fn check(&self, core: Noc0Coord) -> Result<(), AccessError> {
+    fn check(&self, core: Noc0Coord) -> AccessResult {
         let chip_id = self.image.description().chip_id;
         if self.broken.contains(&core) {
             return Err(AccessError::Unreachable { chip_id, reason: "asleep".into() });
@@ -71,29 +71,19 @@ impl Device for Scripted {
         self.image.description()
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         self.check(core)?;
         self.before(Access::ReadL1 { core, address, words: words.len() });
         self.image.read_l1(core, address, words)
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         self.check(core)?;
         self.before(Access::WriteL1 { core, address, words: words.to_vec() });
         self.image.write_l1(core, address, words)
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         self.before(Access::ReadDram { bank, address, words: words.len() });
         self.image.read_dram(bank, address, words)
     }
