@@ -354,7 +354,7 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
 /// Texts of all zones that kernels and firmware here open.
 #[must_use]
 pub fn zone_texts() -> Vec<String> {
-    sim::machine::images::zones()
+    sim::machine::images::zones("kernels")
 }
 
 const SOFT_RESET: u64 = 0xFFB1_21B0;

@@ -126,10 +126,12 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
     parsed().get(index)
 }
 
-/// Texts of all zones in the embedded code, sorted, each once.
+/// Texts of all zones in the embedded firmware and in the kernels of a part, sorted, each once.
 #[must_use]
-pub fn zones() -> Vec<String> {
-    let mut zones: Vec<String> = parsed().iter().flat_map(|image| image.zones.clone()).collect();
+pub fn zones(kernels: &str) -> Vec<String> {
+    let images = EMBEDDED.iter().zip(parsed());
+    let images = images.filter(|(embedded, _)| [kernels, "firmware"].contains(&embedded.part));
+    let mut zones: Vec<String> = images.flat_map(|(_, image)| image.zones.clone()).collect();
     zones.sort();
     zones.dedup();
     zones
@@ -262,11 +264,10 @@ mod tests {
 
     #[test]
     fn zone_texts_are_those_of_the_native_kernels_and_take_no_memory() {
-        let zones = zones();
+        let zones = zones("kernels");
         let text = |name| zones.iter().find(|text| text.starts_with(name)).unwrap().as_str();
         assert!(text("TEST-FULL,").starts_with("TEST-FULL,sim/src/kernel/body.rs,"));
         assert!(text("BRISC-FW,").starts_with("BRISC-FW,sim/objects/firmware/src/lib.rs,"));
-        // The runtime's, and the C++ header's.
         let pushes = zones.iter().filter(|text| text.starts_with("PROFILER-NOC-QUICK-PUSH,"));
         let is_runtimes = |text: &str| text.contains(",kernel-profiler/src/flush.rs,");
         assert_eq!(pushes.filter(|text| is_runtimes(text)).count(), 1, "{zones:?}");

@@ -107,7 +107,7 @@ impl KernelKind {
     pub(crate) fn zone_texts(self) -> Vec<String> {
         match self {
             Self::Native => crate::native::registered_zones(),
-            Self::Riscv | Self::Cpp => images::zones(),
+            Self::Riscv | Self::Cpp => images::zones(self.image_part()),
         }
     }
 }

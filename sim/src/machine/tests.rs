@@ -3,7 +3,7 @@
 #[cfg(cpp_code)]
 mod cpp;
 
-use super::{ExecutionFailure, FailureReason, KernelKind, images};
+use super::{ExecutionFailure, FailureReason, KernelKind};
 use crate::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
@@ -150,7 +150,7 @@ fn compare_with(program: &Program, args: &[u32], sums: bool, rules: &[Arc<dyn Ru
         assert_eq!(keys(&native_lanes), keys(&object_lanes));
         for (key, words) in native_lanes {
             let native = timeless(&words, &names(&registered_zones()));
-            let object = timeless(&object_lanes[&key], &names(&images::zones()));
+            let object = timeless(&object_lanes[&key], &names(&KernelKind::Riscv.zone_texts()));
             let differs = native.iter().zip(&object).position(|(native, object)| native != object);
             let at = differs.map(|at| (at, &native[at], &object[at]));
             assert_eq!(at, None, "{arch} {key:?}");
@@ -313,7 +313,7 @@ impl Kernel for UncountedWrites {
 
 /// Zone starts in a lane, of kernels alone.
 fn kernel_zones(words: &[u32]) -> usize {
-    let records = timeless(words, &names(&images::zones()));
+    let records = timeless(words, &names(&KernelKind::Riscv.zone_texts()));
     let is_kernels =
         |record: &&String| record.starts_with("ZoneStart ") && record.ends_with("-WRITES");
     records.iter().filter(is_kernels).count()
