@@ -21,13 +21,14 @@ use std::{fmt::Write as _, fs, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
-const MODES: [(&str, &str); 6] = [
+const MODES: [(&str, &str); 7] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
     ("accumulate", "Accumulate"),
     ("perf-counters", "Counters"),
     ("trace-only", "TraceOnly"),
     ("debug-dump", "DebugDump"),
+    ("dispatch", "Dispatch"),
 ];
 
 fn main() -> Result<()> {

@@ -8,13 +8,13 @@ use crate::{
     dispatch::CommandQueue,
     fault::Rule,
     host::HostClock,
-    machine::{ExecutionFailure, KernelKind},
+    machine::{ExecutionFailure, KernelKind, images},
     mesh_access::ChipDevice,
     program::Launch,
     random::Stream,
     truth::Truth,
 };
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Simulated chips and their host.
 ///
@@ -171,6 +171,13 @@ impl SimulatedMesh {
             if self.chips().any(runs) {
                 texts.extend(kind.zone_texts());
             }
+        }
+        let has_dispatch_code =
+            |chip: &Chip| chip.profiles_dispatch() && chip.facts().has_dispatch_code();
+        if self.chips().any(has_dispatch_code) {
+            let known: BTreeSet<String> = texts.iter().cloned().collect();
+            let others = images::dispatch_zones().into_iter();
+            texts.extend(others.filter(|text| !known.contains(text)));
         }
         for chip in self.chips() {
             texts.extend(chip.file_zone_texts().iter().cloned());

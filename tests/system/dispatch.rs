@@ -15,6 +15,7 @@ use host_reader::{
     init_device_profiler,
     lane::Lane,
     mesh::Noc0Coord,
+    names::ZoneSource,
     read::Reader,
     readout::Readout,
     recording::{Recording, name_dispatch_commands},
@@ -194,6 +195,7 @@ fn every_command_comes_out_with_its_meaning_in_its_order() {
             assert!(dispatcher == subordinate && dispatcher != prefetcher);
             assert_eq!(found.len(), 3);
             assert_order_in_time(&outcome, &found);
+            assert_source(&outcome, source(kernels));
         }
     }
 }
@@ -202,6 +204,20 @@ fn every_command_comes_out_with_its_meaning_in_its_order() {
 fn workers_of(config: &MeshConfig, count: usize) -> Vec<TileCoord> {
     let mesh = SimulatedMesh::new(config).unwrap();
     mesh.chip(0).unwrap().workers().map(|core| core.coord).take(count).collect()
+}
+
+/// First and last cycle of each program.
+fn spans(outcome: &Outcome) -> BTreeMap<u32, (u64, u64)> {
+    let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
+        for zone in paired.zones.iter().filter(|zone| zone.depth == 0) {
+            let program = lane.runs[zone.run as usize].program.base();
+            let span = spans.entry(program).or_insert((u64::MAX, 0));
+            *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));
+        }
+    }
+    spans.remove(&0).expect("the kernels that dispatch are of no program");
+    spans
 }
 
 /// Asserts that the commands of each program are over before its GO message leaves, and those of the
@@ -217,23 +233,126 @@ fn assert_order_in_time(
     let begins = ends_of("SET_WRITE_OFFSET");
     let notified = ends_of("NOTIFY_SUBORDINATE");
     let sent = ends_of("SEND_GO_SIGNAL");
-    let mut starts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
-        for zone in paired.zones.iter().filter(|zone| zone.depth == 0) {
-            let program = lane.runs[zone.run as usize].program.base();
-            let span = starts.entry(program).or_insert((u64::MAX, 0));
-            *span = (span.0.min(zone.start_cycle), span.1.max(zone.end_cycle));
-        }
-    }
-    starts.remove(&0).expect("the kernels that dispatch are of no program");
+    let starts = spans(outcome);
     assert_eq!([begins.len(), notified.len(), sent.len()], [starts.len(); 3]);
     let mut before = 0;
     for (index, (first, last)) in starts.into_values().enumerate() {
-        assert!(notified[index].1 < sent[index].1 && before < sent[index].1, "{index}");
+        assert!(notified[index].1 < sent[index].1, "{index} {begins:?} {notified:?} {sent:?}");
+        assert!(before < sent[index].1, "{index} {before} {sent:?}");
         // The end of the zone is recorded a little after the message has left.
         assert!(sent[index].1 < first + 60, "{:?} {first}", sent[index]);
         assert!(index == 0 || begins[index].0 > sent[index - 1].1 - 60, "{index}");
         before = last;
+    }
+}
+
+/// Source of the native kernels that dispatch.
+const NATIVE_SOURCE: &str = "sim/src/dispatch/kernels.rs";
+
+/// Asserts that every zone of a command is from the kernels of one source.
+fn assert_source(outcome: &Outcome, file: &str) {
+    let of_commands = |(_, source): &(_, &ZoneSource)| source.name.starts_with("CQ-");
+    let sources: Vec<_> = outcome.readout.zones.places().filter(of_commands).collect();
+    let zones = outcome.timeline.lanes().flat_map(|lane| lane.zones.iter()).filter(|zone| {
+        let name = outcome.readout.zones.name(zone.zone);
+        name.starts_with("CQ-")
+    });
+    let mut count = 0;
+    for zone in zones {
+        let id = outcome.readout.zones.id(zone.zone);
+        let files: BTreeSet<&str> = sources
+            .iter()
+            .filter(|(known, _)| u32::from(known.0) == id)
+            .map(|(_, source)| source.file.as_str())
+            .collect();
+        assert_eq!(files, BTreeSet::from([file]));
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+/// Source of the kernels that dispatch beside worker kernels of a kind.
+fn source(kernels: KernelKind) -> &'static str {
+    match kernels {
+        KernelKind::Native => NATIVE_SOURCE,
+        _ => "sim/objects/kernels/src/dispatch.rs",
+    }
+}
+
+/// Zones and values of the kernels that dispatch, in their order, by the name of their zones.
+fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
+    let mut duties = BTreeMap::new();
+    for (lane, paired) in outcome.readout.lanes().zip(outcome.timeline.lanes()) {
+        let name = |zone: &Zone| outcome.readout.zones.name(zone.zone).to_owned();
+        let zones = paired.zones.iter().filter(|zone| name(zone).starts_with("CQ-"));
+        let zones: Vec<Zone> = zones.collect();
+        let Some(first) = zones.first() else { continue };
+        let duty = name(first).split(':').next().unwrap().to_owned();
+        let values = lane.records().flat_map(|record| record.data.to_vec()).collect();
+        assert!(duties.insert(duty, (zones, values)).is_none());
+    }
+    duties
+}
+
+/// The commands of Ethernet cores have no texts, so that their values are held against those of
+/// worker cores, whose meaning is compared above.
+#[test]
+fn ethernet_cores_record_the_values_of_worker_cores() {
+    for (arch, worker_count, with_dispatch) in
+        [(Arch::WormholeB0, 64, 72), (Arch::Blackhole, 130, 140)]
+    {
+        let outcome_of = |kind, cores, kernels| {
+            let chip = ChipConfig::new(arch).with_epoch_max_cycles(1).with_worker_core_count(cores);
+            let config = MeshConfig::new(5).with_chip(chip).with_dispatch_cores(kind);
+            let config = config.with_program_support_count(2000).with_dispatch_profiling();
+            let config = config.with_kernels(kernels);
+            let some = CoreSelection::At(workers_of(&config, 3));
+            let (outcome, mesh) = run(&config, launches(7..17, &some));
+            assert_eq!(mesh.chip(0).unwrap().workers().count(), worker_count as usize);
+            assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+            assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
+            assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
+            outcome
+        };
+        let expected =
+            duties(&outcome_of(DispatchCores::Worker, with_dispatch, KernelKind::Native));
+        assert_eq!(expected.len(), 3);
+        for kernels in kernel_kinds() {
+            let outcome = outcome_of(DispatchCores::Ethernet, worker_count, kernels);
+            assert_source(&outcome, source(kernels));
+            let found = duties(&outcome);
+            assert!(expected.keys().eq(found.keys()), "{:?}", found.keys());
+            for (duty, (zones, values)) in &expected {
+                assert_eq!(found[duty].0.len(), zones.len(), "{arch} {kernels:?} {duty}");
+                assert_eq!(&found[duty].1, values, "{arch} {kernels:?} {duty}");
+            }
+            // The first zone of the subordinate is that of its setting up, the last of its end.
+            let sent = &found["CQ-DISPATCH-SUBORDINATE"].0[1..11];
+            let mut before = 0;
+            for (zone, (first, last)) in sent.iter().zip(spans(&outcome).into_values()) {
+                assert!(before < zone.end_cycle && zone.end_cycle < first + 60, "{zone:?} {first}");
+                before = last;
+            }
+        }
+    }
+}
+
+/// Object code polls the clock, so that so long a queue's kernels are native.
+#[test]
+fn a_queue_that_is_open_for_two_hours_is_closed_at_once() {
+    for kernels in kernel_kinds() {
+        let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1);
+        let config = MeshConfig::new(5).with_chip(chip).with_dispatch_cores(DispatchCores::Worker);
+        let config = config.with_dispatch_profiling().with_kernels(kernels);
+        let config = config.with_program_support_count(2000);
+        let mut launches = launches(1..=2, &CoreSelection::At(workers_of(&config, 1)));
+        launches[1].earliest_ns = 7_200_000_000_000;
+        let (outcome, _) = run(&config, launches);
+        assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
+        assert_source(&outcome, NATIVE_SOURCE);
+        let found = commands(&outcome);
+        assert_order_in_time(&outcome, &found);
+        assert!(spans(&outcome)[&2].0 > 7_000_000_000_000, "{:?}", spans(&outcome));
     }
 }
 

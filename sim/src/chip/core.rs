@@ -10,7 +10,7 @@ mod tests;
 
 use super::{facts::ChipFacts, traffic};
 use crate::{
-    arch::TileCoord,
+    arch::{TileCoord, floorplan::CorePlace},
     dram::{Dram, Landing},
     fault::{AppliedFault, RuleSet},
     machine::{Devices, ExecutionFailure, KernelKind, Machine, Progress, TURN_CYCLES},
@@ -85,8 +85,11 @@ pub(crate) struct Outcome {
 
 /// Carries a launch out on every core that takes part; outcomes are in the cores' order.
 pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
-    // Dispatch kernels are native on any chip, on cores where nothing else runs.
-    if job.chip.kernels != KernelKind::Native && !job.launch.is_dispatch {
+    let is_native = match job.launch.is_dispatch {
+        true => !(job.chip.has_dispatch_code() && job.launch.program.runs_as_object_code()),
+        false => job.chip.kernels == KernelKind::Native,
+    };
+    if !is_native {
         return run_machines(cores, dram, job);
     }
     let taking_part = cores.iter_mut().filter(|core| core.takes_part_in(job.launch));
@@ -254,10 +257,16 @@ impl Core {
     fn begin(&mut self, job: &Job<'_>) {
         let (stage, go) = self.set_up(job);
         let place = stage.tile.place;
-        self.machine.get_or_insert_with(|| Box::new(Machine::new(job.chip, place)));
+        self.machine_or_new(job.chip, place);
         let progress = Progress::new(&stage, &go);
         let launch_index = job.launch_index;
         self.running = Some(Running { launch_index, stage, go, progress });
+    }
+
+    fn machine_or_new(&mut self, chip: &ChipFacts, place: CorePlace) -> &mut Machine {
+        let is_dispatching = self.is_reserved && chip.has_dispatch_code();
+        let new = if is_dispatching { Machine::dispatching } else { Machine::new };
+        self.machine.get_or_insert_with(|| Box::new(new(chip, place)))
     }
 
     /// When this core goes on with its launch.
@@ -320,12 +329,16 @@ impl Core {
         chip: &ChipFacts,
         action: impl FnOnce(&mut Tile, &mut Devices) -> R,
     ) -> R {
+        let place = match &self.running {
+            Some(running) => running.stage.tile.place,
+            None => self.tile().place,
+        };
+        self.machine_or_new(chip, place);
         let tile = match &mut self.running {
             Some(running) => &mut running.stage.tile,
             None => self.tile.as_mut().expect(TILE_IS_HOME),
         };
-        let place = tile.place;
-        let machine = self.machine.get_or_insert_with(|| Box::new(Machine::new(chip, place)));
+        let machine = self.machine.as_mut().expect("it was made above");
         let result = action(tile, machine.devices_mut());
         machine.follow_arrivals(tile);
         result
@@ -373,7 +386,10 @@ impl Core {
             risc: place.kind.risc(0).unwrap_or(Risc::Brisc),
             launch_index: job.launch_index,
             program_id: job.launch.program_id,
-            args: Arc::clone(&job.launch.args),
+            args: match job.launch.is_dispatch {
+                true => Arc::from([clock_low(&tile, job.go_cycle)]),
+                false => Arc::clone(&job.launch.args),
+            },
             replays_begun: std::mem::take(&mut self.replays_begun),
             sums_enabled: job.chip.sums_enabled,
             records_noc_waits: job.chip.is_non_dropping,
@@ -411,6 +427,11 @@ impl Core {
             truth.idle_launches.insert((chip_id, core), self.idle_launch_count);
         }
     }
+}
+
+/// The low word of a tile's clock at a cycle of its chip.
+fn clock_low(tile: &Tile, chip_cycle: u64) -> u32 {
+    (tile.clock.value(chip_cycle).0 & 0xFFFF_FFFF) as u32
 }
 
 impl std::fmt::Debug for Core {

@@ -69,6 +69,12 @@ pub enum Endpoint {
 }
 
 impl ChipFacts {
+    /// Returns true if the kernels of its dispatch cores are object code: of those in C++ there are
+    /// none, and the firmware of tt-metal does not start them.
+    pub(crate) fn has_dispatch_code(&self) -> bool {
+        self.kernels == KernelKind::Riscv && self.firmware.is_none()
+    }
+
     /// L1 addresses of the control vector and of BRISC's vector on a core of this kind.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {

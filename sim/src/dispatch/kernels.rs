@@ -4,6 +4,9 @@
 //! Names and order of the probes as in `cq_prefetch.cpp`, `cq_dispatch.cpp` and
 //! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens the zone of a
 //! command, the other two within it. How long a command takes is a model.
+//!
+//! Their twins in object code are in `objects/kernels/src/dispatch.rs`; they get the commands as
+//! words.
 
 use super::{
     Session,
@@ -23,6 +26,13 @@ use std::sync::{
 const PREFETCH_CYCLES: u64 = 400;
 /// Cycles that a command takes besides its probes.
 const COMMAND_CYCLES: u64 = 40;
+/// The same in object code, whose instructions between two commands take about as long.
+const OBJECT_COMMAND_CYCLES: u32 = 0;
+/// Most cycles of a session of object code, some 60 ms of a chip. It polls the clock all the time,
+/// which is executed; longer sessions are native.
+const OBJECT_CYCLES_MAX: u64 = 64_000_000;
+/// Most commands of a session of object code: as many as fit into L1 of every core that dispatches.
+const OBJECT_COMMANDS_MAX: usize = 12_000;
 
 /// Job of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,20 +88,73 @@ impl Session {
     }
 }
 
+/// Form of a session's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Native functions alone.
+    Native,
+    /// Object code, where the chip has it.
+    Object,
+}
+
+impl Session {
+    /// Returns the form of its kernels: object code, unless it is too long for that.
+    pub(super) fn form(&self) -> Form {
+        let cycles = self.closed_at.saturating_sub(self.opened_at);
+        let is_short = cycles <= OBJECT_CYCLES_MAX;
+        match is_short && self.dispatched().len() <= OBJECT_COMMANDS_MAX {
+            true => Form::Object,
+            false => Form::Native,
+        }
+    }
+}
+
 /// A kernel that dispatches.
 pub(super) struct QueueKernel {
-    pub(super) session: Arc<Session>,
-    pub(super) duty: Duty,
+    session: Arc<Session>,
+    duty: Duty,
     /// Shared with the kernel beside it, if there is one.
-    pub(super) pace: Option<Pace>,
+    pace: Option<Pace>,
+    /// Its commands, as its twin in object code takes them; `None` if there is no twin.
+    words: Option<Vec<u32>>,
 }
 
 impl QueueKernel {
+    pub(super) fn new(
+        (session, form): (&Arc<Session>, Form),
+        duty: Duty,
+        pace: Option<Pace>,
+    ) -> Self {
+        let session = Arc::clone(session);
+        let mut kernel = Self { session, duty, pace, words: None };
+        kernel.words = (form == Form::Object).then(|| kernel.object_words());
+        kernel
+    }
+
     fn due(&self) -> Vec<Due> {
         match self.duty {
             Duty::Prefetch | Duty::Dispatch => self.session.dispatched(),
             Duty::Subordinate => self.session.announced(),
         }
+    }
+
+    fn object_words(&self) -> Vec<u32> {
+        let due = self.due();
+        let low = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let since = |cycle: u64| low(cycle.saturating_sub(self.session.opened_at));
+        let ahead = if self.duty == Duty::Prefetch { PREFETCH_CYCLES } else { 0 };
+        let of_command = |due: &Due| {
+            let (sort, data) = match due.command.detail {
+                Detail::None => (0, 0),
+                Detail::HostId(id) => (1, u32::from(id)),
+                Detail::Packed(sort) => (2, sort),
+                Detail::PackedLarge(sort) => (3, sort),
+            };
+            let head = u32::from(due.command.id) | sort << 8 | data << 16;
+            [head, since(due.arrives_at.saturating_sub(ahead)), since(due.done_at)]
+        };
+        let head = [low(due.len() as u64), OBJECT_COMMAND_CYCLES];
+        head.into_iter().chain(due.iter().flat_map(of_command)).collect()
     }
 }
 
@@ -119,6 +182,19 @@ impl Kernel for QueueKernel {
         };
         let due = self.due();
         due.iter().map(of_command).fold(Emission::NONE, |sum, emission| sum + emission)
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        self.words.as_ref()?;
+        Some(match self.duty {
+            Duty::Prefetch => "dispatch_prefetch",
+            Duty::Dispatch => "dispatch_commands",
+            Duty::Subordinate => "dispatch_announce",
+        })
+    }
+
+    fn object_data(&self) -> &[u32] {
+        self.words.as_deref().unwrap_or_default()
     }
 
     fn stepped(&self, _: &KernelContext) -> Option<Box<dyn SteppedKernel>> {
@@ -206,5 +282,58 @@ impl SteppedKernel for Steps {
             self.duty.carry_out(due);
         }
         Progress::Advanced
+    }
+}
+
+#[cfg(object_code)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        arch::Arch,
+        config::{ChipConfig, MeshConfig},
+        dispatch::{DispatchCores, Dispatched, HostTraffic},
+        machine::core_code::CoreCode,
+        mesh::SimulatedMesh,
+    };
+
+    fn session(launch_count: u64, closed_at: u64) -> Arc<Session> {
+        let launch = |index| Dispatched { program_id: 1, go_cycle: 20_000 * index };
+        let launches = (1..=launch_count).map(launch).collect();
+        let traffic = HostTraffic { reads: 76, writes: 64 };
+        Arc::new(Session { opened_at: 0, launches, closed_at, traffic })
+    }
+
+    #[test]
+    fn sessions_beyond_the_bounds_are_native() {
+        // 65 commands to open, 10 of a program, one more from the eighth on, 5 of an access.
+        let commands = |programs: usize| 65 + 10 * programs + (programs - 7) + 5 * (76 + 64) + 1;
+        let fitting = (8..2000).filter(|programs| commands(*programs) <= 12_000).max().unwrap();
+        let form = |launches, closed_at| session(launches, closed_at).form();
+        let fitting = fitting as u64;
+        assert_eq!(form(fitting, 64_000_000), Form::Object);
+        assert_eq!(form(fitting + 1, 64_000_000), Form::Native);
+        assert_eq!(form(1, 64_000_001), Form::Native);
+        assert_eq!(form(1, u64::MAX), Form::Native);
+    }
+
+    #[test]
+    fn commands_of_the_longest_session_fit_beside_the_code_of_every_core() {
+        // Each program needs ten commands of the dispatcher and one of its subordinate.
+        let words = 2 + 3 * OBJECT_COMMANDS_MAX + 2 + 3 * (OBJECT_COMMANDS_MAX / 10 + 2);
+        for arch in Arch::ALL {
+            for kind in [DispatchCores::Worker, DispatchCores::Ethernet] {
+                let config = MeshConfig::new(1).with_chip(ChipConfig::new(arch));
+                let mesh = SimulatedMesh::new(&config.with_dispatch_cores(kind)).unwrap();
+                let chip = mesh.chip(0).unwrap();
+                for coord in kind.reserved(chip.plan()).unwrap() {
+                    let cores = chip.plan().cores().iter();
+                    let place = *cores.clone().find(|core| core.coord == coord).unwrap();
+                    let code = CoreCode::dispatching(chip.facts(), place);
+                    let area = code.data_area(arch.facts().l1_bytes(place.kind));
+                    assert!(area.len() >= 4 * words, "{arch} {coord:?}: {} bytes", area.len());
+                }
+            }
+        }
     }
 }

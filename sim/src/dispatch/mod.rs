@@ -7,6 +7,9 @@
 //! These kernels run from the first launch until the host closes the queue, so that here they are
 //! carried out at its end, over all that the queue has carried. A GO message leaves the
 //! subordinate when the chip's launch begins.
+//!
+//! Beside worker kernels of this project's object code these are object code, too, for up to 12,000
+//! commands and 64 million cycles of a queue; else they are native.
 
 pub mod command;
 mod kernels;
@@ -131,8 +134,9 @@ impl CommandQueue {
     }
 
     fn kernels(&self, session: &Arc<Session>) -> Vec<Launch> {
+        let form = session.form();
         let kernel = |duty, pace| -> Arc<dyn Kernel> {
-            Arc::new(QueueKernel { session: Arc::clone(session), duty, pace })
+            Arc::new(QueueKernel::new((session, form), duty, pace))
         };
         let prefetcher = kernel(Duty::Prefetch, None);
         let (prefetch, dispatch) = (Program::new("prefetch"), Program::new("dispatch"));

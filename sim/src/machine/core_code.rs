@@ -53,7 +53,16 @@ impl CoreCode {
     /// The code for a core; empty if the build has no object code.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        let selection = selection(chip);
+        Self::of(selection(chip), chip, place)
+    }
+
+    /// The code for a core whose kernels dispatch.
+    pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
+        let selection = Selection::new(chip.arch, false);
+        Self::of(Selection { mode: Mode::Dispatch, ..selection }, chip, place)
+    }
+
+    fn of(selection: Selection, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = |index| {
             let name = images::processor(place.kind, index);
             Some(RiscCode {

@@ -79,11 +79,13 @@ pub enum Mode {
     TraceOnly,
     /// RISCs whose lanes are full wait for the host; NoC events with addresses.
     DebugDump,
+    /// Kernels that dispatch, with their headroom and their pushes.
+    Dispatch,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Plain,
         Self::WaitTotals,
         Self::WaitEvents,
@@ -91,6 +93,7 @@ impl Mode {
         Self::Counters,
         Self::TraceOnly,
         Self::DebugDump,
+        Self::Dispatch,
     ];
 }
 
@@ -126,11 +129,20 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
     parsed().get(index)
 }
 
-/// Texts of all zones in the embedded firmware and in the kernels of a part, sorted, each once.
+/// Texts of all zones in the embedded firmware and in the kernels of a part, sorted, each once;
+/// without those of kernels that dispatch.
 #[must_use]
 pub fn zones(kernels: &str) -> Vec<String> {
-    let images = EMBEDDED.iter().zip(parsed());
-    let images = images.filter(|(embedded, _)| [kernels, "firmware"].contains(&embedded.part));
+    zones_of(|image| [kernels, "firmware"].contains(&image.part) && image.mode != Mode::Dispatch)
+}
+
+/// Texts of all zones in the firmware and the kernels of cores that dispatch, sorted, each once.
+pub(crate) fn dispatch_zones() -> Vec<String> {
+    zones_of(|image| image.mode == Mode::Dispatch)
+}
+
+fn zones_of(is_chosen: impl Fn(&EmbeddedImage) -> bool) -> Vec<String> {
+    let images = EMBEDDED.iter().zip(parsed()).filter(|(embedded, _)| is_chosen(embedded));
     let mut zones: Vec<String> = images.flat_map(|(_, image)| image.zones.clone()).collect();
     zones.sort();
     zones.dedup();

@@ -170,7 +170,15 @@ impl Machine {
         if let Some(set) = &chip.firmware {
             return Self::of_tt_metal(set, chip, place);
         }
-        let code = CoreCode::new(chip, place);
+        Self::of(CoreCode::new(chip, place), chip, place)
+    }
+
+    /// A machine in reset for kernels that dispatch.
+    pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
+        Self::of(CoreCode::dispatching(chip, place), chip, place)
+    }
+
+    fn of(code: CoreCode, chip: &ChipFacts, place: CorePlace) -> Self {
         let processors: Vec<Processor> = (0..place.kind.risc_count())
             .zip(code.riscs())
             .map(|(index, &risc)| {

@@ -47,7 +47,11 @@ impl Progress {
     pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
         Self {
             phase: Phase::Start,
-            budget_end: go.arrival_cycle.saturating_add(stage.chip.cycle_budget),
+            // Kernels that dispatch run as long as their queue was open.
+            budget_end: match stage.is_dispatch {
+                true => u64::MAX,
+                false => go.arrival_cycle.saturating_add(stage.chip.cycle_budget),
+            },
             failures: Vec::new(),
         }
     }

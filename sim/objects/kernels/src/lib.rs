@@ -9,6 +9,8 @@
 #[path = "../../../src/kernel/body.rs"]
 mod body;
 mod broken;
+#[cfg(feature = "dispatch")]
+mod dispatch;
 #[path = "../../../src/machine/mailbox.rs"]
 #[allow(dead_code, reason = "most words are for the firmware and the simulator")]
 mod mailbox;

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
+#[cfg(feature = "dispatch")]
+use crate::dispatch;
 #[cfg(feature = "waits")]
 use crate::tiles;
 use crate::{
@@ -167,6 +169,9 @@ exported! { uncounted: uncounted_writes }
 
 #[cfg(feature = "waits")]
 exported! { tiles: pass_tiles }
+
+#[cfg(feature = "dispatch")]
+exported! { dispatch: dispatch_prefetch dispatch_commands dispatch_announce }
 
 /// Nothing here panics; if it did, the core would stop where a debugger sees it.
 #[panic_handler]
