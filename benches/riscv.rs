@@ -6,12 +6,16 @@
 
 #[path = "../sim/tests/unit/asm.rs"]
 mod asm;
+#[path = "../sim/tests/unit/tile.rs"]
+mod tile;
 
 use asm::{A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sim::riscv::{
-    Arch, Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing, Width,
+    Arch, Bus, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult, Timing,
+    Width,
 };
+use tile::{Registers, Tile};
 
 const CLOCK_LOW: u32 = 0xFFB1_21F0;
 const CLOCK_HIGH: u32 = 0xFFB1_21F4;
@@ -19,36 +23,18 @@ const CLOCK_HIGH: u32 = 0xFFB1_21F4;
 const BUFFER: u32 = 0x1_0000;
 const ROUND_COUNT: u32 = 100_000;
 
-/// A Wormhole tile with nothing but memory and the wall clock.
-struct Tile {
-    l1: Vec<u8>,
-    local: Vec<u8>,
-}
+/// The wall clock, and nothing else.
+struct WallClock;
 
-impl Bus for Tile {
-    fn l1(&self) -> &[u8] {
-        &self.l1
-    }
-    fn l1_mut(&mut self) -> &mut [u8] {
-        &mut self.l1
-    }
-    fn local_ram(&self) -> &[u8] {
-        &self.local
-    }
-    fn local_ram_mut(&mut self) -> &mut [u8] {
-        &mut self.local
-    }
-    fn region(&self, address: u32) -> Option<Region> {
-        Region::in_tensix_tile(address)
-    }
-    fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+impl Registers for WallClock {
+    fn load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
         match address {
             CLOCK_LOW => Ok((cycle & 0xFFFF_FFFF) as u32),
             CLOCK_HIGH => Ok((cycle >> 32) as u32),
             _ => Err(Refusal::Unmapped),
         }
     }
-    fn mmio_store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<Flow, Refusal> {
+    fn store(&mut self, _: &[u8], _: u32, _: (Width, u32), _: u64) -> StoreResult {
         Err(Refusal::Unmapped)
     }
 }
@@ -98,14 +84,14 @@ fn program() -> Vec<u32> {
     words
 }
 
-fn tile() -> Tile {
+fn tile() -> Tile<WallClock> {
     let mut l1: Vec<u8> = program().iter().flat_map(|word| word.to_le_bytes()).collect();
     l1.resize(1464 * 1024, 0);
-    Tile { l1, local: vec![0; 4096] }
+    Tile { l1, local: vec![0; 4096], instruction_ram: Vec::new(), registers: WallClock }
 }
 
 /// Runs the whole program and returns the hart.
-fn run(timing: Timing, tile: &mut Tile) -> Hart {
+fn run(timing: Timing, tile: &mut Tile<WallClock>) -> Hart {
     let mut hart = Hart::new(timing, L1Port::Port2);
     hart.set_register(RA as usize, ROUND_COUNT);
     hart.set_register(T0 as usize, CLOCK_LOW);

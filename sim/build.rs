@@ -17,7 +17,7 @@ mod target;
 
 use cpp::CppCompiler;
 use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, is_gate};
-use std::{fmt::Write as _, fs, thread};
+use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
 /// Features that firmware and kernels share, and what they are called in the list of images.
@@ -78,12 +78,17 @@ fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
         let libraries = build.compile(&variant, &["firmware", "kernels"])?;
         for processor in PROCESSORS {
             images.push(build.link_firmware(&variant, processor, &libraries)?);
-            let kernels = Part { name: "kernels", script: "kernels", entry: "empty" };
-            let library = [libraries.join("libkernels.a")];
-            images.push(build.link(&variant, processor, &kernels, &library)?);
         }
+        images.extend(kernels(build, &variant, "kernels", libraries.join("libkernels.a"))?);
     }
     Ok(images)
+}
+
+/// Links kernels for each processor against the firmware of the variant.
+fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Result<Vec<Linked>> {
+    let part = Part { name, script: "kernels", entry: "empty" };
+    let input = [input];
+    PROCESSORS.iter().map(|processor| build.link(variant, processor, &part, &input)).collect()
 }
 
 /// Links kernels in C++, if their compiler is there.
@@ -95,12 +100,8 @@ fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
             let variant = Variant { sums, ..Variant::plain(arch) };
             let options = [cpp::profile_kernel(&variant), "-DPROFILE_PERF_COUNTERS=33"];
             let flags = [&["-O2"][..], &options].concat();
-            let kernels = compiler.object(&variant, "kernels", "kernels", &flags)?;
-            for processor in PROCESSORS {
-                let part = Part { name: "cpp_kernels", script: "kernels", entry: "empty" };
-                let inputs = [kernels.clone()];
-                images.push(build.link(&variant, processor, &part, &inputs)?);
-            }
+            let object = compiler.object(&variant, "kernels", "kernels", &flags)?;
+            images.extend(kernels(build, &variant, "cpp_kernels", object)?);
         }
     }
     Ok(images)

@@ -5,10 +5,16 @@ use sim::{
     arch::Arch,
     machine::images::Image,
     riscv::{
-        Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing, Width,
+        Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult,
+        Timing, Width,
     },
 };
+use std::collections::BTreeMap;
+use tile::{Registers, Tile};
 use wire::control::ControlLayout;
+
+#[path = "../../sim/tests/unit/tile.rs"]
+mod tile;
 
 /// Cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +27,14 @@ pub(crate) struct Cost {
 pub(crate) struct BareCore {
     hart: Hart,
     front: L1Front,
-    tile: Tile,
+    tile: Tile<NocRegisters>,
     image: &'static Image,
 }
 
-struct Tile {
-    l1: Vec<u8>,
-    local: Vec<u8>,
+/// A NoC and a clock; any other register keeps what is stored in it.
+struct NocRegisters {
     command_offset: u32,
-    registers: std::collections::BTreeMap<u32, u32>,
+    values: BTreeMap<u32, u32>,
     pushed: Vec<u32>,
 }
 
@@ -46,9 +51,12 @@ impl BareCore {
             tile: Tile {
                 l1: vec![0; 0x2_0000],
                 local: vec![0; 4096],
-                command_offset,
-                registers: std::collections::BTreeMap::new(),
-                pushed: Vec::new(),
+                instruction_ram: Vec::new(),
+                registers: NocRegisters {
+                    command_offset,
+                    values: BTreeMap::new(),
+                    pushed: Vec::new(),
+                },
             },
             image,
         };
@@ -120,11 +128,11 @@ impl BareCore {
 
     /// The words that were written to DRAM, in the order of the writes.
     pub(crate) fn pushed(&self) -> &[u32] {
-        &self.tile.pushed
+        &self.tile.registers.pushed
     }
 }
 
-impl Tile {
+impl Tile<NocRegisters> {
     fn set_word(&mut self, address: u32, word: u32) {
         let (memory, at) = match address.checked_sub(LOCAL_RAM_BASE) {
             Some(offset) => (&mut self.local, offset as usize),
@@ -132,46 +140,33 @@ impl Tile {
         };
         memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
+}
 
+impl NocRegisters {
     /// Keeps what the NoC would write: as many bytes of L1 as its registers say.
-    fn push(&mut self) {
+    fn push(&mut self, l1: &[u8]) {
         let [start, length] = [TARG_ADDR_LO, AT_LEN_BE]
-            .map(|register| self.registers.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);
-        let words = self.l1[start..start + length].chunks_exact(4);
+            .map(|register| self.values.get(&(NOC_0 + register)).copied().unwrap_or(0) as usize);
+        let words = l1[start..start + length].chunks_exact(4);
         self.pushed
             .extend(words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])));
     }
 }
 
-impl Bus for Tile {
-    fn l1(&self) -> &[u8] {
-        &self.l1
-    }
-    fn l1_mut(&mut self) -> &mut [u8] {
-        &mut self.l1
-    }
-    fn local_ram(&self) -> &[u8] {
-        &self.local
-    }
-    fn local_ram_mut(&mut self) -> &mut [u8] {
-        &mut self.local
-    }
-    fn region(&self, address: u32) -> Option<Region> {
-        Region::in_tensix_tile(address)
-    }
-    fn mmio_load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
+impl Registers for NocRegisters {
+    fn load(&mut self, address: u32, _: Width, cycle: u64) -> Result<u32, Refusal> {
         Ok(match address {
             0xFFB1_21F0 => (cycle & 0xFFFF_FFFF) as u32,
             0xFFB1_21F4 => (cycle >> 32) as u32,
-            _ => self.registers.get(&address).copied().unwrap_or(0),
+            _ => self.values.get(&address).copied().unwrap_or(0),
         })
     }
-    fn mmio_store(&mut self, address: u32, _: Width, value: u32, _: u64) -> Result<Flow, Refusal> {
+    fn store(&mut self, l1: &[u8], address: u32, value: (Width, u32), _: u64) -> StoreResult {
         if address == NOC_0 + self.command_offset {
-            self.push();
-            *self.registers.entry(NOC_0 + WRITES_SENT).or_default() += 1;
+            self.push(l1);
+            *self.values.entry(NOC_0 + WRITES_SENT).or_default() += 1;
         } else {
-            self.registers.insert(address, value);
+            self.values.insert(address, value.1);
         }
         Ok(Flow::Continue)
     }

@@ -219,7 +219,7 @@ pub extern "C" fn simulated_mesh_core(
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `word_count` words.
+/// `words` must lead to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_l1(
     mesh: &mut SimulatedMesh,
@@ -228,17 +228,17 @@ pub unsafe extern "C" fn simulated_mesh_read_l1(
     y: u16,
     address: u64,
     words: *mut u32,
-    word_count: usize,
+    count: usize,
 ) -> i32 {
     // SAFETY: the host promises this many words.
-    let words = unsafe { std::slice::from_raw_parts_mut(words, word_count) };
+    let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
     mesh.access(chip, |device| device.read_l1(Noc0Coord { x, y }, address, words))
 }
 
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `word_count` words.
+/// `words` must lead to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_write_l1(
     mesh: &mut SimulatedMesh,
@@ -247,17 +247,17 @@ pub unsafe extern "C" fn simulated_mesh_write_l1(
     y: u16,
     address: u64,
     words: *const u32,
-    word_count: usize,
+    count: usize,
 ) -> i32 {
     // SAFETY: the host promises this many words.
-    let words = unsafe { std::slice::from_raw_parts(words, word_count) };
+    let words = unsafe { std::slice::from_raw_parts(words, count) };
     mesh.access(chip, |device| device.write_l1(Noc0Coord { x, y }, address, words))
 }
 
 /// See the header.
 ///
 /// # Safety
-/// `words` must lead to `word_count` words.
+/// `words` must lead to `count` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn simulated_mesh_read_dram(
     mesh: &mut SimulatedMesh,
@@ -265,10 +265,10 @@ pub unsafe extern "C" fn simulated_mesh_read_dram(
     bank: u32,
     address: u64,
     words: *mut u32,
-    word_count: usize,
+    count: usize,
 ) -> i32 {
     // SAFETY: the host promises this many words.
-    let words = unsafe { std::slice::from_raw_parts_mut(words, word_count) };
+    let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
     mesh.access(chip, |device| device.read_dram(bank, address, words))
 }
 

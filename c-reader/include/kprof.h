@@ -7,228 +7,132 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- Version of the interface; another one may have other structs.
- */
+/// Version of the interface; another one may have other structs.
 #define KPROF_ABI_VERSION 1
 
-/*
- Result of a callback: the access was carried out.
- */
+/// Result of a callback: the access was carried out.
 #define KPROF_ACCESS_OK 0
 
-/*
- Result of a callback: there is no such core.
- */
+/// Result of a callback: there is no such core.
 #define KPROF_ACCESS_NO_SUCH_CORE 1
 
-/*
- Result of a callback: the range leaves the memory.
- */
+/// Result of a callback: the range leaves the memory.
 #define KPROF_ACCESS_OUT_OF_RANGE 2
 
-/*
- Result of a callback: the chip does not answer. So is every number that has no name here.
- */
+/// Result of a callback: the chip does not answer. So is every number that has no name here.
 #define KPROF_ACCESS_UNREACHABLE 3
 
-/*
- Result of a callback: the words are gone, and asking again is of no use.
- */
+/// Result of a callback: the words are gone, and asking again is of no use.
 #define KPROF_ACCESS_GONE 4
 
-/*
- Kind of a core: a compute tile with five RISCs.
- */
+/// Kind of a core: a compute tile with five RISCs.
 #define KPROF_CORE_TENSIX 0
 
-/*
- Kind of a core: an Ethernet tile with a link.
- */
+/// Kind of a core: an Ethernet tile with a link.
 #define KPROF_CORE_ACTIVE_ETH 1
 
-/*
- Kind of a core: an Ethernet tile without a link.
- */
+/// Kind of a core: an Ethernet tile without a link.
 #define KPROF_CORE_IDLE_ETH 2
 
-/*
- Kind of a record: a zone opens.
- */
+/// Kind of a record: a zone opens.
 #define KPROF_RECORD_ZONE_START 0
 
-/*
- Kind of a record: a zone closes.
- */
+/// Kind of a record: a zone closes.
 #define KPROF_RECORD_ZONE_END 1
 
-/*
- Kind of a record: the cycles of a sum zone in one launch; one value.
- */
+/// Kind of a record: the cycles of a sum zone in one launch; one value.
 #define KPROF_RECORD_ZONE_TOTAL 2
 
-/*
- Kind of a record: 64 bits of data; one value.
- */
+/// Kind of a record: 64 bits of data; one value.
 #define KPROF_RECORD_DATA 3
 
-/*
- Kind of a record: an event.
- */
+/// Kind of a record: an event.
 #define KPROF_RECORD_EVENT 4
 
-/*
- Kind of a record: 128 bits of data; two values.
- */
+/// Kind of a record: 128 bits of data; two values.
 #define KPROF_RECORD_DATA_16B 5
 
-/*
- Bits of a head that hold the zone; the kind lies above them.
- */
+/// Bits of a head that hold the zone; the kind lies above them.
 #define KPROF_HEAD_ZONE_BITS 24
 
-/*
- Result of a call.
- */
+/// Result of a call.
 typedef enum KprofStatus {
-    /*
-     The call did what it says.
-     */
+    /// The call did what it says.
     KPROF_STATUS_OK = 0,
-    /*
-     An argument is null, misaligned, no UTF-8 or out of range.
-     */
+    /// An argument is null, misaligned, no UTF-8 or out of range.
     KPROF_STATUS_INVALID_ARGUMENT = 1,
-    /*
-     A struct or a buffer has another size than this version expects.
-     */
+    /// A struct or a buffer has another size than this version expects.
     KPROF_STATUS_WRONG_SIZE = 2,
-    /*
-     The handle takes part in another call.
-     */
+    /// The handle takes part in another call.
     KPROF_STATUS_BUSY = 3,
-    /*
-     The mesh cannot be prepared as asked.
-     */
+    /// The mesh cannot be prepared as asked.
     KPROF_STATUS_INIT_FAILED = 4,
-    /*
-     Nothing at all could be read.
-     */
+    /// Nothing at all could be read.
     KPROF_STATUS_READ_FAILED = 5,
-    /*
-     A capture cannot be written; what was read is kept in memory.
-     */
+    /// A capture cannot be written; what was read is kept in memory.
     KPROF_STATUS_CAPTURE_FAILED = 6,
-    /*
-     A file cannot be read, or is of no known kind.
-     */
+    /// A file cannot be read, or is of no known kind.
     KPROF_STATUS_LOAD_FAILED = 7,
-    /*
-     A file cannot be written.
-     */
+    /// A file cannot be written.
     KPROF_STATUS_WRITE_FAILED = 8,
-    /*
-     The recording does not have what was asked for.
-     */
+    /// The recording does not have what was asked for.
     KPROF_STATUS_NOT_AVAILABLE = 9,
-    /*
-     A defect of the library was caught; the handles of the call can only be freed.
-     */
+    /// A defect of the library was caught; the handles of the call can only be freed.
     KPROF_STATUS_PANIC = 10,
 } KprofStatus;
 
-/*
- A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
- */
+/// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
 typedef struct KprofMesh KprofMesh;
 
-/*
- A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
- by `kprof_periodic_stop`.
- */
+/// A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
+/// by `kprof_periodic_stop`.
 typedef struct KprofPeriodicReader KprofPeriodicReader;
 
-/*
- Everything that was recorded of one run; made by reads and loads, freed by
- `kprof_recording_free`.
- */
+/// Everything that was recorded of one run; made by reads and loads, freed by
+/// `kprof_recording_free`.
 typedef struct KprofRecording KprofRecording;
 
-/*
- Reads of a mesh that belong together; made by `kprof_session_new`, freed by
- `kprof_session_free`.
- */
+/// Reads of a mesh that belong together; made by `kprof_session_new`, freed by
+/// `kprof_session_free`.
 typedef struct KprofSession KprofSession;
 
-/*
- Stamps of a message over a link and back.
- */
+/// Stamps of a message over a link and back.
 typedef struct KprofPing {
-    /*
-     Sender's clock when the message left.
-     */
+    /// Sender's clock when the message left.
     uint64_t sender_start_cycles;
-    /*
-     Receiver's clock when it saw the message.
-     */
+    /// Receiver's clock when it saw the message.
     uint64_t receiver_start_cycles;
-    /*
-     Receiver's clock when it had sent the echo.
-     */
+    /// Receiver's clock when it had sent the echo.
     uint64_t receiver_end_cycles;
-    /*
-     Sender's clock when it saw the echo.
-     */
+    /// Sender's clock when it saw the echo.
     uint64_t sender_end_cycles;
 } KprofPing;
 
-/*
- Two cores of different chips that can exchange messages directly.
- */
+/// Two cores of different chips that can exchange messages directly.
 typedef struct KprofLink {
-    /*
-     Index of the chip that sends.
-     */
+    /// Index of the chip that sends.
     uint32_t sender;
-    /*
-     Index of the chip that echoes.
-     */
+    /// Index of the chip that echoes.
     uint32_t receiver;
-    /*
-     Column of the core that sends.
-     */
+    /// Column of the core that sends.
     uint16_t sender_x;
-    /*
-     Row of the core that sends.
-     */
+    /// Row of the core that sends.
     uint16_t sender_y;
-    /*
-     Column of the core that echoes.
-     */
+    /// Column of the core that echoes.
     uint16_t receiver_x;
-    /*
-     Row of the core that echoes.
-     */
+    /// Row of the core that echoes.
     uint16_t receiver_y;
 } KprofLink;
 
-/*
- Accesses to the chips of a mesh. `chip` is the index of a chip, `context` the pointer below.
-
- The first four must be set, the others may be null.
- */
+/// Accesses to the chips of a mesh. `chip` is the index of a chip, `context` the pointer below.
+///
+/// The first four must be set, the others may be null.
 typedef struct KprofMeshCallbacks {
-    /*
-     `sizeof(KprofMeshCallbacks)`.
-     */
+    /// `sizeof(KprofMeshCallbacks)`.
     size_t struct_size;
-    /*
-     Passed to every callback as it is; the library does not follow it.
-     */
+    /// Passed to every callback as it is; the library does not follow it.
     void *context;
-    /*
-     Reads words from a core's L1, in address order.
-     */
+    /// Reads words from a core's L1, in address order.
     int32_t (*read_l1)(void *context,
                        uint32_t chip,
                        uint16_t x,
@@ -236,9 +140,7 @@ typedef struct KprofMeshCallbacks {
                        uint64_t address,
                        uint32_t *words,
                        size_t word_count);
-    /*
-     Writes words to a core's L1, in address order.
-     */
+    /// Writes words to a core's L1, in address order.
     int32_t (*write_l1)(void *context,
                         uint32_t chip,
                         uint16_t x,
@@ -246,651 +148,349 @@ typedef struct KprofMeshCallbacks {
                         uint64_t address,
                         const uint32_t *words,
                         size_t word_count);
-    /*
-     Reads words from a DRAM bank.
-     */
+    /// Reads words from a DRAM bank.
     int32_t (*read_dram)(void *context,
                          uint32_t chip,
                          uint32_t bank,
                          uint64_t address,
                          uint32_t *words,
                          size_t word_count);
-    /*
-     Reads a tile's 64-bit wall clock.
-     */
+    /// Reads a tile's 64-bit wall clock.
     int32_t (*read_wall_clock)(void *context,
                                uint32_t chip,
                                uint16_t x,
                                uint16_t y,
                                uint64_t *cycles);
-    /*
-     The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
-     recordings of one machine are related.
-     */
+    /// The host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, by which
+    /// recordings of one machine are related.
     uint64_t (*host_time_ns)(void *context);
-    /*
-     Waits on the host. Null: the calling thread sleeps.
-     */
+    /// Waits on the host. Null: the calling thread sleeps.
     void (*wait_ns)(void *context, uint64_t duration_ns);
-    /*
-     Sends a message over the link with this index and back. Null: no links are used.
-     */
+    /// Sends a message over the link with this index and back. Null: no links are used.
     int32_t (*exchange)(void *context, uint32_t link, struct KprofPing *ping);
-    /*
-     A sentence about the last callback that failed, valid until the next callback; or null.
-     */
+    /// A sentence about the last callback that failed, valid until the next callback; or null.
     const char *(*last_error)(void *context);
-    /*
-     Links between the chips.
-     */
+    /// Links between the chips.
     const struct KprofLink *links;
-    /*
-     How many links there are.
-     */
+    /// How many links there are.
     size_t link_count;
 } KprofMeshCallbacks;
 
-/*
- A core that can be profiled, and where its profiler memory lies.
- */
+/// A core that can be profiled, and where its profiler memory lies.
 typedef struct KprofCore {
-    /*
-     Column on the NoC-0 grid.
-     */
+    /// Column on the NoC-0 grid.
     uint16_t noc0_x;
-    /*
-     Row on the NoC-0 grid.
-     */
+    /// Row on the NoC-0 grid.
     uint16_t noc0_y;
-    /*
-     Column among cores of the same kind.
-     */
+    /// Column among cores of the same kind.
     uint16_t logical_x;
-    /*
-     Row among cores of the same kind.
-     */
+    /// Row among cores of the same kind.
     uint16_t logical_y;
-    /*
-     One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
-     */
+    /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     uint32_t kind;
-    /*
-     Number of the core on its chip: cores ordered by NoC-0 x, then y.
-     */
+    /// Number of the core on its chip: cores ordered by NoC-0 x, then y.
     uint32_t flat_id;
-    /*
-     L1 byte address of the control vector.
-     */
+    /// L1 byte address of the control vector.
     uint64_t control_address;
-    /*
-     L1 byte address of the first RISC's vector; the others follow without gaps.
-     */
+    /// L1 byte address of the first RISC's vector; the others follow without gaps.
     uint64_t vector_address;
 } KprofCore;
 
-/*
- A chip of a mesh.
- */
+/// A chip of a mesh.
 typedef struct KprofChip {
-    /*
-     Number of the chip in its mesh.
-     */
+    /// Number of the chip in its mesh.
     uint32_t chip_id;
-    /*
-     Clock of the tiles in MHz.
-     */
+    /// Clock of the tiles in MHz.
     uint32_t aiclk_mhz;
-    /*
-     Lower-case name of the architecture, such as `wormhole_b0`.
-     */
+    /// Lower-case name of the architecture, such as `wormhole_b0`.
     const char *arch;
-    /*
-     Cores that can be profiled, ordered by flat id.
-     */
+    /// Cores that can be profiled, ordered by flat id.
     const struct KprofCore *cores;
-    /*
-     How many cores there are.
-     */
+    /// How many cores there are.
     size_t core_count;
-    /*
-     Size of the worker grid, as printed in a device log's first line.
-     */
+    /// Size of the worker grid, as printed in a device log's first line.
     uint32_t max_compute_cores;
-    /*
-     DRAM banks over which the cores are dealt.
-     */
+    /// DRAM banks over which the cores are dealt.
     uint32_t bank_count;
-    /*
-     Byte address of the profiler region, equal in every bank.
-     */
+    /// Byte address of the profiler region, equal in every bank.
     uint64_t region_address;
-    /*
-     Bytes kept for the region in each bank.
-     */
+    /// Bytes kept for the region in each bank.
     uint64_t region_bytes;
 } KprofChip;
 
-/*
- How a mesh is to be profiled.
- */
+/// How a mesh is to be profiled.
 typedef struct KprofInitOptions {
-    /*
-     `sizeof(KprofInitOptions)`.
-     */
+    /// `sizeof(KprofInitOptions)`.
     size_t struct_size;
-    /*
-     Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
-     */
+    /// Programs that each RISC's DRAM lane holds, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     uint32_t program_support_count;
-    /*
-     Not 0 if sum zones are recorded.
-     */
+    /// Not 0 if sum zones are recorded.
     uint32_t sums_enabled;
 } KprofInitOptions;
 
-/*
- How a mesh is read. Zeros but for the size and the count are the usual choices.
- */
+/// How a mesh is read. Zeros but for the size and the count are the usual choices.
 typedef struct KprofReadOptions {
-    /*
-     `sizeof(KprofReadOptions)`.
-     */
+    /// `sizeof(KprofReadOptions)`.
     size_t struct_size;
-    /*
-     Programs that a lane holds, where the device does not announce its lane size.
-     */
+    /// Programs that a lane holds, where the device does not announce its lane size.
     uint32_t program_support_count;
-    /*
-     Not 0 if lanes have room for sums, where the device does not announce its lane size.
-     */
+    /// Not 0 if lanes have room for sums, where the device does not announce its lane size.
     uint32_t sums_enabled;
-    /*
-     Generation of the format: 0 as found on the chip, 1 current, 2 the one before.
-     */
+    /// Generation of the format: 0 as found on the chip, 1 current, 2 the one before.
     uint32_t generation;
-    /*
-     Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
-     */
+    /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
     uint32_t host_ids;
-    /*
-     Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
-     envelope per trace replay, 3 workers whose launches share pushes.
-     */
+    /// Kinds of records that the device captures: 0 workers, 1 dispatch cores as well, 2 one
+    /// envelope per trace replay, 3 workers whose launches share pushes.
     uint32_t mode;
 } KprofReadOptions;
 
-/*
- A text without an end mark. It belongs to the recording, or to the library.
- */
+/// A text without an end mark. It belongs to the recording, or to the library.
 typedef struct KprofText {
-    /*
-     Its bytes, UTF-8.
-     */
+    /// Its bytes, UTF-8.
     const char *bytes;
-    /*
-     How many bytes there are.
-     */
+    /// How many bytes there are.
     size_t size;
 } KprofText;
 
-/*
- Reads of a periodic reader.
- */
+/// Reads of a periodic reader.
 typedef struct KprofPeriodicCounts {
-    /*
-     `sizeof(KprofPeriodicCounts)`; to be set before the call.
-     */
+    /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
     size_t struct_size;
-    /*
-     Reads until now, those that failed included.
-     */
+    /// Reads until now, those that failed included.
     uint64_t reads;
-    /*
-     Reads that failed. The next one tries again, so that nothing need be lost by them.
-     */
+    /// Reads that failed. The next one tries again, so that nothing need be lost by them.
     uint64_t failed_reads;
 } KprofPeriodicCounts;
 
-/*
- Counts of a recording, as `kprof report --json` has them.
- */
+/// Counts of a recording, as `kprof report --json` has them.
 typedef struct KprofCounts {
-    /*
-     `sizeof(KprofCounts)`; to be set before the call.
-     */
+    /// `sizeof(KprofCounts)`; to be set before the call.
     size_t struct_size;
-    /*
-     Chips that were read.
-     */
+    /// Chips that were read.
     uint64_t chips;
-    /*
-     Lanes with records.
-     */
+    /// Lanes with records.
     uint64_t lanes;
-    /*
-     Launches, counted on each lane.
-     */
+    /// Launches, counted on each lane.
     uint64_t runs;
-    /*
-     Records of every kind.
-     */
+    /// Records of every kind.
     uint64_t records;
-    /*
-     Whole zones, those without an end of their own included.
-     */
+    /// Whole zones, those without an end of their own included.
     uint64_t zones;
-    /*
-     Zones without an end of their own.
-     */
+    /// Zones without an end of their own.
     uint64_t open_zones;
-    /*
-     Ends that belong to no zone.
-     */
-    uint64_t orphan_ends;
-    /*
-     Timestamped data of either size.
-     */
+    /// Timestamped data of either size.
     uint64_t data;
-    /*
-     Events.
-     */
+    /// Events.
     uint64_t events;
-    /*
-     Totals of sum zones.
-     */
+    /// Totals of sum zones.
     uint64_t sums;
-    /*
-     Launches of programs on chips.
-     */
+    /// Ends that belong to no zone.
+    uint64_t orphan_ends;
+    /// Launches of programs on chips.
     uint64_t ops;
-    /*
-     Lost records; zones count whole.
-     */
+    /// Lost records; zones count whole.
     uint64_t lost;
-    /*
-     Lost records that found no room in L1.
-     */
+    /// Lost records that found no room in L1.
     uint64_t lost_l1_full;
-    /*
-     Lost records that found no room in DRAM.
-     */
+    /// Lost records that found no room in DRAM.
     uint64_t lost_dram_full;
-    /*
-     Records that the firmware was told to leave out.
-     */
+    /// Records that the firmware was told to leave out.
     uint64_t lost_validate_off;
-    /*
-     Records lost for another cause.
-     */
+    /// Records lost for another cause.
     uint64_t lost_other;
-    /*
-     1 if more may be lost than is counted.
-     */
+    /// 1 if more may be lost than is counted.
     uint64_t lost_is_lower_bound;
-    /*
-     Sources of the records that do not count what they lose; 0 means that losses are known.
-     */
+    /// Sources of the records that do not count what they lose; 0 means that losses are known.
     uint64_t uncounted_sources;
-    /*
-     Anomalies that left data lost or doubtful.
-     */
+    /// Anomalies that left data lost or doubtful.
     uint64_t anomalies;
-    /*
-     Anomalies that were repaired.
-     */
+    /// Anomalies that were repaired.
     uint64_t repairs;
-    /*
-     Runs that cores have finished and not yet pushed.
-     */
+    /// Runs that cores have finished and not yet pushed.
     uint64_t pending_runs;
-    /*
-     Launches that ran no kernel and that the firmware discarded.
-     */
+    /// Launches that ran no kernel and that the firmware discarded.
     uint64_t discarded_launches;
-    /*
-     Words read from the chips; 0 for logs.
-     */
+    /// Words read from the chips; 0 for logs.
     uint64_t words_read;
 } KprofCounts;
 
-/*
- A launch on one lane.
- */
+/// A launch on one lane.
 typedef struct KprofRun {
-    /*
-     The program, encoded with its chip.
-     */
+    /// The program, encoded with its chip.
     uint32_t run_host_id;
-    /*
-     1 if it was a replay of a trace that is known, else 0.
-     */
+    /// 1 if it was a replay of a trace that is known, else 0.
     uint32_t has_trace;
-    /*
-     The trace.
-     */
+    /// The trace.
     uint64_t trace_id;
-    /*
-     Which replay of it, from 1.
-     */
+    /// Which replay of it, from 1.
     uint64_t trace_replay;
-    /*
-     Index of the launch's first record in the lane.
-     */
+    /// Index of the launch's first record in the lane.
     size_t first_record;
 } KprofRun;
 
-/*
- The records of one RISC, as columns. Everything in it belongs to the recording.
- */
+/// The records of one RISC, as columns. Everything in it belongs to the recording.
 typedef struct KprofLane {
-    /*
-     `sizeof(KprofLane)`; to be set before the call.
-     */
+    /// `sizeof(KprofLane)`; to be set before the call.
     size_t struct_size;
-    /*
-     Number of the chip.
-     */
+    /// Number of the chip.
     uint32_t chip_id;
-    /*
-     Column of the core on the NoC-0 grid.
-     */
+    /// Column of the core on the NoC-0 grid.
     uint16_t core_x;
-    /*
-     Row of the core on the NoC-0 grid.
-     */
+    /// Row of the core on the NoC-0 grid.
     uint16_t core_y;
-    /*
-     Name of the RISC, such as `BRISC`.
-     */
+    /// Name of the RISC, such as `BRISC`.
     struct KprofText risc;
-    /*
-     How many records there are.
-     */
+    /// How many records there are.
     size_t record_count;
-    /*
-     Kind and zone of each record: `kind << KPROF_HEAD_ZONE_BITS | zone`.
-     */
+    /// Kind and zone of each record: `kind << KPROF_HEAD_ZONE_BITS | zone`.
     const uint32_t *heads;
-    /*
-     Cycles of each record, on the clock of the chip's reference tile.
-     */
+    /// Cycles of each record, on the clock of the chip's reference tile.
     const uint64_t *times;
-    /*
-     Values of the records that have any, in their order; see the kinds.
-     */
+    /// Values of the records that have any, in their order; see the kinds.
     const uint64_t *data;
-    /*
-     How many values there are.
-     */
+    /// How many values there are.
     size_t data_count;
-    /*
-     Launches, by their first record; a launch ends where the next begins.
-     */
+    /// Launches, by their first record; a launch ends where the next begins.
     const struct KprofRun *runs;
-    /*
-     How many launches there are.
-     */
+    /// How many launches there are.
     size_t run_count;
 } KprofLane;
 
-/*
- Name and source of a zone.
- */
+/// Name and source of a zone.
 typedef struct KprofZone {
-    /*
-     `sizeof(KprofZone)`; to be set before the call.
-     */
+    /// `sizeof(KprofZone)`; to be set before the call.
     size_t struct_size;
-    /*
-     Marker id of the zone.
-     */
+    /// Marker id of the zone.
     uint32_t id;
-    /*
-     Source line; 0 if unknown.
-     */
+    /// Source line; 0 if unknown.
     uint32_t line;
-    /*
-     Name; empty if unknown.
-     */
+    /// Name; empty if unknown.
     struct KprofText name;
-    /*
-     Source file; empty if unknown.
-     */
+    /// Source file; empty if unknown.
     struct KprofText file;
-    /*
-     How many names share the id; the name above is the first of them.
-     */
+    /// How many names share the id; the name above is the first of them.
     size_t candidate_count;
 } KprofZone;
 
-/*
- Records that are missing, of one lane, cause and program.
- */
+/// Records that are missing, of one lane, cause and program.
 typedef struct KprofLoss {
-    /*
-     Number of the chip.
-     */
+    /// Number of the chip.
     uint32_t chip_id;
-    /*
-     Column of the core.
-     */
+    /// Column of the core.
     uint16_t core_x;
-    /*
-     Row of the core.
-     */
+    /// Row of the core.
     uint16_t core_y;
-    /*
-     Name of the RISC.
-     */
+    /// Name of the RISC.
     struct KprofText risc;
-    /*
-     Cause in a few words.
-     */
+    /// Cause in a few words.
     struct KprofText cause;
-    /*
-     1 if the chip was told to leave the records out, else 0.
-     */
+    /// 1 if the chip was told to leave the records out, else 0.
     uint32_t is_intended;
-    /*
-     1 if more may be missing, else 0.
-     */
+    /// 1 if more may be missing, else 0.
     uint32_t is_lower_bound;
-    /*
-     1 if the program is known, else 0.
-     */
+    /// 1 if the program is known, else 0.
     uint32_t has_program;
-    /*
-     The program, encoded with its chip.
-     */
+    /// The program, encoded with its chip.
     uint32_t run_host_id;
-    /*
-     Whole zones.
-     */
+    /// Whole zones.
     uint64_t zones;
-    /*
-     Timestamped data.
-     */
+    /// Timestamped data.
     uint64_t data;
-    /*
-     Events.
-     */
+    /// Events.
     uint64_t events;
-    /*
-     Totals of sum zones.
-     */
+    /// Totals of sum zones.
     uint64_t sums;
-    /*
-     Marker slots whose kind cannot be known.
-     */
+    /// Marker slots whose kind cannot be known.
     uint64_t unknown_markers;
-    /*
-     Launches of which records are missing; 0 if the chip does not count them.
-     */
+    /// Launches of which records are missing; 0 if the chip does not count them.
     uint64_t runs;
 } KprofLoss;
 
-/*
- An anomaly or a repair, and its place.
- */
+/// An anomaly or a repair, and its place.
 typedef struct KprofAnomaly {
-    /*
-     Kind in a few words.
-     */
+    /// Kind in a few words.
     struct KprofText kind;
-    /*
-     Words, text or numbers with details; may be empty.
-     */
+    /// Words, text or numbers with details; may be empty.
     struct KprofText detail;
-    /*
-     1 if the data was repaired, else 0.
-     */
+    /// 1 if the data was repaired, else 0.
     uint32_t is_repair;
-    /*
-     1 if it belongs to one lane, which is then named below, else 0.
-     */
+    /// 1 if it belongs to one lane, which is then named below, else 0.
     uint32_t has_lane;
-    /*
-     Number of the chip.
-     */
+    /// Number of the chip.
     uint32_t chip_id;
-    /*
-     Column of the core.
-     */
+    /// Column of the core.
     uint16_t core_x;
-    /*
-     Row of the core.
-     */
+    /// Row of the core.
     uint16_t core_y;
-    /*
-     Name of the RISC.
-     */
+    /// Name of the RISC.
     struct KprofText risc;
-    /*
-     Word of the lane, line of the log, or index of the control word.
-     */
+    /// Word of the lane, line of the log, or index of the control word.
     uint64_t position;
 } KprofAnomaly;
 
-/*
- A span on the clock of a chip's reference tile.
- */
+/// A span on the clock of a chip's reference tile.
 typedef struct KprofSpan {
-    /*
-     1 if it is known; everything else is 0 if not.
-     */
+    /// 1 if it is known; everything else is 0 if not.
     uint32_t is_known;
-    /*
-     1 if nanoseconds are known, else 0.
-     */
+    /// 1 if nanoseconds are known, else 0.
     uint32_t has_ns;
-    /*
-     First cycle.
-     */
+    /// First cycle.
     uint64_t start_cycle;
-    /*
-     Last cycle.
-     */
+    /// Last cycle.
     uint64_t end_cycle;
-    /*
-     Cycles between them.
-     */
+    /// Cycles between them.
     uint64_t duration_cycles;
-    /*
-     The same in nanoseconds.
-     */
+    /// The same in nanoseconds.
     uint64_t duration_ns;
 } KprofSpan;
 
-/*
- A launch of a program on a chip.
- */
+/// A launch of a program on a chip.
 typedef struct KprofOp {
-    /*
-     Number of the chip.
-     */
+    /// Number of the chip.
     uint32_t chip_id;
-    /*
-     The program, encoded with its chip.
-     */
+    /// The program, encoded with its chip.
     uint32_t run_host_id;
-    /*
-     Name that the host gave to the program; empty if none.
-     */
+    /// Name that the host gave to the program; empty if none.
     struct KprofText name;
-    /*
-     Which launch of this program and replay, from 1.
-     */
+    /// Which launch of this program and replay, from 1.
     uint64_t launch;
-    /*
-     1 if it was a replay of a trace, else 0.
-     */
+    /// 1 if it was a replay of a trace, else 0.
     uint32_t has_trace;
-    /*
-     1 if the latency is known, else 0.
-     */
+    /// 1 if the latency is known, else 0.
     uint32_t has_latency;
-    /*
-     The trace.
-     */
+    /// The trace.
     uint64_t trace_id;
-    /*
-     Which replay of it, from 1.
-     */
+    /// Which replay of it, from 1.
     uint64_t trace_replay;
-    /*
-     Cores with a firmware zone.
-     */
+    /// Cores with a firmware zone.
     uint64_t core_count;
-    /*
-     First firmware start to last firmware end.
-     */
+    /// First firmware start to last firmware end.
     struct KprofSpan firmware;
-    /*
-     First kernel start to last kernel end.
-     */
+    /// First kernel start to last kernel end.
     struct KprofSpan kernel;
-    /*
-     Cycles from the end of the previous op's kernel to the start of this one's.
-     */
+    /// Cycles from the end of the previous op's kernel to the start of this one's.
     uint64_t op_to_op_latency_cycles;
-    /*
-     Why durations are not known that could be computed; empty if there is no reason.
-     */
+    /// Why durations are not known that could be computed; empty if there is no reason.
     struct KprofText duration_doubt;
 } KprofOp;
 
-/*
- The clock of a chip.
- */
+/// The clock of a chip.
 typedef struct KprofClock {
-    /*
-     `sizeof(KprofClock)`; to be set before the call.
-     */
+    /// `sizeof(KprofClock)`; to be set before the call.
     size_t struct_size;
-    /*
-     1 if it is related to the host's clock, else 0.
-     */
+    /// 1 if it is related to the host's clock, else 0.
     uint32_t is_host_time;
-    /*
-     Nominal frequency in MHz; 0 if unknown.
-     */
+    /// Nominal frequency in MHz; 0 if unknown.
     uint32_t nominal_mhz;
-    /*
-     Measured frequency in GHz; the nominal one where nothing was measured, and 1 if that is
-     unknown.
-     */
+    /// Measured frequency in GHz; the nominal one where nothing was measured, and 1 if that is
+    /// unknown.
     double frequency_ghz;
-    /*
-     Guaranteed bound of the error of host times, in ns; NaN without them.
-     */
+    /// Guaranteed bound of the error of host times, in ns; NaN without them.
     double bound_ns;
-    /*
-     Cycle of the chip's first record.
-     */
+    /// Cycle of the chip's first record.
     uint64_t first_cycle;
-    /*
-     Cycle of the chip's last record.
-     */
+    /// Cycle of the chip's last record.
     uint64_t last_cycle;
 } KprofClock;
 
@@ -898,358 +498,292 @@ typedef struct KprofClock {
 extern "C" {
 #endif // __cplusplus
 
-/*
- Returns the version of the interface that the library was built with; it has to equal
- `KPROF_ABI_VERSION` of the header.
- */
+/// Returns the version of the interface that the library was built with; it has to equal
+/// `KPROF_ABI_VERSION` of the header.
 uint32_t kprof_abi_version(void);
 
-/*
- Returns the version of the library.
- */
+/// Returns the version of the library.
 const char *kprof_version(void);
 
-/*
- Returns a sentence about the last call of this thread that failed; empty if none has.
-
- It is valid until the next failing call of the same thread, or the thread's end.
- */
+/// Returns a sentence about the last call of this thread that failed; empty if none has.
+///
+/// It is valid until the next failing call of the same thread, or the thread's end.
 const char *kprof_last_error(void);
 
-/*
- Makes a mesh of these chips, whose descriptions are copied.
-
- # Safety
- `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
- mesh is freed, its callbacks must be callable with its context by every thread that calls the
- library with the mesh, and by that of a periodic reader; they must fill or read no more words
- than they are asked to, and must return. `mesh` must lead to memory for a pointer.
- */
+/// Makes a mesh of these chips, whose descriptions are copied.
+///
+/// # Safety
+/// `callbacks`, `chips` and everything that they lead to must be valid during the call. Until the
+/// mesh is freed, its callbacks must be callable with its context by every thread that calls the
+/// library with the mesh, and by that of a periodic reader; they must fill or read no more words
+/// than they are asked to, and must return. `mesh` must lead to memory for a pointer.
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
                                 size_t chip_count,
                                 struct KprofMesh **mesh);
 
-/*
- Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
- is not freed.
-
- # Safety
- `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
- */
+/// Frees a mesh; null is allowed. A mesh that takes part in a call, or that a periodic reader has,
+/// is not freed.
+///
+/// # Safety
+/// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
 enum KprofStatus kprof_mesh_free(struct KprofMesh *mesh);
 
-/*
- Prepares every chip of a mesh, before the first kernel is launched.
-
- # Safety
- `mesh` must be null or a mesh that is not freed, `options` null or valid.
- */
+/// Prepares every chip of a mesh, before the first kernel is launched.
+///
+/// # Safety
+/// `mesh` must be null or a mesh that is not freed, `options` null or valid.
 enum KprofStatus kprof_init_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofInitOptions *options);
 
-/*
- Begins a session. With `capture`, everything that is read goes into a new capture of this
- name as well.
-
- # Safety
- `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
- for a pointer.
- */
+/// Begins a session. With `capture`, everything that is read goes into a new capture of this
+/// name as well.
+///
+/// # Safety
+/// `options` must be null or valid, `capture` null or a text, and `session` must lead to memory
+/// for a pointer.
 enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
                                    const char *capture,
                                    struct KprofSession **session);
 
-/*
- Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
- is not freed. A capture of a session that was not finished has no end mark, which readers report.
-
- # Safety
- `session` must be null or come from `kprof_session_new`, and must not be used again.
- */
+/// Frees a session; null is allowed. One that takes part in a call, or that a periodic reader has,
+/// is not freed. A capture of a session that was not finished has no end mark, which readers report.
+///
+/// # Safety
+/// `session` must be null or come from `kprof_session_new`, and must not be used again.
 enum KprofStatus kprof_session_free(struct KprofSession *session);
 
-/*
- Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
-
- # Safety
- `session` must be null or a session that is not freed, `zone_text` null or a text.
- */
+/// Adds the name of a zone, `name,file,line,KERNEL_PROFILER`.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `zone_text` null or a text.
 enum KprofStatus kprof_session_add_zone_text(struct KprofSession *session,
                                              const char *zone_text);
 
-/*
- Adds the names of the zones in a kernel's ELF file.
-
- # Safety
- `session` must be null or a session that is not freed, `elf` null or a text.
- */
+/// Adds the names of the zones in a kernel's ELF file.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `elf` null or a text.
 enum KprofStatus kprof_session_add_elf(struct KprofSession *session, const char *elf);
 
-/*
- Adds the names of the zones in the `zone_src_locations.log` files of a folder.
-
- # Safety
- `session` must be null or a session that is not freed, `folder` null or a text.
- */
+/// Adds the names of the zones in the `zone_src_locations.log` files of a folder.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `folder` null or a text.
 enum KprofStatus kprof_session_add_zone_logs(struct KprofSession *session, const char *folder);
 
-/*
- Gives a program of a chip a name; `run_host_id` is encoded with the chip: `base << 10 | chip`.
-
- # Safety
- `session` must be null or a session that is not freed, `name` null or a text.
- */
+/// Gives a program of a chip a name; `run_host_id` is encoded with the chip: `base << 10 | chip`.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, `name` null or a text.
 enum KprofStatus kprof_session_add_op(struct KprofSession *session,
                                       uint32_t chip_id,
                                       uint32_t run_host_id,
                                       const char *name);
 
-/*
- Measures the clocks of a mesh whose profiler is initialised, before the first read.
-
- # Safety
- Both must be null or handles that are not freed.
- */
+/// Measures the clocks of a mesh whose profiler is initialised, before the first read.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
 enum KprofStatus kprof_session_open_clocks(struct KprofSession *session,
                                            struct KprofMesh *mesh);
 
-/*
- Measures the clocks once more, after the last read.
-
- # Safety
- Both must be null or handles that are not freed.
- */
+/// Measures the clocks once more, after the last read.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
 enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
                                             struct KprofMesh *mesh);
 
-/*
- Reads everything that the mesh has recorded since the last read of the session.
-
- `is_last_read` is not 0 if there will be no further launch; runs that wait in L1 for the next
- one are then read from there.
-
- # Safety
- Both must be null or handles that are not freed.
- */
+/// Reads everything that the mesh has recorded since the last read of the session.
+///
+/// `is_last_read` is not 0 if there will be no further launch; runs that wait in L1 for the next
+/// one are then read from there.
+///
+/// # Safety
+/// Both must be null or handles that are not freed.
 enum KprofStatus kprof_session_read(struct KprofSession *session,
                                     struct KprofMesh *mesh,
                                     uint32_t is_last_read);
 
-/*
- Finds out whether markers may be lost within `launches` more launches unless the mesh is read;
- `is_about_to` is then 1, else 0.
-
- # Safety
- The first two must be null or handles that are not freed, and `is_about_to` must lead to
- memory for a number.
- */
+/// Finds out whether markers may be lost within `launches` more launches unless the mesh is read;
+/// `is_about_to` is then 1, else 0.
+///
+/// # Safety
+/// The first two must be null or handles that are not freed, and `is_about_to` must lead to
+/// memory for a number.
 enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
                                                  struct KprofMesh *mesh,
                                                  uint32_t launches,
                                                  uint32_t *is_about_to);
 
-/*
- Ends a session, marks the end of its capture, and gives everything that was read.
-
- The session can only be freed then.
-
- # Safety
- `session` must be null or a session that is not freed, and `recording` must lead to memory for
- a pointer.
- */
+/// Ends a session, marks the end of its capture, and gives everything that was read.
+///
+/// The session can only be freed then.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, and `recording` must lead to memory for
+/// a pointer.
 enum KprofStatus kprof_session_finish(struct KprofSession *session,
                                       struct KprofRecording **recording);
 
-/*
- Reads everything that a mesh has recorded, with its clocks, in one call.
-
- # Safety
- `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
- lead to memory for a pointer.
- */
+/// Reads everything that a mesh has recorded, with its clocks, in one call.
+///
+/// # Safety
+/// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
+/// lead to memory for a pointer.
 enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
 
-/*
- Makes a session keep figures of programs from its next read on, as
- `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
-
- # Safety
- `session` must be null or a session that is not freed.
- */
+/// Makes a session keep figures of programs from its next read on, as
+/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed.
 enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 
-/*
- Gives figures of the programs of the latest read, or with `is_of_all` not 0 of all reads, as a
- JSON text: a list of programs by number of the chip.
-
- The text belongs to the session, until the next call of this function or until it is freed.
-
- # Safety
- `session` must be null or a session that is not freed, and `json` must lead to memory for a
- text.
- */
+/// Gives figures of the programs of the latest read, or with `is_of_all` not 0 of all reads, as a
+/// JSON text: a list of programs by number of the chip.
+///
+/// The text belongs to the session, until the next call of this function or until it is freed.
+///
+/// # Safety
+/// `session` must be null or a session that is not freed, and `json` must lead to memory for a
+/// text.
 enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
                                              uint32_t is_of_all,
                                              struct KprofText *json);
 
-/*
- Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
- first read begins at once.
-
- Until then the session and the mesh are the thread's: every other call with them gets
- `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
- mesh are called by that thread, one after the other, while the host's own threads launch
- programs. A read that takes longer than the period is followed by the next one at once.
-
- # Safety
- `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
- memory for a pointer.
- */
+/// Starts to read every `period_ns`, by a thread of the library, until `kprof_periodic_stop`; the
+/// first read begins at once.
+///
+/// Until then the session and the mesh are the thread's: every other call with them gets
+/// `KPROF_STATUS_BUSY`, `kprof_session_free` and `kprof_mesh_free` included. The callbacks of the
+/// mesh are called by that thread, one after the other, while the host's own threads launch
+/// programs. A read that takes longer than the period is followed by the next one at once.
+///
+/// # Safety
+/// `session` and `mesh` must be null or handles that are not freed, and `reader` must lead to
+/// memory for a pointer.
 enum KprofStatus kprof_periodic_start(struct KprofSession *session,
                                       struct KprofMesh *mesh,
                                       uint64_t period_ns,
                                       struct KprofPeriodicReader **reader);
 
-/*
- Gives the number of reads until now.
-
- # Safety
- `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
- size is set.
- */
+/// Gives the number of reads until now.
+///
+/// # Safety
+/// `reader` must be null or a reader that is not stopped, and `counts` must lead to a struct whose
+/// size is set.
 enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
                                        struct KprofPeriodicCounts *counts);
 
-/*
- Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
-
- Waits for the read in progress; there must be no further launch after the call. `counts` gets
- the number of reads unless it is null. The status is that of the last read, which takes what
- earlier ones have left.
-
- # Safety
- `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
- must be null or lead to a struct whose size is set.
- */
+/// Stops after a last read, gives session and mesh back, and frees the reader; null is allowed.
+///
+/// Waits for the read in progress; there must be no further launch after the call. `counts` gets
+/// the number of reads unless it is null. The status is that of the last read, which takes what
+/// earlier ones have left.
+///
+/// # Safety
+/// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
+/// must be null or lead to a struct whose size is set.
 enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
                                      struct KprofPeriodicCounts *counts);
 
-/*
- Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.
+/// Loads a capture, a device log or a folder of logs; `run` chooses the run of a capture, from 0.
+///
+/// # Safety
+/// `file` must be null or a text, and `recording` must lead to memory for a pointer.
+enum KprofStatus kprof_load(const char *file,
+                            size_t run,
+                            struct KprofRecording **recording);
 
- # Safety
- `file` must be null or a text, and `recording` must lead to memory for a pointer.
- */
-enum KprofStatus kprof_load(const char *file, size_t run, struct KprofRecording **recording);
-
-/*
- Frees a recording with all its texts and columns; null is allowed.
-
- # Safety
- `recording` must be null or come from this library, and must not be used again, nor anything
- that belongs to it.
- */
+/// Frees a recording with all its texts and columns; null is allowed.
+///
+/// # Safety
+/// `recording` must be null or come from this library, and must not be used again, nor anything
+/// that belongs to it.
 enum KprofStatus kprof_recording_free(struct KprofRecording *recording);
 
-/*
- Gives the counts of a recording.
-
- # Safety
- `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
- whose size is set.
- */
+/// Gives the counts of a recording.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `counts` must lead to a struct
+/// whose size is set.
 enum KprofStatus kprof_recording_counts(const struct KprofRecording *recording,
                                         struct KprofCounts *counts);
 
-/*
- Gives the lane with this index, from 0 to below `KprofCounts.lanes`: by chip, core and RISC.
-
- # Safety
- `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
- whose size is set.
- */
+/// Gives the lane with this index, from 0 to below `KprofCounts.lanes`: by chip, core and RISC.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `lane` must lead to a struct
+/// whose size is set.
 enum KprofStatus kprof_recording_lane(const struct KprofRecording *recording,
                                       size_t index,
                                       struct KprofLane *lane);
 
-/*
- Gives name and source of a zone, whose number is in the heads of records.
-
- # Safety
- `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
- whose size is set.
- */
+/// Gives name and source of a zone, whose number is in the heads of records.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `zone` must lead to a struct
+/// whose size is set.
 enum KprofStatus kprof_recording_zone(const struct KprofRecording *recording,
                                       uint32_t number,
                                       struct KprofZone *zone);
 
-/*
- Gives the losses, by lane, cause and program.
-
- # Safety
- `recording` must be null or a recording that is not freed, and the others must lead to memory
- for a pointer and for a number.
- */
+/// Gives the losses, by lane, cause and program.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
 enum KprofStatus kprof_recording_losses(const struct KprofRecording *recording,
                                         const struct KprofLoss **rows,
                                         size_t *count);
 
-/*
- Gives sentences about sources of the records that do not count what they lose.
-
- # Safety
- `recording` must be null or a recording that is not freed, and the others must lead to memory
- for a pointer and for a number.
- */
+/// Gives sentences about sources of the records that do not count what they lose.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
 enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recording,
                                            const struct KprofText **rows,
                                            size_t *count);
 
-/*
- Gives the anomalies and repairs whose place is kept, at most 8 of a kind and lane.
-
- # Safety
- `recording` must be null or a recording that is not freed, and the others must lead to memory
- for a pointer and for a number.
- */
+/// Gives the anomalies and repairs whose place is kept, at most 8 of a kind and lane.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
 enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recording,
                                            const struct KprofAnomaly **rows,
                                            size_t *count);
 
-/*
- Gives the launches of programs, by chip and time.
-
- # Safety
- `recording` must be null or a recording that is not freed, and the others must lead to memory
- for a pointer and for a number.
- */
+/// Gives the launches of programs, by chip and time.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and the others must lead to memory
+/// for a pointer and for a number.
 enum KprofStatus kprof_recording_ops(const struct KprofRecording *recording,
                                      const struct KprofOp **rows,
                                      size_t *count);
 
-/*
- Gives the clock of a chip that has records.
-
- # Safety
- `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
- whose size is set.
- */
+/// Gives the clock of a chip that has records.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `clock` must lead to a struct
+/// whose size is set.
 enum KprofStatus kprof_recording_clock(const struct KprofRecording *recording,
                                        uint32_t chip_id,
                                        struct KprofClock *clock);
 
-/*
- Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, is the
- largest error that they may have.
-
- # Safety
- `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
- `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
- number.
- */
+/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, is the
+/// largest error that they may have.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must lead to
+/// `count` numbers each that do not overlap, and `bound_ns` must be null or lead to memory for a
+/// number.
 enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          uint32_t chip_id,
                                          const uint64_t *cycles,
@@ -1257,33 +791,27 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          size_t count,
                                          double *bound_ns);
 
-/*
- Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
- to the recording.
-
- # Safety
- `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
- text.
- */
+/// Gives causes of slowness as a JSON text, the same as that of `kprof explain --json`; it belongs
+/// to the recording.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed, and `json` must lead to memory for a
+/// text.
 enum KprofStatus kprof_recording_explain_json(const struct KprofRecording *recording,
                                               struct KprofText *json);
 
-/*
- Returns the name of the output with this index, from 0; null behind the last.
- */
+/// Returns the name of the output with this index, from 0; null behind the last.
 const char *kprof_output_name(size_t index);
 
-/*
- Writes a file, or a folder for `noc-traces` and `parquet`, which gets its content only once it
- is whole.
-
- `output` is one of the names that `kprof_output_name` gives, such as `perfetto`, `html`,
- `device-log` or `ops`. `filter` takes the terms of `kprof export --filter`, such as
- `op=Matmul*,risc=ncrisc`; null for everything.
-
- # Safety
- `recording` must be null or a recording that is not freed; the others must be texts, or null.
- */
+/// Writes a file, or a folder for `noc-traces` and `parquet`, which gets its content only once it
+/// is whole.
+///
+/// `output` is one of the names that `kprof_output_name` gives, such as `perfetto`, `html`,
+/// `device-log` or `ops`. `filter` takes the terms of `kprof export --filter`, such as
+/// `op=Matmul*,risc=ncrisc`; null for everything.
+///
+/// # Safety
+/// `recording` must be null or a recording that is not freed; the others must be texts, or null.
 enum KprofStatus kprof_recording_write(const struct KprofRecording *recording,
                                        const char *output,
                                        const char *filter,

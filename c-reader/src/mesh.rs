@@ -11,8 +11,8 @@ use host_reader::{
     clock::EthernetPing,
     host::monotonic_ns,
     mesh::{
-        AccessError, ChipLink, CoreDescription, Device, DeviceDescription, DramDescription,
-        LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+        AccessError, AccessResult, ChipLink, CoreDescription, Device, DeviceDescription,
+        DramDescription, LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
     },
 };
 use std::{
@@ -247,7 +247,7 @@ impl Accesses {
     }
 
     /// Turns a callback's code into a result.
-    fn answer(&self, code: i32, range: &WordRange) -> Result<(), AccessError> {
+    fn answer(&self, code: i32, range: &WordRange) -> AccessResult {
         let chip_id = range.chip_id;
         match code {
             KPROF_ACCESS_OK => Ok(()),
@@ -295,12 +295,7 @@ impl Device for CallbackDevice {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         let range = self.range(Memory::L1(core), address, words.len());
         let Accesses { context, read_l1, .. } = self.accesses;
         let (pointer, count) = (words.as_mut_ptr(), words.len());
@@ -310,12 +305,7 @@ impl Device for CallbackDevice {
         self.accesses.answer(code, &range)
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let range = self.range(Memory::L1(core), address, words.len());
         let Accesses { context, write_l1, .. } = self.accesses;
         let (pointer, count) = (words.as_ptr(), words.len());
@@ -326,7 +316,7 @@ impl Device for CallbackDevice {
         self.accesses.answer(code, &range)
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         let range = self.range(Memory::Dram(bank), address, words.len());
         let Accesses { context, read_dram, .. } = self.accesses;
         let (pointer, count) = (words.as_mut_ptr(), words.len());

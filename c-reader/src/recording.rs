@@ -136,14 +136,14 @@ pub struct KprofCounts {
     pub zones: u64,
     /// Zones without an end of their own.
     pub open_zones: u64,
-    /// Ends that belong to no zone.
-    pub orphan_ends: u64,
     /// Timestamped data of either size.
     pub data: u64,
     /// Events.
     pub events: u64,
     /// Totals of sum zones.
     pub sums: u64,
+    /// Ends that belong to no zone.
+    pub orphan_ends: u64,
     /// Launches of programs on chips.
     pub ops: u64,
     /// Lost records; zones count whole.

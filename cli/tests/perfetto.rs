@@ -227,15 +227,20 @@ fn check_sources(found: &[Value], readout: &Readout) {
     assert_eq!(found, expected);
 }
 
+/// Exports a log with NoC events as `a.pftrace`; returns the objects of TT-Metal's own file of them.
+fn export_of_noc_log(folder: &Path) -> Vec<Value> {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
+    kprof(folder, &["export", logs.to_str().unwrap(), "-o", "a.pftrace"]);
+    let json = std::fs::read(logs.join("noc_trace_dev0_ID0.json")).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
 #[test]
 fn bytes_over_each_noc_are_counters() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
-    kprof(folder.path(), &["export", logs.to_str().unwrap(), "-o", "a.pftrace"]);
-    let json = std::fs::read(logs.join("noc_trace_dev0_ID0.json")).unwrap();
-    let objects: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let objects = export_of_noc_log(folder.path());
     let answers = rows(&engine, &folder.path().join("a.pftrace"), &[COUNTERS]);
     let mut seen = 0;
     for noc in ["NOC_0", "NOC_1"] {
@@ -258,11 +263,7 @@ fn bytes_over_each_noc_are_counters() {
 fn noc_events_have_names_with_their_bytes_and_targets() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
-    kprof(folder.path(), &["export", logs.to_str().unwrap(), "-o", "a.pftrace"]);
-    let json = std::fs::read(logs.join("noc_trace_dev0_ID0.json")).unwrap();
-    let objects: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let objects = export_of_noc_log(folder.path());
     let label = |object: &Value| {
         let mut label = object["type"].as_str()?.to_owned();
         if let Some(bytes) = object["num_bytes"].as_u64().filter(|&bytes| bytes > 0) {

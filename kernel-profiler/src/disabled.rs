@@ -47,18 +47,6 @@ pub fn open_zone_if<const ID: u16>(_: impl FnOnce() -> bool) -> NoGuard {
     NoGuard(PhantomData)
 }
 
-/// Does nothing.
-#[inline(always)]
-pub const fn open_main<const ID: u16>() -> NoGuard {
-    NoGuard(PhantomData)
-}
-
-/// Does nothing.
-#[inline(always)]
-pub const fn open_main_child<const ID: u16>() -> NoGuard {
-    NoGuard(PhantomData)
-}
-
 /// A zone of fixed slots, which is not recorded.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 

@@ -28,18 +28,6 @@ pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuar
     if is_active() { ZoneGuard::open() } else { ZoneGuard::unopened() }
 }
 
-/// Opens the firmware's zone.
-#[inline(always)]
-pub fn open_main<const ID: u16>() -> MainGuard<ID, true> {
-    MainGuard::open()
-}
-
-/// Opens the kernel's zone.
-#[inline(always)]
-pub fn open_main_child<const ID: u16>() -> MainGuard<ID, false> {
-    MainGuard::open()
-}
-
 /// A zone of fixed slots, by its name: the launch's own, or one that a kernel opens within it.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 

@@ -9,6 +9,7 @@ use crate::{
     dispatch::DispatchCores,
     host::HostTiming,
     machine::KernelKind,
+    modes::KernelModes,
     random::Stream,
     tt_metal::firmware::FirmwareSet,
 };
@@ -229,37 +230,12 @@ pub struct MeshConfig {
     pub chips: Vec<ChipConfig>,
     /// Programs for which DRAM is kept, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
-    /// True if kernels are built to record sum zones.
-    pub sums_enabled: bool,
-    /// True if kernels are built to record one envelope for each replay of a trace, and nothing
-    /// else.
-    pub is_trace_only: bool,
-    /// True if kernels are built to gather several launches in L1 before they are pushed.
-    pub is_accumulating: bool,
-    /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host to
-    /// read on; object code only.
-    pub is_non_dropping: bool,
-    /// Groups of hardware counters that are read in each launch, as the bits of
-    /// [`wire::perf_counter`]; object code only.
-    pub counter_groups: u32,
     /// Cores kept for kernels that dispatch; none of these are simulated if `None`.
     pub dispatch_cores: Option<DispatchCores>,
     /// True if kernels that dispatch are built with probes.
     pub profiles_dispatch_cores: bool,
-    /// Form of the kernels: native functions or object code.
-    pub kernels: KernelKind,
-    /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
-    pub firmware: Option<Arc<FirmwareSet>>,
-    /// True if the truth holds every request of kernels to the NoCs.
-    pub has_noc_truth: bool,
-    /// Records of waits that kernels make.
-    pub wait_records: WaitRecords,
-    /// Windows of time outside of which native kernels record no single waits; `None` for all of it.
-    pub sync_windows: Option<SyncWindows>,
-    /// True if object code makes them, too.
-    pub has_object_waits: bool,
-    /// Most cycles that a launch of object code may take on a core; beyond, it is stopped.
-    pub cycle_budget: u64,
+    /// Modes of the other kernels.
+    pub modes: KernelModes,
     /// How long the host's accesses take.
     pub host: HostTiming,
 }
@@ -272,20 +248,9 @@ impl MeshConfig {
             seed,
             chips: Vec::new(),
             program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-            sums_enabled: false,
-            is_trace_only: false,
-            is_accumulating: false,
-            is_non_dropping: false,
-            counter_groups: 0,
             dispatch_cores: None,
             profiles_dispatch_cores: false,
-            kernels: KernelKind::Native,
-            firmware: None,
-            has_noc_truth: false,
-            wait_records: WaitRecords::Totals,
-            sync_windows: None,
-            has_object_waits: false,
-            cycle_budget: DEFAULT_CYCLE_BUDGET,
+            modes: KernelModes::NATIVE,
             host: HostTiming::PCIE,
         }
     }
@@ -319,14 +284,14 @@ impl MeshConfig {
     /// The same mesh with kernels that record sum zones, or without.
     #[must_use]
     pub const fn with_sums(mut self, sums_enabled: bool) -> Self {
-        self.sums_enabled = sums_enabled;
+        self.modes.sums_enabled = sums_enabled;
         self
     }
 
     /// The same mesh with kernels that record traces alone.
     #[must_use]
     pub const fn with_trace_only(mut self) -> Self {
-        self.is_trace_only = true;
+        self.modes.is_trace_only = true;
         self
     }
 
@@ -334,7 +299,7 @@ impl MeshConfig {
     /// records sum zones or waits, too.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
-        self.is_accumulating = true;
+        self.modes.is_accumulating = true;
         self
     }
 
@@ -354,7 +319,7 @@ impl MeshConfig {
     /// ```
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
-        self.is_non_dropping = true;
+        self.modes.is_non_dropping = true;
         self
     }
 
@@ -362,7 +327,7 @@ impl MeshConfig {
     /// of [`wire::perf_counter`].
     #[must_use]
     pub const fn with_counter_groups(mut self, counter_groups: u32) -> Self {
-        self.counter_groups = counter_groups;
+        self.modes.counter_groups = counter_groups;
         self
     }
 
@@ -384,22 +349,23 @@ impl MeshConfig {
     /// The same mesh with kernels of another make.
     #[must_use]
     pub const fn with_kernels(mut self, kernels: KernelKind) -> Self {
-        self.kernels = kernels;
+        self.modes.kernels = kernels;
         self
     }
 
     /// The same mesh with Tensix cores that run firmware of tt-metal. Kernels of their launches
     /// are [`crate::kernel::file::KernelFile`]s.
     #[must_use]
-    pub fn with_firmware(self, firmware: &Arc<FirmwareSet>) -> Self {
-        let kernels = KernelKind::Riscv;
-        Self { firmware: Some(Arc::clone(firmware)), kernels, ..self }
+    pub fn with_firmware(mut self, firmware: &Arc<FirmwareSet>) -> Self {
+        self.modes.firmware = Some(Arc::clone(firmware));
+        self.modes.kernels = KernelKind::Riscv;
+        self
     }
 
     /// The same mesh with a truth that holds every request of kernels to the NoCs.
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
-        self.has_noc_truth = true;
+        self.modes.has_noc_truth = true;
         self
     }
 
@@ -407,14 +373,14 @@ impl MeshConfig {
     /// some cycles more at the end of each kernel, and there is none that records sum zones, too.
     #[must_use]
     pub const fn with_object_waits(mut self) -> Self {
-        self.has_object_waits = true;
+        self.modes.has_object_waits = true;
         self
     }
 
     /// The same mesh with kernels that make other records of their waits.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
-        self.wait_records = wait_records;
+        self.modes.wait_records = wait_records;
         self
     }
 
@@ -422,15 +388,15 @@ impl MeshConfig {
     /// the sums of all.
     #[must_use]
     pub const fn with_sync_windows(mut self, windows: SyncWindows) -> Self {
-        self.wait_records = WaitRecords::Events;
-        self.sync_windows = Some(windows);
+        self.modes.wait_records = WaitRecords::Events;
+        self.modes.sync_windows = Some(windows);
         self
     }
 
     /// The same mesh with another limit for launches of object code.
     #[must_use]
     pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
-        self.cycle_budget = cycle_budget;
+        self.modes.cycle_budget = cycle_budget;
         self
     }
 
@@ -443,36 +409,40 @@ impl MeshConfig {
 
     /// Refuses modes that no code is built for.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
-        let is_object_code = self.kernels != KernelKind::Native;
-        let has_counters = self.counter_groups != 0;
-        let has_own_code = has_counters || self.is_trace_only || self.is_non_dropping;
+        let is_object_code = self.modes.kernels != KernelKind::Native;
+        let has_counters = self.modes.counter_groups != 0;
+        let has_own_code = has_counters || self.modes.is_trace_only || self.modes.is_non_dropping;
         let needs_own_code = is_object_code && has_own_code;
-        let has_waits = self.has_object_waits && self.wait_records != WaitRecords::Off;
+        let has_waits = self.modes.has_object_waits && self.modes.wait_records != WaitRecords::Off;
         if has_counters && !is_object_code {
             return Err(ConfigError::NativeCounters);
         }
-        if self.is_non_dropping && !is_object_code {
+        if self.modes.is_non_dropping && !is_object_code {
             return Err(ConfigError::NativeDebugDump);
         }
         let chosen = [
-            (self.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
-            (self.kernels == KernelKind::Cpp && needs_own_code, "kernels in C++"),
+            (self.modes.firmware.is_some() && needs_own_code, "firmware of tt-metal"),
+            (self.modes.kernels == KernelKind::Cpp && needs_own_code, "kernels in C++"),
             (
-                self.is_trace_only
-                    && (is_object_code || self.is_accumulating || self.profiles_dispatch_cores),
+                self.modes.is_trace_only
+                    && (is_object_code
+                        || self.modes.is_accumulating
+                        || self.profiles_dispatch_cores),
                 "trace-only mode",
             ),
             (
                 self.profiles_dispatch_cores
-                    && (self.is_trace_only || self.is_accumulating || self.is_non_dropping),
+                    && (self.modes.is_trace_only
+                        || self.modes.is_accumulating
+                        || self.modes.is_non_dropping),
                 "profiled dispatch cores",
             ),
-            (self.is_non_dropping, "the debug dump"),
-            (self.is_accumulating, "accumulated launches"),
+            (self.modes.is_non_dropping, "the debug dump"),
+            (self.modes.is_accumulating, "accumulated launches"),
             (has_counters, "hardware counters"),
             (is_object_code && has_waits, "records of waits"),
-            (is_object_code && has_waits && self.sync_windows.is_some(), "windows of waits"),
-            (is_object_code && self.sums_enabled, "sum zones"),
+            (is_object_code && has_waits && self.modes.sync_windows.is_some(), "windows of waits"),
+            (is_object_code && self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
         // Sum zones come with no mode and with firmware of any kind.
@@ -490,8 +460,9 @@ impl MeshConfig {
         let facts = arch.facts();
         let (cores, banks) = (facts.profiled_core_max, facts.bank_count);
         let program_support_count = self.program_support_count;
-        let geometry = DramGeometry::new(program_support_count, self.sums_enabled, cores, banks)
-            .map_err(|source| ConfigError::Geometry { chip_id, source })?;
+        let geometry =
+            DramGeometry::new(program_support_count, self.modes.sums_enabled, cores, banks)
+                .map_err(|source| ConfigError::Geometry { chip_id, source })?;
         let needed_bytes = facts.dram_align_bytes + u64::from(geometry.bank_bytes());
         let bank_bytes = facts.bank_bytes;
         if needed_bytes > bank_bytes {
@@ -505,9 +476,6 @@ impl MeshConfig {
         Ok(geometry)
     }
 }
-
-/// A tenth of a second at 1 GHz.
-const DEFAULT_CYCLE_BUDGET: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {

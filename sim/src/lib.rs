@@ -80,6 +80,7 @@ pub mod kernel;
 pub mod machine;
 pub mod mesh;
 pub mod mesh_access;
+pub mod modes;
 pub mod native;
 pub mod noc;
 #[cfg(test)]

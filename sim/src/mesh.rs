@@ -166,7 +166,7 @@ impl SimulatedMesh {
         for kind in KernelKind::ALL {
             let is_dispatch = kind == KernelKind::Native;
             let runs = |chip: &Chip| {
-                chip.facts().kernels == kind || is_dispatch && chip.profiles_dispatch()
+                chip.facts().modes.kernels == kind || is_dispatch && chip.profiles_dispatch()
             };
             if self.chips().any(runs) {
                 texts.extend(kind.zone_texts());
@@ -218,7 +218,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     let plan: Floorplan = chip
         .floorplan(&mut random)
         .map_err(|source| ConfigError::Floorplan { chip_id: index, source })?;
-    if let Some(firmware) = config.firmware.as_ref().map(|set| set.arch())
+    if let Some(firmware) = config.modes.firmware.as_ref().map(|set| set.arch())
         && firmware != chip.arch
     {
         return Err(ConfigError::ForeignFirmware { chip_id: index, arch: chip.arch, firmware });
@@ -228,20 +228,9 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     let facts = ChipFacts {
         chip_id,
         arch: chip.arch,
-        sums_enabled: config.sums_enabled,
-        is_trace_only: config.is_trace_only,
-        is_accumulating: config.is_accumulating,
-        is_non_dropping: config.is_non_dropping,
-        counter_groups: config.counter_groups,
+        modes: config.modes.clone(),
         lane_words: region.lane_words(),
         region_bytes: u64::from(region.bank_bytes()).next_multiple_of(align),
-        kernels: config.kernels,
-        firmware: config.firmware.clone(),
-        has_noc_truth: config.has_noc_truth,
-        wait_records: config.wait_records,
-        sync_windows: config.sync_windows,
-        has_object_waits: config.has_object_waits,
-        cycle_budget: config.cycle_budget,
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),
         plan: Arc::new(plan),

@@ -10,8 +10,8 @@ use crate::{
     mesh::SimulatedMesh,
 };
 use reader::mesh::{
-    AccessError, CoreDescription, Device, DeviceDescription, DramDescription, LogicalCoord, Memory,
-    Mesh, Noc0Coord, WordRange,
+    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
+    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
 };
 
 /// A simulated chip behind the host that all chips of the mesh share.
@@ -62,30 +62,20 @@ impl Device for ChipDevice {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         let time = self.host.read(words.len());
         let word_count = words.len();
         let result = self.chip.host_read_l1(tile_coord(core), address, words, time);
         result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let time = self.host.write(words.len());
         let result = self.chip.host_write_l1(tile_coord(core), address, words, time);
         result.map_err(|reason| self.refused(reason, Memory::L1(core), address, words.len()))
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         let time = self.host.read(words.len());
         let word_count = words.len();
         let result = self.chip.host_read_dram(bank, address, words, time);

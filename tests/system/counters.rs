@@ -14,10 +14,10 @@ use host_reader::{
 use sim::{
     arch::{Arch, TileCoord},
     config::{ChipConfig, MeshConfig},
-    kernel::TwinKernel,
+    kernel::{ObjectKernel, TwinKernel},
     machine::{KernelKind, cpp_compiler_version},
     mesh::SimulatedMesh,
-    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    program::{CoreSelection, Emission, Kernel, Launch, Program},
     random::Stream,
     truth::{CounterBank, CounterTruth},
 };
@@ -191,25 +191,9 @@ fn counters_of_all_passes_are_what_the_coprocessor_did() {
 }
 
 /// A kernel that counts itself; hardware counts, and no firmware takes part.
-#[derive(Debug)]
-struct CountedKernel;
-
-impl Kernel for CountedKernel {
-    fn run(&self, _: &KernelContext) {
-        panic!("hardware counts object code alone");
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission { data: 62, ..Emission::NONE }
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some("counted_instructions")
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
+fn counted_kernel() -> ObjectKernel {
+    let emission = Emission { data: 62, ..Emission::NONE };
+    ObjectKernel::new("counted_instructions").with_emission(emission)
 }
 
 /// FPU and threads, as the kernel in C++ is compiled for.
@@ -223,7 +207,7 @@ fn a_kernel_counts_itself_in_rust_and_in_cpp() {
     let mut kinds = vec![KernelKind::Riscv];
     kinds.extend(cpp_compiler_version().map(|_| KernelKind::Cpp));
     let program =
-        Arc::new(Program::new("counted").with_kernel(Risc::Trisc1, Arc::new(CountedKernel)));
+        Arc::new(Program::new("counted").with_kernel(Risc::Trisc1, Arc::new(counted_kernel())));
     for arch in Arch::ALL {
         let mut read = Vec::new();
         for &kind in &kinds {

@@ -7,12 +7,11 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, kernel_kinds, outcome},
+    support::{Outcome, kernel_kinds, mesh_after, outcome},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions,
+    ReadOptions,
     decode::CaptureMode,
-    init_device_profiler,
     lane::Lane,
     mesh::Noc0Coord,
     names::ZoneSource,
@@ -30,7 +29,6 @@ use sim::{
     machine::KernelKind,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
-    workload::Phase,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -53,14 +51,7 @@ fn launches(ids: impl IntoIterator<Item = u32>, cores: &CoreSelection) -> Vec<La
 
 /// Runs launches, closes the queue, and reads as a host in this mode would.
 fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
-    let mut mesh = SimulatedMesh::new(config).unwrap();
-    let options = ProfilerOptions {
-        program_support_count: config.program_support_count,
-        ..ProfilerOptions::default()
-    };
-    init_device_profiler(&mut mesh, &options).unwrap();
-    mesh.enqueue_phase(&Phase { launches });
-    mesh.run_to_completion();
+    let mut mesh = mesh_after(config, launches);
     mesh.close_command_queues();
     let mode = CaptureMode::DispatchCores;
     let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };

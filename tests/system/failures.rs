@@ -6,7 +6,7 @@ use crate::{
 };
 use host_reader::{mesh::Noc0Coord, read_device_profiler};
 use sim::{
-    config::MeshConfig, kernel::BrokenKernel, machine::KernelKind, program::Kernel,
+    config::MeshConfig, kernel::ObjectKernel, machine::KernelKind, program::Kernel,
     workload::WorkloadOptions,
 };
 use std::collections::BTreeSet;
@@ -29,9 +29,9 @@ fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
     let outcome = outcome(read_device_profiler(&mut mesh).unwrap(), &mesh);
 
     let mut broken_cores = BTreeSet::new();
-    assert_eq!(outcome.failures.len(), BrokenKernel::ALL.len());
+    assert_eq!(outcome.failures.len(), ObjectKernel::BROKEN.len());
     for (launch_index, (failure, kernel)) in
-        (0..).zip(outcome.failures.iter().zip(BrokenKernel::ALL))
+        (0..).zip(outcome.failures.iter().zip(ObjectKernel::BROKEN))
     {
         let name = kernel.object_name().unwrap();
         assert_eq!((failure.risc, failure.launch_index), (Risc::Trisc1, launch_index), "{name}");
@@ -41,7 +41,7 @@ fn kernels_that_go_wrong_are_named_and_the_rest_of_the_mesh_is_read() {
         assert!(symbol.starts_with(&format!("{name}+0x")), "{symbol}");
         broken_cores.insert(Noc0Coord { x: failure.core.x, y: failure.core.y });
     }
-    assert_eq!(broken_cores.len(), BrokenKernel::ALL.len(), "each on a core of its own");
+    assert_eq!(broken_cores.len(), ObjectKernel::BROKEN.len(), "each on a core of its own");
 
     let (known, unknown) = lost(&outcome.readout);
     assert!(unknown.keys().all(|lane| broken_cores.contains(&lane.core)), "{unknown:?}");

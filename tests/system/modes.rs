@@ -3,7 +3,7 @@
 
 use crate::{
     accounting::assert_honest,
-    support::{Outcome, kernel_kinds, outcome},
+    support::{Outcome, kernel_kinds, mesh_after, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
@@ -48,14 +48,7 @@ fn in_one_epoch(arch: Arch) -> MeshConfig {
 
 /// Runs launches and reads them once, as a host in this mode would.
 fn run(config: &MeshConfig, launches: Vec<Launch>, mode: CaptureMode) -> Outcome {
-    let mut mesh = SimulatedMesh::new(config).unwrap();
-    let options = ProfilerOptions {
-        program_support_count: config.program_support_count,
-        ..ProfilerOptions::default()
-    };
-    init_device_profiler(&mut mesh, &options).unwrap();
-    mesh.enqueue_phase(&Phase { launches });
-    mesh.run_to_completion();
+    let mut mesh = mesh_after(config, launches);
     let options = ReadOptions { mode, last_read: true, ..ReadOptions::default() };
     let readout = Reader::new(options).read(&mut mesh).unwrap();
     outcome(readout, &mesh)

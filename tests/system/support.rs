@@ -9,8 +9,9 @@ use sim::{
     fault::Rule,
     machine::{self, ExecutionFailure, KernelKind},
     mesh::SimulatedMesh,
+    program::Launch,
     truth::Truth,
-    workload::{Plan, Workload, WorkloadOptions},
+    workload::{Phase, Plan, Workload, WorkloadOptions},
 };
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl Session {
         }
         let options = ProfilerOptions {
             program_support_count: config.program_support_count,
-            sums_enabled: config.sums_enabled,
+            sums_enabled: config.modes.sums_enabled,
             ..ProfilerOptions::default()
         };
         init_device_profiler(&mut mesh, &options).unwrap();
@@ -64,6 +65,19 @@ impl Session {
         }
         outcome(readout, &self.mesh)
     }
+}
+
+/// Runs launches on a new mesh with the profiler initialised; nothing is read.
+pub(crate) fn mesh_after(config: &MeshConfig, launches: Vec<Launch>) -> SimulatedMesh {
+    let mut mesh = SimulatedMesh::new(config).unwrap();
+    let options = ProfilerOptions {
+        program_support_count: config.program_support_count,
+        ..ProfilerOptions::default()
+    };
+    init_device_profiler(&mut mesh, &options).unwrap();
+    mesh.enqueue_phase(&Phase { launches });
+    mesh.run_to_completion();
+    mesh
 }
 
 /// Runs a workload with nothing special about it.

@@ -19,8 +19,9 @@ use host_reader::{
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig, SyncWindows, WaitRecords},
+    kernel::ObjectKernel,
     machine::KernelKind,
-    program::{CoreSelection, Emission, Kernel, KernelContext, Program},
+    program::{CoreSelection, Program},
     random::Stream,
     truth::{RiscKey, Truth},
     workload::{PipelineShape, Plan, Workload, WorkloadOptions},
@@ -318,31 +319,6 @@ fn waits_of_object_code_are_those_that_the_bus_has_seen() {
     assert!(blocked > 0);
 }
 
-/// The kernel `pass_tiles` on any RISC.
-struct Passer([u32; 8]);
-
-impl Kernel for Passer {
-    fn run(&self, _: &KernelContext) {
-        panic!("exists only as object code");
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some("pass_tiles")
-    }
-
-    fn object_data(&self) -> &[u32] {
-        &self.0
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
-}
-
 /// Five RISCs one behind the other, with a third one that is slow: the first ones wait for room,
 /// the last ones for tiles, and each leaves what it has waited for in every launch.
 #[test]
@@ -360,8 +336,9 @@ fn every_risc_of_both_chips_records_the_waits_of_object_code() {
             for ((number, risc), cycles) in (0..).zip(chain).zip(cycles) {
                 let input = if number == 0 { NONE } else { number };
                 let output = if number == 4 { NONE } else { number + 1 };
-                let words = [TILES, cycles, 0, input, output, 3, 0, 0];
-                program = program.with_kernel(risc, Arc::new(Passer(words)));
+                let words = [TILES, cycles, 0, input, output, 3, 0];
+                program = program
+                    .with_kernel(risc, Arc::new(ObjectKernel::new("pass_tiles").with_data(words)));
             }
             session.plan = Plan::launching(&Arc::new(program), 3, &[]);
         });

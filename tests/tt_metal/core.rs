@@ -484,7 +484,7 @@ impl Bus for View<'_> {
     fn l1_mut(&mut self) -> &mut [u8] {
         &mut self.tile.l1
     }
-    fn before_l1_store(&mut self, _: u32, _: Width, _: u32, cycle: u64) -> Result<(), Refusal> {
+    fn before_l1_store(&mut self, _: u32, _: u32, cycle: u64) -> Result<(), Refusal> {
         self.tile.settle(cycle);
         Ok(())
     }

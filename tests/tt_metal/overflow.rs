@@ -17,10 +17,8 @@ use sim::{
     kernel::file::KernelFile,
     program::{CoreSelection, Kernel, Launch, Program},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
 /// A Tensix tile of both chips.

@@ -1,7 +1,7 @@
 // Functions that the tests call on one RISC, with whichever profiler header comes first.
 //
 // Only names that tt-metal's own sources use: macros and kernel_profiler:: functions. What firmware
-// defines (counters of the NoC, tables of banks, the profiler's state) is defined here.
+// defines is in `firmware_state.hpp`.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,44 +26,16 @@
 #include "internal/profiler/perf_counters.hpp"
 #endif
 
-#if !defined(COMPILE_FOR_TRISC)
-#if !defined(KERNEL_BUILD)
+#include "firmware_state.hpp"
+
+#if !defined(COMPILE_FOR_TRISC) && !defined(KERNEL_BUILD)
 uint8_t noc_index __attribute__((used));
 uint8_t noc_mode __attribute__((used)) = DM_DEDICATED_NOC;
 #endif
-uint8_t my_x[NUM_NOCS] __attribute__((used));
-uint8_t my_y[NUM_NOCS] __attribute__((used));
-uint32_t noc_reads_num_issued[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_writes_num_issued[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_writes_acked[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_atomics_acked[NUM_NOCS] __attribute__((used));
-uint32_t noc_posted_writes_num_issued[NUM_NOCS] __attribute__((used));
-bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
-bank_noc_xy_t l1_bank_to_noc_xy[NUM_NOCS][NUM_L1_BANKS] __attribute__((used));
-int32_t bank_to_dram_offset[NUM_DRAM_BANKS] __attribute__((used));
-int32_t bank_to_l1_offset[NUM_L1_BANKS] __attribute__((used));
-#endif
 
-namespace kernel_profiler {
-uint32_t wIndex __attribute__((used));
-uint32_t stackSize __attribute__((used));
-uint32_t sums[SUM_COUNT] __attribute__((used));
-uint32_t sumIDs[SUM_COUNT] __attribute__((used));
-uint32_t traceCount __attribute__((used));
-}  // namespace kernel_profiler
-
-#define PROBE extern "C" __attribute__((used, noinline)) void
 #define STEP() __asm__ volatile("nop")
 // The tests go on from here when they have done what they want in between.
 #define PAUSE() __asm__ volatile("ebreak" : : : "memory")
-
-// Where the profiler's block lies, and the launch message's enables, for the tests.
-extern "C" {
-extern const uint32_t profiler_place __attribute__((used)) =
-    MEM_MAILBOX_BASE + offsetof(mailboxes_t, profiler.control_vector);
-extern const uint32_t launch_enables_place __attribute__((used)) =
-    MEM_MAILBOX_BASE + offsetof(mailboxes_t, launch[0].kernel_config.enables);
-}
 
 PROBE nothing(uint32_t passes) {
     for (uint32_t pass = 0; pass < passes; ++pass) {

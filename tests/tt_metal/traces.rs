@@ -25,10 +25,8 @@ use sim::{
     kernel::file::KernelFile,
     program::{CoreSelection, Kernel, Launch, Program},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use wire::Risc;
 
 /// Tensix tiles of both chips: senders, the core that passes packets on, a multicast's rectangle.

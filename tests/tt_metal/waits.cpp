@@ -26,41 +26,13 @@
 #endif
 #include "api/debug/kernel_profiler.hpp"
 #include "hostdev/dev_msgs.h"
+#include "firmware_state.hpp"
 
 CBInterface cb_interface[NUM_CIRCULAR_BUFFERS] __attribute__((used));
-#if !defined(COMPILE_FOR_TRISC)
-uint8_t my_x[NUM_NOCS] __attribute__((used));
-uint8_t my_y[NUM_NOCS] __attribute__((used));
-uint32_t noc_reads_num_issued[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_writes_num_issued[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_writes_acked[NUM_NOCS] __attribute__((used));
-uint32_t noc_nonposted_atomics_acked[NUM_NOCS] __attribute__((used));
-uint32_t noc_posted_writes_num_issued[NUM_NOCS] __attribute__((used));
-bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
-bank_noc_xy_t l1_bank_to_noc_xy[NUM_NOCS][NUM_L1_BANKS] __attribute__((used));
-int32_t bank_to_dram_offset[NUM_DRAM_BANKS] __attribute__((used));
-int32_t bank_to_l1_offset[NUM_L1_BANKS] __attribute__((used));
-#else
+#if defined(COMPILE_FOR_TRISC)
 // The tests fill it for every RISC that they take for the first one.
 bank_noc_xy_t dram_bank_to_noc_xy[NUM_NOCS][NUM_DRAM_BANKS] __attribute__((used));
 #endif
-
-namespace kernel_profiler {
-uint32_t wIndex __attribute__((used));
-uint32_t stackSize __attribute__((used));
-uint32_t sums[SUM_COUNT] __attribute__((used));
-uint32_t sumIDs[SUM_COUNT] __attribute__((used));
-uint32_t traceCount __attribute__((used));
-}  // namespace kernel_profiler
-
-#define PROBE extern "C" __attribute__((used, noinline)) void
-
-extern "C" {
-extern const uint32_t profiler_place __attribute__((used)) =
-    MEM_MAILBOX_BASE + offsetof(mailboxes_t, profiler.control_vector);
-extern const uint32_t launch_enables_place __attribute__((used)) =
-    MEM_MAILBOX_BASE + offsetof(mailboxes_t, launch[0].kernel_config.enables);
-}
 
 PROBE boot() {}
 

@@ -39,7 +39,7 @@ type Write = (u32, Vec<u32>);
 
 impl Code {
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        match &chip.firmware {
+        match &chip.modes.firmware {
             None => Self::Own {
                 code: CoreCode::new(chip, place),
                 l1_bytes: chip.arch.facts().l1_bytes(place.kind),

@@ -11,7 +11,8 @@ use crate::{
     simulator::{Simulator, TtsimError},
 };
 use reader::mesh::{
-    AccessError, CoreDescription, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
+    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, Memory, Mesh, Noc0Coord,
+    WordRange,
 };
 use sim::arch::{Arch, translation::Translation};
 
@@ -72,31 +73,21 @@ impl Device for TtsimDevice {
         &self.description
     }
 
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         let tile = self.l1(core, address, words.len())?;
         let read = self.simulator.advance(self.access_clocks);
         let read = read.and_then(|()| self.simulator.read_words(tile, address, words));
         read.map_err(|error| self.lost(&error))
     }
 
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let tile = self.l1(core, address, words.len())?;
         let written = self.simulator.advance(self.access_clocks);
         let written = written.and_then(|()| self.simulator.write_words(tile, address, words));
         written.map_err(|error| self.lost(&error))
     }
 
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
         let range = self.range(Memory::Dram(bank), address, words.len());
         let (tile, offset) = bank_place(self.arch, bank).ok_or_else(|| range.outside())?;
         range.first_word_below(self.arch.facts().bank_bytes)?;

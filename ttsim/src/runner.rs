@@ -151,7 +151,7 @@ impl TtsimMesh {
             self.device.simulator.read(core.tile, address, &mut signal)?;
             if signal[0] != done {
                 let clocks = self.device.simulator.clock() - self.launched_at_clock;
-                let is_stuck = clocks > self.facts.cycle_budget;
+                let is_stuck = clocks > self.facts.modes.cycle_budget;
                 return if is_stuck {
                     Err(core.stuck("is still running", clocks))
                 } else {
@@ -274,8 +274,8 @@ impl TtsimMesh {
             program_id: launch.program_id,
             args: Arc::clone(&launch.args),
             replays_begun: u32::from(launch.begins_trace_replay),
-            sums_enabled: self.facts.sums_enabled,
-            records_noc_waits: self.facts.is_non_dropping,
+            sums_enabled: self.facts.modes.sums_enabled,
+            records_noc_waits: self.facts.modes.is_non_dropping,
             seed: self.facts.seed,
         }
     }

@@ -26,9 +26,12 @@ mod report;
 mod run;
 mod run_buffers;
 mod run_counters;
+mod run_mesh;
 mod run_outputs;
+mod run_session;
 mod run_settings;
 mod run_traces;
+mod run_work;
 mod sdk;
 mod serve;
 #[cfg(feature = "ttsim")]

@@ -1,7 +1,7 @@
 //! Hardware counters of a run: which runs it takes to read them, and their table.
 
 use crate::{
-    args::{CounterChoice, WorkloadArgs},
+    args::{Backend, CounterChoice, WorkloadArgs},
     failure::{Failure, note},
     numbers::counted,
 };
@@ -73,3 +73,18 @@ const _: () = {
     assert!(CounterGroup::L1(1).bit() == perf_counter::L1[1]);
     assert!(CounterGroup::L1(5).bit() == perf_counter::L1[5]);
 };
+
+/// Returns the groups of hardware counters of the first run, and those of each later one.
+pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
+    let mut masks = masks(args, arch)?;
+    let first = masks.remove(0);
+    let has_counters = first != 0;
+    if has_counters && args.backend != Backend::Sim {
+        return Err(Failure::Sentence(
+            "--profiler-capture-perf-counters needs counters that count, which ttsim lacks; choose \
+             --backend sim"
+                .to_owned(),
+        ));
+    }
+    Ok((first, masks))
+}

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Says that nothing will be recorded where envelopes of replays are and the plan replays no trace.
 pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
-    if config.is_trace_only && !plan.replays_traces() {
+    if config.modes.is_trace_only && !plan.replays_traces() {
         note!(
             "kprof: trace-only mode records replays of traces, and this workload replays none; \
              --workload trace-replay does"

@@ -87,7 +87,7 @@ pub(crate) struct Outcome {
 pub(crate) fn run_on_all(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     let is_native = match job.launch.is_dispatch {
         true => !(job.chip.has_dispatch_code() && job.launch.program.runs_as_object_code()),
-        false => job.chip.kernels == KernelKind::Native,
+        false => job.chip.modes.kernels == KernelKind::Native,
     };
     if !is_native {
         return run_machines(cores, dram, job);
@@ -391,8 +391,8 @@ impl Core {
                 false => Arc::clone(&job.launch.args),
             },
             replays_begun: std::mem::take(&mut self.replays_begun),
-            sums_enabled: job.chip.sums_enabled,
-            records_noc_waits: job.chip.is_non_dropping,
+            sums_enabled: job.chip.modes.sums_enabled,
+            records_noc_waits: job.chip.modes.is_non_dropping,
             seed: job.chip.seed,
         };
         let go = Go::arriving_at(&context, job.chip.arch, job.go_cycle.max(self.free_at_cycle));

@@ -6,12 +6,10 @@ use crate::{
         floorplan::{CorePlace, Floorplan},
         translation::Translation,
     },
-    machine::KernelKind,
-    tt_metal::firmware::FirmwareSet,
+    modes::KernelModes,
 };
-use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
-use wire::{CoreKind, control::ControlLayout, wait::SyncWindows};
+use wire::{CoreKind, control::ControlLayout};
 
 /// Constants of one chip of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,34 +18,12 @@ pub struct ChipFacts {
     pub chip_id: u32,
     /// Architecture.
     pub arch: Arch,
-    /// True if kernels are built to record sum zones.
-    pub sums_enabled: bool,
-    /// True if kernels are built to record traces alone.
-    pub is_trace_only: bool,
-    /// True if kernels are built to gather several launches in L1.
-    pub is_accumulating: bool,
-    /// True if kernels are built for the debug dump: a RISC whose lane is full waits for the host.
-    pub is_non_dropping: bool,
-    /// Groups of hardware counters that object code reads in each launch, as bits.
-    pub counter_groups: u32,
+    /// Modes of kernels and firmware.
+    pub modes: KernelModes,
     /// DRAM words of a RISC's lane, as kernels are built for.
     pub lane_words: u32,
     /// Bytes kept for the profiler in each DRAM bank.
     pub region_bytes: u64,
-    /// Form of the kernels: native functions or object code.
-    pub kernels: KernelKind,
-    /// Firmware of tt-metal that the Tensix cores run in place of this project's own.
-    pub firmware: Option<Arc<FirmwareSet>>,
-    /// True if the truth holds every request of kernels to the NoCs.
-    pub has_noc_truth: bool,
-    /// Records of waits that kernels make.
-    pub wait_records: WaitRecords,
-    /// Windows of time outside of which native kernels record no single waits.
-    pub sync_windows: Option<SyncWindows>,
-    /// True if object code makes them, too.
-    pub has_object_waits: bool,
-    /// Most cycles that a launch of object code may take on a core.
-    pub cycle_budget: u64,
     /// Seed of the simulation.
     pub seed: u64,
     /// The chip's cores.
@@ -72,13 +48,13 @@ impl ChipFacts {
     /// Returns true if the kernels of its dispatch cores are object code: of those in C++ there are
     /// none, and the firmware of tt-metal does not start them.
     pub(crate) fn has_dispatch_code(&self) -> bool {
-        self.kernels == KernelKind::Riscv && self.firmware.is_none()
+        self.modes.kernels == KernelKind::Riscv && self.modes.firmware.is_none()
     }
 
     /// L1 addresses of the control vector and of BRISC's vector on a core of this kind.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
-        match &self.firmware {
+        match &self.modes.firmware {
             Some(set) if kind == CoreKind::Tensix => {
                 (set.control_address().into(), set.vector_address().into())
             }

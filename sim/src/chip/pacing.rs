@@ -48,7 +48,7 @@ impl Pacing {
 impl Chip {
     /// Returns true if launches keep pace with the host.
     pub(super) fn keeps_pace(&self) -> bool {
-        self.facts.is_non_dropping
+        self.facts.modes.is_non_dropping
     }
 
     /// Carries launches out up to a cycle, saying so after each that has ended; up to another

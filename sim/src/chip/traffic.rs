@@ -80,7 +80,7 @@ impl Stage {
 
     /// Notes a request for the truth, unless it carries the profiler's own words.
     fn note_request(&mut self, risc_index: usize, cycle: u64, request: &Request) {
-        if !self.chip.has_noc_truth {
+        if !self.chip.modes.has_noc_truth {
             return;
         }
         let kind = self.context().place.kind;

@@ -261,19 +261,14 @@ impl Rule for StaleControl {
         "stale-control"
     }
 
-    fn on_host_read(
-        &self,
-        read: &HostReadPoint<'_>,
-        words: &mut [u32],
-        random: &mut Stream,
-    ) -> bool {
-        if !self.0.takes_core(read.chip_id, read.core) || !random.chance(self.0.parts_per_million) {
+    fn on_host_read(&self, at: &HostReadPoint<'_>, words: &mut [u32], random: &mut Stream) -> bool {
+        if !self.0.takes_core(at.chip_id, at.core) || !random.chance(self.0.parts_per_million) {
             return false;
         }
         let mut is_changed = false;
-        for (address, word) in (read.address..).step_by(4).zip(words) {
-            let index = usize::try_from(address.wrapping_sub(read.control_address) / 4);
-            let stale = index.ok().and_then(|index| read.stale_control.get(index));
+        for (address, word) in (at.address..).step_by(4).zip(words) {
+            let index = usize::try_from(address.wrapping_sub(at.control_address) / 4);
+            let stale = index.ok().and_then(|index| at.stale_control.get(index));
             if let Some(&stale) = stale {
                 is_changed |= *word != stale;
                 *word = stale;
@@ -368,13 +363,8 @@ where
         &self.name
     }
 
-    fn on_host_read(
-        &self,
-        read: &HostReadPoint<'_>,
-        words: &mut [u32],
-        random: &mut Stream,
-    ) -> bool {
-        (self.change)(read, words, random)
+    fn on_host_read(&self, at: &HostReadPoint<'_>, words: &mut [u32], random: &mut Stream) -> bool {
+        (self.change)(at, words, random)
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod body;
 pub mod file;
+mod object;
 pub mod script_body;
 pub mod tile_words;
 
@@ -14,6 +15,7 @@ use crate::{
     random::Stream,
 };
 use body::{Environment, Transfer};
+pub use object::ObjectKernel;
 use std::sync::Arc;
 
 /// A kernel that runs natively and as object code, and does the same.
@@ -116,47 +118,6 @@ impl TwinKernel {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
-    }
-}
-
-/// A kernel that goes wrong, which only object code can do, to see how that is told.
-#[derive(Clone, Copy, Debug)]
-pub struct BrokenKernel(&'static str);
-
-impl BrokenKernel {
-    /// One for each way of going wrong: endless, three accesses that no kernel may make, what
-    /// is no instruction, a panic.
-    pub const ALL: [Self; 6] = [
-        Self("broken_endless"),
-        Self("broken_store"),
-        Self("broken_load"),
-        Self("broken_overwrite"),
-        Self("broken_instruction"),
-        Self("broken_panic"),
-    ];
-
-    /// The one with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kernel| kernel.0 == name)
-    }
-}
-
-impl Kernel for BrokenKernel {
-    fn run(&self, _: &KernelContext) {
-        panic!("{} exists only as object code", self.0);
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some(self.0)
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
     }
 }
 

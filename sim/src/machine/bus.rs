@@ -9,7 +9,7 @@ use super::{
 use crate::{
     arch::Arch,
     native::stage::Stage,
-    riscv::{Bus, ControlStatus, Flow, Refusal, Region, Width},
+    riscv::{Bus, ControlStatus, Flow, Refusal, Region, StoreResult, Width},
 };
 use wire::risc::RISCS_PER_CORE;
 
@@ -105,13 +105,7 @@ impl Bus for TileBus<'_> {
         }
     }
 
-    fn before_l1_store(
-        &mut self,
-        address: u32,
-        width: Width,
-        value: u32,
-        cycle: u64,
-    ) -> Result<(), Refusal> {
+    fn before_l1_store(&mut self, address: u32, value: u32, cycle: u64) -> Result<(), Refusal> {
         if self.devices.code.contains(&address) {
             return Err(Refusal::Unsupported);
         }
@@ -119,20 +113,13 @@ impl Bus for TileBus<'_> {
         if address.wrapping_sub(mailbox) < size_bytes {
             self.devices.note(address, value, cycle);
         }
-        let _ = width;
         let tile = &mut *self.stage.tile;
         let word_address = u64::from(address & !3);
         tile.journal.record(word_address, tile.l1.word(word_address), cycle);
         Ok(())
     }
 
-    fn mmio_store(
-        &mut self,
-        address: u32,
-        width: Width,
-        value: u32,
-        cycle: u64,
-    ) -> Result<Flow, Refusal> {
+    fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult {
         if u64::from(address) < self.stage.tile.l1.size_bytes() {
             self.store_beyond_kept(address, width, value, cycle);
             return Ok(Flow::Continue);

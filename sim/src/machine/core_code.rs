@@ -67,7 +67,7 @@ impl CoreCode {
             let name = images::processor(place.kind, index);
             Some(RiscCode {
                 firmware: images::find(selection, "firmware", name)?,
-                kernels: images::find(selection, chip.kernels.image_part(), name)?,
+                kernels: images::find(selection, chip.modes.kernels.image_part(), name)?,
             })
         };
         let riscs = (0..place.kind.risc_count()).filter_map(code).collect();
@@ -224,16 +224,16 @@ impl CoreCode {
 
 /// The build that a chip runs.
 fn selection(chip: &ChipFacts) -> Selection {
-    let mode = match chip.wait_records {
-        _ if chip.is_trace_only => Mode::TraceOnly,
-        _ if chip.is_non_dropping => Mode::DebugDump,
-        _ if chip.is_accumulating => Mode::Accumulate,
-        _ if chip.counter_groups != 0 => Mode::Counters,
-        WaitRecords::Totals if chip.has_object_waits => Mode::WaitTotals,
-        WaitRecords::Events if chip.has_object_waits => Mode::WaitEvents,
+    let mode = match chip.modes.wait_records {
+        _ if chip.modes.is_trace_only => Mode::TraceOnly,
+        _ if chip.modes.is_non_dropping => Mode::DebugDump,
+        _ if chip.modes.is_accumulating => Mode::Accumulate,
+        _ if chip.modes.counter_groups != 0 => Mode::Counters,
+        WaitRecords::Totals if chip.modes.has_object_waits => Mode::WaitTotals,
+        WaitRecords::Events if chip.modes.has_object_waits => Mode::WaitEvents,
         _ => Mode::Plain,
     };
-    Selection { mode, ..Selection::new(chip.arch, chip.sums_enabled) }
+    Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
 
 /// A kernel's program, if it was linked for a processor and its firmware.
@@ -336,7 +336,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
         (mailbox::RISC_COUNT, risc_count),
         (mailbox::OWN_COORDINATES, own[0] | own[1] << 16),
         (mailbox::BANK_COUNT, bank_count),
-        (mailbox::COUNTER_GROUPS, chip.counter_groups),
+        (mailbox::COUNTER_GROUPS, chip.modes.counter_groups),
     ];
     for bank in 0..bank_count {
         words.push((mailbox::BANK_OFFSETS + 4 * bank, bank_offset(chip.arch, bank)));

@@ -167,7 +167,7 @@ enum HartState {
 impl Machine {
     /// A machine in reset; without processors if the build has no object code.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        if let Some(set) = &chip.firmware {
+        if let Some(set) = &chip.modes.firmware {
             return Self::of_tt_metal(set, chip, place);
         }
         Self::of(CoreCode::new(chip, place), chip, place)

@@ -20,7 +20,7 @@ pub(super) struct Rest {
 impl Rest {
     /// Finds where a RISC rests; nowhere, unless it was built for the debug dump.
     pub(super) fn of(chip: &ChipFacts, risc: RiscCode) -> Self {
-        if !chip.is_non_dropping {
+        if !chip.modes.is_non_dropping {
             return Self::default();
         }
         let RiscCode { firmware, kernels } = risc;

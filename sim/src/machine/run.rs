@@ -50,7 +50,7 @@ impl Progress {
             // Kernels that dispatch run as long as their queue was open.
             budget_end: match stage.is_dispatch {
                 true => u64::MAX,
-                false => go.arrival_cycle.saturating_add(stage.chip.cycle_budget),
+                false => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
             },
             failures: Vec::new(),
         }
@@ -342,7 +342,7 @@ impl Run<'_> {
     fn check_budget(&mut self, index: usize) {
         let risc = &self.machine.processors[index];
         if risc.hart.cycle() - risc.rest.skipped_cycles >= self.progress.budget_end {
-            let budget_cycles = self.stage.chip.cycle_budget;
+            let budget_cycles = self.stage.chip.modes.cycle_budget;
             self.fail(index, FailureReason::CycleBudget { budget_cycles });
         }
     }

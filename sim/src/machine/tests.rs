@@ -11,11 +11,11 @@ use crate::{
         FaultEffect, Rule,
         rules::{LateSubordinate, Selection, TearClock},
     },
-    kernel::{BrokenKernel, TwinKernel},
+    kernel::{ObjectKernel, TwinKernel},
     mesh::SimulatedMesh,
     native::script::{DEPTH_MAX, Script, ScriptShape, Step},
     prepared::Bench,
-    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    program::{CoreSelection, Emission, Kernel, Launch, Program},
     pushed::{PushedRuns, unexplained_noc_event},
     random::Stream,
     riscv::TrapKind,
@@ -285,30 +285,8 @@ fn data_that_l1_has_no_room_for_is_refused() {
 }
 
 /// A kernel that sends writes which the counters of its barriers do not see.
-struct UncountedWrites {
-    data: Vec<u32>,
-}
-
-impl Kernel for UncountedWrites {
-    fn run(&self, _: &KernelContext) {
-        panic!("no native kernel reaches the NoC");
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::zones(2)
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some("uncounted_writes")
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
-
-    fn object_data(&self) -> &[u32] {
-        &self.data
-    }
+fn uncounted_writes(data: Vec<u32>) -> ObjectKernel {
+    ObjectKernel::new("uncounted_writes").with_data(data).with_emission(Emission::zones(2))
 }
 
 /// Zone starts in a lane, of kernels alone.
@@ -328,7 +306,7 @@ fn a_launch_ends_after_writes_that_a_kernel_did_not_count() {
             let mesh = mesh(arch, KernelKind::Riscv, false);
             let at = cores(&mesh, CoreKind::Tensix, 1);
             let data = vec![0x5A; 4 * (writes as usize + 1)];
-            let kernel: Arc<dyn Kernel> = Arc::new(UncountedWrites { data });
+            let kernel: Arc<dyn Kernel> = Arc::new(uncounted_writes(data));
             let program = Program::new("uncounted")
                 .with_kernel(Risc::Brisc, Arc::clone(&kernel))
                 .with_kernel(Risc::Ncrisc, kernel);
@@ -519,7 +497,7 @@ fn break_with(name: &'static str) -> (ExecutionFailure, SimulatedMesh) {
     let at = cores(&mesh, CoreKind::Tensix, 2);
     let broken = Program::new(name)
         .with_kernel_on_all(&twin("work"))
-        .with_kernel(Risc::Trisc1, Arc::new(BrokenKernel::named(name).unwrap()));
+        .with_kernel(Risc::Trisc1, Arc::new(ObjectKernel::new(name)));
     let launch = |program: Program, id, core| {
         Launch::new(&Arc::new(program), id).on(CoreSelection::At(vec![core]))
     };

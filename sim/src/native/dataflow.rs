@@ -455,10 +455,10 @@ impl Dataflow {
         let waits = &self.waits[risc_index];
         let objects: BTreeSet<_> = waits.iter().map(|wait| (wait.kind, wait.key)).collect();
         let totals = objects.len() as u64;
-        match chip.wait_records {
+        match chip.modes.wait_records {
             WaitRecords::Off => 0,
             WaitRecords::Totals => totals,
-            WaitRecords::Events if chip.sync_windows.is_some() => {
+            WaitRecords::Events if chip.modes.sync_windows.is_some() => {
                 totals + self.windowed_counts[risc_index]
             }
             WaitRecords::Events => totals + waits.len() as u64 + self.signal_counts[risc_index],
@@ -509,7 +509,7 @@ impl Stage {
 
     /// Counts what went on from one cycle to another if a window was open meanwhile.
     fn note_in_window(&mut self, from: u64, to: u64) {
-        let Some(windows) = self.chip.sync_windows else { return };
+        let Some(windows) = self.chip.modes.sync_windows else { return };
         let period = u64::from(windows.period());
         let from = self.tile.clock.value(from).0;
         let since_opened = from % period;

@@ -32,7 +32,7 @@ use crate::{
     truth::{KernelTimes, LaunchTruth},
 };
 use kernel_profiler::{
-    __private::{open_main, open_main_child},
+    __private::FixedZone,
     __site, device_increment_trace_count, device_profiler_init, device_trace_only_profiler_init,
     device_validate_profiler, device_zone_scoped_main, device_zone_set_counter,
     hosted::{self, HostedRisc},
@@ -439,10 +439,10 @@ impl OpenMain {
     fn on(risc: Risc) -> Self {
         let guard: Box<dyn std::any::Any> = if risc == Risc::Ncrisc {
             __site!("NCRISC-FW" => ID);
-            Box::new(open_main::<ID>())
+            Box::new(FixedZone::<ID, true, true>::open())
         } else {
             __site!("TRISC-FW" => ID);
-            Box::new(open_main::<ID>())
+            Box::new(FixedZone::<ID, true, true>::open())
         };
         Self { _guard: guard }
     }
@@ -461,19 +461,19 @@ fn open_kernel_zone(risc: Risc) -> Box<dyn std::any::Any> {
     match risc {
         Risc::Brisc | Risc::TensixAggregate => {
             __site!("BRISC-KERNEL" => ID);
-            Box::new(open_main_child::<ID>())
+            Box::new(FixedZone::<ID, false, true>::open())
         }
         Risc::Ncrisc => {
             __site!("NCRISC-KERNEL" => ID);
-            Box::new(open_main_child::<ID>())
+            Box::new(FixedZone::<ID, false, true>::open())
         }
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
             __site!("TRISC-KERNEL" => ID);
-            Box::new(open_main_child::<ID>())
+            Box::new(FixedZone::<ID, false, true>::open())
         }
         Risc::Erisc => {
             __site!("ERISC-KERNEL" => ID);
-            Box::new(open_main_child::<ID>())
+            Box::new(FixedZone::<ID, false, true>::open())
         }
         // No Quasar is simulated.
         _ => Box::new(()),

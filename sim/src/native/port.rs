@@ -39,7 +39,7 @@ impl Memory for RiscPort {
         stage::with(|stage| {
             let address = stage.tile.control_word_address(index);
             let word = stage.load(self.risc_index, address);
-            if stage.chip.is_trace_only && Some(index) == STATUS {
+            if stage.chip.modes.is_trace_only && Some(index) == STATUS {
                 let cycle = stage.cycle_of(self.risc_index);
                 return stage.envelope.status_at(cycle).unwrap_or(word);
             }
@@ -56,7 +56,7 @@ impl Memory for RiscPort {
         stage::with(|stage| {
             let address = stage.tile.control_word_address(index);
             let mut word = value;
-            if stage.chip.is_trace_only && Some(index) == STATUS {
+            if stage.chip.modes.is_trace_only && Some(index) == STATUS {
                 let before = stage.tile.load(address);
                 let cycle = stage.cycle_of(self.risc_index);
                 word = stage.envelope.set_status(cycle, before, value);
@@ -76,7 +76,10 @@ impl Memory for RiscPort {
         stage::with(|stage| {
             let address = stage.tile.vector_word_address(risc_index, index);
             let cycle = stage.cycle_of(self.risc_index);
-            if stage.chip.is_trace_only && risc_index == 0 && !stage.envelope.takes(index, cycle) {
+            if stage.chip.modes.is_trace_only
+                && risc_index == 0
+                && !stage.envelope.takes(index, cycle)
+            {
                 return stage.advance(self.risc_index, cost::L1_STORE);
             }
             stage.store(self.risc_index, address, value);
@@ -138,7 +141,7 @@ impl Port for RiscPort {
     }
 
     fn sums_enabled(&self) -> bool {
-        stage::with(|stage| stage.chip.sums_enabled)
+        stage::with(|stage| stage.chip.modes.sums_enabled)
     }
 
     fn is_dispatch(&self) -> bool {
@@ -146,19 +149,19 @@ impl Port for RiscPort {
     }
 
     fn is_trace_only(&self) -> bool {
-        stage::with(|stage| stage.chip.is_trace_only)
+        stage::with(|stage| stage.chip.modes.is_trace_only)
     }
 
     fn is_accumulating(&self) -> bool {
-        stage::with(|stage| stage.chip.is_accumulating)
+        stage::with(|stage| stage.chip.modes.is_accumulating)
     }
 
     fn wait_records(&self) -> WaitRecords {
-        stage::with(|stage| stage.chip.wait_records)
+        stage::with(|stage| stage.chip.modes.wait_records)
     }
 
     fn sync_windows(&self) -> Option<SyncWindows> {
-        stage::with(|stage| stage.chip.sync_windows)
+        stage::with(|stage| stage.chip.modes.sync_windows)
     }
 
     fn empties_both_words(&self) -> bool {

@@ -303,7 +303,7 @@ impl Stage {
             (true, true) => NocCounter::PostedWritesSent,
         };
         self.tile.count_transfer(noc.into(), counter);
-        if !self.chip.has_noc_truth {
+        if !self.chip.modes.has_noc_truth {
             return;
         }
         let part = |bits: u32| u16::try_from(bits & 0x3F).unwrap_or(0);
@@ -469,48 +469,27 @@ mod tests {
     use crate::{
         arch::{Arch, floorplan::Floorplan, translation::Translation},
         fault::rules::{DelayWrite, Selection},
-        machine::KernelKind,
+        modes::KernelModes,
     };
     use kernel_profiler::wait::WaitRecords;
-    use wire::{CoreKind, Risc};
+    use wire::CoreKind;
 
     fn stage(rules: RuleSet) -> Stage {
         let (arch, seed) = (Arch::WormholeB0, 1);
         let plan = Floorplan::new(arch, &[], 0).unwrap();
         let place = *plan.cores().iter().find(|core| core.kind == CoreKind::Tensix).unwrap();
+        let modes = KernelModes { wait_records: WaitRecords::Off, ..KernelModes::NATIVE };
         let chip = ChipFacts {
             chip_id: 0,
             arch,
-            sums_enabled: false,
-            is_trace_only: false,
-            is_accumulating: false,
-            is_non_dropping: false,
-            counter_groups: 0,
+            modes,
             lane_words: 12_000,
             region_bytes: 1_920_000,
-            kernels: KernelKind::Native,
-            firmware: None,
-            has_noc_truth: false,
-            wait_records: WaitRecords::Off,
-            sync_windows: None,
-            has_object_waits: false,
-            cycle_budget: 0,
             seed,
             translation: Translation::new(arch, &[]),
             plan: Arc::new(plan),
         };
-        let context = KernelContext {
-            chip_id: 0,
-            place,
-            risc: Risc::Brisc,
-            launch_index: 0,
-            program_id: 1,
-            args: Arc::from([]),
-            replays_begun: 0,
-            sums_enabled: false,
-            records_noc_waits: false,
-            seed,
-        };
+        let context = KernelContext::of_brisc(place, seed);
         let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));
         Stage::new(tile, Arc::new(chip), Arc::new(rules), context, 1_000)
     }

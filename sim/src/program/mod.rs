@@ -70,6 +70,23 @@ impl KernelContext {
         }
     }
 
+    /// The context of BRISC in a first launch, without arguments.
+    #[cfg(test)]
+    pub(crate) fn of_brisc(place: CorePlace, seed: u64) -> Self {
+        Self {
+            chip_id: 0,
+            place,
+            risc: Risc::Brisc,
+            launch_index: 0,
+            program_id: 1,
+            args: Arc::from([]),
+            replays_begun: 0,
+            sums_enabled: false,
+            records_noc_waits: false,
+            seed,
+        }
+    }
+
     /// Runtime argument `index`, or 0 where the launch gives none.
     #[must_use]
     pub fn arg(&self, index: usize) -> u32 {

@@ -16,6 +16,9 @@ pub const LOCAL_RAM_BASE: u32 = 0xFFB0_0000;
 /// `MEM_NCRISC_IRAM_BASE`, tt-isa-documentation `WormholeB0/TensixTile/BabyRISCV/README.md`.
 pub const INSTRUCTION_RAM_BASE: u32 = 0xFFC0_0000;
 
+/// Answer to a store in a mapped register.
+pub type StoreResult = Result<Flow, Refusal>;
+
 /// Everything outside a hart that its loads, stores and fetches can reach.
 ///
 /// L1 starts at address 0 and the private RAM at [`LOCAL_RAM_BASE`]; both are little-endian bytes.
@@ -67,19 +70,13 @@ pub trait Bus {
     fn l1_mut(&mut self) -> &mut [u8];
 
     /// Called before a store to L1 takes effect, with the cycle in which the instruction
-    /// starts; bits of `value` above `width` are of no meaning.
+    /// starts; bits of `value` above those that are stored are of no meaning.
     ///
     /// # Errors
     /// As [`mmio_store`](Self::mmio_store): the store is then not carried out.
     #[inline(always)]
-    fn before_l1_store(
-        &mut self,
-        address: u32,
-        width: Width,
-        value: u32,
-        cycle: u64,
-    ) -> Result<(), Refusal> {
-        let _ = (address, width, value, cycle);
+    fn before_l1_store(&mut self, address: u32, value: u32, cycle: u64) -> Result<(), Refusal> {
+        let _ = (address, value, cycle);
         Ok(())
     }
 
@@ -122,13 +119,7 @@ pub trait Bus {
     ///
     /// # Errors
     /// As [`mmio_load`](Self::mmio_load).
-    fn mmio_store(
-        &mut self,
-        address: u32,
-        width: Width,
-        value: u32,
-        cycle: u64,
-    ) -> Result<Flow, Refusal>;
+    fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult;
 
     /// Reads and, if the access says so, changes a control and status register.
     ///

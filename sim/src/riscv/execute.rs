@@ -423,7 +423,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             Region::LocalRam
         } else if bytes_at::<N>(bus.l1(), address as usize).is_some() {
             let (value, now) = (u32::from_le_bytes(padded(bytes)), M::now(&self.beat));
-            if let Err(refusal) = bus.before_l1_store(address, width::<N>(), value, now) {
+            if let Err(refusal) = bus.before_l1_store(address, value, now) {
                 let kinds = (TrapKind::StoreOutside, TrapKind::StoreUnsupported);
                 return self.end(pc, reason(refusal, address, kinds));
             }

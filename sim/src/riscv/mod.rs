@@ -50,7 +50,7 @@ mod trap;
 
 pub use bus::{
     Bus, ControlStatus, ControlStatusChange, Flow, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Refusal,
-    Region, Width,
+    Region, StoreResult, Width,
 };
 pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};

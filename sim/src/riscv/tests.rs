@@ -2,12 +2,16 @@
 
 use super::asm::{self, A0, A1, A2, A3, RA, T0, T1, ZERO};
 use super::*;
+use tile::{Registers, Tile};
+
+#[path = "../../tests/unit/tile.rs"]
+mod tile;
 
 /// A tile with 64 KiB of L1, 4 KiB of private RAM, the wall clock, a mailbox and a log of stores.
-pub(super) struct TestTile {
-    pub(super) l1: Vec<u8>,
-    pub(super) local: Vec<u8>,
-    pub(super) instruction_ram: Vec<u8>,
+pub(super) type TestTile = Tile<LoggedRegisters>;
+
+#[derive(Default)]
+pub(super) struct LoggedRegisters {
     pub(super) stores: Vec<(u32, Width, u32, u64)>,
     pub(super) mailbox: Option<u32>,
 }
@@ -23,8 +27,7 @@ impl TestTile {
             l1: vec![0; 0x1_0000],
             local: vec![0; 0x1000],
             instruction_ram: Vec::new(),
-            stores: Vec::new(),
-            mailbox: None,
+            registers: LoggedRegisters::default(),
         };
         tile.place(0, program);
         tile
@@ -38,26 +41,8 @@ impl TestTile {
     }
 }
 
-impl Bus for TestTile {
-    fn l1(&self) -> &[u8] {
-        &self.l1
-    }
-    fn l1_mut(&mut self) -> &mut [u8] {
-        &mut self.l1
-    }
-    fn local_ram(&self) -> &[u8] {
-        &self.local
-    }
-    fn local_ram_mut(&mut self) -> &mut [u8] {
-        &mut self.local
-    }
-    fn instruction_ram(&self) -> &[u8] {
-        &self.instruction_ram
-    }
-    fn region(&self, address: u32) -> Option<Region> {
-        Region::in_tensix_tile(address)
-    }
-    fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal> {
+impl Registers for LoggedRegisters {
+    fn load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal> {
         match (address, width) {
             (0xFFB1_21F4, Width::Word) => Ok((cycle >> 32) as u32),
             (CLOCK_LOW, Width::Word) => Ok((cycle & 0xFFFF_FFFF) as u32),
@@ -67,13 +52,13 @@ impl Bus for TestTile {
             _ => Err(Refusal::Unmapped),
         }
     }
-    fn mmio_store(
+    fn store(
         &mut self,
+        _: &[u8],
         address: u32,
-        width: Width,
-        value: u32,
+        (width, value): (Width, u32),
         cycle: u64,
-    ) -> Result<Flow, Refusal> {
+    ) -> StoreResult {
         self.stores.push((address, width, value, cycle));
         match address {
             YIELDING_REGISTER => Ok(Flow::Yield),
@@ -172,14 +157,19 @@ fn stores_to_registers_carry_width_and_cut_value() {
         &[asm::sb(A0, T0, 4), asm::sh(A0, T0, 8), asm::sw(A0, T0, 12), asm::EBREAK],
     ]);
     run_all(&words, |hart, tile, _| {
-        let stores: Vec<_> = tile.stores.iter().map(|store| (store.0, store.1, store.2)).collect();
+        let stores: Vec<_> =
+            tile.registers.stores.iter().map(|store| (store.0, store.1, store.2)).collect();
         let expected = [
             (REGISTER + 4, Width::Byte, 0x78),
             (REGISTER + 8, Width::Half, 0x5678),
             (REGISTER + 12, Width::Word, 0x1234_5678),
         ];
         assert_eq!(stores, expected);
-        assert!(tile.stores.is_sorted_by(|a, b| a.3 < b.3), "{:?}", tile.stores);
+        assert!(
+            tile.registers.stores.is_sorted_by(|a, b| a.3 < b.3),
+            "{:?}",
+            tile.registers.stores
+        );
         assert_eq!(hart.counters().mmio_store_count, 3);
     });
 }
@@ -281,7 +271,7 @@ fn a_busy_device_holds_the_hart_until_it_answers() {
         assert_eq!(hart.run_until(&mut tile, &mut front, 100), blocked);
         assert_eq!((hart.pc(), hart.cycle()), (8, 50));
         assert_eq!(hart.counters().instruction_count, 2);
-        tile.mailbox = Some(9);
+        tile.registers.mailbox = Some(9);
         assert_eq!(hart.run_until(&mut tile, &mut front, 100), Ok(Pause::Breakpoint));
         assert_eq!((hart.register(10), hart.counters().instruction_count), (9, 3));
     }

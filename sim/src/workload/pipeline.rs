@@ -196,7 +196,7 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             .collect(),
     );
     let groups = Arc::new(groups(mesh, options.pipeline.group));
-    let has_object_code = mesh.chips().all(|chip| chip.facts().has_object_waits);
+    let has_object_code = mesh.chips().all(|chip| chip.facts().modes.has_object_waits);
     let kernel = |role: Role| -> Arc<dyn Kernel> {
         let (stragglers, groups) = (Arc::clone(&stragglers), Arc::clone(&groups));
         let (shape, moves_tiles) = (options.pipeline, options.moves_tiles);

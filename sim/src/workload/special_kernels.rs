@@ -4,7 +4,7 @@ use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
     chip::Chip,
-    kernel::{BrokenKernel, TwinKernel},
+    kernel::{ObjectKernel, TwinKernel},
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
 };
@@ -23,8 +23,8 @@ pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);
-    let others = cores.split_off(BrokenKernel::ALL.len().min(cores.len()));
-    let broken = BrokenKernel::ALL.into_iter().zip(cores).map(|(kernel, core)| {
+    let others = cores.split_off(ObjectKernel::BROKEN.len().min(cores.len()));
+    let broken = ObjectKernel::BROKEN.into_iter().zip(cores).map(|(kernel, core)| {
         let program = sound.clone().named(kernel.object_name().unwrap_or_default());
         let program = program.with_kernel(Risc::Trisc1, Arc::new(kernel));
         (program, CoreSelection::At(vec![core]))

@@ -7,6 +7,7 @@ use crate::{
     dram::Dram,
     fault::RuleSet,
     machine::{FailureReason, KernelKind, Machine, Progress},
+    modes::KernelModes,
     native::{firmware::Go, stage::Stage},
     program::{KernelContext, Launch, Program},
     riscv::asm::{A0, A1, EBREAK, T0, T1, T2, addi, bne, li, lw, sw},
@@ -14,7 +15,6 @@ use crate::{
 };
 use kernel_profiler::wait::WaitRecords;
 use std::sync::Arc;
-use wire::Risc;
 
 /// A chip without firmware.
 pub(super) struct BareChip {
@@ -90,23 +90,18 @@ impl BareChip {
     /// A chip of which nothing is harvested.
     pub(super) fn new(arch: Arch) -> Self {
         let plan = Floorplan::new(arch, &[], 0).unwrap();
+        let modes = KernelModes {
+            kernels: KernelKind::Riscv,
+            wait_records: WaitRecords::Off,
+            cycle_budget: 0,
+            ..KernelModes::NATIVE
+        };
         let facts = ChipFacts {
             chip_id: 0,
             arch,
-            sums_enabled: false,
-            is_trace_only: false,
-            is_accumulating: false,
-            is_non_dropping: false,
-            counter_groups: 0,
+            modes,
             lane_words: 12_000,
             region_bytes: 1_920_000,
-            kernels: KernelKind::Riscv,
-            firmware: None,
-            has_noc_truth: false,
-            has_object_waits: false,
-            wait_records: WaitRecords::Off,
-            sync_windows: None,
-            cycle_budget: 0,
             seed: 1,
             translation: Translation::new(arch, &[]),
             plan: Arc::new(plan),
@@ -173,18 +168,7 @@ impl BareChip {
             tile.l1.replace_word(at, word);
         }
         let place = tile.place;
-        let context = KernelContext {
-            chip_id: 0,
-            place,
-            risc: Risc::Brisc,
-            launch_index: 0,
-            program_id: 1,
-            args: Arc::from([]),
-            replays_begun: 0,
-            sums_enabled: false,
-            records_noc_waits: false,
-            seed: 1,
-        };
+        let context = KernelContext::of_brisc(place, 1);
         let go = Go::arriving_at(&context, facts.arch, 0);
         let mut machine = Box::new(Machine::new(&facts, place));
         machine.start_bare(&facts, place);

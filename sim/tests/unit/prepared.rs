@@ -30,14 +30,14 @@ impl Bench {
         let mut mesh = SimulatedMesh::new(config).unwrap();
         let options = ProfilerOptions {
             program_support_count: config.program_support_count,
-            sums_enabled: config.sums_enabled,
+            sums_enabled: config.modes.sums_enabled,
             ..ProfilerOptions::default()
         };
         init_device_profiler(&mut mesh, &options).unwrap();
         let chip = mesh.chip(0).unwrap();
         let cores = u32::try_from(chip.plan().cores().len()).unwrap();
         let banks = chip.facts().arch.facts().bank_count;
-        let (count, sums) = (config.program_support_count, config.sums_enabled);
+        let (count, sums) = (config.program_support_count, config.modes.sums_enabled);
         let geometry = DramGeometry::new(count, sums, cores, banks).unwrap();
         Self { mesh, geometry }
     }

@@ -104,7 +104,7 @@ fn chip() -> DeviceDescription {
     };
     DeviceDescription {
         chip_id: 0,
-        arch: "wormhole_b0".into(),
+        arch: "blackhole".into(),
         aiclk_mhz: 1000,
         max_compute_cores: CORES.into(),
         cores: (0..CORES).map(core).collect(),

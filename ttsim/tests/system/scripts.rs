@@ -24,17 +24,13 @@ use sim::{
     program::{self, Kernel, Launch, Program},
     random::Stream,
 };
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 use ttsim::TtsimMesh;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// Two seeds: one that is always the same, and one that nobody has seen before.
 fn seeds() -> [u64; 2] {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let fresh = u64::from(now.subsec_nanos()) << 20 ^ now.as_secs();
+    let fresh = tests::seed::fresh();
     eprintln!("seeds 1 and {fresh}");
     [1, fresh]
 }

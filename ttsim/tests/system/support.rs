@@ -64,7 +64,7 @@ pub(crate) fn start(config: &MeshConfig, library: &Path) -> TtsimMesh {
 pub(crate) fn initialise(config: &MeshConfig, mesh: &mut dyn Mesh) {
     let options = ProfilerOptions {
         program_support_count: config.program_support_count,
-        sums_enabled: config.sums_enabled,
+        sums_enabled: config.modes.sums_enabled,
         ..ProfilerOptions::default()
     };
     init_device_profiler(mesh, &options).unwrap();

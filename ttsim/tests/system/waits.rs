@@ -5,7 +5,8 @@ use reader::{names::ZoneTable, readout::Readout};
 use sim::{
     arch::TileCoord,
     config::WaitRecords,
-    program::{CoreSelection, Emission, Kernel, KernelContext, Launch, Program},
+    kernel::ObjectKernel,
+    program::{CoreSelection, Launch, Program},
 };
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{
@@ -26,31 +27,6 @@ const CHAIN: [(Risc, u32); 5] = [
     (Risc::Brisc, 350),
 ];
 
-/// The kernel `pass_tiles` with its words.
-struct Passer([u32; 7]);
-
-impl Kernel for Passer {
-    fn run(&self, _: &KernelContext) {
-        panic!("exists only as object code");
-    }
-
-    fn emission(&self, _: &KernelContext) -> Emission {
-        Emission::NONE
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some("pass_tiles")
-    }
-
-    fn object_data(&self) -> &[u32] {
-        &self.0
-    }
-
-    fn is_object_code_only(&self) -> bool {
-        true
-    }
-}
-
 fn chain() -> Program {
     const NONE: u32 = u32::MAX;
     let mut program = Program::new("chain");
@@ -58,7 +34,8 @@ fn chain() -> Program {
         let input = if number == 0 { NONE } else { number };
         let output = if number == 4 { NONE } else { number + 1 };
         let words = [TILES, cycles, 0, input, output, CAPACITY, 0];
-        program = program.with_kernel(risc, Arc::new(Passer(words)));
+        program =
+            program.with_kernel(risc, Arc::new(ObjectKernel::new("pass_tiles").with_data(words)));
     }
     program
 }

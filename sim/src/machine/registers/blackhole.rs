@@ -20,25 +20,14 @@ use super::{
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
-    Block {
-        source: "BlackholeA0/NoC/MemoryMap.md",
-        base: 0xFFB2_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::ALL,
-        registers: &INTERFACE,
-    },
-    Block {
-        source: "BlackholeA0/NoC/Counters.md",
-        base: 0xFFB2_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::ALL,
-        registers: &[
+    Block::of_nocs("BlackholeA0/NoC/MemoryMap.md", &INTERFACE),
+    Block::of_nocs(
+        "BlackholeA0/NoC/Counters.md",
+        &[
             word(0x60, "NOC_CLEAR_OUTSTANDING_REQ_CNT", Write, ClearOutstanding),
             words(0x200, 62, "NIU counter", Read, Counter),
         ],
-    },
+    ),
 ];
 
 const fn initiators(base: u32) -> Block {
@@ -87,14 +76,7 @@ pub(super) static TENSIX_STREAMS: Block = streams(64);
 pub(super) static ETHERNET_STREAMS: Block = streams(32);
 
 const fn streams(instance_count: u32) -> Block {
-    Block {
-        source: "tt-metal's blackhole/noc/noc_overlay_parameters.h",
-        base: 0xFFB4_0000,
-        instance_count,
-        stride: 0x1000,
-        reach: Reach::ALL,
-        registers: &STREAM,
-    }
+    Block::streams("tt-metal's blackhole/noc/noc_overlay_parameters.h", instance_count, &STREAM)
 }
 
 static STREAM: [Register; 5] = [
@@ -107,25 +89,19 @@ static STREAM: [Register; 5] = [
 
 /// Blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 4] = [
-    Block {
-        source: "tt-metal's blackhole/tensix.h",
-        base: 0xFFB1_1000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &[
+    Block::single(
+        "tt-metal's blackhole/tensix.h",
+        0xFFB1_1000,
+        &[
             unmodelled(0x00, 9, "RISCV_TDMA_REG"),
             word(0x24, "RISCV_TDMA_REG_CLK_GATE_EN", ReadWrite, Stored),
             unmodelled(0x28, 6, "RISCV_TDMA_REG"),
         ],
-    },
-    Block {
-        source: "BlackholeA0/TensixTile/SoftReset.md",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &[
+    ),
+    Block::single(
+        "BlackholeA0/TensixTile/SoftReset.md",
+        0xFFB1_2000,
+        &[
             unmodelled(0x224, 1, "RISCV_DEBUG_REG_DISABLE_RESET"),
             word(0x228, "RISCV_DEBUG_REG_TRISC0_RESET_PC", ReadWrite, ResetAddress(2)),
             word(0x22C, "RISCV_DEBUG_REG_TRISC1_RESET_PC", ReadWrite, ResetAddress(3)),
@@ -134,19 +110,16 @@ pub(super) static TENSIX: [Block; 4] = [
             word(0x238, "RISCV_DEBUG_REG_NCRISC_RESET_PC", ReadWrite, ResetAddress(1)),
             word(0x23C, "RISCV_DEBUG_REG_NCRISC_RESET_PC_OVERRIDE", ReadWrite, NcriscResetOverride),
         ],
-    },
-    Block {
-        source: "tt-metal's blackhole/tensix.h",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &[
+    ),
+    Block::single(
+        "tt-metal's blackhole/tensix.h",
+        0xFFB1_2000,
+        &[
             unmodelled(0x220, 1, "RISCV_DEBUG_REG_LFSR_HIT_MASK"),
             word(0x240, "RISCV_DEBUG_REG_DEST_CG_CTRL", Write, Accepted),
             unmodelled(0x244, 2, "RISCV_DEBUG_REG_CG_CTRL_EN or CG_KICK"),
         ],
-    },
+    ),
     Block {
         source: "BlackholeA0/TensixTile/TensixCoprocessor/BackendConfiguration.md",
         base: 0xFFEF_0000,

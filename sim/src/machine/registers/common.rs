@@ -16,46 +16,23 @@ use super::{
 
 /// Blocks of every tile with RISCs.
 pub(super) static ALL_TILES: [Block; 5] = [
-    Block {
-        source: "TensixTile/DebugTimestamper.md",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &WALL_CLOCK,
-    },
-    Block {
-        source: "TensixTile/SoftReset.md",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &[word(0x1B0, "RISCV_DEBUG_REG_SOFT_RESET_0", ReadWrite, SoftReset)],
-    },
-    Block {
-        source: "TensixTile/TileControlDebugStatus.md and tt-metal's tensix.h",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &DEBUG,
-    },
-    Block {
-        source: "tt-metal's perf_counters/registers.h",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: PERFORMANCE.as_flattened(),
-    },
-    Block {
-        source: "tt-metal's perf_counters/registers.h",
-        base: 0xFFB1_2000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: PERFORMANCE_READINGS.as_flattened(),
-    },
+    Block::single("TensixTile/DebugTimestamper.md", 0xFFB1_2000, &WALL_CLOCK),
+    Block::single(
+        "TensixTile/SoftReset.md",
+        0xFFB1_2000,
+        &[word(0x1B0, "RISCV_DEBUG_REG_SOFT_RESET_0", ReadWrite, SoftReset)],
+    ),
+    Block::single(
+        "TensixTile/TileControlDebugStatus.md and tt-metal's tensix.h",
+        0xFFB1_2000,
+        &DEBUG,
+    ),
+    Block::single("tt-metal's perf_counters/registers.h", 0xFFB1_2000, PERFORMANCE.as_flattened()),
+    Block::single(
+        "tt-metal's perf_counters/registers.h",
+        0xFFB1_2000,
+        PERFORMANCE_READINGS.as_flattened(),
+    ),
 ];
 
 static WALL_CLOCK: [Register; 4] = [

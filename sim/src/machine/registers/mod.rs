@@ -152,6 +152,29 @@ pub(crate) struct Block {
     registers: &'static [Register],
 }
 
+impl Block {
+    /// A block that lies once in the address space of every RISC.
+    const fn single(source: &'static str, base: u32, registers: &'static [Register]) -> Self {
+        Self { source, base, instance_count: 1, stride: 0, reach: Reach::ALL, registers }
+    }
+
+    /// A block of each NoC, for every RISC.
+    const fn of_nocs(source: &'static str, registers: &'static [Register]) -> Self {
+        let (base, stride) = (0xFFB2_0000, 0x1_0000);
+        Self { source, base, instance_count: 2, stride, reach: Reach::ALL, registers }
+    }
+
+    /// Streams side by side, for every RISC.
+    const fn streams(
+        source: &'static str,
+        instance_count: u32,
+        registers: &'static [Register],
+    ) -> Self {
+        let (base, stride) = (0xFFB4_0000, 0x1000);
+        Self { source, base, instance_count, stride, reach: Reach::ALL, registers }
+    }
+}
+
 /// A register that was found behind an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {

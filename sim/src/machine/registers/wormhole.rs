@@ -20,25 +20,14 @@ use super::{
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
-    Block {
-        source: "WormholeB0/NoC/MemoryMap.md",
-        base: 0xFFB2_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::ALL,
-        registers: &INTERFACE,
-    },
-    Block {
-        source: "WormholeB0/NoC/Counters.md",
-        base: 0xFFB2_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::ALL,
-        registers: &[
+    Block::of_nocs("WormholeB0/NoC/MemoryMap.md", &INTERFACE),
+    Block::of_nocs(
+        "WormholeB0/NoC/Counters.md",
+        &[
             word(0x50, "NOC_CLEAR_OUTSTANDING_REQ_CNT", Write, ClearOutstanding),
             words(0x200, 62, "NIU counter", Read, Counter),
         ],
-    },
+    ),
 ];
 
 const fn initiators(base: u32) -> Block {
@@ -80,14 +69,11 @@ pub(super) static TENSIX_STREAMS: Block = streams(64);
 pub(super) static ETHERNET_STREAMS: Block = streams(32);
 
 const fn streams(instance_count: u32) -> Block {
-    Block {
-        source: "WormholeB0/NoC/Overlay and tt-metal's noc_overlay_parameters.h",
-        base: 0xFFB4_0000,
+    Block::streams(
+        "WormholeB0/NoC/Overlay and tt-metal's noc_overlay_parameters.h",
         instance_count,
-        stride: 0x1000,
-        reach: Reach::ALL,
-        registers: &STREAM,
-    }
+        &STREAM,
+    )
 }
 
 static STREAM: [Register; 5] = [
@@ -100,13 +86,10 @@ static STREAM: [Register; 5] = [
 
 /// Blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 3] = [
-    Block {
-        source: "WormholeB0/TensixTile/TDMA-RISC.md",
-        base: 0xFFB1_1000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::ALL,
-        registers: &[
+    Block::single(
+        "WormholeB0/TensixTile/TDMA-RISC.md",
+        0xFFB1_1000,
+        &[
             words(0x00, 4, "RISCV_TDMA_REG_XMOV", ReadWrite, MoverParameter),
             word(0x10, "RISCV_TDMA_REG_COMMAND_ADDR", ReadWrite, MoverCommand),
             word(0x14, "RISCV_TDMA_REG_STATUS", ReadWrite, MoverStatus),
@@ -115,7 +98,7 @@ pub(super) static TENSIX: [Block; 3] = [
             word(0x28, "RISCV_TDMA_REG_CLK_GATE_HYST", ReadWrite, Accepted),
             unmodelled(0x2C, 5, "RISCV_TDMA_REG_FIFO_PACKED_TILE"),
         ],
-    },
+    ),
     Block {
         source: "WormholeB0/TensixTile/SoftReset.md",
         base: 0xFFEF_0000 + 4 * 158,

@@ -1,0 +1,149 @@
+//! The mesh of `kprof run`, as its options describe it.
+
+use super::{
+    kernels,
+    own_kernels::read_firmware,
+    run_work::{PIPELINE, Work},
+};
+use crate::{
+    args::{Backend, DispatchCoreKind, Waits, WorkloadArgs},
+    failure::Failure,
+};
+use sim::{
+    arch::Arch,
+    config::{CHIPS_MAX, ChipConfig, MeshConfig, SyncWindows, WaitRecords},
+    dispatch::DispatchCores,
+    machine::KernelKind,
+    mesh::SimulatedMesh,
+    workload::Plan,
+};
+
+/// Returns the architecture that was asked for.
+pub(super) fn arch(args: &WorkloadArgs) -> Result<Arch, Failure> {
+    Arch::from_name(&args.arch).ok_or_else(|| unknown_arch(&args.arch))
+}
+
+/// Returns the configuration of the mesh on which the work runs.
+pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<MeshConfig, Failure> {
+    let mut chip = ChipConfig::new(arch);
+    let whole = arch.facts().worker_core_counts.last().copied();
+    let default_count = whole.filter(|_| args.backend == Backend::Ttsim);
+    if let Some(count) = args.cores.or(default_count) {
+        chip = chip.with_worker_core_count(count);
+    }
+    let count = args.op_support_count.unwrap_or(work.program_support_count());
+    let mut config = MeshConfig::new(args.seed)
+        .with_program_support_count(count)
+        .with_sums(args.enable_sum_profiling)
+        .with_wait_records(match args.waits {
+            Waits::Off => WaitRecords::Off,
+            Waits::Totals => WaitRecords::Totals,
+            Waits::Events | Waits::Windows => WaitRecords::Events,
+        });
+    if args.waits == Waits::Windows {
+        config = config.with_sync_windows(SyncWindows::DEFAULT);
+    }
+    if args.device_trace_profiler {
+        config = config.with_trace_only();
+    }
+    if args.enable_accumulate_profiling {
+        if args.own.has_files() {
+            return Err(Failure::Sentence(
+                "own kernels are linked against firmware that pushes each launch; leave out \
+                 --enable-accumulate-profiling"
+                    .to_owned(),
+            ));
+        }
+        config = config.with_accumulation();
+    }
+    if let Some(kind) = args.profile_dispatch_cores {
+        let cores = match kind {
+            DispatchCoreKind::Worker => DispatchCores::Worker,
+            DispatchCoreKind::Eth => DispatchCores::Ethernet,
+        };
+        config = config.with_dispatch_cores(cores).with_dispatch_profiling();
+    }
+    if args.devices > CHIPS_MAX {
+        return Err(Failure::Sentence(format!(
+            "expected at most {CHIPS_MAX} chips, which run host ids can number, found --devices {}",
+            args.devices
+        )));
+    }
+    for _ in 0..args.devices {
+        config = config.with_chip(chip.clone());
+    }
+    if records_object_waits(args, work) {
+        config = config.with_object_waits();
+    }
+    if let Some(cycle_limit) = args.own.cycle_limit {
+        config = config.with_cycle_budget(cycle_limit);
+    }
+    if let Some(firmware) = read_firmware(args)? {
+        config = config.with_firmware(&firmware);
+    }
+    Ok(config)
+}
+
+/// Chooses the kind of the kernels, and lets them wait for the host in the debug dump.
+pub(super) fn with_kernels(
+    config: MeshConfig,
+    args: &WorkloadArgs,
+    work: &Work,
+    plan: &Plan,
+) -> Result<MeshConfig, Failure> {
+    if config.modes.firmware.is_some() {
+        return Ok(config);
+    }
+    check_debug_dump(args, work, None)?;
+    let kernels = kernels::choose(args.kernels, args.backend, plan)?;
+    check_debug_dump(args, work, Some(kernels))?;
+    let config = config.with_kernels(kernels);
+    Ok(if args.noc_debug_dump { config.with_debug_dump() } else { config })
+}
+
+/// Refuses the debug dump where cores cannot wait for the host; `kernels` once they are chosen.
+fn check_debug_dump(
+    args: &WorkloadArgs,
+    work: &Work,
+    kernels: Option<KernelKind>,
+) -> Result<(), Failure> {
+    const DUMP: &str = "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)";
+    let hindrance = if args.backend == Backend::Ttsim {
+        "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
+    } else if work.name() == PIPELINE {
+        "has no code that records waits, as kernels of --workload pipeline do; choose another \
+         workload"
+    } else if kernels == Some(KernelKind::Native) {
+        "needs kernels that wait for the host, which native ones cannot; choose --kernels riscv"
+    } else {
+        return Ok(());
+    };
+    if args.noc_debug_dump {
+        return Err(Failure::Sentence(format!("{DUMP} {hindrance}")));
+    }
+    Ok(())
+}
+
+/// Returns true for object code that waits for other kernels and is to record that.
+fn records_object_waits(args: &WorkloadArgs, work: &Work) -> bool {
+    let has_waits = work.name() == PIPELINE && !matches!(args.waits, Waits::Off | Waits::Windows);
+    let has_room =
+        !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
+    has_waits && has_room
+}
+
+fn unknown_arch(name: &str) -> Failure {
+    let known: Vec<_> = Arch::ALL.iter().map(|arch| arch.facts().name).collect();
+    Failure::Sentence(format!(
+        "there is no architecture `{name}`; choose from {}",
+        known.join(", ")
+    ))
+}
+
+/// Counts the worker cores of a chip, and its Tensix cores that dispatch instead.
+pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
+    let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
+    let workers = u32::try_from(workers).unwrap_or(u32::MAX);
+    let all = config.chips.first().map_or(0, |chip| chip.worker_core_count);
+    (workers, all.saturating_sub(workers))
+}

@@ -1,0 +1,206 @@
+//! A run on a mesh: launches, reads of the chips, and recordings of the host.
+
+use super::{
+    backend::{self, Chips},
+    run::sentence,
+    run_buffers::HostBuffers,
+    run_traces::{report_replays, report_traces},
+};
+use crate::{
+    args::WorkloadArgs,
+    failure::Failure,
+    host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
+    progress::Progress,
+    recording::{CaptureTarget, Recording},
+};
+use host_reader::{
+    ReadOptions, Reader,
+    capture::OpMetadata,
+    environment::Settings,
+    init_device_profiler,
+    names::ZoneTable,
+    probe_cost::{ProbeCosts, measure_probe_costs},
+    readout::Readout,
+    recording::{self, SUB_DEVICE_ID, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES},
+    timeline::Timeline,
+};
+use sim::{
+    config::MeshConfig,
+    mesh::SimulatedMesh,
+    program::{CoreSelection, Launch, SubDevice},
+    workload::{Plan, Workload, WorkloadOptions},
+};
+use std::collections::BTreeSet;
+use wire::RunHostId;
+
+/// Recordings of the host besides the chips' own.
+pub(super) struct HostSession<'run> {
+    /// Capture to write.
+    pub(super) capture: Option<&'run CaptureTarget>,
+    /// Records that the chips make.
+    pub(super) settings: &'run Settings,
+    /// True if the cost of probes is measured.
+    pub(super) is_calibrated: bool,
+    /// True if allocations of buffers are recorded.
+    pub(super) has_buffers: bool,
+    /// Pause between two reads while launches run.
+    pub(super) pause_ns: Option<u64>,
+}
+
+/// Runs and reads; returns what was read and in how many reads.
+pub(super) fn execute(
+    mesh: &mut dyn Chips,
+    plan: &Plan,
+    config: &MeshConfig,
+    session: &HostSession<'_>,
+) -> Result<(recording::Recording, u64), Failure> {
+    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns } = *session;
+    init_device_profiler(mesh, &settings.profiler_options()).map_err(sentence)?;
+    // Envelopes carry the number of their replay in place of a program.
+    let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
+    let is_named = !config.modes.is_trace_only && !is_counter_pass;
+    let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };
+    let host = HostZones::new();
+    let options = settings.read_options();
+    let begun =
+        host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
+    let mut recording = begun?;
+    let progress = Progress::new("launches", launch_count(plan, config));
+    let (mut launches_done, mut read_count) = (0, 0);
+    report_traces(&host, mesh, plan);
+    let mut buffers = HostBuffers::default();
+    for (index, phase) in plan.phases.iter().enumerate() {
+        if has_buffers {
+            buffers.enqueue(&host, mesh, (phase, config.seed));
+        }
+        report_replays(&host, mesh, phase);
+        let mut rest = phase.clone();
+        if let Some(pause_ns) = pause_ns {
+            mesh.begin_phase(&std::mem::take(&mut rest))?;
+            read_count += read_meanwhile(mesh, &host, &mut recording, pause_ns)?;
+        }
+        let ran = host.zone(mesh, &RUN_PROGRAMS, |mesh| {
+            mesh.run_phase(&rest, &mut || {
+                launches_done += 1;
+                progress.set(launches_done);
+            })
+        });
+        ran?;
+        let is_last = index + 1 == plan.phases.len();
+        if is_last {
+            mesh.close_command_queues();
+        }
+        let names = zone_names(mesh)?;
+        host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, is_last))?;
+        read_count += 1;
+        mesh.check()?;
+    }
+    host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
+    if is_calibrated {
+        recording.add_probe_costs(calibrate(mesh, config)?)?;
+    }
+    recording.capture_host(host.recorder())?;
+    Ok((recording.finish()?, read_count))
+}
+
+/// Reads while launches run, with a pause of simulated time before each read; returns how often.
+fn read_meanwhile(
+    mesh: &mut dyn Chips,
+    host: &HostZones,
+    recording: &mut Recording,
+    pause_ns: u64,
+) -> Result<u64, Failure> {
+    let mut read_count = 0;
+    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(pause_ns)) {
+        let names = zone_names(mesh)?;
+        host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, false))?;
+        read_count += 1;
+    }
+    Ok(read_count)
+}
+
+/// Measures what probes cost on a mesh, by a launch and a read of their own.
+fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
+    let plan = Workload::named("probe-cost").map_err(sentence)?;
+    let blueprint = SimulatedMesh::new(config).map_err(sentence)?;
+    let plan = plan.plan(&blueprint, &WorkloadOptions::default());
+    for phase in &plan.phases {
+        mesh.run_phase(phase, &mut || {})?;
+    }
+    let zones = zone_names(mesh)?;
+    let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
+    let readout = reader.read(mesh).map_err(sentence)?;
+    measure_probe_costs(&readout, &Timeline::of_readout(&readout)).map_err(sentence)
+}
+
+/// Returns names and sub-devices of the programs, by chip and run host id.
+fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
+    let chips: Vec<u32> = (0..mesh.device_count())
+        .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
+        .collect();
+    let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
+    let sub_device = |launch: &Launch| Some((launch.sub_device?, core_count(&launch.cores)));
+    let named: BTreeSet<(u32, &str, Option<UsedSubDevice>)> = launches
+        .filter(|launch| launch.program_id != 0)
+        .map(|launch| (launch.program_id, launch.program.name(), sub_device(launch)))
+        .collect();
+    let op = |chip_id, (base, name, sub_device): (u32, &str, Option<UsedSubDevice>)| {
+        let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+        if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
+            if let Some(cores) = cores {
+                fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
+            }
+            fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
+            fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
+        }
+        OpMetadata { chip_id, run_host_id: RunHostId::encode(base, chip_id), fields: fields.into() }
+    };
+    chips.iter().flat_map(|&chip_id| named.iter().map(move |&named| op(chip_id, named))).collect()
+}
+
+/// Sub-device of a program, with the number of its cores where that is known.
+type UsedSubDevice = (SubDevice, Option<usize>);
+
+/// Cores of a sub-device, whose programs run on all of them; `None` unless they are listed.
+const fn core_count(cores: &CoreSelection) -> Option<usize> {
+    match cores {
+        CoreSelection::At(coords) => Some(coords.len()),
+        CoreSelection::AllTensix | CoreSelection::AllEthernet | CoreSelection::All => None,
+    }
+}
+
+/// Number of launches on all chips.
+pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
+    plan.launch_count() as u64 * config.chips.len() as u64
+}
+
+fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
+    ZoneTable::of_texts(mesh.zone_texts()).map_err(sentence)
+}
+
+/// Runs the work once more for each further set of hardware counters, into the same capture.
+pub(super) fn execute_later_passes(
+    args: &WorkloadArgs,
+    plan: &Plan,
+    (config, masks): (&MeshConfig, &[u32]),
+    first: &HostSession<'_>,
+) -> Result<Vec<Readout>, Failure> {
+    let capture = first.capture.map(|capture| CaptureTarget {
+        path: capture.path.clone(),
+        append: true,
+        is_counter_pass: true,
+    });
+    let session = HostSession {
+        capture: capture.as_ref(),
+        is_calibrated: false,
+        has_buffers: false,
+        ..*first
+    };
+    let mut later = Vec::with_capacity(masks.len());
+    for &mask in masks {
+        let config = config.clone().with_counter_groups(mask);
+        let mut mesh = backend::start(args, &config, plan)?;
+        later.push(execute(&mut *mesh, plan, &config, &session)?.0.readout);
+    }
+    Ok(later)
+}
