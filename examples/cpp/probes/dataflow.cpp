@@ -47,7 +47,8 @@ extern "C" void kernel_main(const volatile uint32_t* launch, uint32_t /* risc */
     const uint32_t dst_addr = launch[5];
     const uint32_t num_tiles = launch[3] >= 3 ? launch[6] : 0;
     const uint32_t noc = NOC_REGISTERS + (noc_index << NOC_REGISTERS_SHIFT);
-    const uint32_t own = (read_word(noc + OWN_COORDINATES) & OWN_COORDINATES_MASK) << COORDINATE_SHIFT;
+    const uint32_t own =
+        read_word(noc + OWN_COORDINATES) << OWN_COORDINATES_SHIFT >> (OWN_COORDINATES_SHIFT - COORDINATE_SHIFT);
     const uint32_t bank = bank_coordinates(0);
     const uint32_t place = reinterpret_cast<uint32_t>(tile);
     {
