@@ -194,6 +194,7 @@ const UNSAFE_FILES: [(&str, &[&str]); 3] = [
             "mesh.rs",
             "outputs.rs",
             "periodic.rs",
+            "programs.rs",
             "recording.rs",
             "session.rs",
             "status.rs",

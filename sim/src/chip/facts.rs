@@ -6,6 +6,7 @@ use crate::{
         floorplan::{CorePlace, Floorplan},
         translation::Translation,
     },
+    machine::KernelKind,
     modes::KernelModes,
 };
 use std::sync::Arc;
