@@ -61,6 +61,19 @@ struct Run {
 }
 
 impl Case {
+    /// Long launches on the first cores, with lanes as TT-Metal's debug dump has them.
+    fn of_long_kernels(arch: Arch, (ops, core_count): (u32, usize), pause_ns: Option<u64>) -> Self {
+        Self {
+            arch,
+            seed: tests::seed::fresh(),
+            workload: "long-kernel",
+            ops,
+            core_count: Some(core_count),
+            support_count: 500,
+            pause_ns,
+        }
+    }
+
     fn run(self) -> Run {
         let config = MeshConfig::new(self.seed)
             .with_chip(ChipConfig::new(self.arch))
@@ -269,15 +282,7 @@ fn ten_thousand_records_of_each_mover_arrive_and_waits_are_zones() {
         return;
     }
     for arch in Arch::ALL {
-        let case = Case {
-            arch,
-            seed: tests::seed::fresh(),
-            workload: "long-kernel",
-            ops: 2,
-            core_count: Some(3),
-            support_count: 500,
-            pause_ns: Some(100_000),
-        };
+        let case = Case::of_long_kernels(arch, (2, 3), Some(100_000));
         let run = case.run();
         run.check(&case);
         run.check_nothing_is_dropped(&case);
@@ -307,15 +312,7 @@ fn a_host_that_stops_reading_holds_kernels_up_once_and_losses_are_counted() {
         return;
     }
     for arch in Arch::ALL {
-        let case = Case {
-            arch,
-            seed: tests::seed::fresh(),
-            workload: "long-kernel",
-            ops: 3,
-            core_count: Some(2),
-            support_count: 500,
-            pause_ns: None,
-        };
+        let case = Case::of_long_kernels(arch, (3, 2), None);
         let run = case.run();
         run.check(&case);
         // All RISCs wait together, in vain and then no more.
