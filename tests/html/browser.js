@@ -40,7 +40,11 @@ export async function open(name, { dark = false, width = 1400, address = '' } = 
   return { page, complaints, close: () => context.close() };
 }
 
-export const settled = (page) => page.waitForFunction(() => document.querySelector('canvas.scene').dataset.isWhole === 'true');
+/** Waits until the timeline shows what was asked for. It is drawn in the next frame, and says so only then. */
+export async function settled(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForFunction(() => document.querySelector('canvas.scene').dataset.isWhole === 'true');
+}
 export const view = (page) => page.$eval('canvas.scene', (canvas) => ({ start: Number(canvas.dataset.start), span: Number(canvas.dataset.span) }));
 export const factsOf = (page) => page.$eval('#facts', (element) => JSON.parse(element.textContent));
 export const texts = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
