@@ -13,6 +13,7 @@ mod periodic;
 mod recording;
 mod simulated;
 mod tables;
+mod ttnn;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,7 @@ mod _native {
         periodic::PeriodicReader,
         recording::{PyRecording, open_recordings, table_of_texts},
         simulated::{SimulatedMesh, read_device_profiler, workloads},
+        ttnn::{TtnnLaunchLog, TtnnSession},
     };
 }
 

@@ -4,6 +4,7 @@ use crate::{
     CaptureError, CaptureWriter, CapturedRun, CapturingReader, OpMetadata,
     sync::{ClockSampler, MeshSamples, SyncOptions},
 };
+use clock_fit::PingBurst;
 use host_events::{HostRecorder, HostRecording};
 use reader::{
     mesh::Mesh,
@@ -134,6 +135,15 @@ impl MeshRecorder {
     /// If the capture cannot be written.
     pub fn close_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), CaptureError> {
         self.sampler.close(mesh);
+        self.capture_samples()
+    }
+
+    /// Adds readings of a tile's clock that were made in another way than through a mesh.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_clock_readings(&mut self, burst: PingBurst) -> Result<(), CaptureError> {
+        self.sampler.add_burst(burst);
         self.capture_samples()
     }
 

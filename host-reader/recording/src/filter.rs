@@ -107,6 +107,13 @@ impl TraceFilter {
         self.terms.is_empty()
     }
 
+    /// Selects all but the launches of a program, by its number without the chip.
+    #[must_use]
+    pub fn without_program(base_id: u32) -> Self {
+        let value = Value::Numbers(base_id.into(), base_id.into());
+        Self { terms: vec![Term { key: Key::Op, is_exclusion: true, value }] }
+    }
+
     /// Adds the terms of another filter, as if joined by a comma.
     pub fn extend(&mut self, other: Self) {
         self.terms.extend(other.terms);

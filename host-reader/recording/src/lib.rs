@@ -67,7 +67,13 @@ pub struct Recording {
     pub ops: Vec<OpMetadata>,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
+    /// Launches with which the profiler itself has read the chips, and which were left out.
+    pub profiler_launch_count: u64,
 }
+
+/// Key of the metadata that says that launches of program 0 are the profiler's own: reads of a chip
+/// that only launches can read.
+pub const PROFILER_LAUNCHES: &str = "kprof_launches";
 
 impl Recording {
     /// A recording of chips alone, whose times are on one clock per chip already, as those of
@@ -92,7 +98,23 @@ impl Recording {
         envelopes::name_envelopes(&mut readout);
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
-        Self { readout, clock: Some(clock), samples, ops, host }
+        let mut recording = Self { readout, clock: Some(clock), samples, ops, host, ..Self::default() };
+        recording.leave_out_profiler();
+        recording
+    }
+
+    /// Takes out the launches of program 0 where the capture says that they are the profiler's own.
+    /// Losses stay: those of an unknown program may be the user's.
+    fn leave_out_profiler(&mut self) {
+        let is_mark = |op: &OpMetadata| op.value(PROFILER_LAUNCHES).is_some();
+        let before = self.ops.len();
+        self.ops.retain(|op| !is_mark(op));
+        if self.ops.len() == before {
+            return;
+        }
+        let losses = self.readout.losses.clone();
+        self.profiler_launch_count = self.retain(&TraceFilter::without_program(0)).launch_count;
+        self.readout.losses = losses;
     }
 
     /// Makes a recording of each run, and one of a run that was repeated for other hardware counters:

@@ -2,7 +2,7 @@
 
 use super::ping::{ping, tile_of};
 use super::{LinkBurst, MeshClock, MeshSamples, SyncOptions, SyncProblem};
-use clock_fit::Tile;
+use clock_fit::{PingBurst, Tile};
 use reader::mesh::{AccessError, ChipLink, Mesh, Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::CoreKind;
@@ -123,6 +123,11 @@ impl ClockSampler {
         for link in mesh.links() {
             self.sample_link(mesh, &link);
         }
+    }
+
+    /// Adds pings that somebody else has taken.
+    pub fn add_burst(&mut self, burst: PingBurst) {
+        self.samples.add_burst(burst);
     }
 
     /// Returns all measurements so far.

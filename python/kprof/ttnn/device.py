@@ -1,0 +1,247 @@
+"""Lanes, control vectors and clocks of the chips of a stock ttnn, through its own API."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import numpy as _np
+import ttnn as _ttnn
+
+from . import kernels
+
+CONTROL_WORDS = 64
+RUN_BYTES = {False: 48, True: 64}
+"""Bytes of a lane that a program takes without optional markers, without and with sums."""
+VECTOR_BYTES = 2048
+LANES_PER_CORE = 5
+
+
+@dataclasses.dataclass
+class Core:
+    """A worker core."""
+
+    logical: tuple[int, int]
+    virtual: tuple[int, int]
+    noc0: tuple[int, int]
+
+
+def lane_bytes(program_support_count: int, sums: bool) -> int:
+    """Bytes of a RISC's lane; a lane holds more than one full vector."""
+    per_program = RUN_BYTES[sums]
+    least = VECTOR_BYTES // per_program + 1
+    return max(program_support_count, least) * per_program
+
+
+class LanesDoNotFit(RuntimeError):
+    """The chip's DRAM has no room for the lanes."""
+
+
+class DeviceProfiler:
+    """The profiler of one opened device, which may be a mesh of chips."""
+
+    def __init__(self, device: Any, program_support_count: int, sums: bool) -> None:
+        self.device = device
+        self.sums = sums
+        self.program_support_count = program_support_count
+        grid = device.compute_with_storage_grid_size()
+        self.grid = (grid.x, grid.y)
+        self.bank_count = device.dram_grid_size().x
+        self.chip_ids = list(device.get_device_ids())
+        self.logical = [(x, y) for y in range(grid.y) for x in range(grid.x)]
+        self.launch_count = 0
+        """Launches of the profiler itself."""
+        virtual = [device.worker_core_from_logical_core(_ttnn.CoreCoord(*c)) for c in self.logical]
+        self.virtual = [(core.x, core.y) for core in virtual]
+        self._allocate()
+
+    # What lies on the chip.
+
+    def _allocate(self) -> None:
+        count = len(self.logical)
+        self.cores_per_bank = -(-count // self.bank_count)
+        self.lane_bytes = lane_bytes(self.program_support_count, self.sums)
+        self.bank_words = self.lane_bytes // 4 * LANES_PER_CORE * self.cores_per_bank
+        try:
+            self.lanes = self._tensor(self.bank_words)
+        except RuntimeError as error:
+            raise LanesDoNotFit(self._advice()) from error
+        rows = -(-(count + 1) // self.bank_count)
+        self.answers = self._tensor(rows * CONTROL_WORDS)
+        self.words = self._tensor(rows * CONTROL_WORDS)
+
+    def _advice(self) -> str:
+        free = getattr(_ttnn.get_memory_view(self.device, _ttnn.BufferType.DRAM), "largest_contiguous_bytes_free_per_bank", 0)
+        per_program = RUN_BYTES[self.sums] * LANES_PER_CORE * self.cores_per_bank
+        return (
+            f"expected {self.bank_words * 4} free bytes in each DRAM bank for lanes of "
+            f"{self.program_support_count} programs, found {free}; "
+            f"the largest count that fits is {free // per_program}"
+        )
+
+    def _tensor(self, bank_words: int) -> Any:
+        """A tensor with one page in each DRAM bank, all at one address."""
+        return _ttnn.empty(
+            [self.bank_count, bank_words],
+            _ttnn.uint32,
+            _ttnn.ROW_MAJOR_LAYOUT,
+            self.device,
+            _ttnn.DRAM_MEMORY_CONFIG,
+        )
+
+    def release(self) -> None:
+        """Gives the tensors back."""
+        for tensor in (self.lanes, self.answers, self.words):
+            tensor.deallocate(True)
+
+    # Launches of the profiler itself.
+
+    def _launch(self, source: str, cores: Any, arguments: dict, scratch_bytes: int, io: list) -> None:
+        """Runs a kernel as program 0, "no program", so that the user's ops keep their ids."""
+        runtime_arguments = _ttnn.RuntimeArgs()
+        for (x, y), words in arguments.items():
+            runtime_arguments[x][y] = words
+        kernel = _ttnn.KernelDescriptor(
+            kernel_source=source,
+            source_type=_ttnn.KernelDescriptor.SourceType.SOURCE_CODE,
+            core_ranges=cores,
+            compile_time_args=[],
+            runtime_args=runtime_arguments,
+            config=_ttnn.DataMovementConfigDescriptor(),
+        )
+        scratch = _ttnn.CBDescriptor(
+            total_size=scratch_bytes,
+            core_ranges=cores,
+            format_descriptors=[
+                _ttnn.CBFormatDescriptor(
+                    buffer_index=0, data_format=_ttnn.uint32, page_size=scratch_bytes
+                )
+            ],
+        )
+        program = _ttnn.ProgramDescriptor(kernels=[kernel], semaphores=[], cbs=[scratch])
+        operation_id = _ttnn._ttnn.get_device_operation_id()
+        _ttnn._ttnn.set_device_operation_id(0)
+        try:
+            _ttnn.generic_op.function([*io, io[-1]], program)
+        finally:
+            _ttnn._ttnn.set_device_operation_id(operation_id)
+        self.launch_count += 1
+
+    def _all_cores(self) -> Any:
+        last = _ttnn.CoreCoord(self.grid[0] - 1, self.grid[1] - 1)
+        return _ttnn.CoreRangeSet([_ttnn.CoreRange(_ttnn.CoreCoord(0, 0), last)])
+
+    @staticmethod
+    def _first_core() -> Any:
+        first = _ttnn.CoreCoord(0, 0)
+        return _ttnn.CoreRangeSet([_ttnn.CoreRange(first, first)])
+
+    def _set_up(self, flat_ids: list[int] | None) -> None:
+        lanes = self.lanes.buffer_address() if flat_ids is not None else 0
+        arguments = {
+            core: [
+                self.answers.buffer_address(),
+                index,
+                lanes,
+                flat_ids[index] if flat_ids is not None else 0,
+                self.cores_per_bank,
+                self.lane_bytes // 4,
+                self.bank_count,
+            ]
+            for index, core in enumerate(self.logical)
+        }
+        self._launch(kernels.SET_UP, self._all_cores(), arguments, 64, [self.answers])
+
+    def _rows(self, tensor: Any, row_words: int) -> list[Any]:
+        """Rows of a tensor of each chip, in the order in which they were dealt to the banks."""
+        return [
+            copy.reshape(self.bank_count, -1, row_words).transpose(1, 0, 2).reshape(-1, row_words)
+            for copy in self._copies(tensor, row_words)
+        ]
+
+    def _copies(self, tensor: Any, row_words: int = 1) -> list[Any]:
+        """The words of a tensor on each chip, bank by bank."""
+        shards = _ttnn.get_device_tensors(tensor.cpu()) if len(self.chip_ids) > 1 else [tensor.cpu()]
+        return [shard.to_numpy().reshape(self.bank_count, -1)[:, :] for shard in shards]
+
+    def find_cores(self) -> list[list[Core]]:
+        """Asks every core of every chip where it is."""
+        before = time.monotonic_ns()
+        self._set_up(None)
+        chips = []
+        for copy in self._copies(self.answers):
+            rows = -(-len(self.logical) // self.bank_count)
+            answers = copy[:, : 16 * rows].reshape(self.bank_count, rows, 16)
+            answers = answers.transpose(1, 0, 2).reshape(-1, 16)[: len(self.logical)]
+            chips.append(answers.copy())
+        self.first_answers = (before, chips, time.monotonic_ns())
+        return [
+            [
+                Core(logical, virtual, (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F))
+                for logical, virtual, row in zip(self.logical, self.virtual, answers)
+            ]
+            for answers in chips
+        ]
+
+    def clocks(self, chip: int) -> list[tuple[int, int, int, int, int]]:
+        """The readings of all cores' clocks that `find_cores` has made."""
+        before, chips, after = self.first_answers
+        return [
+            (int(row[0]) & 0x3F, int(row[0]) >> 6 & 0x3F, before, int(row[1]) | int(row[2]) << 32, after)
+            for row in chips[chip]
+        ]
+
+    def give_lanes(self, flat_ids: list[int]) -> None:
+        """Gives every core its lanes."""
+        self._set_up(flat_ids)
+
+    def _gather_arguments(self, address: int) -> dict:
+        places = [x | y << 16 for x, y in self.virtual]
+        return {(0, 0): [address, len(self.logical), self.bank_count, *places]}
+
+    def gather(self) -> tuple[list[Any], list[tuple[int, int, int]]]:
+        """Control vectors of each chip, and a reading of the first core's clock on each."""
+        before = time.monotonic_ns()
+        self._launch(
+            kernels.GATHER,
+            self._first_core(),
+            self._gather_arguments(self.answers.buffer_address()),
+            256 * (len(self.logical) + 1),
+            [self.answers],
+        )
+        rows = self._rows(self.answers, CONTROL_WORDS)
+        after = time.monotonic_ns()
+        count = len(self.logical)
+        clocks = [(before, int(r[count][0]) | int(r[count][1]) << 32, after) for r in rows]
+        return [r[:count] for r in rows], clocks
+
+    def copy_lanes(self) -> list[Any]:
+        """The lanes of each chip, one bank behind the other."""
+        return self._copies(self.lanes)
+
+    def acknowledge(self, chips: list[Any]) -> None:
+        """Writes control words back: for each chip a whole vector of each core."""
+        rows = -(-(len(self.logical) + 1) // self.bank_count)
+        shards = []
+        for vectors in chips:
+            words = _np.zeros((rows * self.bank_count, CONTROL_WORDS), _np.uint32)
+            words[: len(vectors)] = vectors
+            words = words.reshape(rows, self.bank_count, CONTROL_WORDS).transpose(1, 0, 2)
+            shards.append(
+                _ttnn.Tensor(
+                    words.reshape(-1).tolist(),
+                    [self.bank_count, rows * CONTROL_WORDS],
+                    _ttnn.uint32,
+                    _ttnn.ROW_MAJOR_LAYOUT,
+                )
+            )
+        host = shards[0] if len(shards) == 1 else _ttnn.from_host_shards(shards, self.device.shape)
+        _ttnn.copy_host_to_device_tensor(host, self.words)
+        self._launch(
+            kernels.ACKNOWLEDGE,
+            self._first_core(),
+            self._gather_arguments(self.words.buffer_address()),
+            256 * (len(self.logical) + 1),
+            [self.words],
+        )

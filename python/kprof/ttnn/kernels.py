@@ -1,0 +1,135 @@
+"""Kernels with which profiled chips are set up and read, compiled by ttnn itself.
+
+They run on BRISC. `RUN` launches of the profiler itself carry program id 0, "no program", so that
+they are no ops of the user's program.
+"""
+
+SET_UP = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Gives this core its lanes and tells the host where the core is.
+void kernel_main() {
+    const uint32_t answer_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_index = get_arg_val<uint32_t>(1);
+    const uint32_t lanes_address = get_arg_val<uint32_t>(2);
+    const uint32_t flat_id = get_arg_val<uint32_t>(3);
+    const uint32_t cores_per_bank = get_arg_val<uint32_t>(4);
+    const uint32_t lane_words = get_arg_val<uint32_t>(5);
+    const uint32_t dram_banks = get_arg_val<uint32_t>(6);
+
+    volatile tt_l1_ptr uint32_t* control = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(
+        GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    const uint32_t signature = control[5];
+    if (lanes_address != 0) {
+        // As a host zeroes the vector of a chip that it prepares. What other RISCs write at the end
+        // of this launch (words 24 to 28) stays; the next launch begins the lanes.
+        const uint32_t generation = control[7];
+        for (uint32_t word = 0; word < 64; word++) {
+            if ((word < 24 || word > 28) && word != 5 && word != 57) {
+                control[word] = 0;
+            }
+        }
+        control[7] = generation + 1;
+        control[6] = lane_words;
+        control[50] = lanes_address;
+        control[54] = flat_id;
+        control[55] = cores_per_bank;
+        // The end of this launch makes it 0, so that nothing of it counts.
+        control[51] = 0xFFFFFFFF;
+    }
+
+    volatile tt_l1_ptr uint32_t* clock = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(0xFFB121F0);
+    const uint32_t scratch = get_write_ptr(0);
+    volatile tt_l1_ptr uint32_t* answer = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(scratch);
+    answer[0] = NOC_CMD_BUF_READ_REG(0, 0, NOC_NODE_ID);
+    answer[1] = clock[0];
+    answer[2] = clock[2];
+    answer[3] = reinterpret_cast<uint32_t>(control);
+    answer[4] = signature;
+    answer[5] = my_x[0] | my_y[0] << 16;
+    for (uint32_t word = 6; word < 16; word++) {
+        answer[word] = 0;
+    }
+    const uint32_t bank = core_index % dram_banks;
+    const uint32_t row = core_index / dram_banks;
+    noc_async_write(scratch, get_noc_addr_from_bank_id<true>(bank, answer_address + 64 * row), 64);
+    noc_async_write_barrier();
+}
+"""
+
+GATHER = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Copies the control vectors of all cores to DRAM, and reads this core's clock.
+void kernel_main() {
+    const uint32_t answer_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t dram_banks = get_arg_val<uint32_t>(2);
+    const uint32_t control =
+        reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    const uint32_t scratch = get_write_ptr(0);
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        noc_async_read(get_noc_addr(place & 0xFFFF, place >> 16, control), scratch + 256 * core, 256);
+    }
+    noc_async_read_barrier();
+    volatile tt_l1_ptr uint32_t* clock = reinterpret_cast<volatile tt_l1_ptr uint32_t*>(0xFFB121F0);
+    volatile tt_l1_ptr uint32_t* last =
+        reinterpret_cast<volatile tt_l1_ptr uint32_t*>(scratch + 256 * core_count);
+    for (uint32_t word = 2; word < 64; word++) {
+        last[word] = 0;
+    }
+    last[0] = clock[0];
+    last[1] = clock[2];
+    for (uint32_t core = 0; core <= core_count; core++) {
+        const uint32_t row = core / dram_banks;
+        const uint64_t target =
+            get_noc_addr_from_bank_id<true>(core % dram_banks, answer_address + 256 * row);
+        noc_async_write(scratch + 256 * core, target, 256);
+    }
+    noc_async_write_barrier();
+}
+"""
+
+ACKNOWLEDGE = r"""
+#include <cstdint>
+#include "api/dataflow/dataflow_api.h"
+
+// Tells each core how far its lanes were read: words 59 to 63, then word 8.
+void kernel_main() {
+    const uint32_t words_address = get_arg_val<uint32_t>(0);
+    const uint32_t core_count = get_arg_val<uint32_t>(1);
+    const uint32_t dram_banks = get_arg_val<uint32_t>(2);
+    const uint32_t control =
+        reinterpret_cast<uint32_t>(GET_MAILBOX_ADDRESS_DEV(profiler.control_vector));
+    const uint32_t scratch = get_write_ptr(0);
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t row = core / dram_banks;
+        const uint64_t source =
+            get_noc_addr_from_bank_id<true>(core % dram_banks, words_address + 256 * row);
+        noc_async_read(source, scratch + 256 * core, 256);
+    }
+    noc_async_read_barrier();
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        const uint32_t words = scratch + 256 * core;
+        // The first word of the copy says whether there is anything to tell this core.
+        if (*reinterpret_cast<volatile tt_l1_ptr uint32_t*>(words) != 0) {
+            noc_async_write(
+                words + 4 * 59, get_noc_addr(place & 0xFFFF, place >> 16, control + 4 * 59), 20);
+        }
+    }
+    noc_async_write_barrier();
+    for (uint32_t core = 0; core < core_count; core++) {
+        const uint32_t place = get_arg_val<uint32_t>(3 + core);
+        const uint32_t words = scratch + 256 * core;
+        if (*reinterpret_cast<volatile tt_l1_ptr uint32_t*>(words) != 0) {
+            noc_async_write(
+                words + 4 * 8, get_noc_addr(place & 0xFFFF, place >> 16, control + 4 * 8), 4);
+        }
+    }
+    noc_async_write_barrier();
+}
+"""

@@ -1,0 +1,207 @@
+//! A session with a stock ttnn: copies of its chips are read, and ops get their names.
+
+use crate::{host::Host, recording::PyRecording, value_error};
+use host_reader::{
+    ReadOptions,
+    capture::{CaptureWriter, OpMetadata},
+    mesh::{LogicalCoord, Noc0Coord},
+    names::ZoneTable,
+    recording::Recording,
+    zone_names::ZoneNames,
+};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use std::path::PathBuf;
+use ttnn::{ClockReading, CopiedChip, Session, WorkerCore, launches::LaunchLog};
+use wire::RunHostId;
+
+/// Chips of a program that uses a stock ttnn.
+#[pyclass(module = "kprof")]
+pub(crate) struct TtnnSession {
+    /// None once it is finished.
+    session: Option<Session>,
+    names: ZoneNames,
+    title: String,
+}
+
+/// A core: its NoC-0 coordinate, then its logical one.
+type Core = (u16, u16, u16, u16);
+
+#[pymethods]
+impl TtnnSession {
+    #[new]
+    #[pyo3(signature = (title, capture=None, program_support_count=1000, sums=false))]
+    fn new(
+        title: String,
+        capture: Option<PathBuf>,
+        program_support_count: u32,
+        sums: bool,
+    ) -> PyResult<Self> {
+        let writer = capture.map(CaptureWriter::create).transpose();
+        let writer = writer.map_err(|error| value_error(&error))?;
+        let options =
+            ReadOptions { program_support_count, sums_enabled: sums, ..ReadOptions::default() };
+        Ok(Self { session: Some(Session::new(options, writer)), names: ZoneNames::new(), title })
+    }
+
+    /// Adds a chip; returns its number in the session and the flat ids of its cores.
+    #[expect(clippy::too_many_arguments, reason = "the words of a chip's description")]
+    fn add_chip(
+        &mut self,
+        chip_id: u32,
+        arch: &str,
+        aiclk_mhz: u32,
+        cores: Vec<Core>,
+        bank_count: u32,
+        region_address: u64,
+        region_bytes: u64,
+    ) -> PyResult<(usize, Vec<u32>)> {
+        let core = |&(x, y, logical_x, logical_y): &Core| WorkerCore {
+            noc0: Noc0Coord { x, y },
+            logical: LogicalCoord { x: logical_x, y: logical_y },
+        };
+        let cores: Vec<_> = cores.iter().map(core).collect();
+        let chip = CopiedChip::new(
+            chip_id,
+            arch,
+            aiclk_mhz,
+            &cores,
+            bank_count,
+            region_address,
+            region_bytes,
+        );
+        let chip = chip.map_err(|error| value_error(&error))?;
+        let flat_ids = chip.flat_ids();
+        Ok((self.session()?.add_chip(chip), flat_ids))
+    }
+
+    /// Takes copies of a chip's control vectors and lanes.
+    fn load(&mut self, chip: usize, controls: &[u8], lanes: &[u8]) -> PyResult<()> {
+        let chip = self.session()?.chip_mut(chip).map_err(|error| value_error(&error))?;
+        let loaded = chip
+            .load_controls(&words(controls))
+            .and_then(|()| chip.load_lanes(words(lanes)));
+        loaded.map_err(|error| value_error(&error))
+    }
+
+    /// Reads what was copied.
+    fn read(&mut self, py: Python<'_>, is_last: bool) -> PyResult<()> {
+        let session = self.session()?;
+        py.detach(|| session.read(is_last)).map_err(|error| value_error(&error))
+    }
+
+    /// Control vectors to write back to a chip; those of other cores are zeros.
+    fn acknowledgement<'py>(
+        &mut self,
+        py: Python<'py>,
+        chip: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let words = self.session()?.acknowledgement(chip).map_err(|error| value_error(&error))?;
+        Ok(PyBytes::new(py, bytemuck::cast_slice(&words)))
+    }
+
+    /// Adds readings of clocks: x, y, host time before, cycles, host time after.
+    fn add_clocks(&mut self, chip: usize, readings: Vec<(u16, u16, i64, u64, i64)>) -> PyResult<()> {
+        let reading = |(x, y, before_ns, cycles, after_ns)| ClockReading {
+            core: Noc0Coord { x, y },
+            before_ns,
+            cycles,
+            after_ns,
+        };
+        let readings: Vec<_> = readings.into_iter().map(reading).collect();
+        self.session()?.add_clocks(chip, &readings).map_err(|error| value_error(&error))
+    }
+
+    /// Adds what is known of an op: its chip, the id of its program, and fields.
+    fn add_ops(&mut self, ops: Vec<(u32, u32, Vec<(String, String)>)>) -> PyResult<()> {
+        let op = |(chip_id, program, fields): (u32, u32, Vec<_>)| OpMetadata {
+            chip_id,
+            run_host_id: RunHostId::encode(program, chip_id),
+            fields: fields.into(),
+        };
+        let ops = ops.into_iter().map(op).collect();
+        self.session()?.add_ops(ops).map_err(|error| value_error(&error))
+    }
+
+    /// Takes the names of zones from an object file; returns how many it has.
+    fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
+        self.names.add_elf_file(path).map_err(|error| value_error(&error))
+    }
+
+    /// Uses the names that were added for the reads from now on.
+    fn use_zone_names(&mut self) -> PyResult<()> {
+        let names = std::mem::replace(&mut self.names, ZoneNames::new());
+        let (zones, _) = names.clone().finish();
+        self.names = names;
+        let zones: ZoneTable = zones;
+        self.session()?.set_zones(zones);
+        Ok(())
+    }
+
+    /// Adds what the program itself recorded.
+    fn add_host(&mut self, host: &Host) -> PyResult<()> {
+        self.session()?.add_host(&host.recorder).map_err(|error| value_error(&error))
+    }
+
+    /// Records that were read so far.
+    #[getter]
+    fn record_count(&mut self) -> PyResult<usize> {
+        Ok(self.session()?.record_count())
+    }
+
+    /// Marks the end of the capture and gives everything that was read.
+    fn finish(&mut self) -> PyResult<PyRecording> {
+        let session = self.session.take().ok_or_else(finished)?;
+        let run = session.finish().map_err(|error| value_error(&error))?;
+        Ok(PyRecording::new(Recording::of_captured_run(run), self.title.clone()))
+    }
+}
+
+impl TtnnSession {
+    fn session(&mut self) -> PyResult<&mut Session> {
+        self.session.as_mut().ok_or_else(finished)
+    }
+}
+
+/// The little-endian words of a copy.
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+}
+
+fn finished() -> PyErr {
+    PyValueError::new_err("expected a session that reads, found one that is finished")
+}
+
+/// Reader of the Inspector's log of launches.
+#[pyclass(module = "kprof")]
+#[derive(Default)]
+pub(crate) struct TtnnLaunchLog {
+    log: LaunchLog,
+}
+
+/// A launch: program id, workload, name, input tensors as JSON, trace id.
+type Launch = (u32, Option<u64>, String, String, Option<u32>);
+
+#[pymethods]
+impl TtnnLaunchLog {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes text that was appended to the log; returns the launches that it completes.
+    fn add(&mut self, text: &str) -> Vec<Launch> {
+        self.log.add(text);
+        let entries = self.log.take().into_iter();
+        let launch = entries.map(|entry| {
+            let inputs = serde_json::Value::Array(entry.inputs).to_string();
+            (entry.runtime_id, entry.workload_id, entry.name, inputs, entry.trace_id)
+        });
+        launch.collect()
+    }
+
+    /// Entries that could not be read.
+    #[getter]
+    fn malformed_count(&self) -> u64 {
+        self.log.malformed_count()
+    }
+}

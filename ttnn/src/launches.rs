@@ -1,0 +1,204 @@
+//! Launches of ops, from the log of TT-Metal's Inspector.
+//!
+//! # Compatibility
+//! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends an entry to
+//! `mesh_workloads_log.yaml` whenever it enqueues a workload; the parameters are there with
+//! `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1`:
+//!
+//! ```text
+//! - runtime_entry:
+//!     mesh_workload_id: 7
+//!     runtime_id: 3
+//!     name: MatmulDeviceOperation
+//!     parameters: '[0]: TensorSpec(logical_shape=Shape([64, 64]),...)'
+//!     trace_id: 4294967295
+//!     timestamp_ns: 1795486619417272607
+//! ```
+//!
+//! Nothing in it is escaped, so that the file may be no YAML: lines are read for what they are.
+
+use serde_json::{Value, json};
+
+/// File in the Inspector's folder.
+pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
+
+/// One entry of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchEntry {
+    /// Program id that the launch carried.
+    pub runtime_id: u32,
+    /// Number of the workload: launches of one program have the same.
+    pub workload_id: Option<u64>,
+    /// Name of the op, such as `MatmulDeviceOperation`.
+    pub name: String,
+    /// Its input tensors, as ops reports describe tensors.
+    pub inputs: Vec<Value>,
+    /// The trace that it was captured into.
+    pub trace_id: Option<u32>,
+}
+
+/// Reader of a log that grows.
+///
+/// ```
+/// use ttnn::launches::LaunchLog;
+/// let mut log = LaunchLog::default();
+/// log.add("- runtime_entry:\n    mesh_workload_id: 0\n    runtime_id: 7\n    name: Pad");
+/// assert_eq!(log.take(), []);
+/// log.add("DeviceOperation\n    parameters: ''\n    trace_id: 4294967295\n    timestamp_ns: 1\n");
+/// let entries = log.take();
+/// assert_eq!((entries[0].runtime_id, &*entries[0].name), (7, "PadDeviceOperation"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LaunchLog {
+    /// Text behind the last whole line.
+    rest: String,
+    open: Option<Fields>,
+    entries: Vec<LaunchEntry>,
+    malformed_count: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    runtime_id: Option<u32>,
+    workload_id: Option<u64>,
+    name: Option<String>,
+    parameters: String,
+    trace_id: Option<u32>,
+}
+
+impl LaunchLog {
+    /// Takes text that was appended to the log.
+    pub fn add(&mut self, text: &str) {
+        self.rest.push_str(text);
+        let text = std::mem::take(&mut self.rest);
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            if lines.peek().is_none() && !line.ends_with('\n') {
+                line.clone_into(&mut self.rest);
+            } else {
+                self.line(line.trim_end());
+            }
+        }
+    }
+
+    /// Returns the entries that are whole and were not returned before.
+    pub fn take(&mut self) -> Vec<LaunchEntry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Entries without an id or a name, or with an id that no record can carry.
+    #[must_use]
+    pub const fn malformed_count(&self) -> u64 {
+        self.malformed_count
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.starts_with("- ") {
+            self.open = (line == "- runtime_entry:").then(Fields::default);
+            return;
+        }
+        let Some(field) = line.strip_prefix("    ") else { return };
+        let Some(open) = &mut self.open else { return };
+        let Some((key, value)) = field.split_once(": ") else { return };
+        match key {
+            // Parameters may run over several lines; the first of several fields counts.
+            "runtime_id" if open.runtime_id.is_none() => open.runtime_id = value.parse().ok(),
+            "mesh_workload_id" => open.workload_id = value.parse().ok(),
+            "name" if open.name.is_none() => open.name = Some(value.to_owned()),
+            "parameters" => value.clone_into(&mut open.parameters),
+            "trace_id" => open.trace_id = value.parse().ok().filter(|&id| id != NO_TRACE),
+            "timestamp_ns" => self.close(),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(fields) = self.open.take() else { return };
+        let id = fields.runtime_id.filter(|&id| id <= wire::RunHostId::BASE_MAX);
+        let Some((runtime_id, name)) = id.zip(fields.name) else {
+            self.malformed_count = self.malformed_count.saturating_add(1);
+            return;
+        };
+        self.entries.push(LaunchEntry {
+            runtime_id,
+            workload_id: fields.workload_id,
+            name,
+            inputs: tensors(&fields.parameters),
+            trace_id: fields.trace_id,
+        });
+    }
+}
+
+/// Descriptions of the tensors in a text with any number of `TensorSpec(...)`.
+///
+/// ```
+/// use ttnn::launches::tensors;
+/// let text = "TensorSpec(logical_shape=Shape([1, 40]),tensor_layout=TensorLayout(dtype=\
+///     DataType::BFLOAT16,page_config=PageConfig(config=TilePageConfig(tile=Tile(tile_shape=\
+///     {32, 32}))),memory_config=MemoryConfig(memory_layout=TensorMemoryLayout::INTERLEAVED,\
+///     buffer_type=BufferType::L1),alignment=Alignment([32, 32])))";
+/// let tensors = tensors(text);
+/// assert_eq!(tensors[0]["shape"]["X"], "64[40]");
+/// assert_eq!(tensors[0]["shape"]["Z"], "1[1]");
+/// assert_eq!((&tensors[0]["layout"], &tensors[0]["dtype"]), (&"TILE".into(), &"BFLOAT16".into()));
+/// assert_eq!(tensors[0]["storage_type"], "DEV_0_L1_INTERLEAVED");
+/// ```
+#[must_use]
+pub fn tensors(text: &str) -> Vec<Value> {
+    text.split("TensorSpec(").skip(1).map(tensor).collect()
+}
+
+fn tensor(spec: &str) -> Value {
+    let shape = numbers(spec, "logical_shape=Shape([");
+    let alignment = numbers(spec, "alignment=Alignment([");
+    let mut tensor = json!({ "shape": shape_of(&shape, &alignment) });
+    let is_tiled = spec.contains("TilePageConfig(");
+    let fields = [
+        ("layout", Some((if is_tiled { "TILE" } else { "ROW_MAJOR" }).to_owned())),
+        ("dtype", word(spec, "DataType::").map(str::to_owned)),
+        ("storage_type", memory(spec)),
+    ];
+    for (key, value) in fields {
+        if let (Some(object), Some(value)) = (tensor.as_object_mut(), value) {
+            object.insert(key.to_owned(), value.into());
+        }
+    }
+    tensor
+}
+
+/// Padded and logical lengths of the last four dimensions, as ops reports write them.
+fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
+    let mut described = serde_json::Map::new();
+    for (name, from_last) in [("W", 3), ("Z", 2), ("Y", 1), ("X", 0)] {
+        let nth = |list: &[u64]| list.iter().rev().nth(from_last).copied();
+        let length = nth(shape).unwrap_or(1);
+        let step = nth(alignment).filter(|&step| step > 0).unwrap_or(1);
+        let padded = length.checked_next_multiple_of(step).unwrap_or(length);
+        described.insert(name.to_owned(), format!("{padded}[{length}]").into());
+    }
+    described.into()
+}
+
+/// Where a tensor lies, as ops reports write it. Chips of a mesh hold it alike: the first is named.
+fn memory(spec: &str) -> Option<String> {
+    let buffer = word(spec, "BufferType::")?;
+    let layout = word(spec, "TensorMemoryLayout::")?;
+    Some(format!("DEV_0_{buffer}_{layout}"))
+}
+
+/// The word behind a text.
+fn word<'a>(spec: &'a str, before: &str) -> Option<&'a str> {
+    let (_, rest) = spec.split_once(before)?;
+    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    Some(rest.split(is_end).next().unwrap_or(rest)).filter(|word| !word.is_empty())
+}
+
+/// The numbers of a list behind a text.
+fn numbers(spec: &str, before: &str) -> Vec<u64> {
+    let list = spec.split_once(before).and_then(|(_, rest)| rest.split_once(']'));
+    let items = list.map_or("", |(list, _)| list).split(',');
+    items.filter_map(|item| item.trim().parse().ok()).collect()
+}
+
+/// What stands for no trace.
+const NO_TRACE: u32 = u32::MAX;

@@ -1,0 +1,275 @@
+//! Chips whose control vectors and lanes were copied by launches.
+
+use reader::mesh::{
+    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
+    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+};
+use std::collections::BTreeSet;
+use wire::{CoreKind, generation, risc::RISCS_PER_CORE, vector};
+
+/// Words of a control vector.
+pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
+
+/// A worker core as the set-up kernel has found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerCore {
+    /// Coordinate on the NoC-0 grid, from the core's own `NOC_NODE_ID`.
+    pub noc0: Noc0Coord,
+    /// Coordinate among the workers, as ttnn counts them.
+    pub logical: LogicalCoord,
+}
+
+/// Why no chip can be described.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChipError {
+    /// Two cores have said that they are at the same place.
+    #[error("chip {chip_id}: two worker cores say that they are core {core} of NoC 0")]
+    SamePlace {
+        /// The chip.
+        chip_id: u32,
+        /// The place.
+        core: Noc0Coord,
+    },
+    /// A copy has another size than the chip's description demands.
+    #[error("chip {chip_id}: expected a copy of {expected} words of {memory}, found {found}")]
+    CopySize {
+        /// The chip.
+        chip_id: u32,
+        /// Which memory.
+        memory: &'static str,
+        /// Words that the description demands.
+        expected: usize,
+        /// Words that were given.
+        found: usize,
+    },
+}
+
+/// A chip whose control vectors and lanes were copied.
+///
+/// Reads see the copies; writes change the copy of a control vector, and
+/// [`take_written`](Self::take_written) says of which cores, so that a launch can write them to the
+/// chip.
+///
+/// ```
+/// use reader::mesh::{Device, LogicalCoord, Noc0Coord};
+/// use ttnn::{CopiedChip, WorkerCore};
+///
+/// let core = |x, y| WorkerCore {
+///     noc0: Noc0Coord { x, y },
+///     logical: LogicalCoord { x: x - 1, y: y - 1 },
+/// };
+/// let mut chip = CopiedChip::new(0, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 480)?;
+/// // Cores are numbered by column, then row.
+/// assert_eq!(chip.flat_ids(), [1, 0]);
+/// chip.load_controls(&[7; 128])?;
+/// chip.write_l1(Noc0Coord { x: 2, y: 1 }, 4 * 8, &[9])?;
+/// assert_eq!(chip.take_written(), [0]);
+/// assert_eq!(chip.control(0).unwrap()[8], 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CopiedChip {
+    description: DeviceDescription,
+    /// The cores in the order in which ttnn counts them.
+    places: Vec<Noc0Coord>,
+    /// A vector for each core, in the order of `places`.
+    controls: Vec<u32>,
+    /// The region of each bank, one behind the other.
+    lanes: Vec<u32>,
+    written: BTreeSet<usize>,
+}
+
+impl CopiedChip {
+    /// A chip of which nothing was copied yet. `cores` are in the order in which ttnn counts them.
+    ///
+    /// # Errors
+    /// If two cores are at one place.
+    pub fn new(
+        chip_id: u32,
+        arch: &str,
+        aiclk_mhz: u32,
+        cores: &[WorkerCore],
+        bank_count: u32,
+        region_address: u64,
+        region_bytes: u64,
+    ) -> Result<Self, ChipError> {
+        let mut ordered = cores.to_vec();
+        ordered.sort_by_key(|core| core.noc0);
+        if let Some(pair) = ordered.windows(2).find(|pair| pair[0].noc0 == pair[1].noc0) {
+            return Err(ChipError::SamePlace { chip_id, core: pair[0].noc0 });
+        }
+        let cores_of_chip = (0..).zip(&ordered).map(|(flat_id, core)| CoreDescription {
+            noc0: core.noc0,
+            logical: core.logical,
+            kind: CoreKind::Tensix,
+            flat_id,
+            control_address: 0,
+            vector_address: VECTORS,
+        });
+        let description = DeviceDescription {
+            chip_id,
+            arch: arch.to_owned(),
+            aiclk_mhz,
+            max_compute_cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+            cores: cores_of_chip.collect(),
+            dram: DramDescription { bank_count, region_address, region_bytes },
+        };
+        let places = cores.iter().map(|core| core.noc0).collect();
+        let (controls, lanes) = (Vec::new(), Vec::new());
+        Ok(Self { description, places, controls, lanes, written: BTreeSet::new() })
+    }
+
+    /// Flat ids of the cores, in the order in which ttnn counts them.
+    #[must_use]
+    pub fn flat_ids(&self) -> Vec<u32> {
+        let cores = &self.description.cores;
+        let flat_id = |place| cores.iter().find(|core| core.noc0 == place).map(|core| core.flat_id);
+        self.places.iter().filter_map(|&place| flat_id(place)).collect()
+    }
+
+    /// Takes copies of all control vectors, in the order in which ttnn counts the cores.
+    ///
+    /// # Errors
+    /// If there are not as many words.
+    pub fn load_controls(&mut self, words: &[u32]) -> Result<(), ChipError> {
+        let expected = self.places.len().saturating_mul(CONTROL_WORDS);
+        self.check_size("control vectors", expected, words.len())?;
+        self.controls = words.to_vec();
+        self.written.clear();
+        Ok(())
+    }
+
+    /// Takes a copy of the lanes of all banks, one bank behind the other.
+    ///
+    /// # Errors
+    /// If there are not as many words.
+    pub fn load_lanes(&mut self, words: Vec<u32>) -> Result<(), ChipError> {
+        let banks = usize::try_from(self.description.dram.bank_count).unwrap_or(usize::MAX);
+        self.check_size("lanes", self.bank_words().saturating_mul(banks), words.len())?;
+        self.lanes = words;
+        Ok(())
+    }
+
+    fn check_size(
+        &self,
+        memory: &'static str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), ChipError> {
+        let chip_id = self.description.chip_id;
+        if expected == found {
+            return Ok(());
+        }
+        Err(ChipError::CopySize { chip_id, memory, expected, found })
+    }
+
+    fn bank_words(&self) -> usize {
+        usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
+    }
+
+    /// The copy of a core's control vector, by the number that ttnn gives the core.
+    #[must_use]
+    pub fn control(&self, core_index: usize) -> Option<&[u32]> {
+        self.controls.chunks_exact(CONTROL_WORDS).nth(core_index)
+    }
+
+    /// Numbers of the cores whose control vectors were written since the copy was taken.
+    pub fn take_written(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.written).into_iter().collect()
+    }
+
+    /// The words of a core's control vector in the copies.
+    fn control_words(
+        &self,
+        core: Noc0Coord,
+        address: u64,
+        word_count: usize,
+    ) -> Result<(usize, std::ops::Range<usize>), AccessError> {
+        let chip_id = self.description.chip_id;
+        let index = self.places.iter().position(|&place| place == core);
+        let index = index.ok_or(AccessError::NoSuchCore { chip_id, core })?;
+        if self.controls.is_empty() {
+            let reason = "its control vectors have not been copied yet".to_owned();
+            return Err(AccessError::Unreachable { chip_id, reason });
+        }
+        let range = WordRange { chip_id, memory: Memory::L1(core), address, word_count };
+        let first = range.first_word_below(4 * CONTROL_WORDS as u64)?;
+        let first = usize::try_from(first).unwrap_or(usize::MAX);
+        let first = index.saturating_mul(CONTROL_WORDS).saturating_add(first);
+        Ok((index, first..first.saturating_add(word_count)))
+    }
+}
+
+impl Device for CopiedChip {
+    fn description(&self) -> &DeviceDescription {
+        &self.description
+    }
+
+    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
+        let (_, range) = self.control_words(core, address, words.len())?;
+        if let Some(copied) = self.controls.get(range) {
+            words.copy_from_slice(copied);
+        }
+        Ok(())
+    }
+
+    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
+        let (index, range) = self.control_words(core, address, words.len())?;
+        if let Some(copied) = self.controls.get_mut(range) {
+            copied.copy_from_slice(words);
+            self.written.insert(index);
+        }
+        Ok(())
+    }
+
+    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
+        let DramDescription { bank_count, region_address, region_bytes } = self.description.dram;
+        let chip_id = self.description.chip_id;
+        let memory = Memory::Dram(bank);
+        let range = WordRange { chip_id, memory, address, word_count: words.len() };
+        let end = if bank < bank_count { region_address.saturating_add(region_bytes) } else { 0 };
+        let last = range.first_word_below(end)?;
+        let first = last.checked_sub(region_address / 4).and_then(|word| usize::try_from(word).ok());
+        let bank_first = usize::try_from(bank).unwrap_or(usize::MAX);
+        let bank_first = bank_first.saturating_mul(self.bank_words());
+        let copied = first.and_then(|first| {
+            let first = bank_first.checked_add(first)?;
+            self.lanes.get(first..first.checked_add(words.len())?)
+        });
+        let reason = || "its lanes have not been copied yet".to_owned();
+        let copied = copied.ok_or_else(|| AccessError::Unreachable { chip_id, reason: reason() })?;
+        words.copy_from_slice(copied);
+        Ok(())
+    }
+
+    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
+        let reason = format!("the clock of core {core} is read by launches");
+        Err(AccessError::Gone { chip_id: self.description.chip_id, reason })
+    }
+
+    fn host_time_ns(&mut self) -> u64 {
+        host_events::monotonic_ns()
+    }
+}
+
+/// The copied chips of a session.
+#[derive(Clone, Debug, Default)]
+pub struct CopiedMesh {
+    /// The chips, in the order in which they were opened.
+    pub chips: Vec<CopiedChip>,
+}
+
+impl Mesh for CopiedMesh {
+    fn device_count(&self) -> usize {
+        self.chips.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.chips.get_mut(index).map(|chip| chip as &mut dyn Device)
+    }
+}
+
+/// Where L1 vectors would lie; they are not copied.
+const VECTORS: u64 = 1 << 20;
+const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);

@@ -1,0 +1,190 @@
+//! Reading the chips of a program part by part, into one capture.
+
+use crate::mesh::{ChipError, CONTROL_WORDS, CopiedChip, CopiedMesh};
+use capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
+use clock_fit::{PingBurst, Tile, TwoWayPing};
+use host_events::{HostRecorder, OpMetadata};
+use reader::{
+    ReadOptions,
+    mesh::{Device, Noc0Coord},
+    names::ZoneTable,
+};
+use std::path::Path;
+
+/// Why a part of a session was not recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// A copy does not fit its chip.
+    #[error(transparent)]
+    Chip(#[from] ChipError),
+    /// The copies cannot be read as a profiler's.
+    #[error(transparent)]
+    Read(#[from] RecordError),
+    /// The capture cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A chip's number was never given out.
+    #[error("expected one of {count} chips of the session, found number {index}")]
+    NoSuchChip {
+        /// The number.
+        index: usize,
+        /// Chips of the session.
+        count: usize,
+    },
+}
+
+/// A reading of a core's wall clock by a launch, between two readings of the host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// The core.
+    pub core: Noc0Coord,
+    /// Monotonic host time before the launch was enqueued.
+    pub before_ns: i64,
+    /// The core's wall clock.
+    pub cycles: u64,
+    /// Monotonic host time after the launch was known to have ended.
+    pub after_ns: i64,
+}
+
+/// The chips of a program and everything that was read of them.
+///
+/// A session is made once for a process; chips join it when they are opened.
+#[derive(Debug)]
+pub struct Session {
+    recorder: MeshRecorder,
+    mesh: CopiedMesh,
+}
+
+impl Session {
+    /// A session that writes a new capture.
+    ///
+    /// # Errors
+    /// If the capture exists or cannot be written.
+    pub fn create(capture: &Path, options: ReadOptions) -> Result<Self, SessionError> {
+        let writer = CaptureWriter::create(capture)?;
+        Ok(Self::new(options, Some(writer)))
+    }
+
+    /// A session that writes the capture if there is one, and keeps everything in memory as well.
+    #[must_use]
+    pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
+        Self { recorder: MeshRecorder::new(options, capture), mesh: CopiedMesh::default() }
+    }
+
+    /// Adds a chip; returns its number within the session. A chip that is opened again takes the
+    /// place of what it was.
+    pub fn add_chip(&mut self, chip: CopiedChip) -> usize {
+        let id = chip.description().chip_id;
+        let known = self.mesh.chips.iter().position(|known| known.description().chip_id == id);
+        match known.and_then(|index| Some((index, self.mesh.chips.get_mut(index)?))) {
+            Some((index, known)) => {
+                *known = chip;
+                index
+            }
+            None => {
+                self.mesh.chips.push(chip);
+                self.mesh.chips.len().saturating_sub(1)
+            }
+        }
+    }
+
+    /// A chip, to load copies into.
+    ///
+    /// # Errors
+    /// If there is no such chip.
+    pub fn chip_mut(&mut self, index: usize) -> Result<&mut CopiedChip, SessionError> {
+        let count = self.mesh.chips.len();
+        self.mesh.chips.get_mut(index).ok_or(SessionError::NoSuchChip { index, count })
+    }
+
+    /// Reads the copies of all chips.
+    ///
+    /// # Errors
+    /// If nothing can be read, or the capture cannot be written; what was read is kept even then.
+    pub fn read(&mut self, is_last: bool) -> Result<(), SessionError> {
+        self.recorder.options_mut().last_read = is_last;
+        Ok(self.recorder.read(&mut self.mesh)?)
+    }
+
+    /// Control vectors that the last read has changed, whole, with a 1 in their first word; zeros
+    /// for the cores of which nothing is to be written.
+    ///
+    /// # Errors
+    /// If there is no such chip.
+    pub fn acknowledgement(&mut self, index: usize) -> Result<Vec<u32>, SessionError> {
+        let chip = self.chip_mut(index)?;
+        let written = chip.take_written();
+        let core_count = chip.description().cores.len();
+        let mut words = vec![0; core_count.saturating_mul(CONTROL_WORDS)];
+        for core in written {
+            let target = words.chunks_exact_mut(CONTROL_WORDS).nth(core);
+            if let (Some(target), Some(source)) = (target, chip.control(core)) {
+                target.copy_from_slice(source);
+                if let Some(first) = target.first_mut() {
+                    *first = 1;
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Adds readings of clocks.
+    ///
+    /// # Errors
+    /// If there is no such chip, or the capture cannot be written.
+    pub fn add_clocks(
+        &mut self,
+        index: usize,
+        readings: &[ClockReading],
+    ) -> Result<(), SessionError> {
+        let chip_id = self.chip_mut(index)?.description().chip_id;
+        for reading in readings {
+            let (x, y) = (u8::try_from(reading.core.x), u8::try_from(reading.core.y));
+            let (Ok(x), Ok(y)) = (x, y) else { continue };
+            let ping = TwoWayPing {
+                host_send_ns: reading.before_ns,
+                device_cycles: reading.cycles,
+                host_receive_ns: reading.after_ns,
+            };
+            let burst = PingBurst { tile: Tile::new(chip_id, x, y), pings: vec![ping] };
+            self.recorder.add_clock_readings(burst)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what is known of ops.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), SessionError> {
+        Ok(self.recorder.add_ops(ops)?)
+    }
+
+    /// Takes everything out of a recorder of the host.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn add_host(&mut self, recorder: &HostRecorder) -> Result<(), SessionError> {
+        Ok(self.recorder.add_host(recorder)?)
+    }
+
+    /// Names of the zones of later reads.
+    pub fn set_zones(&mut self, zones: ZoneTable) {
+        self.recorder.options_mut().zones = zones;
+    }
+
+    /// Records that were read so far.
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.recorder.readout().record_count()
+    }
+
+    /// Marks the end of the capture and gives the run.
+    ///
+    /// # Errors
+    /// If the capture cannot be written.
+    pub fn finish(self) -> Result<capture::CapturedRun, SessionError> {
+        Ok(self.recorder.finish()?)
+    }
+}
