@@ -1,0 +1,467 @@
+"""A profiled program that uses a stock ttnn: which calls are watched, when chips are read."""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import functools
+import glob
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as _np
+
+from .. import _native
+from .inspector import Inspector, Launch
+
+VECTOR_WORDS = 512
+"""Words of a lane that a launch takes at most."""
+
+
+@dataclasses.dataclass
+class Options:
+    """How a program is profiled; `kprof record` fills it from its options."""
+
+    capture: str | None = None
+    """File of the capture; none keeps the recording in memory."""
+    logs: str = ""
+    """Folder in which tt-metal keeps its logs, `TT_METAL_LOGS_PATH`."""
+    program_support_count: int = 1000
+    sums: bool = False
+
+    @classmethod
+    def from_environment(cls, text: str) -> Options:
+        """The options that `KPROF_TTNN_SESSION` holds as JSON; unknown ones are ignored."""
+        given = json.loads(text)
+        known = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{key: value for key, value in given.items() if key in known})
+
+
+@dataclasses.dataclass
+class Call:
+    """A call of an operation that launched programs."""
+
+    name: str
+    first_id: int
+    end_id: int
+    start_ns: int
+    duration_ns: int
+    attributes: str
+    outputs: str
+
+
+class OpenDevice:
+    """An opened device, and how full its lanes may be."""
+
+    def __init__(self, session: Session, device: Any) -> None:
+        from .device import DeviceProfiler
+
+        options = session.options
+        self.session = session
+        self.profiler = DeviceProfiler(device, options.program_support_count, options.sums)
+        self.pending_words = 0
+        """Words that launches since the last read may have left in the fullest lane."""
+        self.run_words = VECTOR_WORDS
+        """Words that a launch is taken to leave in a lane."""
+        self.pending_launches = 0
+        self.chips: list[int] = []
+        self.cores = self.profiler.find_cores()
+        self._join()
+
+    def _join(self) -> None:
+        profiler, native = self.profiler, self.session.native
+        arch = str(profiler.device.arch()).rpartition(".")[2].lower()
+        for number, (chip_id, cores) in enumerate(zip(profiler.chip_ids, self.cores)):
+            places = [(*core.noc0, *core.logical) for core in cores]
+            chip, flat_ids = native.add_chip(
+                chip_id,
+                arch,
+                self.session.aiclk_mhz(arch),
+                places,
+                profiler.bank_count,
+                profiler.lanes.buffer_address(),
+                profiler.bank_words * 4,
+            )
+            self.chips.append(chip)
+            native.add_clocks(chip, profiler.clocks(number))
+            native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
+        profiler.give_lanes(flat_ids)
+        # The end of that launch does not count: the next one begins the lanes of every core.
+        profiler.find_cores()
+
+    def note(self, launch_count: int) -> bool:
+        """Adds launches; returns true if the lanes should be read now."""
+        self.pending_launches += launch_count
+        self.pending_words += launch_count * self.run_words
+        lane_words = self.profiler.lane_bytes // 4
+        return self.pending_words + VECTOR_WORDS > lane_words
+
+    def read(self, is_last: bool) -> None:
+        """Reads what was recorded since the last read."""
+        profiler, native = self.profiler, self.session.native
+        controls, clocks = profiler.gather()
+        lanes = profiler.copy_lanes()
+        for chip, words, lane in zip(self.chips, controls, lanes):
+            native.load(chip, words.astype("<u4").tobytes(), lane.astype("<u4").tobytes())
+        native.read(is_last)
+        for chip, cores, (before, cycles, after) in zip(self.chips, self.cores, clocks):
+            native.add_clocks(chip, [(*cores[0].noc0, before, cycles, after)])
+        answers = [
+            _np.frombuffer(native.acknowledgement(chip), "<u4").reshape(-1, 64)
+            for chip in self.chips
+        ]
+        profiler.acknowledge(answers)
+        self._learn(controls)
+
+    def _learn(self, controls: list[Any]) -> None:
+        """Takes the words of the fullest lane since the last read as what launches leave."""
+        if self.pending_launches:
+            ends = [words[:, :5].astype("u4") & 0x1FFFF for words in controls]
+            most = max(int(end.max()) for end in ends)
+            # Twice the mean, since launches differ; never less than a launch without markers.
+            mean = most // self.pending_launches
+            self.run_words = min(VECTOR_WORDS, max(12, 2 * mean))
+        self.pending_launches = self.pending_words = 0
+
+
+class Session:
+    """The profile of this process."""
+
+    def __init__(self, ttnn: Any, options: Options) -> None:
+        self.ttnn = ttnn
+        self.options = options
+        self.native = _native.TtnnSession(
+            os.path.basename(sys.argv[0]) or "python",
+            options.capture,
+            options.program_support_count,
+            options.sums,
+        )
+        self.inspector = Inspector(os.path.join(options.logs, "generated", "inspector"))
+        self.devices: dict[int, OpenDevice] = {}
+        self.host = _native.Host()
+        self._calls: list[Call] = []
+        self._depth = threading.local()
+        self._lock = threading.RLock()
+        self._named_folders = 0
+        self._trace_sizes: dict[int, int] = {}
+        self._trace_begin = 0
+        self._is_capturing = False
+        self.is_finished = False
+        self.problems: list[str] = []
+
+    def aiclk_mhz(self, arch: str) -> int:
+        """Frequency that cycles are shown by; ttnn has no call that tells it."""
+        return {"wormhole_b0": 1000, "blackhole": 1350}.get(arch, 1000)
+
+    # Devices.
+
+    def open(self, device: Any) -> None:
+        """Prepares a device that was opened."""
+        with self._lock:
+            key = device.id()
+            if self.is_finished or key in self.devices:
+                return
+            try:
+                self.devices[key] = OpenDevice(self, device)
+            except Exception as error:
+                self._complain(f"the device is not profiled: {error}")
+
+    def close(self, device: Any) -> None:
+        """Reads a device for the last time, before it is closed."""
+        with self._lock:
+            opened = self.devices.pop(device.id(), None)
+            if opened is not None:
+                self._read(opened, True)
+                opened.profiler.release()
+
+    def read_all(self, is_last: bool = False) -> None:
+        """Reads all devices, unless a trace is being captured: reads would become part of it."""
+        with self._lock:
+            if self._is_capturing or self.is_finished:
+                return
+            for opened in self.devices.values():
+                self._read(opened, is_last)
+
+    def _read(self, opened: OpenDevice, is_last: bool) -> None:
+        try:
+            self.ttnn.synchronize_device(opened.profiler.device)
+            self._name_ops(opened.profiler.chip_ids)
+            self._name_zones()
+            opened.read(is_last)
+        except Exception as error:
+            self._complain(f"a read failed: {error}")
+
+    def _complain(self, problem: str) -> None:
+        problem = " ".join(str(problem).split())
+        if problem not in self.problems:
+            self.problems.append(problem)
+            print(f"kprof: {problem[:400]}", file=sys.stderr)
+
+    # Names.
+
+    def _name_zones(self) -> None:
+        folders = self.inspector.kernel_folders[self._named_folders :]
+        self._named_folders += len(folders)
+        if folders and self._named_folders == len(folders):
+            build = os.path.dirname(os.path.dirname(os.path.dirname(folders[0].rstrip("/"))))
+            folders = [*folders, os.path.join(build, "firmware")]
+        for folder in folders:
+            for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.elf"))):
+                if not path.endswith(("_weakened.elf", ".xip.elf")):
+                    try:
+                        self.native.add_zone_names(path)
+                    except ValueError as error:
+                        self._complain(str(error))
+        if folders:
+            self.native.use_zone_names()
+
+    def _name_ops(self, chip_ids: list[int]) -> None:
+        launches = [launch for launch in self.inspector.new_launches() if launch.runtime_id]
+        calls, self._calls = self._calls, []
+        by_id = {op: call for call in calls for op in range(call.first_id, call.end_id)}
+        named = {launch.runtime_id for launch in launches}
+        ops = [
+            (launch.runtime_id, _fields(launch, by_id.get(launch.runtime_id)))
+            for launch in launches
+        ]
+        # Without the Inspector's entry, the call is all that is known.
+        ops += [(op, _fields_of_call(call)) for op, call in by_id.items() if op not in named]
+        self.native.add_ops([(chip, op, fields) for op, fields in ops for chip in chip_ids])
+
+    # Calls.
+
+    def operation(self, original: Any, op: Any, args: tuple, kwargs: dict) -> Any:
+        """Calls an operation, and notes what it launched."""
+        if getattr(self._depth, "value", 0) or self.is_finished:
+            return original(op, *args, **kwargs)
+        self._depth.value = 1
+        first = self.ttnn._ttnn.get_device_operation_id()
+        start = time.monotonic_ns()
+        try:
+            result = original(op, *args, **kwargs)
+        finally:
+            self._depth.value = 0
+        end = self.ttnn._ttnn.get_device_operation_id()
+        if end > first:
+            duration = time.monotonic_ns() - start
+            name = getattr(op, "python_fully_qualified_name", "")
+            call = Call(
+                name, first, end, start, duration, _attributes(name, args, kwargs), _tensors(result)
+            )
+            self.launched(call)
+        return result
+
+    def launched(self, call: Call) -> None:
+        """Notes a call that launched programs; reads if lanes could fill."""
+        with self._lock:
+            self._calls.append(call)
+            if not self._is_capturing:
+                self._count(call.end_id - call.first_id)
+
+    def _count(self, launch_count: int) -> None:
+        if any([opened.note(launch_count) for opened in self.devices.values()]):
+            self.read_all()
+
+    # Traces.
+
+    def trace_begins(self) -> None:
+        """Notes the beginning of a capture of a trace; what follows does not run yet."""
+        self.read_all()
+        with self._lock:
+            self._is_capturing = True
+            self._trace_begin = self.ttnn._ttnn.get_device_operation_id()
+
+    def trace_ends(self, trace: Any) -> None:
+        """Notes how many launches a trace holds."""
+        with self._lock:
+            self._is_capturing = False
+            count = self.ttnn._ttnn.get_device_operation_id() - self._trace_begin
+            self._trace_sizes[int(trace)] = count
+            for base_id in range(self._trace_begin, self._trace_begin + count):
+                self._trace_message(f"ENQUEUE_PROGRAM: {{chip}}, {int(trace)}, {base_id}")
+            self._trace_message(f"END: {{chip}}, {int(trace)}")
+
+    def trace_replays(self, trace: Any) -> None:
+        """Notes a replay, before it is enqueued; reads first if the lanes could fill."""
+        with self._lock:
+            count = self._trace_sizes.get(int(trace), 0)
+            for opened in self.devices.values():
+                room = opened.profiler.lane_bytes // 4 - VECTOR_WORDS
+                if opened.pending_words + count * opened.run_words > room:
+                    self.read_all()
+                    break
+            for opened in self.devices.values():
+                opened.note(count)
+            self._trace_message(f"REPLAY: {{chip}}, {int(trace)}")
+
+    def _trace_message(self, text: str) -> None:
+        for opened in self.devices.values():
+            for chip in opened.profiler.chip_ids:
+                message = f"`TT_METAL_TRACE_{text.format(chip=chip)}`"
+                self.host.message(message, __file__, 1)
+
+    # The end.
+
+    def finish(self) -> Any:
+        """Reads for the last time and ends the capture; returns the recording."""
+        with self._lock:
+            if self.is_finished:
+                return None
+            for opened in list(self.devices.values()):
+                self._read(opened, True)
+            if self.inspector.malformed_count:
+                self._complain(f"{self.inspector.malformed_count} launches in tt-metal's log are malformed")
+            self.is_finished = True
+            self.native.add_host(self.host)
+            return self.native.finish()
+
+
+def _shape(tensor: Any) -> dict[str, str]:
+    logical, padded = list(tensor.shape), list(tensor.padded_shape)
+    logical = [1] * (4 - len(logical)) + logical
+    padded = [1] * (4 - len(padded)) + padded
+    return {key: f"{padded[-n]}[{logical[-n]}]" for key, n in zip("WZYX", (4, 3, 2, 1))}
+
+
+def _last(value: Any) -> str:
+    return str(value).rpartition(".")[2]
+
+
+def _tensor(tensor: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "shape": _shape(tensor),
+        "layout": _last(tensor.layout),
+        "dtype": _last(tensor.dtype),
+    }
+    memory = tensor.memory_config()
+    if memory is not None:
+        described["storage_type"] = f"DEV_0_{_last(memory.buffer_type)}_{_last(memory.memory_layout)}"
+    return described
+
+
+def _tensors(result: Any) -> str:
+    """Tensors of an operation's result, as ops reports describe them; empty if there are none."""
+    items = result if isinstance(result, (list, tuple)) else [result]
+    try:
+        found = [_tensor(item) for item in items if hasattr(item, "padded_shape")]
+    except Exception:
+        return ""
+    return json.dumps(found) if found else ""
+
+
+def _attributes(name: str, args: tuple, kwargs: dict) -> str:
+    """Arguments of a call that are no tensors."""
+    plain = {f"arg{n}": value for n, value in enumerate(args)} | kwargs
+    shown = {
+        key: str(value)[:200]
+        for key, value in plain.items()
+        if not hasattr(value, "padded_shape") and not _holds_tensors(value) and key != "device"
+    }
+    return json.dumps({"operation": name, **shown})
+
+
+def _holds_tensors(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(hasattr(item, "padded_shape") for item in value)
+
+
+def _fields(launch: Launch, call: Call | None) -> list[tuple[str, str]]:
+    """What is known of a launch, as the metadata of an op."""
+    fields = [("name", launch.name), ("input_tensors", launch.inputs)]
+    if launch.kernels:
+        fields.append(("kernel_info", launch.kernels))
+    if launch.is_cache_hit is not None:
+        fields.append(("program_cache_hit", "true" if launch.is_cache_hit else "false"))
+    if call is not None:
+        fields += [field for field in _fields_of_call(call) if field[0] != "name"]
+        if call.outputs and launch.runtime_id == call.end_id - 1:
+            fields.append(("output_tensors", call.outputs))
+    return fields
+
+
+def _fields_of_call(call: Call) -> list[tuple[str, str]]:
+    fields = [("name", call.name), ("attributes", call.attributes)]
+    if call.end_id - call.first_id == 1:
+        fields.append(("host_start_ns", str(call.start_ns)))
+        fields.append(("host_duration_ns", str(call.duration_ns)))
+    return fields
+
+
+def watch(ttnn: Any, session: Session) -> None:
+    """Wraps the calls of ttnn that open, close and read devices, launch programs and replay traces."""
+    for name in ("open_device", "open_mesh_device", "CreateDevice", "CreateDevices"):
+        _wrap(ttnn, name, functools.partial(_opened, session))
+    for name in ("close_device", "close_mesh_device", "CloseDevice", "CloseDevices"):
+        _wrap(ttnn, name, functools.partial(_closing, session))
+    _wrap(ttnn, "ReadDeviceProfiler", functools.partial(_read, session))
+    _wrap(ttnn, "begin_trace_capture", functools.partial(_begin_trace, session))
+    _wrap(ttnn, "end_trace_capture", functools.partial(_end_trace, session))
+    _wrap(ttnn, "execute_trace", functools.partial(_replay, session))
+    for kind in (ttnn.decorators.FastOperation, ttnn.decorators.Operation):
+        _wrap_operation(kind, session)
+    atexit.register(session.finish)
+
+
+def _wrap(ttnn: Any, name: str, wrapper: Any) -> None:
+    """Puts a wrapper in the place of a function, in every module of ttnn that names it."""
+    original = getattr(ttnn, name, None)
+    if original is None:
+        return
+    wrapped = functools.wraps(original)(functools.partial(wrapper, original))
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").partition(".")[0] == "ttnn":
+            if vars(module).get(name) is original:
+                setattr(module, name, wrapped)
+
+
+def _wrap_operation(kind: Any, session: Session) -> None:
+    original = kind.__call__
+
+    @functools.wraps(original)
+    def call(op: Any, *args: Any, **kwargs: Any) -> Any:
+        return session.operation(original, op, args, kwargs)
+
+    kind.__call__ = call
+
+
+def _opened(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    result = original(*args, **kwargs)
+    devices = result.values() if isinstance(result, dict) else [result]
+    for device in devices:
+        session.open(device)
+    return result
+
+
+def _closing(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    given = args[0] if args else next(iter(kwargs.values()), None)
+    for device in given.values() if isinstance(given, dict) else [given]:
+        if hasattr(device, "id"):
+            session.close(device)
+    return original(*args, **kwargs)
+
+
+def _read(session: Session, original: Any, *args: Any, **kwargs: Any) -> None:
+    # The package's own does nothing in such a build.
+    del original, args, kwargs
+    session.read_all()
+
+
+def _begin_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    session.trace_begins()
+    return original(*args, **kwargs)
+
+
+def _end_trace(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    result = original(*args, **kwargs)
+    trace = args[1] if len(args) > 1 else kwargs.get("trace_id")
+    session.trace_ends(trace)
+    return result
+
+
+def _replay(session: Session, original: Any, *args: Any, **kwargs: Any) -> Any:
+    trace = args[1] if len(args) > 1 else kwargs.get("trace_id")
+    session.trace_replays(trace)
+    return original(*args, **kwargs)
