@@ -7,7 +7,7 @@ use host_reader::{
     mesh::{LogicalCoord, Noc0Coord},
     names::ZoneTable,
     recording::Recording,
-    zone_names::ZoneNames,
+    zone_names::{NameAge, ZoneNames},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use std::path::PathBuf;
@@ -77,9 +77,8 @@ impl TtnnSession {
     /// Takes copies of a chip's control vectors and lanes.
     fn load(&mut self, chip: usize, controls: &[u8], lanes: &[u8]) -> PyResult<()> {
         let chip = self.session()?.chip_mut(chip).map_err(|error| value_error(&error))?;
-        let loaded = chip
-            .load_controls(&words(controls))
-            .and_then(|()| chip.load_lanes(words(lanes)));
+        let loaded =
+            chip.load_controls(&words(controls)).and_then(|()| chip.load_lanes(words(lanes)));
         loaded.map_err(|error| value_error(&error))
     }
 
@@ -100,7 +99,11 @@ impl TtnnSession {
     }
 
     /// Adds readings of clocks: x, y, host time before, cycles, host time after.
-    fn add_clocks(&mut self, chip: usize, readings: Vec<(u16, u16, i64, u64, i64)>) -> PyResult<()> {
+    fn add_clocks(
+        &mut self,
+        chip: usize,
+        readings: Vec<(u16, u16, i64, u64, i64)>,
+    ) -> PyResult<()> {
         let reading = |(x, y, before_ns, cycles, after_ns)| ClockReading {
             core: Noc0Coord { x, y },
             before_ns,
@@ -122,9 +125,15 @@ impl TtnnSession {
         self.session()?.add_ops(ops).map_err(|error| value_error(&error))
     }
 
-    /// Takes the names of zones from an object file; returns how many it has.
+    /// Takes the names of zones from the log that tt-metal keeps of a compilation; returns how many
+    /// were new.
     fn add_zone_names(&mut self, path: PathBuf) -> PyResult<usize> {
-        self.names.add_elf_file(path).map_err(|error| value_error(&error))
+        let log = std::fs::read(&path)?;
+        let is_of_zone = |line: &&[u8]| line.ends_with(b",KERNEL_PROFILER'");
+        let lines: Vec<_> = log.split(|&byte| byte == b'\n').filter(is_of_zone).collect();
+        let lines = lines.join(&b'\n');
+        let added = self.names.add_log(&path.to_string_lossy(), NameAge::AnyBuild, &*lines);
+        added.map_err(|error| value_error(&error))
     }
 
     /// Uses the names that were added for the reads from now on.

@@ -230,7 +230,8 @@ impl Device for CopiedChip {
         let range = WordRange { chip_id, memory, address, word_count: words.len() };
         let end = if bank < bank_count { region_address.saturating_add(region_bytes) } else { 0 };
         let last = range.first_word_below(end)?;
-        let first = last.checked_sub(region_address / 4).and_then(|word| usize::try_from(word).ok());
+        let first =
+            last.checked_sub(region_address / 4).and_then(|word| usize::try_from(word).ok());
         let bank_first = usize::try_from(bank).unwrap_or(usize::MAX);
         let bank_first = bank_first.saturating_mul(self.bank_words());
         let copied = first.and_then(|first| {
@@ -238,7 +239,8 @@ impl Device for CopiedChip {
             self.lanes.get(first..first.checked_add(words.len())?)
         });
         let reason = || "its lanes have not been copied yet".to_owned();
-        let copied = copied.ok_or_else(|| AccessError::Unreachable { chip_id, reason: reason() })?;
+        let copied =
+            copied.ok_or_else(|| AccessError::Unreachable { chip_id, reason: reason() })?;
         words.copy_from_slice(copied);
         Ok(())
     }

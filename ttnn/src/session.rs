@@ -1,6 +1,6 @@
 //! Reading the chips of a program part by part, into one capture.
 
-use crate::mesh::{ChipError, CONTROL_WORDS, CopiedChip, CopiedMesh};
+use crate::mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh};
 use capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
 use clock_fit::{PingBurst, Tile, TwoWayPing};
 use host_events::{HostRecorder, OpMetadata};

@@ -98,7 +98,8 @@ impl Recording {
         envelopes::name_envelopes(&mut readout);
         let clock = samples.fit(&SyncOptions::default().fit);
         clock.tile_origins(&readout).align(&mut readout);
-        let mut recording = Self { readout, clock: Some(clock), samples, ops, host, ..Self::default() };
+        let mut recording =
+            Self { readout, clock: Some(clock), samples, ops, host, ..Self::default() };
         recording.leave_out_profiler();
         recording
     }

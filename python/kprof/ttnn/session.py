@@ -210,12 +210,11 @@ class Session:
             build = os.path.dirname(os.path.dirname(os.path.dirname(folders[0].rstrip("/"))))
             folders = [*folders, os.path.join(build, "firmware")]
         for folder in folders:
-            for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.elf"))):
-                if not path.endswith(("_weakened.elf", ".xip.elf")):
-                    try:
-                        self.native.add_zone_names(path)
-                    except ValueError as error:
-                        self._complain(str(error))
+            for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.o.log"))):
+                try:
+                    self.native.add_zone_names(path)
+                except (OSError, ValueError) as error:
+                    self._complain(str(error))
         if folders:
             self.native.use_zone_names()
 

@@ -10,9 +10,12 @@ def _run_other() -> None:
 
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != own]
-    sys.modules.pop("sitecustomize", None)
+    this = sys.modules.pop("sitecustomize", None)
     if importlib.util.find_spec("sitecustomize") is not None:
         import sitecustomize  # noqa: F401
+    elif this is not None:
+        # The import that is under way expects to find it.
+        sys.modules["sitecustomize"] = this
 
 
 _run_other()
