@@ -10,6 +10,8 @@ use wire::{CoreKind, generation, risc::RISCS_PER_CORE, vector};
 /// Words of a control vector.
 pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
+const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
+
 /// A worker core as the set-up kernel has found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerCore {
@@ -96,8 +98,9 @@ impl CopiedChip {
     ) -> Result<Self, ChipError> {
         let mut ordered = cores.to_vec();
         ordered.sort_by_key(|core| core.noc0);
-        if let Some(pair) = ordered.windows(2).find(|pair| pair[0].noc0 == pair[1].noc0) {
-            return Err(ChipError::SamePlace { chip_id, core: pair[0].noc0 });
+        let neighbours = || ordered.iter().zip(ordered.iter().skip(1));
+        if let Some((core, _)) = neighbours().find(|(core, next)| core.noc0 == next.noc0) {
+            return Err(ChipError::SamePlace { chip_id, core: core.noc0 });
         }
         let cores_of_chip = (0..).zip(&ordered).map(|(flat_id, core)| CoreDescription {
             noc0: core.noc0,
@@ -194,7 +197,7 @@ impl CopiedChip {
             return Err(AccessError::Unreachable { chip_id, reason });
         }
         let range = WordRange { chip_id, memory: Memory::L1(core), address, word_count };
-        let first = range.first_word_below(4 * CONTROL_WORDS as u64)?;
+        let first = range.first_word_below(CONTROL_BYTES)?;
         let first = usize::try_from(first).unwrap_or(usize::MAX);
         let first = index.saturating_mul(CONTROL_WORDS).saturating_add(first);
         Ok((index, first..first.saturating_add(word_count)))
