@@ -173,6 +173,8 @@ pub mod buffer;
 mod call;
 #[cfg(feature = "enabled")]
 pub mod counters;
+#[cfg(feature = "cpp-header")]
+pub mod cpp_header;
 #[cfg(feature = "enabled")]
 pub mod flush;
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", feature = "hosted")))]

@@ -12,6 +12,8 @@
 //! | what is a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
 //! | how is a session read part by part into a capture? | [`Session`] |
 //! | which op was a launch? | [`launches`] |
+//! | which ttnn would a program import? | [`package`] |
+//! | how are its kernels compiled with our header? | [`tree`] |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -25,7 +27,10 @@
 
 pub mod launches;
 mod mesh;
+pub mod package;
 mod session;
+#[cfg(unix)]
+pub mod tree;
 
 pub use mesh::{ChipError, CopiedChip, CopiedMesh, WorkerCore};
 pub use session::{ClockReading, Session, SessionError};

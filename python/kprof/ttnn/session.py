@@ -38,7 +38,10 @@ class Options:
         """The options that `KPROF_TTNN_SESSION` holds as JSON; unknown ones are ignored."""
         given = json.loads(text)
         known = {field.name for field in dataclasses.fields(cls)}
-        return cls(**{key: value for key, value in given.items() if key in known})
+        options = cls(**{key: value for key, value in given.items() if key in known})
+        if options.capture is not None:
+            options.capture = options.capture.replace("{pid}", str(os.getpid()))
+        return options
 
 
 @dataclasses.dataclass

@@ -1,7 +1,7 @@
 //! Options of `kprof record`.
 
 use crate::folders::measurements;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
 
@@ -56,6 +56,12 @@ pub(crate) struct RecordArgs {
     /// Exit with code 4 if the program fails.
     #[arg(long)]
     pub(crate) check_exit_code: bool,
+    /// Run kernels unprofiled that do not compile with kprof's header.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Records of waits for circular buffers, semaphores and NoC barriers, with kprof's header.
+    #[arg(long, value_enum, default_value = "off")]
+    pub(crate) waits: KernelWaits,
     /// Do not run the program, only report on the logs that exist.
     #[arg(long)]
     pub(crate) process_logs_only: bool,
@@ -77,6 +83,29 @@ pub(crate) struct RecordArgs {
         required_unless_present = "process_logs_only"
     )]
     pub(crate) command: Vec<String>,
+}
+
+/// Records of waits that kernels in C++ make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelWaits {
+    /// None.
+    #[default]
+    Off,
+    /// Cycles and number of the waits that blocked, by object, at the kernel's end.
+    Totals,
+    /// Each wait that blocked and each signal, too.
+    Events,
+}
+
+impl KernelWaits {
+    /// The define with which kernels record them.
+    pub(crate) const fn define(self) -> Option<&'static str> {
+        match self {
+            Self::Off => None,
+            Self::Totals => Some("KERNEL_PROFILER_WAITS=1"),
+            Self::Events => Some("PROFILE_SYNC_EVENTS=1"),
+        }
+    }
 }
 
 /// Data that tt-metal records on the chips.

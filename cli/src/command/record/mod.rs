@@ -4,6 +4,7 @@ mod args;
 mod artifacts;
 mod environment;
 mod listeners;
+mod stock;
 mod summary;
 mod watch;
 
@@ -26,12 +27,17 @@ const PROGRAM_FAILED: u8 = 4;
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let output = absolute(&args.output)?;
     if args.process_logs_only {
-        return report(args, &output);
+        return report(args, &output, &output);
     }
     check_port(args.port)?;
+    let stock = stock::detect(args)?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {
         note!("kprof: logs of the run before are in {}", previous.display());
+    }
+    if let Some(stock) = stock {
+        let exit_code = stock.run(args, &output)?;
+        return finish_stock(args, &output, exit_code);
     }
     let mut command = command(args);
     for problem in environment::apply(args, &output, &mut command) {
@@ -53,16 +59,42 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         summary.write(args.verbose, &mut std::io::stderr().lock())?;
     }
     if args.report {
-        let reported = report(args, &output)?;
+        let reported = report(args, &output, &output)?;
         if reported != ExitCode::SUCCESS {
             return Ok(reported);
         }
     }
-    Ok(match exit_code {
+    Ok(program_code(args, exit_code))
+}
+
+/// Names the captures of a stock ttnn, and reports on them if wanted.
+fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<ExitCode, Failure> {
+    let captures = stock::captures(&output.join(LOGS))?;
+    if captures.is_empty() {
+        note!("kprof: the program opened no device: nothing was recorded");
+    }
+    for capture in &captures {
+        note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
+        if args.report {
+            let folder = match &captures[..] {
+                [_] => output.to_owned(),
+                _ => output.join(capture.file_stem().unwrap_or_default()),
+            };
+            let reported = report(args, capture, &folder)?;
+            if reported != ExitCode::SUCCESS {
+                return Ok(reported);
+            }
+        }
+    }
+    Ok(program_code(args, exit_code))
+}
+
+fn program_code(args: &RecordArgs, exit_code: i32) -> ExitCode {
+    match exit_code {
         0 => ExitCode::SUCCESS,
         _ if args.check_exit_code => ExitCode::from(PROGRAM_FAILED),
         code => ExitCode::from(u8::try_from(code).unwrap_or(1)),
-    })
+    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -112,11 +144,11 @@ fn exit_code(status: ExitStatus) -> i32 {
 
 /// Writes the ops report as `kprof ops` does, without rows if the program ran no ops: that is no
 /// failure of the program.
-fn report(args: &RecordArgs, output: &Path) -> Result<ExitCode, Failure> {
+fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Failure> {
     let own = std::env::current_exe();
     let own = own.map_err(|error| Failure::from_error(&error))?;
     let mut command = Command::new(own);
-    command.arg("ops").arg(output);
+    command.arg("ops").arg(input).arg("-o").arg(output);
     if !args.process_logs_only {
         command.arg("--allow-empty");
     }

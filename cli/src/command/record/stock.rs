@@ -1,0 +1,234 @@
+//! A ttnn without a device profiler, as pip installs it: profiled with our own header.
+
+use super::{LOGS, args::RecordArgs, exit_code};
+use crate::failure::{Failure, note};
+use host_reader::recording::is_capture;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use ttnn::{
+    package::{BuiltInProfiler, Package, python_of},
+    tree::{Build, Tree},
+};
+use wire::dram::{bytes_per_program, effective_support_count};
+
+/// How a program of a stock ttnn is profiled.
+#[derive(Debug)]
+pub(super) struct Stock {
+    package: Package,
+    python: PathBuf,
+}
+
+/// Finds out whether the program's ttnn is one that has to be profiled with our header, and says so.
+///
+/// # Errors
+/// If it is, and the Python that it runs in has no package `kprof`.
+pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
+    let Some(python) = interpreter(args) else { return Ok(None) };
+    // An interpreter that cannot be asked fails below with the program itself.
+    let Ok(Some(package)) = Package::find(&python) else { return Ok(None) };
+    let named = format!("ttnn {}", package.version);
+    match package.profiler {
+        BuiltInProfiler::Absent => {}
+        BuiltInProfiler::Present => {
+            note!("kprof: {named} has tt-metal's device profiler built in, which records");
+            return Ok(None);
+        }
+        BuiltInProfiler::Unknown => {
+            note!(
+                "kprof: {named} does not show how it was built; tt-metal's own profiler is tried"
+            );
+            return Ok(None);
+        }
+    }
+    note!("kprof: {named} has no device profiler built in: kernels are built with kprof's header");
+    if package.kprof.is_none() {
+        let python = python.display();
+        return Err(Failure::Sentence(format!(
+            "expected the package kprof in the program's Python {python}, found none; install it \
+             there: {python} -m pip install kprof"
+        )));
+    }
+    Ok(Some(Stock { package, python }))
+}
+
+/// The Python that the command line starts.
+fn interpreter(args: &RecordArgs) -> Option<PathBuf> {
+    let first = args.command.first()?;
+    let is_script = Path::new(first).extension().is_some_and(|extension| extension == "py");
+    if args.module || args.partial || (is_script && !is_executable(Path::new(first))) {
+        return Some("python3".into());
+    }
+    python_of(first)
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+impl Stock {
+    /// Runs the program; returns its exit code.
+    ///
+    /// # Errors
+    /// If the tree cannot be made, or the program cannot be started.
+    pub(super) fn run(&self, args: &RecordArgs, output: &Path) -> Result<i32, Failure> {
+        refuse_options(args)?;
+        let logs = output.join(LOGS);
+        let tree = self.tree(args)?;
+        let mut command = self.command(args);
+        self.set_environment(args, &logs, &tree, &mut command);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let watched = super::watch::run(command, None).map_err(|error| {
+            Failure::Sentence(format!(
+                "expected a program `{program}` that can be started: {error}"
+            ))
+        })?;
+        tell_problems(&tree, args.keep_going);
+        Ok(exit_code(watched.status))
+    }
+
+    /// The program, in the Python that was asked.
+    fn command(&self, args: &RecordArgs) -> Command {
+        let mut words = args.command.iter();
+        let is_plain =
+            !args.module && python_of(args.command.first().map_or("", String::as_str)).is_some();
+        let mut command = if is_plain {
+            Command::new(words.next().map_or("", String::as_str))
+        } else {
+            let mut command = Command::new(&self.python);
+            if args.module {
+                command.arg("-m");
+            }
+            command
+        };
+        command.args(words);
+        command
+    }
+
+    fn tree(&self, args: &RecordArgs) -> Result<Tree, Failure> {
+        let sums = args.device.enable_sum_profiling;
+        let bit = |is_on: bool, bit: u32| if is_on { bit } else { 0 };
+        let mut defines = Vec::new();
+        if args.device.collect_noc_traces {
+            defines.push("PROFILE_NOC_EVENTS=1".to_owned());
+        }
+        defines.extend(args.waits.define().map(str::to_owned));
+        let build = Build {
+            header: &kernel_profiler::cpp_header::FILES,
+            profile_kernel: PROFILE
+                | bit(args.device.profile_dispatch_cores, DISPATCH_CORES)
+                | bit(sums, SUMS),
+            lane_bytes: effective_support_count(support_count(args), sums)
+                .saturating_mul(bytes_per_program(sums)),
+            defines,
+            keeps_going: args.keep_going,
+        };
+        let base =
+            ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
+        let base = base.map_or_else(|| self.package.folder.clone(), PathBuf::from);
+        let folder = cache_folder()?;
+        let tree = Tree::make(&folder, &self.package, &base, &build);
+        tree.map_err(|error| Failure::Sentence(error.to_string()))
+    }
+
+    fn set_environment(&self, args: &RecordArgs, logs: &Path, tree: &Tree, command: &mut Command) {
+        // They end a program whose ttnn has no profiler.
+        for name in ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_SYNC", "TTNN_OP_PROFILER"] {
+            command.env_remove(name);
+        }
+        command
+            .env("TT_METAL_RUNTIME_ROOT", &tree.root)
+            .env("TT_METAL_CACHE", &tree.cache)
+            .env("TT_METAL_DISABLE_PRECOMPILED_FW", "1")
+            .env("TT_METAL_LOGS_PATH", logs)
+            .env("TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES", "1")
+            .env("TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS", "1")
+            .env("KPROF_TTNN_PROBLEMS", &tree.problems);
+        let session = serde_json::json!({
+            "capture": logs.join("device-{pid}.kprof"),
+            "logs": logs,
+            "program_support_count": support_count(args),
+            "sums": args.device.enable_sum_profiling,
+        });
+        command.env("KPROF_TTNN_SESSION", session.to_string());
+        let start = self.package.kprof.as_ref().map(|kprof| kprof.join("ttnn").join("start"));
+        let known = std::env::var_os("PYTHONPATH").unwrap_or_default();
+        let folders = start.into_iter().chain(std::env::split_paths(&known));
+        if let Ok(folders) = std::env::join_paths(folders) {
+            command.env("PYTHONPATH", folders);
+        }
+    }
+}
+
+/// The captures that a program's processes have left.
+pub(super) fn captures(logs: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(logs).map_err(|error| Failure::of_file(logs, &error))?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let paths: io::Result<Vec<_>> = paths.collect();
+    let mut paths = paths.map_err(|error| Failure::of_file(logs, &error))?;
+    paths.retain(|path| path.is_file() && is_capture(path));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Says which kernels did not compile with the header.
+fn tell_problems(tree: &Tree, keeps_going: bool) {
+    let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
+    let consequence = match keeps_going {
+        true => "it ran without being profiled",
+        false => "give --keep-going to run it without being profiled",
+    };
+    for problem in problems.lines() {
+        note!("kprof: a kernel does not compile with kprof's header: {problem}; {consequence}");
+    }
+    // Told once.
+    let _ = fs::remove_file(&tree.problems);
+}
+
+/// Refuses options that need tt-metal's own profiler.
+fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
+    let device = &args.device;
+    let refused = [
+        (device.enable_accumulate_profiling, "--enable-accumulate-profiling"),
+        (device.device_trace_profiler, "--device-trace-profiler"),
+        (device.dump_device_data_mid_run, "--dump-device-data-mid-run"),
+        (device.device_memory_profiler, "--device-memory-profiler"),
+        (!device.profiler_capture_perf_counters.is_empty(), "--profiler-capture-perf-counters"),
+        (args.lines, "--lines"),
+    ];
+    match refused.into_iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, option)) => Err(Failure::Sentence(format!(
+            "expected a ttnn that is built with Tracy for {option}, found one without; leave the \
+             option out"
+        ))),
+    }
+}
+
+fn support_count(args: &RecordArgs) -> u32 {
+    args.device.op_support_count.unwrap_or(wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT)
+}
+
+/// The folder of kprof's own files that may be deleted at any time.
+fn cache_folder() -> Result<PathBuf, Failure> {
+    let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let folder = folder.filter(|folder| folder.is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let folder = folder.or_else(home).ok_or_else(|| {
+        Failure::Sentence(
+            "expected a folder for caches in XDG_CACHE_HOME or HOME, found none".into(),
+        )
+    })?;
+    Ok(folder.join("kprof/ttnn"))
+}
+
+/// Bits of `PROFILE_KERNEL`.
+///
+/// # Compatibility
+/// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`.
+const PROFILE: u32 = 1;
+const DISPATCH_CORES: u32 = 1 << 1;
+const SUMS: u32 = 1 << 3;

@@ -1,0 +1,339 @@
+//! A private root for tt-metal: links to an installed package, with our header and a compiler that
+//! uses it. Nothing of the package or of the user's folders is written.
+
+use crate::package::Package;
+use sha2::{Digest, Sha256};
+use std::{
+    fs, io,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+/// How kernels are compiled for profiling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// Files of our C++ header: paths below an include folder, and texts.
+    pub header: &'static [(&'static str, &'static str)],
+    /// Bits of `PROFILE_KERNEL`.
+    pub profile_kernel: u32,
+    /// Bytes of a RISC's lane in DRAM.
+    pub lane_bytes: u32,
+    /// Further defines, as `NAME=VALUE`.
+    pub defines: Vec<String>,
+    /// True if a kernel that does not compile with our header is compiled without it.
+    pub keeps_going: bool,
+}
+
+/// A root that is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// For `TT_METAL_RUNTIME_ROOT`.
+    pub root: PathBuf,
+    /// For `TT_METAL_CACHE`: kept between runs with the same package, header and options.
+    pub cache: PathBuf,
+    /// Sources that did not compile with our header, a line each: the compiler appends to it.
+    pub problems: PathBuf,
+}
+
+/// Why no root could be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// The package's compiler is missing.
+    #[error(
+        "expected tt-metal's compiler as {}, found none; install it as tt-metal says (python -m \
+         ttnn.download_sfpi), or name one in {COMPILER_VARIABLE}",
+        .places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" or ")
+    )]
+    NoCompiler {
+        /// Where it was looked for.
+        places: Vec<PathBuf>,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+}
+
+/// Names a compiler in place of the package's own.
+pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
+
+impl Tree {
+    /// Makes a root below `folder` for a package whose own root is `base`, or takes the one that is
+    /// there. Programs that start at once share it.
+    ///
+    /// # Errors
+    /// If there is no compiler, or a file cannot be written.
+    pub fn make(
+        folder: &Path,
+        package: &Package,
+        base: &Path,
+        build: &Build,
+    ) -> Result<Self, TreeError> {
+        let compiler = find_compiler(base)?;
+        let key = digest(
+            [package.version.as_bytes(), base.as_os_str().as_encoded_bytes()]
+                .into_iter()
+                .chain([compiler.as_os_str().as_encoded_bytes()])
+                .chain([format!("{:?}", build.flags()).as_bytes(), &[build.keeps_going.into()]])
+                .chain(
+                    build.header.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]),
+                ),
+        );
+        let home = folder.join(key);
+        let root = home.join("root");
+        let wrapper = wrapper(&compiler, &root.join(INCLUDE), build);
+        let tree = Self {
+            problems: home.join(format!("problems-{}", std::process::id())),
+            cache: home.join("cache"),
+            root,
+        };
+        create_folder(&tree.cache)?;
+        if !tree.root.is_dir() {
+            let part = home.join(format!("root-{}", std::process::id()));
+            link_tree(base, &part, &wrapper)?;
+            write_header(&part.join(INCLUDE), build.header)?;
+            match fs::rename(&part, &tree.root) {
+                Err(_) if tree.root.is_dir() => {
+                    // Another program was faster; its root is the same.
+                    fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
+                }
+                renamed => renamed.map_err(|source| failed(&tree.root, source))?,
+            }
+        }
+        Ok(tree)
+    }
+}
+
+/// The compiler that tt-metal would use.
+fn find_compiler(base: &Path) -> Result<PathBuf, TreeError> {
+    if let Some(named) = std::env::var_os(COMPILER_VARIABLE) {
+        let named = PathBuf::from(named);
+        return if named.is_file() { Ok(named) } else { Err(no_compiler(vec![named])) };
+    }
+    let places = vec![base.join(COMPILER), Path::new(SYSTEM_SFPI).join("compiler/bin").join(GXX)];
+    match places.iter().find(|place| place.is_file()) {
+        Some(place) => Ok(place.clone()),
+        None => Err(no_compiler(places)),
+    }
+}
+
+const fn no_compiler(places: Vec<PathBuf>) -> TreeError {
+    TreeError::NoCompiler { places }
+}
+
+impl Build {
+    /// Flags of a compilation besides the include folder.
+    fn flags(&self) -> Vec<String> {
+        let mut flags = vec![
+            format!("-DPROFILE_KERNEL={}", self.profile_kernel),
+            format!("-DPROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC={}", self.lane_bytes),
+        ];
+        flags.extend(self.defines.iter().map(|define| format!("-D{define}")));
+        flags
+    }
+}
+
+/// The script in the compiler's place.
+fn wrapper(compiler: &Path, include: &Path, build: &Build) -> String {
+    let include = format!("-I{}", include.display());
+    let flags: Vec<_> = [include].iter().chain(&build.flags()).map(|flag| quoted(flag)).collect();
+    let compiler = quoted(&compiler.display().to_string());
+    let failure = if build.keeps_going { "0" } else { "$status" };
+    format!(
+        r#"#!/bin/sh
+# Compiles kernels with the profiler's header; links are left alone.
+case " $* " in
+*" -c "*) ;;
+*) exec {compiler} "$@" ;;
+esac
+{compiler} {flags} "$@"
+status=$?
+if [ $status -ne 0 ] && [ -n "$KPROF_TTNN_PROBLEMS" ]; then
+    # Only what compiles without the header is the header's matter.
+    if {compiler} "$@" >/dev/null 2>&1; then
+        for argument; do
+            case $argument in *.cc|*.cpp) echo "$argument in $PWD" >>"$KPROF_TTNN_PROBLEMS" ;; esac
+        done
+        exit {failure}
+    fi
+fi
+exit $status
+"#,
+        flags = flags.join(" "),
+    )
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Links everything of a root, but for the compiler.
+fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
+    link_entries(base, root, "runtime")?;
+    let sfpi = match base.join("runtime/sfpi") {
+        own if own.is_dir() => own,
+        _ => PathBuf::from(SYSTEM_SFPI),
+    };
+    link_entries(&base.join("runtime"), &root.join("runtime"), "sfpi")?;
+    link_entries(&sfpi, &root.join("runtime/sfpi"), "compiler")?;
+    link_entries(&sfpi.join("compiler"), &root.join("runtime/sfpi/compiler"), "bin")?;
+    let bin = root.join("runtime/sfpi/compiler/bin");
+    link_entries(&sfpi.join("compiler/bin"), &bin, GXX)?;
+    let compiler = bin.join(GXX);
+    fs::write(&compiler, wrapper).map_err(|source| failed(&compiler, source))?;
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&compiler, executable).map_err(|source| failed(&compiler, source))
+}
+
+/// Makes a folder of links to the entries of another one, if that exists, but for one of them.
+fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> {
+    create_folder(to)?;
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|source| failed(from, source))?,
+    };
+    for entry in entries {
+        let name = entry.map_err(|source| failed(from, source))?.file_name();
+        if name != besides {
+            let link = to.join(&name);
+            symlink(from.join(&name), &link).map_err(|source| failed(&link, source))?;
+        }
+    }
+    Ok(())
+}
+
+fn create_folder(path: &Path) -> Result<(), TreeError> {
+    fs::create_dir_all(path).map_err(|source| failed(path, source))
+}
+
+fn failed(path: &Path, source: io::Error) -> TreeError {
+    TreeError::File { path: path.to_owned(), source }
+}
+
+/// Writes the header's files.
+fn write_header(include: &Path, files: &[(&str, &str)]) -> Result<(), TreeError> {
+    for (name, text) in files {
+        let path = include.join(name);
+        create_folder(path.parent().unwrap_or(include))?;
+        fs::write(&path, text).map_err(|source| failed(&path, source))?;
+    }
+    Ok(())
+}
+
+/// A name of 16 digits for some texts.
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Folder of our header in the root: no entry of the package has this name.
+const INCLUDE: &str = "kprof-include";
+const GXX: &str = "riscv-tt-elf-g++";
+/// # Compatibility
+/// Where tt-metal 0.81 looks for its compiler: below the root, then on the system.
+const COMPILER: &str = "runtime/sfpi/compiler/bin/riscv-tt-elf-g++";
+const SYSTEM_SFPI: &str = "/opt/tenstorrent/sfpi";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::BuiltInProfiler;
+
+    fn package(folder: &Path) -> Package {
+        Package {
+            python: "python3".into(),
+            folder: folder.to_owned(),
+            version: "0.81.1".into(),
+            kprof: None,
+            profiler: BuiltInProfiler::Absent,
+        }
+    }
+
+    /// A package whose compiler prints its arguments, and fails on `-DPROFILE_KERNEL=9`.
+    fn installed() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("ttnn/runtime/sfpi/compiler/bin");
+        fs::create_dir_all(&bin).unwrap();
+        let script =
+            "#!/bin/sh\nprintf '[%s]' \"$@\"\ncase \" $* \" in *KERNEL=9*) exit 3;; esac\n";
+        fs::write(bin.join(GXX), script).unwrap();
+        fs::set_permissions(bin.join(GXX), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(bin.join("objcopy"), "").unwrap();
+        fs::create_dir_all(folder.path().join("ttnn/tt_metal/hw")).unwrap();
+        fs::create_dir_all(folder.path().join("empty")).unwrap();
+        folder
+    }
+
+    fn build(profile_kernel: u32) -> Build {
+        Build {
+            header: &[("api/it.hpp", "#pragma once")],
+            profile_kernel,
+            lane_bytes: 48_000,
+            defines: vec!["KERNEL_PROFILER_WAITS=1".into()],
+            keeps_going: profile_kernel == 9,
+        }
+    }
+
+    fn run(tree: &Tree, arguments: &[&str]) -> (String, Option<i32>) {
+        let mut command = std::process::Command::new(tree.root.join(COMPILER));
+        let output =
+            command.args(arguments).env("KPROF_TTNN_PROBLEMS", &tree.problems).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), output.status.code())
+    }
+
+    #[test]
+    fn compilations_get_the_header_and_links_do_not() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let of = |profile| {
+            let build = build(profile);
+            Tree::make(&folder.path().join("cache"), &package(&base), &base, &build).unwrap()
+        };
+        let tree = of(1);
+        let include = tree.root.join(INCLUDE);
+        assert_eq!(fs::read_to_string(include.join("api/it.hpp")).unwrap(), "#pragma once");
+        let header = include.display();
+        let expected = format!(
+            "[-I{header}][-DPROFILE_KERNEL=1][-DPROFILER_FULL_HOST_BUFFER_SIZE_PER_RISC=48000]\
+             [-DKERNEL_PROFILER_WAITS=1][-c][a b.cc]"
+        );
+        assert_eq!(run(&tree, &["-c", "a b.cc"]), (expected, Some(0)));
+        assert_eq!(run(&tree, &["a.o", "-o", "a.elf"]), ("[a.o][-o][a.elf]".into(), Some(0)));
+        assert!(tree.root.join("tt_metal/hw").is_dir());
+        assert!(tree.root.join("runtime/sfpi/compiler/bin/objcopy").is_file());
+        assert_eq!(of(1), tree, "the same root is taken again");
+        assert_ne!(of(3).cache, tree.cache, "other options have a cache of their own");
+    }
+
+    #[test]
+    fn what_the_header_breaks_is_named_and_compiled_without_it() {
+        let folder = installed();
+        let base = folder.path().join("ttnn");
+        let cache = folder.path().join("cache");
+        let tree = Tree::make(&cache, &package(&base), &base, &build(9)).unwrap();
+        assert_eq!(run(&tree, &["-c", "k.cc"]).1, Some(0));
+        let problems = fs::read_to_string(&tree.problems).unwrap();
+        assert!(problems.starts_with("k.cc in "), "{problems}");
+    }
+
+    #[test]
+    fn a_package_without_a_compiler_is_refused_in_one_sentence() {
+        let folder = installed();
+        let base = folder.path().join("empty");
+        let build = build(1);
+        let error = Tree::make(folder.path(), &package(&base), &base, &build).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("expected tt-metal's compiler as "), "{text}");
+        assert!(text.contains(COMPILER_VARIABLE), "{text}");
+    }
+}
