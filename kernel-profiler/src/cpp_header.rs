@@ -29,27 +29,3 @@ pub const FILES: [(&str, &str); 17] = [
         include_str!("../include/tools/profiler/kernel_profiler.hpp"),
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
-
-    fn files_below(folder: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).unwrap();
-        let paths = entries.map(|entry| entry.unwrap().path());
-        let files =
-            paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] });
-        files.collect()
-    }
-
-    #[test]
-    fn no_file_of_the_header_is_missing() {
-        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-        let mut found: Vec<_> = files_below(&include)
-            .iter()
-            .map(|path| path.strip_prefix(&include).unwrap().to_str().unwrap().to_owned())
-            .collect();
-        found.sort();
-        assert_eq!(found, super::FILES.map(|(path, _)| path.to_owned()));
-    }
-}

@@ -228,3 +228,23 @@ fn what_is_not_served_is_left_to_upstreams_header() {
         }
     }
 }
+
+/// Paths of the files below a folder.
+#[cfg(feature = "cpp-header")]
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] });
+    files.collect()
+}
+
+#[cfg(feature = "cpp-header")]
+#[test]
+fn no_file_of_the_header_is_missing_where_hosts_take_it_from() {
+    let include = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let found = files_below(&include).into_iter();
+    let found = found.map(|path| path.strip_prefix(&include).unwrap().to_str().unwrap().to_owned());
+    let mut found: Vec<_> = found.collect();
+    found.sort();
+    assert_eq!(found, kernel_profiler::cpp_header::FILES.map(|(path, _)| path.to_owned()));
+}
